@@ -2,6 +2,7 @@
 //! the tables and plots that documentation shows of both.
 
 mod bisect;
+mod busy;
 mod lines;
 mod machine;
 mod plot;
@@ -17,6 +18,7 @@ use anyhow::{Context as _, Result, bail};
 const USAGE: &str = "\
 usage: cargo lab sim [--studies N] [--case GLOB]
                            | real aa|known|manual|turns|equal|long|hour|causes [--program PATH] [--short]
+                           | busy [--program PATH] [--budget TIME] [--equal N]
                            | bisect [--runs N]
                            | watch [--runs N]
                            | plot
@@ -24,6 +26,7 @@ usage: cargo lab sim [--studies N] [--case GLOB]
 sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
 real  measures real servers: the same system twice, changes of known direction, the manual design, lengths of turns,
       short and long turns in equal time, long runs, studies of an hour, causes that are planted
+busy  measures beside other work at both priorities, and prints a table; 50 minutes and more
 bisect
       simulates searches for the version that made a change, and prints a table; by default 1,000 of each case
 watch simulates a watch over 200 commits with five changes, and prints what it found; by default 100 times
@@ -40,6 +43,7 @@ pub fn run(words: &[String]) -> Result<()> {
     match words.split_first().map(|(word, rest)| (word.as_str(), rest)) {
         Some(("sim", rest)) => sim::run(&root, rest),
         Some(("real", rest)) => real::run(&root, rest),
+        Some(("busy", rest)) => busy::run(&root, rest),
         Some(("bisect", rest)) => bisect::run(rest),
         Some(("watch", rest)) => watch::run(rest),
         Some(("plot", [])) => plot::run(&root),

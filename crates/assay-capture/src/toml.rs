@@ -290,7 +290,8 @@ fn test(
             names.join(", ")
         );
     }
-    let sent: Vec<String> = sent.steps.iter().map(|sql| unqualified(sql, plan)).collect();
+    let unqualified = |(sql, kept): &(String, Vec<String>)| (unqualified(sql, plan), kept.clone());
+    let sent: Vec<(String, Vec<String>)> = sent.steps.iter().map(unqualified).collect();
     steps(&sent, plan.dialect, "", text);
 }
 

@@ -20,6 +20,9 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// A thread could not get the priority that it may have.
+    #[error("cannot run a thread at real-time priority")]
+    Realtime(#[source] io::Error),
     /// The directory for data does not take files.
     #[error("cannot write a file in `{}`", directory.display())]
     Flush {

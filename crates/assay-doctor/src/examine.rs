@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assay_model::{Examination, LoadFacts, Noise};
+use assay_model::{Examination, LoadFacts, Noise, Priority};
 
 use crate::facts::{self, CpuTimes};
+use crate::realtime::{Heirs, Level, Throttling, set_level};
 use crate::spectrum::noise;
 use crate::work::Work;
 use crate::{Error, delays, pinned};
@@ -13,18 +14,32 @@ use crate::{Error, delays, pinned};
 /// Steps before the first one that is recorded: caches fill, and the clock frequency rises.
 const WARM_STEPS: usize = 500;
 
-/// Examines this machine, of which this process may use `cpus`, and records the noise of its speed for this long.
-/// `data_dir` exists and will hold the data of servers. The recording ends early once it `should_stop`. The busiest
-/// processes are left to the caller.
+/// What is recorded of the noise.
+#[derive(Debug, Clone, Copy)]
+pub struct Recording<'a> {
+    /// The time for each of the priorities.
+    pub time: Duration,
+    /// The priorities, of which realtime must be permitted.
+    pub priorities: &'a [Priority],
+}
+
+/// Examines this machine, of which this process may use `cpus`, and records the noise of its speed. `data_dir` exists
+/// and will hold the data of servers. The recording ends early once it `should_stop`. The busiest processes are left to
+/// the caller.
 pub fn examine(
     cpus: &[usize],
     data_dir: &Path,
-    record_for: Duration,
+    recording: Recording<'_>,
     should_stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Examination, Error> {
     let began = Instant::now();
     let before = CpuTimes::now();
-    let noise = record_noise(cpus, record_for, should_stop)?;
+    let recorded = |priority| match recording.priorities.contains(&priority) {
+        true => record_noise(cpus, recording.time, priority, should_stop),
+        false => Ok(None),
+    };
+    let noise = recorded(Priority::Normal)?;
+    let noise_realtime = recorded(Priority::Realtime)?;
     let delays = delays::measure(cpus, data_dir)?;
     let seconds = began.elapsed().as_secs_f64();
     let used = before.zip(CpuTimes::now()).map(|(before, after)| after.since(before));
@@ -40,29 +55,48 @@ pub fn examine(
         memory: facts::memory(),
         delays,
         noise,
+        noise_realtime,
     })
 }
 
 /// The noise of a fixed piece of work on the CPU that a client shares with its server.
 fn record_noise(
     cpus: &[usize],
-    record_for: Duration,
+    time: Duration,
+    priority: Priority,
     should_stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<Noise>, Error> {
     let Some(&cpu) = cpus.last() else { return Ok(None) };
-    let series = pinned::on_cpu(cpu, || record(record_for, should_stop))?;
+    let series = pinned::on_cpu(cpu, || match priority {
+        Priority::Normal => record(time, None, should_stop),
+        Priority::Realtime => {
+            set_level(0, Level::Measured, Heirs::Normal).map_err(Error::Realtime)?;
+            record(time, Some(Throttling::here()), should_stop)
+        }
+    })?;
     Ok(noise(&series))
 }
 
-/// The durations of steps of equal work, one after the other, nanoseconds.
-fn record(record_for: Duration, should_stop: &dyn Fn() -> bool) -> Result<Vec<u32>, Error> {
+/// The durations of steps of equal work, one after the other, nanoseconds. A thread that can be throttled rests in time.
+fn record(
+    time: Duration,
+    throttling: Option<Throttling>,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Vec<u32>, Error> {
     let mut work = Work::new()?;
     for _ in 0..WARM_STEPS {
         work.step()?;
     }
     let began = Instant::now();
     let (mut series, mut last) = (Vec::new(), began);
-    while last.duration_since(began) < record_for && !should_stop() {
+    let mut rested = began;
+    while last.duration_since(began) < time && !should_stop() {
+        let is_due = |it: &Throttling| last.duration_since(rested) >= it.stretch();
+        if let Some(throttling) = throttling.filter(is_due) {
+            std::thread::sleep(throttling.rest());
+            rested = Instant::now();
+            last = rested;
+        }
         work.step()?;
         let now = Instant::now();
         series.push(u32::try_from(now.duration_since(last).as_nanos()).unwrap_or(u32::MAX));

@@ -1,4 +1,5 @@
-//! The state of a machine and the noise of its speed, which decide how small a change it can show.
+//! The state of a machine and the noise of its speed, which decide how small a change it can show; and real-time
+//! priority, which keeps other processes from disturbing it.
 
 mod delays;
 mod error;
@@ -7,9 +8,11 @@ mod facts;
 mod kernel_file;
 mod pinned;
 mod quota;
+mod realtime;
 mod spectrum;
 mod work;
 
 pub use error::Error;
-pub use examine::examine;
+pub use examine::{Recording, examine};
+pub use realtime::{Heirs, Level, Throttling, Watch, realtime_access, set_level};
 pub use spectrum::noise;

@@ -16,6 +16,13 @@ pub(crate) fn quota() -> Option<f64> {
     limits.min_by(f64::total_cmp)
 }
 
+/// The CPU time of real-time threads in each period that this process's own group grants; `None` without such a limit.
+pub(crate) fn realtime_us() -> Option<u64> {
+    let groups = kernel_file::text("/proc/self/cgroup")?;
+    let mut directories = directories(&groups).into_iter();
+    directories.find_map(|directory| kernel_file::number(directory.join("cpu.rt_runtime_us")))
+}
+
 /// The directories of this process's groups and those above them, given the content of `/proc/self/cgroup`.
 fn directories(groups: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

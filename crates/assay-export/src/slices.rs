@@ -144,6 +144,7 @@ fn trouble(kinds: &[Trouble]) -> Option<String> {
         Trouble::Steal => "steal",
         Trouble::OtherProcess => "other-process",
         Trouble::ClockJump => "clock-jump",
+        Trouble::Throttled => "throttled",
     };
     (!kinds.is_empty()).then(|| kinds.iter().map(word).collect::<Vec<_>>().join(","))
 }

@@ -385,7 +385,7 @@ const AMOUNTS: RangeInclusive<f64> = 0.0..=1e12;
 
 impl Bounded for Examination {
     fn check(&self) -> Result<(), String> {
-        let Self { cpus, load, memory, delays, noise } = self;
+        let Self { cpus, load, memory, delays, noise, noise_realtime } = self;
         let texts = [&cpus.governor, &memory.huge_pages, &delays.clock].into_iter().flatten();
         let names = texts.chain(load.busiest.iter().map(|process| &process.name));
         for name in names {
@@ -403,7 +403,7 @@ impl Bounded for Examination {
         for kb in [memory.available_kb, memory.swap_kb, memory.swap_used_kb].into_iter().flatten() {
             within("an amount of memory", kb, &(0..=COUNTER_MAX))?;
         }
-        noise.as_ref().map_or(Ok(()), check_noise)
+        noise.iter().chain(noise_realtime).try_for_each(check_noise)
     }
 }
 

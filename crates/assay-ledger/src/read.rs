@@ -227,7 +227,7 @@ fn read_cells(
     tests: &Tests,
 ) -> Result<Vec<PlannedCell>, Problem> {
     let sql = "SELECT number, test, clients, tables, rows, warm_ms, warm_us, turn_ms, slice_ms,
-        events, placement
+        events, placement, priority
         FROM cell WHERE study = ? ORDER BY number";
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("cell", "number", row);
@@ -240,6 +240,7 @@ fn read_cells(
             slice_ms: fields.get("slice_ms")?,
             events: is_calibrated.then(|| fields.number("events")).transpose()?,
             placement: fields.word("placement")?,
+            priority: fields.word("priority")?,
         })
     })
 }

@@ -4,7 +4,7 @@ use assay_model::{Examination, Host, Run, ShardRun};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::rows::{Fields, rows};
-use crate::values::{index, integer, json, storable};
+use crate::values::{index, integer, json, storable, word};
 use crate::{Error, Ledger, Problem, bounds};
 
 /// Whether an event says that a profile was not taken.
@@ -128,7 +128,7 @@ fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Pr
 
 fn read_host(connection: &Connection, run: i64) -> Result<Host, Problem> {
     let sql = "SELECT run, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
-            counts_disk_wait, counts_device
+            counts_disk_wait, counts_device, realtime
         FROM host WHERE run = ?";
     let mut found = rows(connection, sql, [run], |row| {
         let fields = Fields::new("host", "run", row);
@@ -142,6 +142,7 @@ fn read_host(connection: &Connection, run: i64) -> Result<Host, Problem> {
             filesystem: fields.get("filesystem")?,
             counts_disk_wait: fields.get("counts_disk_wait")?,
             counts_device: fields.get("counts_device")?,
+            realtime: fields.has("realtime")?.then(|| fields.word("realtime")).transpose()?,
             doctor: None,
         })
     })?;
@@ -181,8 +182,8 @@ pub(crate) fn add(connection: &Connection, study: &str, run: &Run) -> Result<(),
     let (id, host) = (connection.last_insert_rowid(), &run.host);
     connection.execute(
         "INSERT INTO host (run, study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
-            counts_disk_wait, counts_device)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            counts_disk_wait, counts_device, realtime)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             id,
             study,
@@ -195,6 +196,7 @@ pub(crate) fn add(connection: &Connection, study: &str, run: &Run) -> Result<(),
             host.filesystem,
             host.counts_disk_wait,
             host.counts_device,
+            host.realtime.as_ref().map(word).transpose()?,
         ],
     )?;
     Ok(())

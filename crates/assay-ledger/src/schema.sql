@@ -83,7 +83,8 @@ CREATE TABLE cell (
     turn_ms INTEGER NOT NULL,           -- measured part of a turn
     slice_ms INTEGER NOT NULL,          -- length of the measured part; for writes the planned length
     events INTEGER,                     -- events of a write slice; NULL for reads and before the calibration
-    placement TEXT NOT NULL,            -- one-cpu, connections-on-one-cpu, free
+    placement TEXT NOT NULL,            -- one-cpu, connections-on-one-cpu, pairs, free
+    priority TEXT NOT NULL,             -- of clients and servers in turns: realtime, normal
     PRIMARY KEY (study, number),
     UNIQUE (study, test, clients, tables, rows)
 ) STRICT;
@@ -111,7 +112,8 @@ CREATE TABLE host (
     hypervisor TEXT,                    -- NULL on bare metal
     filesystem TEXT NOT NULL,           -- type of the file system that holds the data directories
     counts_disk_wait INTEGER NOT NULL,  -- whether the kernel accounts waits for disks
-    counts_device INTEGER NOT NULL      -- whether the data directories lie on a block device that counts
+    counts_device INTEGER NOT NULL,     -- whether the data directories lie on a block device that counts
+    realtime TEXT                       -- permitted, or what keeps the user from real-time priority; NULL if unknown
 ) STRICT;
 
 -- A block as it was planned when it began.
@@ -194,7 +196,8 @@ CREATE TABLE event (
 -- of the CPU time, and `disk_wait_ns` is time waiting for disks, all three at the resolution of the tick.
 -- `server_`: system calls of the server's process tree (`calls`), and bytes from and to block devices.
 -- `host_`: the machine. `busy_ns` is CPU time of all CPUs, neither idle nor waiting, `steal_ns` what the hypervisor
--- took, and `other_ns` the busy time of other processes. `host_device_`: the block device that holds the data.
+-- took, `other_ns` the busy time of other processes, and `throttled_ns` how long threads of real-time priority had to
+-- wait. `host_device_`: the block device that holds the data.
 -- `status.`: counters of the server's status under the server's own names, by how much each grew during the round.
 CREATE TABLE counter_names (
     study TEXT NOT NULL REFERENCES study (id),
@@ -220,7 +223,7 @@ CREATE TABLE slice (
     written_ms INTEGER NOT NULL,        -- when this row was written
     outcome TEXT NOT NULL CHECK (outcome IN ('good', 'troubled', 'failed', 'unanswered')),
     failure TEXT CHECK ((failure IS NULL) = (outcome IN ('good', 'troubled'))),  -- why it failed, or what was not answered
-    trouble TEXT NOT NULL,              -- JSON: a list of "steal", "other-process", "clock-jump"
+    trouble TEXT NOT NULL,              -- JSON: a list of "steal", "other-process", "clock-jump", "throttled"
 
     -- The work of the clients.
     events INTEGER NOT NULL,            -- completed

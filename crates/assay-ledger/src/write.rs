@@ -177,8 +177,8 @@ fn add_cell(
     let setup = cell.id.setup;
     connection.execute(
         "INSERT INTO cell (study, number, test, clients, tables, rows, warm_ms, warm_us, turn_ms,
-            slice_ms, events, placement)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            slice_ms, events, placement, priority)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study,
             index(number)?,
@@ -192,6 +192,7 @@ fn add_cell(
             cell.slice_ms,
             cell.events.map(|events| integer("events", events)).transpose()?,
             word(&cell.placement)?,
+            word(&cell.priority)?,
         ],
     )?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::BusyProcess;
+use crate::{BusyProcess, Priority};
 
 /// What `assay doctor`, or a study before its first slice, found. A fact is `None` where the machine does not state it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -15,8 +15,21 @@ pub struct Examination {
     pub memory: MemoryFacts,
     /// The time that the kernel and the disk take.
     pub delays: Delays,
-    /// The noise of the machine's speed.
+    /// The noise of the machine's speed, for a thread of normal priority.
     pub noise: Option<Noise>,
+    /// The same for a thread of real-time priority.
+    pub noise_realtime: Option<Noise>,
+}
+
+impl Examination {
+    /// The noise for threads of this priority.
+    #[must_use]
+    pub fn noise_at(&self, priority: Priority) -> Option<&Noise> {
+        match priority {
+            Priority::Normal => self.noise.as_ref(),
+            Priority::Realtime => self.noise_realtime.as_ref(),
+        }
+    }
 }
 
 /// The CPUs that assay may use.

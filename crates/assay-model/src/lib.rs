@@ -25,12 +25,14 @@ mod generator;
 mod growing_tree;
 mod hint;
 mod histogram;
+mod host;
 mod ibench;
 mod instructions;
 pub mod limits;
 mod lua;
 mod prefix;
 mod printable;
+mod priority;
 mod products;
 mod profile;
 mod published;
@@ -82,6 +84,7 @@ pub use generator::{Generator, Range, Scalar};
 pub use growing_tree::GrowingTree;
 pub use hint::Hint;
 pub use histogram::{HISTOGRAM_VALUE_MAX, recorded_values};
+pub use host::Host;
 pub use ibench::{
     Broke, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, LowestQueries, Partitions,
     Preparation, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
@@ -90,6 +93,7 @@ pub use instructions::FunctionCount;
 pub use lua::{LuaFile, LuaScript};
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
+pub use priority::{Priority, RealtimeAccess};
 pub use products::{Product, ProductFacts};
 pub use profile::{
     CallNode, CallTree, CellProfile, Frame, KERNEL, ProcessorPart, Profile, ProfileLimits,
@@ -109,8 +113,8 @@ pub use shard::ShardRun;
 pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounters};
 pub use soak::{CellSoak, Soak, SoakTurn};
 pub use study::{
-    AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,
-    PlannedCell, Run, Study, StudyEvent, StudyRecord, StudySummary, System,
+    AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Instance, PlannedCell,
+    Run, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use suite::{RandType, Suite};
 pub use system::{Origin, SystemSpec};

@@ -114,6 +114,8 @@ pub enum Trouble {
     OtherProcess,
     /// The clock and the kernel's clock disagree: the machine was suspended.
     ClockJump,
+    /// Threads of real-time priority had to wait: the kernel had used up their share of a CPU.
+    Throttled,
 }
 
 /// Outcome of a slice.

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::limits::BLOCKS;
 use crate::{
     Artifact, BisectPart, CellCount, CellId, CellProfile, CellSoak, DataContent, DataSet,
-    EventKind, Examination, Gate, IdKey, Preset, Schema, Series, Setup, ShardRun, Slice, SliceId,
-    SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart,
-    words,
+    EventKind, Gate, Host, IdKey, Preset, Priority, Schema, Series, Setup, ShardRun, Slice,
+    SliceId, SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData,
+    WatchPart, words,
 };
 
 words! {
@@ -40,65 +40,6 @@ words! {
         Stepwise = "stepwise",
         /// Nothing is timed: each test's instructions are counted, on instances of its own.
         Counted = "counted",
-    }
-}
-
-/// The machine.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Host {
-    /// Processor model name.
-    pub cpu: String,
-    /// Online CPUs.
-    pub cpus: u32,
-    /// Memory, KiB.
-    pub memory_kb: u64,
-    /// Kernel release.
-    pub kernel: String,
-    /// Distribution, as it names itself.
-    pub os: String,
-    /// Hypervisor, when the kernel sees one.
-    pub hypervisor: Option<String>,
-    /// File system type that holds the data directories.
-    pub filesystem: String,
-    /// Whether the kernel accounts the time that threads wait for block devices.
-    pub counts_disk_wait: bool,
-    /// Whether the data directories lie on a block device whose reads and writes are counted.
-    pub counts_device: bool,
-    /// What an examination found before the run.
-    pub doctor: Option<Examination>,
-}
-
-impl Host {
-    /// Whether anything is known about it. Published results do not tell their machine.
-    #[must_use]
-    pub fn is_known(&self) -> bool {
-        self.cpus > 0
-    }
-
-    /// Whether the other one is the same machine as far as is known. Its software and its state may have changed:
-    /// another kernel leaves a little more or less memory.
-    #[must_use]
-    pub fn is_machine_of(&self, other: &Self) -> bool {
-        let of = |it: &Self| (it.cpu.clone(), it.cpus, it.hypervisor.clone());
-        let [less, more] =
-            [self.memory_kb.min(other.memory_kb), self.memory_kb.max(other.memory_kb)];
-        of(self) == of(other) && more - less <= more / 50
-    }
-
-    /// A machine about which nothing is known.
-    const fn unknown() -> Self {
-        Self {
-            cpu: String::new(),
-            cpus: 0,
-            memory_kb: 0,
-            kernel: String::new(),
-            os: String::new(),
-            hypervisor: None,
-            filesystem: String::new(),
-            counts_disk_wait: false,
-            counts_device: false,
-            doctor: None,
-        }
     }
 }
 
@@ -136,6 +77,8 @@ pub struct PlannedCell {
     pub events: Option<u64>,
     /// CPUs of clients and server.
     pub placement: CpuPlacement,
+    /// Priority of clients and server in turns.
+    pub priority: Priority,
 }
 
 impl PlannedCell {
@@ -150,6 +93,7 @@ impl PlannedCell {
             slice_ms: 0,
             events: None,
             placement: CpuPlacement::Free,
+            priority: Priority::Normal,
         }
     }
 

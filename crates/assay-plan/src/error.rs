@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_model::{Hint, Refusal, shortened, thousands};
+use assay_model::{Hint, RealtimeAccess, Refusal, shortened, thousands};
 
 /// The reason why a request is not a valid study.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -93,6 +93,11 @@ pub enum Error {
         /// The allowed range.
         why: String,
     },
+    /// Real-time priority was asked for, and this user may not use it.
+    #[error(
+        "this user may not run threads at real-time priority, which `--priority realtime` asks for"
+    )]
+    Realtime(Option<RealtimeAccess>),
     /// A value that cannot be read.
     #[error(transparent)]
     Value(#[from] assay_options::Error),
@@ -325,6 +330,11 @@ impl Hint for Error {
             ],
             Self::NoStatement { .. } => {
                 vec!["leave the system out, or give the steps of the test a `postgres` text".to_owned()]
+            }
+            Self::Realtime(access) => {
+                let grant = access.and_then(RealtimeAccess::grant).map(str::to_owned);
+                let rest = "without `--priority`, assay uses real-time priority where it may";
+                grant.into_iter().chain([rest.to_owned()]).collect()
             }
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
             Self::TooLittle { what, rows_that_fit, asked, .. } => {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use assay_model::{
-    Counting, DataSet, Dialect, Experiment, Origin, Setup, Study, SystemSpec, thousands,
+    Counting, DataSet, Dialect, Experiment, Origin, RealtimeAccess, Setup, Study, SystemSpec,
+    thousands,
 };
 
 use crate::config_file::asked;
@@ -19,6 +20,8 @@ pub struct MachineFacts {
     pub memory_mb: u64,
     /// Free space where the data directories go, MB.
     pub disk_mb: u64,
+    /// Whether servers and clients may run at real-time priority; `None` if nobody looked.
+    pub realtime: Option<RealtimeAccess>,
 }
 
 /// Checks that a study that was planned earlier, perhaps elsewhere, fits into the memory of this machine. It does not
@@ -246,7 +249,8 @@ mod tests {
     use crate::plan::plan;
     use crate::request::{Request, SetupRequest};
 
-    const SMALL: MachineFacts = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 3274 };
+    const SMALL: MachineFacts =
+        MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 3274, realtime: None };
 
     fn request() -> Request {
         Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()])

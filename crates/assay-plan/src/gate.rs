@@ -111,7 +111,7 @@ mod tests {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
         let gate = GateRequest { most: 0.03, limits, allow_undecided: false };
         let request = Request { gate: Some(gate), ..Request::of_systems(&words) };
-        let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
+        let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000, realtime: None };
         let study = plan(&request, machine)?.study;
         let names = study.cells.iter().map(|cell| cell.id.test.name.clone());
         Ok(names.zip(study.gate.unwrap().margins).collect())

@@ -3,7 +3,7 @@
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, ROWS, TRANSACTION_S};
 use assay_model::{
     CellId, Counting, CpuPlacement, Experiment, IbenchTables, Partitions, PlannedCell, Preset,
-    Setup, Study, Test,
+    Priority, Setup, Study, Test,
 };
 use assay_terms::Terms;
 use assay_workloads::{IbenchSizes, ibench_steps};
@@ -13,6 +13,7 @@ use crate::fits::{MachineFacts, check_machine};
 use crate::limits::{BLOCKS, CLIENTS, FEWER_SYSTEMS, SYSTEMS, at_most, in_range};
 use crate::participants::{Plan, systems};
 use crate::request::{InsertBench, Request};
+use crate::scheduling::Scheduling;
 use crate::size::Footprint;
 use crate::study::study_of;
 
@@ -142,8 +143,9 @@ pub(crate) fn plan(
     let rows = u32::try_from(sizes.rows[0]).unwrap_or(u32::MAX);
     let tables = if sizes.tables.is_shared { 1 } else { clients };
     let setup = Setup { clients, tables, rows };
-    let cells: Vec<PlannedCell> =
-        ibench_steps(&sizes).into_iter().map(|test| planned_cell(test, setup)).collect();
+    let scheduling = Scheduling::new(request, Experiment::Stepwise, &systems, false, machine)?;
+    let planned = |test| planned_cell(test, setup, scheduling.of_cell(test, setup));
+    let cells: Vec<PlannedCell> = ibench_steps(&sizes).into_iter().map(planned).collect();
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
     if let Some(footprint) = Footprint::of_steps(&cells, terms) {
@@ -171,7 +173,11 @@ pub(crate) fn plan(
     })
 }
 
-fn planned_cell(test: Test, setup: Setup) -> PlannedCell {
+fn planned_cell(
+    test: Test,
+    setup: Setup,
+    (placement, priority): (CpuPlacement, Priority),
+) -> PlannedCell {
     let step_ms = test.ibench().map_or(0.0, |step| 1000.0 * paced_s(step).unwrap_or(0.0)) as u32;
     PlannedCell {
         id: CellId { test, setup },
@@ -180,7 +186,8 @@ fn planned_cell(test: Test, setup: Setup) -> PlannedCell {
         turn_ms: step_ms,
         slice_ms: step_ms,
         events: None,
-        placement: CpuPlacement::Free,
+        placement,
+        priority,
     }
 }
 

@@ -22,6 +22,7 @@ mod plan;
 mod precision;
 mod product_names;
 mod request;
+mod scheduling;
 mod sequence;
 mod shards;
 mod size;
@@ -59,6 +60,7 @@ pub use precision::Needs;
 pub use request::{
     GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, parse_share, ps_mode,
 };
+pub use scheduling::without_realtime;
 pub use sequence::{Step, sequence};
 pub use shards::{Part, shard, shards};
 pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};

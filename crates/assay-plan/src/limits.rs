@@ -49,7 +49,8 @@ mod tests {
     use super::*;
     use crate::{MachineFacts, Request, SystemRequest, plan};
 
-    const MACHINE: MachineFacts = MachineFacts { cpus: 2, memory_mb: 1 << 30, disk_mb: 1 << 40 };
+    const MACHINE: MachineFacts =
+        MachineFacts { cpus: 2, memory_mb: 1 << 30, disk_mb: 1 << 40, realtime: None };
 
     fn request(change: impl FnOnce(&mut Request)) -> Request {
         let mut request =

@@ -447,7 +447,7 @@ mod tests {
     fn the_memory_is_shared_by_the_servers_that_run_together() {
         let file = ["mysql: innodb_buffer_pool_size=48G"];
         // 70% of it for two servers: 5.6 GB each, less than 200 MB besides the caches.
-        let machine = MachineFacts { cpus: 4, memory_mb: 16_384, disk_mb: 1 << 20 };
+        let machine = MachineFacts { cpus: 4, memory_mb: 16_384, disk_mb: 1 << 20, realtime: None };
         let of = |share, twin| {
             let request = Request { scale_memory: Some(share), twin, ..request(&file) };
             scaled_to(&request, machine).unwrap().scaled.unwrap().divisor

@@ -363,7 +363,8 @@ mod tests {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
         let tests = tests.iter().map(|test| (*test).to_owned()).collect();
         let request = Request { preset, tests, ..Request::of_systems(&words) };
-        let machine = MachineFacts { cpus: 2, memory_mb: 256_000, disk_mb: 500_000 };
+        let machine =
+            MachineFacts { cpus: 2, memory_mb: 256_000, disk_mb: 500_000, realtime: None };
         plan(&request, machine).unwrap().study
     }
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant,
-    PlannedCell, Profiling, Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData,
-    UserStep,
+    PlannedCell, Priority, Profiling, Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test,
+    UserData, UserStep,
 };
 use assay_options::duration_text;
 use assay_terms::Terms;
@@ -24,6 +24,7 @@ use crate::memory::advised;
 use crate::outlook::blocks_within;
 use crate::participants::{Plan, PlannedSystem, systems};
 use crate::request::{Request, SetupRequest, SystemRequest};
+use crate::scheduling::{Scheduling, pins_connections};
 use crate::size::Footprint;
 use crate::study::study_of;
 use crate::tests_glob::select_of;
@@ -82,18 +83,9 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         systems: request.systems.iter().map(without_password).collect(),
         ..request.clone()
     };
-    let placement = |test, setup| match (request.placement, effort.experiment) {
-        (Some(asked), _) => asked,
-        // The posts pinned nothing.
-        (None, Experiment::Sequential | Experiment::Stepwise | Experiment::Counted) => {
-            CpuPlacement::Free
-        }
-        (None, Experiment::Interleaved) => match default_placement(test, setup, machine.cpus) {
-            placement if pooled.is_some() && pins_connections(placement) => CpuPlacement::Free,
-            placement => placement,
-        },
-    };
-    let cells = cells(request, &effort, &tests, &setups, &placement);
+    let scheduling =
+        Scheduling::new(request, effort.experiment, &systems, pooled.is_some(), machine)?;
+    let cells = cells(request, &effort, &tests, &setups, &scheduling);
     let limits = request.gate.as_ref().map(|limits| gate(limits, request.set, &cells));
     let budget_s = match effort.experiment {
         Experiment::Interleaved | Experiment::Stepwise => {
@@ -181,6 +173,7 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Er
         ("--rounds", request.rounds.is_some()),
         ("--twin", request.twin.is_some()),
         ("--placement", request.placement.is_some()),
+        ("--priority", request.priority.is_some()),
         ("--profile", request.profile != Profiling::None),
         ("--soak", request.soak_s.is_some()),
         ("--clients", request.setups.iter().any(has_clients)),
@@ -437,7 +430,7 @@ fn cells(
     effort: &Effort,
     tests: &[Test],
     setups: &[Setup],
-    placement: &dyn Fn(Test, Setup) -> CpuPlacement,
+    scheduling: &Scheduling,
 ) -> Vec<PlannedCell> {
     let mut data: Vec<DataSet> = Vec::new();
     for setup in setups {
@@ -449,11 +442,9 @@ fn cells(
     for data in data {
         for &test in tests {
             let on_it = setups.iter().filter(|setup| setup.data() == data);
-            cells.extend(
-                on_it.map(|&setup| {
-                    planned_cell(test, setup, placement(test, setup), effort, request)
-                }),
-            );
+            cells.extend(on_it.map(|&setup| {
+                planned_cell(test, setup, scheduling.of_cell(test, setup), effort, request)
+            }));
         }
     }
     cells
@@ -471,7 +462,7 @@ const WARM_PART: u32 = 5;
 fn planned_cell(
     test: Test,
     setup: Setup,
-    placement: CpuPlacement,
+    (placement, priority): (CpuPlacement, Priority),
     effort: &Effort,
     request: &Request,
 ) -> PlannedCell {
@@ -511,6 +502,7 @@ fn planned_cell(
         slice_ms,
         events: None,
         placement,
+        priority,
     }
 }
 
@@ -522,23 +514,6 @@ const LONG: u32 = 3;
 /// least so long.
 const SEVERAL: u32 = 3;
 const SEVERAL_MIN_MS: u32 = 6;
-
-/// A connection on two CPUs would measure the wake-up of an idle CPU, so a client shares a CPU with the thread that
-/// serves it, and a single one of reads with its whole server. If every client has a CPU, where the kernel runs clients
-/// and threads would decide the result. More clients than CPUs leave no CPU idle.
-fn default_placement(test: Test, setup: Setup, cpus: u32) -> CpuPlacement {
-    match (setup.clients, test.class) {
-        (1, Class::Read) => CpuPlacement::OneCpu,
-        (1, Class::Write) => CpuPlacement::ConnectionsOnOneCpu,
-        (clients, _) if clients <= cpus => CpuPlacement::Pairs,
-        _ => CpuPlacement::Free,
-    }
-}
-
-/// Whether the thread of each connection must be known.
-fn pins_connections(placement: CpuPlacement) -> bool {
-    matches!(placement, CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs)
-}
 
 #[cfg(test)]
 #[path = "plan_tests.rs"]

@@ -14,7 +14,8 @@ fn names(request: &Request) -> Vec<String> {
     plan(request, MACHINE).unwrap().systems.into_iter().map(|system| system.name).collect()
 }
 
-const MACHINE: MachineFacts = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
+const MACHINE: MachineFacts =
+    MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000, realtime: None };
 
 #[test]
 fn quick_is_the_published_set_on_one_small_table() {

@@ -6,8 +6,8 @@
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::limits::user::SCALE;
 use assay_model::{
-    COUNT_THRESHOLD, Counting, CpuPlacement, IdKey, Preset, Profiling, ScaledSizes, StatementMode,
-    Suite, Test, TestSet, Words as _,
+    COUNT_THRESHOLD, Counting, CpuPlacement, IdKey, Preset, Priority, Profiling, ScaledSizes,
+    StatementMode, Suite, Test, TestSet, Words as _,
 };
 use assay_options::{
     client_counts, count, duration_text, parse_budget_s, parse_duration_s, parse_percent,
@@ -173,6 +173,13 @@ pub struct Request {
     #[arg(long, value_parser = word::<CpuPlacement>())]
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     pub placement: Option<CpuPlacement>,
+
+    /// Priority of clients and servers while they are measured [default: realtime where it is permitted]
+    ///
+    /// Realtime makes other processes wait, which keep one CPU. Where clients need every CPU, priority is normal.
+    #[arg(long, value_parser = word::<Priority>())]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    pub priority: Option<Priority>,
 
     /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each
     /// time with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too

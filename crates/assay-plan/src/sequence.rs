@@ -114,7 +114,7 @@ mod tests {
     use assay_workloads::tests_of;
 
     use super::*;
-    use assay_model::{CellId, CpuPlacement, Setup, TestSet};
+    use assay_model::{CellId, CpuPlacement, Priority, Setup, TestSet};
 
     fn cells(tests: &[Test], clients: &[u32], setup: (u32, u32)) -> Vec<PlannedCell> {
         let cell = |test: Test, clients| PlannedCell {
@@ -128,6 +128,7 @@ mod tests {
             },
             events: None,
             placement: CpuPlacement::Free,
+            priority: Priority::Normal,
         };
         tests.iter().flat_map(|&t| clients.iter().map(move |&c| cell(t, c))).collect()
     }

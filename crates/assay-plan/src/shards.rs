@@ -202,7 +202,8 @@ mod tests {
     use super::*;
     use crate::{MachineFacts, Plan, Request, plan};
 
-    const MACHINE: MachineFacts = MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000 };
+    const MACHINE: MachineFacts =
+        MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000, realtime: None };
 
     fn planned(change: impl FnOnce(&mut Request)) -> Plan {
         let mut request =

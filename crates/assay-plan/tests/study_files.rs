@@ -8,10 +8,12 @@ use assay_model::{Experiment, Hint as _, Setup, TestSet};
 use assay_plan::{MachineFacts, Plan, plan, read_study, read_workload, write_study};
 
 /// Large enough for every published study.
-const LARGE: MachineFacts = MachineFacts { cpus: 64, memory_mb: 256_000, disk_mb: 4_000_000 };
+const LARGE: MachineFacts =
+    MachineFacts { cpus: 64, memory_mb: 256_000, disk_mb: 4_000_000, realtime: None };
 
 /// The machine that the scaled studies are made for.
-const LAPTOP: MachineFacts = MachineFacts { cpus: 4, memory_mb: 8_000, disk_mb: 30_000 };
+const LAPTOP: MachineFacts =
+    MachineFacts { cpus: 4, memory_mb: 8_000, disk_mb: 30_000, realtime: None };
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -29,6 +29,7 @@ pub fn host(data_dir: &Path) -> Result<Host, Error> {
         filesystem: mount_of(data_dir)?.map(|mount| mount.fs_type).unwrap_or_default(),
         counts_disk_wait: disk_wait_is_accounted(),
         counts_device: block_device(data_dir)?.is_some(),
+        realtime: None,
         doctor: None,
     })
 }

@@ -15,7 +15,7 @@ use crate::machine::{Machine, Reading};
 use crate::processor::counts_instructions;
 use crate::task::{DISK_WAIT, NAMES, Seen, Task, TaskCounts};
 use crate::tree::{Tree, TreeCounts};
-use crate::trouble::{Accounting, Interval, trouble};
+use crate::trouble::{Accounting, Interval, THROTTLED, trouble};
 
 /// The processes and threads that a probe watches.
 #[derive(Debug, Clone)]
@@ -107,6 +107,11 @@ impl Usage {
         let other_ns = self.counters.get(OTHER).zip(used_ns);
         let other_ns = other_ns.map(|(other_ns, used_ns)| other_ns.saturating_sub(used_ns));
         self.counters.set(OTHER, other_ns);
+    }
+
+    /// Says that clients and server ran at real-time priority, and for how long they had to wait all the same.
+    pub fn set_realtime(&mut self, delayed_ns: u64) {
+        self.counters.set(THROTTLED, Some(delayed_ns));
     }
 
     /// Trouble that makes the interval unfit for a verdict.

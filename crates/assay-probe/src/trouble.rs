@@ -23,6 +23,10 @@ pub(crate) const SAMPLING_SIGMAS: f64 = 3.0;
 /// preempted between two clock readings make, far below any suspension.
 pub(crate) const CLOCK_JUMP_NS: u64 = 50_000_000;
 
+/// How long threads of real-time priority had to wait for others, nanoseconds. Counted only if clients and server have
+/// that priority.
+pub(crate) const THROTTLED: &str = "host_throttled_ns";
+
 /// The way in which the kernel counts the CPU time of the whole machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accounting {
@@ -76,13 +80,17 @@ pub(crate) fn trouble(counters: &Counters, interval: &Interval) -> Vec<Trouble> 
         .map(|name| counters.get(name).unwrap_or(0));
     let steal = steal_ns > STEAL_TICK_NS && steal_ns as f64 > STEAL_SHARE * elapsed;
     let other = other_ns as f64;
-    let other_process =
-        other > OTHER_PROCESS_SHARE * elapsed && other > interval.uncertainty_ns(busy_ns);
+    let throttled_ns = counters.get(THROTTLED);
+    // Threads of real-time priority run before other processes, which have the rest of the machine.
+    let other_process = throttled_ns.is_none()
+        && other > OTHER_PROCESS_SHARE * elapsed
+        && other > interval.uncertainty_ns(busy_ns);
     let clock_jump = interval.clock_jump_ns > CLOCK_JUMP_NS;
     [
         (steal, Trouble::Steal),
         (other_process, Trouble::OtherProcess),
         (clock_jump, Trouble::ClockJump),
+        (throttled_ns.is_some_and(|ns| ns > 0), Trouble::Throttled),
     ]
     .into_iter()
     .filter_map(|(is_so, trouble)| is_so.then_some(trouble))
@@ -128,6 +136,18 @@ mod tests {
         assert_eq!(trouble(&host(70, 11, 0), &interval(50, EXACT)), [Trouble::OtherProcess]);
         assert_eq!(trouble(&host(1200, 199, 0), &interval(1000, SAMPLED)), []);
         assert_eq!(trouble(&host(1900, 900, 0), &interval(1000, SAMPLED)), [Trouble::OtherProcess]);
+    }
+
+    #[test]
+    fn at_real_time_priority_only_waiting_is_trouble() {
+        let realtime = |throttled_ns: u64| {
+            let mut counters = host(1900, 900, 0);
+            counters.set(THROTTLED, Some(throttled_ns));
+            trouble(&counters, &interval(1000, EXACT))
+        };
+        assert_eq!(realtime(0), []);
+        assert_eq!(realtime(50 * MS), [Trouble::Throttled]);
+        assert_eq!(trouble(&host(1900, 900, 0), &interval(1000, EXACT)), [Trouble::OtherProcess]);
     }
 
     #[test]

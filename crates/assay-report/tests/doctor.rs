@@ -47,6 +47,7 @@ fn quiet() -> Examination {
             flush_us: Some(Quantiles { median: 420.0, p99: 1900.0 }),
         },
         noise: Some(noise()),
+        noise_realtime: None,
     }
 }
 
@@ -117,6 +118,37 @@ fn a_busy_machine_is_not_and_every_harm_has_advice() {
         assert_eq!(fact["judgement"] == "fine", fact["advice"].is_null(), "{fact}");
     }
     assert_eq!(json["host"]["doctor"]["load"]["busiest"][0]["cpu_percent"], 97);
+}
+
+/// Other programs spoil nothing where servers run before them, and the noise of studies is judged.
+#[test]
+fn a_busy_machine_that_permits_real_time_priority_is_fit() {
+    let mut busy = quiet();
+    busy.load.other_cpus = Some(1.9);
+    let noisy = |error| {
+        let turns = noise().turns.into_iter().map(|turn| TurnError { error, ..turn }).collect();
+        Noise { turns, ..noise() }
+    };
+    (busy.noise, busy.noise_realtime) = (Some(noisy(0.3)), None);
+    let shown = |realtime, busy: &Examination| {
+        let host = Host { realtime, ..host(busy.clone()) };
+        let diagnosis = Diagnosis { host: &host, prospects: &prospects(), needed: &[] };
+        doctor(diagnosis).render(Format::TEXT, &OPTIONS).unwrap()
+    };
+    let unfit = "This machine is not fit to measure at the moment: other load, noise.";
+    let forbidden = shown(Some(RealtimeAccess::Limit), &busy);
+    assert!(forbidden.contains(unfit), "{forbidden}");
+    let grant = "! real-time priority: studies then measure undisturbed by other programs: \
+                 `sudo prlimit --pid $$ --rtprio=2` permits it in this shell";
+    assert!(forbidden.replace("\n    ", " ").contains(grant), "{forbidden}");
+    busy.noise_realtime = Some(noise());
+    let permitted = shown(Some(RealtimeAccess::Permitted), &busy);
+    assert!(permitted.contains("This machine can measure; one thing is worth"), "{permitted}");
+    assert!(permitted.contains("noise at real-time priority"), "{permitted}");
+    assert!(permitted.contains("permitted; studies use it"), "{permitted}");
+    // A single CPU has no room for both.
+    busy.cpus.allowed = 1;
+    assert!(shown(Some(RealtimeAccess::Permitted), &busy).contains("not fit"), "{permitted}");
 }
 
 #[test]

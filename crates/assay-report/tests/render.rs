@@ -4,7 +4,9 @@
 
 mod common;
 
-use assay_model::{SliceOutcome, StudyRecord, TestSet, Trouble, printable};
+use assay_model::{
+    Priority, RealtimeAccess, SliceOutcome, StudyRecord, TestSet, Trouble, printable,
+};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{LATENCIES, PER_OP, judge};
 use common::studies::{FOUR, ONE, study};
@@ -234,7 +236,7 @@ fn machine_trouble_is_reported_by_kind() {
     let cell = &json(&study)["cells"][0];
     assert_eq!(cell["troubled"], 40);
     assert!(cell["troubled_by"]["steal"].as_u64() > Some(0), "{cell}");
-    assert_eq!(keys(&cell["troubled_by"]), ["clock_jump", "other_process", "steal"]);
+    assert_eq!(keys(&cell["troubled_by"]), ["clock_jump", "other_process", "steal", "throttled"]);
     // Little of it is no warning.
     assert!(!in_format(&record(&["11.8"]), Format::TEXT).contains("warning: the hypervisor"));
 }
@@ -332,6 +334,21 @@ fn undecided_tests_have_a_remedy() {
         text.contains("the main noise is other programs, which used the CPU in 100% of"),
         "{text}"
     );
+    // The line that permits real-time priority, unless the study had it, or nobody knows.
+    assert!(!text.contains("real-time"), "{text}");
+    study.runs[0].host.realtime = Some(RealtimeAccess::Limit);
+    let text = in_format(&study, Format::TEXT).replace("\n   ", "");
+    assert!(text.contains("real-time priority: `sudo prlimit --pid $$ --rtprio=2`"), "{text}");
+    study.study.cells.iter_mut().for_each(|cell| cell.priority = Priority::Realtime);
+    assert!(!in_format(&study, Format::TEXT).contains("prlimit"), "{text}");
+    let document = json(&study);
+    assert_eq!(document["study"]["priority"], "realtime");
+    assert_eq!(
+        (&document["cells"][0]["priority"], &document["host"]["realtime"]),
+        (&"realtime".into(), &"limit".into())
+    );
+    study.study.cells[0].priority = Priority::Normal;
+    assert_eq!(json(&study)["study"]["priority"], "mixed");
 }
 
 /// The whole URL once, among the systems; scripts find it everywhere.

@@ -1,5 +1,6 @@
 //! A running instance of a server on its own copy of the data.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -361,30 +362,43 @@ impl Server {
             [cpu] if placement != CpuPlacement::Free => only(cpu),
             _ => self.cpus,
         });
-        let mut placed = Vec::new();
-        // The next iteration finds threads that started meanwhile.
+        self.each_thread(|tid| {
+            let cpu = match placement {
+                CpuPlacement::OneCpu => cpus.first(),
+                CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs => {
+                    let place = connection_tids.iter().position(|it| *it == tid);
+                    place.and_then(|place| cpus.iter().cycle().nth(place))
+                }
+                CpuPlacement::Free => None,
+            };
+            match sched_setaffinity(raw_pid(tid), &cpu.map_or(self.cpus, only)) {
+                // The thread has ended meanwhile.
+                Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+                Err(errno) => Err(errno.into()),
+            }
+        })
+    }
+
+    /// Calls `act` with each thread of the server, also with those that start meanwhile.
+    pub fn each_thread(
+        &self,
+        mut act: impl FnMut(i32) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let mut done = BTreeSet::new();
         loop {
-            let new: Vec<_> =
-                self.threads()?.into_iter().filter(|tid| !placed.contains(tid)).collect();
+            let new: Vec<i32> =
+                self.threads()?.into_iter().filter(|tid| done.insert(*tid)).collect();
             if new.is_empty() {
                 return Ok(());
             }
-            for tid in new {
-                let cpu = match placement {
-                    CpuPlacement::OneCpu => cpus.first(),
-                    CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs => {
-                        let place = connection_tids.iter().position(|it| *it == tid);
-                        place.and_then(|place| cpus.iter().cycle().nth(place))
-                    }
-                    CpuPlacement::Free => None,
-                };
-                match sched_setaffinity(raw_pid(tid), &cpu.map_or(self.cpus, only)) {
-                    // The thread has ended meanwhile.
-                    Ok(()) | Err(rustix::io::Errno::SRCH) => placed.push(tid),
-                    Err(errno) => return Err(std::io::Error::from(errno).into()),
-                }
-            }
+            new.into_iter().try_for_each(&mut act)?;
         }
+    }
+
+    /// Process id of its supervisor, if this process started it.
+    #[must_use]
+    pub fn supervisor(&self) -> Option<i32> {
+        self.sandbox.supervisor()
     }
 
     /// The processes that the server has started, such as one for each connection of Postgres.

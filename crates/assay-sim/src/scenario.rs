@@ -8,7 +8,8 @@ use assay_plan::{MachineFacts, PlannedSystem, Request, plan};
 use crate::{Faults, Noise, SpeedModel};
 
 /// The machine for which studies are planned.
-const MACHINE: MachineFacts = MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000 };
+const MACHINE: MachineFacts =
+    MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000, realtime: None };
 
 /// The truth about the systems, which a study must find.
 #[derive(Debug, Clone, Default)]

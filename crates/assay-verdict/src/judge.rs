@@ -248,6 +248,7 @@ impl Counts {
                 self.troubled_by.steal += has(Trouble::Steal);
                 self.troubled_by.other_process += has(Trouble::OtherProcess);
                 self.troubled_by.clock_jump += has(Trouble::ClockJump);
+                self.troubled_by.throttled += has(Trouble::Throttled);
             }
             SliceOutcome::Failed(reason) => {
                 self.failure.get_or_insert_with(|| reason.clone());

@@ -224,6 +224,8 @@ pub struct TroubledBy {
     pub other_process: u32,
     /// The clock jumped.
     pub clock_jump: u32,
+    /// Threads of real-time priority had to wait.
+    pub throttled: u32,
 }
 
 /// An event that was ended because it took too long.

@@ -238,7 +238,7 @@ fn a_failed_slice_fails_its_cell_and_troubled_ones_are_left_out() {
     assert_eq!(failed.failure.as_deref(), Some("server went away"));
     let left_out = judgement.cell(troubled_cell, 1).unwrap();
     assert_eq!((left_out.slices, left_out.troubled), (159, 1));
-    let by = TroubledBy { steal: 1, other_process: 1, clock_jump: 0 };
+    let by = TroubledBy { steal: 1, other_process: 1, clock_jump: 0, throttled: 0 };
     assert_eq!(left_out.troubled_by, by);
     assert_eq!(judgement.groups.iter().map(|group| group.n).sum::<u32>(), 31);
 }

@@ -181,6 +181,7 @@ fn from_request(
     let request = config_file::with_configs(request, Path::new(""), &[], args.quiet)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let machine = machine_facts(&cache_dir)?;
+    let machine = if shard.is_some() { shards::on_a_node(machine, &request) } else { machine };
     let request = config_file::scale(request, machine, args.quiet)?;
     let suite = workload::suite(&request)?;
     let plan = assay_plan::plan_of(&request, machine, suite.clone());
@@ -195,6 +196,8 @@ fn from_request(
         let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
         assay_plan::told_disk(&specs).iter().for_each(|told| print(&format!("note: {told}")));
         without_tables(&plan).iter().for_each(|told| print(&format!("note: {told}")));
+        let normal = assay_plan::without_realtime(&request, &plan.study, machine);
+        normal.iter().for_each(|told| print(&format!("note: {told}")));
         let warnings = overruled(&request, &plan.study).into_iter().chain(overrun);
         warnings.for_each(|warning| print(&format!("warning: {warning}")));
     }
@@ -466,7 +469,8 @@ mod tests {
     #[test]
     fn verdicts_that_more_time_takes_back_are_named() {
         let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
-        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let machine =
+            MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
         let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
         let concluded = |verdicts: [Verdict; 3]| {
             let cells = (0..).zip(verdicts).map(|(cell, verdict)| Conclusion {
@@ -490,7 +494,8 @@ mod tests {
     #[test]
     fn a_threshold_ignored_by_smoke_is_reported() {
         let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
-        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let machine =
+            MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
         let told = |preset, threshold| {
             let request = Request { preset, threshold, ..Request::of_systems(&words) };
             overruled(&request, &assay_plan::plan(&request, machine).unwrap().study)

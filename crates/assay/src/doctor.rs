@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_model::{Class, Host, Noise, PlannedCell, Preset, Study};
+use assay_doctor::Recording;
+use assay_model::{Class, Host, Noise, PlannedCell, Preset, Priority, RealtimeAccess, Study};
 use assay_plan::{MachineFacts, Needs, Plan, Request};
 use assay_report::{Diagnosis, Format, Needed, Prospect};
 
@@ -13,8 +14,8 @@ use crate::examination::examine;
 use crate::exit::Exit;
 use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
-use crate::report;
 use crate::systems::environment;
+use crate::{report, scheduled};
 
 /// Presets with verdicts, and smoke.
 const PRESETS: [Preset; 3] = [Preset::Smoke, Preset::Quick, Preset::Standard];
@@ -32,15 +33,22 @@ pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
     // It would disturb a study, and the study it.
     let _lock = MachineLock::wait(&progress, &env.interrupt)?;
     progress.begin(&format!("measuring this machine for {:.0} s", args.seconds.ceil()));
-    let record_for = Duration::from_secs_f64(args.seconds);
-    let doctor = examine(&env.cache_dir, record_for, &env.interrupt)?;
+    let access = scheduled::realtime_access();
+    let priorities = match access {
+        RealtimeAccess::Permitted => [Priority::Normal, Priority::Realtime].as_slice(),
+        _ => &[Priority::Normal],
+    };
+    let time = Duration::from_secs_f64(args.seconds / priorities.len() as f64);
+    let recording = Recording { time, priorities };
+    let doctor = examine(&env.cache_dir, recording, &env.interrupt)?;
     env.interrupt.check()?;
     progress.finish();
-    let noise = doctor.noise.clone();
     let cpus = doctor.cpus.allowed;
-    let host = Host { doctor: Some(doctor), ..assay_probe::host(&env.cache_dir)? };
-    let prospects = prospects(cpus, noise.as_ref())?;
-    let needed = needed(cpus, noise.as_ref())?;
+    // Studies use real-time priority where they may.
+    let noise = doctor.noise_realtime.as_ref().filter(|_| cpus > 1).or(doctor.noise.as_ref());
+    let (prospects, needed) = (prospects(cpus, noise)?, needed(cpus, noise)?);
+    let realtime = Some(access);
+    let host = Host { doctor: Some(doctor), realtime, ..assay_probe::host(&env.cache_dir)? };
     let diagnosis = Diagnosis { host: &host, prospects: &prospects, needed: &needed };
     let format = match args.shape.format {
         ShapeWord::Text => Format::TEXT,
@@ -53,7 +61,7 @@ pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
 
 /// A study of two systems with some preset on such a machine, however much memory it has.
 fn planned(request: Request, cpus: u32) -> Result<Plan> {
-    let machine = MachineFacts { cpus, memory_mb: u64::MAX / 8, disk_mb: u64::MAX };
+    let machine = MachineFacts { cpus, memory_mb: u64::MAX / 8, disk_mb: u64::MAX, realtime: None };
     Ok(assay_plan::plan(&request, machine)?)
 }
 

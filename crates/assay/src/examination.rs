@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_model::{Examination, Experiment, Preset, Study};
+use assay_doctor::Recording;
+use assay_model::{Examination, Experiment, Preset, Priority, Study};
 use assay_probe::Census;
 
 use crate::interrupt::Interrupt;
@@ -21,7 +22,11 @@ pub(crate) fn examine_before(study: &Study, env: &Environment) -> Option<Examina
         && study.budget_s >= BUDGET_MIN_S;
     is_worth_it.then_some(())?;
     env.progress.update("measuring the noise of this machine");
-    let examined = examine(&env.cache_dir, BEFORE_STUDY, &env.interrupt);
+    let mut cells = study.cells.iter();
+    let is_realtime = cells.any(|cell| cell.priority == Priority::Realtime);
+    let priority = if is_realtime { Priority::Realtime } else { Priority::Normal };
+    let recording = Recording { time: BEFORE_STUDY, priorities: &[priority] };
+    let examined = examine(&env.cache_dir, recording, &env.interrupt);
     // A study can do without.
     examined.inspect_err(|error| log::warn!("cannot examine this machine: {error:#}")).ok()
 }
@@ -29,13 +34,13 @@ pub(crate) fn examine_before(study: &Study, env: &Environment) -> Option<Examina
 /// Examines this machine, and names the processes that kept it busy meanwhile.
 pub(crate) fn examine(
     data_dir: &Path,
-    record_for: Duration,
+    recording: Recording<'_>,
     interrupt: &Interrupt,
 ) -> Result<Examination> {
     let cpus = assay_probe::cpus_allowed()?;
     let before = Census::take().ok();
     let stop = interrupt.stop();
-    let mut doctor = assay_doctor::examine(&cpus, data_dir, record_for, &|| stop.is_asked())?;
+    let mut doctor = assay_doctor::examine(&cpus, data_dir, recording, &|| stop.is_asked())?;
     let own = rustix::process::getpid().as_raw_nonzero().get();
     if let Some((before, after)) = before.zip(Census::take().ok()) {
         doctor.load.busiest = after.named_since(&before, &[own]);

@@ -1,10 +1,15 @@
-//! What a scheduler says of the process that measures a shard.
+//! What a scheduler, of jobs or of the kernel, says of this process.
 
-use assay_model::ShardRun;
+use assay_model::{RealtimeAccess, ShardRun};
 
 /// A shard as this process measures it.
 pub(crate) fn here(shard: ShardRun) -> ShardRun {
     ShardRun { attempt: attempt(), node: node(), ..shard }
+}
+
+/// Whether this user may run threads at real-time priority, or what keeps them from it.
+pub(crate) fn realtime_access() -> RealtimeAccess {
+    assay_doctor::realtime_access(std::env::var_os("SLURM_JOB_ID").is_some())
 }
 
 /// The name of this machine: as a scheduler has it, which may give one machine several, or its own.

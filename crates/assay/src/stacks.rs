@@ -106,7 +106,8 @@ mod tests {
 
     fn record(profile: Profiling) -> StudyRecord {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let machine =
+            MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
         let request = Request { profile, ..Request::of_systems(&words) };
         let plan = assay_plan::plan(&request, machine).unwrap();
         StudyRecord::new(plan.study, Host::default(), Vec::new())

@@ -86,7 +86,7 @@ fn a_test_is_defined_in_one_place() {
         tests: vec!["count-*".to_owned()],
         ..Request::of_systems(&["mariadb@10.11", "mariadb@10.11"].map(str::to_owned))
     };
-    let machine = MachineFacts { cpus: 2, memory_mb: 1 << 14, disk_mb: 1 << 16 };
+    let machine = MachineFacts { cpus: 2, memory_mb: 1 << 14, disk_mb: 1 << 16, realtime: None };
     let suite = assay_workloads::tests_of(TestSet::All).into_iter().chain([test]).collect();
     let plan = plan_of(&request, machine, suite).unwrap();
     let mut study = plan.study;

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,6 +15,7 @@ use assay_wire::{ConnectOptions, Connection};
 use common::Place;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::sched_getaffinity;
 use serde_json::Value;
 
 /// So many rows that a load, or an index on them, does not end while a signal is on its way.
@@ -235,6 +237,89 @@ fn while_a_round_is_measured() {
     running.interrupt();
     place.assert_nothing_left();
     assert_eq!((place.failed_slices(), place.slices()), (0, before + 2));
+}
+
+/// After some events that end at once, a statement keeps a CPU busy for longer than any test waits.
+const SPINNING: &str = r#"
+[table.t]
+create = "CREATE TABLE t (id INT PRIMARY KEY)"
+rows = 1
+columns.id = { sequence = 1 }
+
+[test.spin]
+steps = ["SELECT BENCHMARK(IF(@n := COALESCE(@n, 0) + 1 > 50, 1000000000000, 1), 1 + 1)"]
+"#;
+
+/// Of the threads of a process: policy and priority, and whether one may run on all CPUs of the machine.
+fn scheduled(pid: Pid) -> (BTreeSet<(u32, u32)>, bool) {
+    let cpus = std::thread::available_parallelism().unwrap().get() as u32;
+    let (mut found, mut is_everywhere) = (BTreeSet::new(), false);
+    let threads = fs_err::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero()));
+    for thread in threads.into_iter().flatten().flatten() {
+        let stat = fs_err::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let fields: Vec<u32> = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_ascii_whitespace()
+            .map(|field| field.parse().unwrap_or_default())
+            .collect();
+        // rt_priority and policy are fields 40 and 41 of proc(5); the first one here is field 3.
+        if let [priority, policy, ..] = fields.get(37..).unwrap_or_default() {
+            found.insert((*policy, *priority));
+        }
+        let id = thread.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+        is_everywhere |= sched_getaffinity(id).is_ok_and(|allowed| allowed.count() >= cpus);
+    }
+    (found, is_everywhere)
+}
+
+/// For root, the server has real-time priority and never leaves its CPU. Supervisor and signal must get through.
+#[test]
+fn while_a_server_spins() {
+    let place = Place::bare();
+    let workload = place.cache().join("spinning.toml");
+    fs_err::write(&workload, SPINNING).unwrap();
+    let systems = ["compare", "mariadb@10.11", "mariadb@11.8", "--offline", "--budget", "20m"];
+    let args = [&systems[..], &["--workload", workload.to_str().unwrap()]].concat();
+    let mut running = Running::start(&place, &args);
+    let ticks = |pid: &Pid| {
+        let stat = fs_err::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+        let stat = stat.unwrap_or_default();
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+        fields.nth(11).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or_default()
+    };
+    let mut spinning = None;
+    running.wait_until(|| {
+        let servers = place.running();
+        let is_executing = carries_out(&place, &mut place.awake().next(), "SELECT BENCHMARK");
+        spinning = servers.into_iter().max_by_key(ticks).filter(|_| is_executing);
+        spinning.is_some()
+    });
+    let (policies, is_everywhere) = scheduled(spinning.unwrap());
+    let (rr, other) = (2, 0);
+    match policies.first() {
+        Some((policy, _)) if *policy == rr => {
+            assert_eq!(policies, BTreeSet::from([(rr, 1)]));
+            assert!(!is_everywhere, "no CPU is left to others");
+            let supervisor = parent(spinning.unwrap());
+            assert_eq!(scheduled(supervisor).0, BTreeSet::from([(rr, 2)]));
+        }
+        _ => assert_eq!(policies, BTreeSet::from([(other, 0)])),
+    }
+    // The first one asks to finish the round, which does not end.
+    for _ in 0..2 {
+        kill_process(Pid::from_child(&running.child), Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(running.child.wait().unwrap().code(), Some(4));
+    place.assert_nothing_left();
+}
+
+fn parent(pid: Pid) -> Pid {
+    let stat = fs_err::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    let parent = stat.rsplit(')').next().unwrap().split_ascii_whitespace().nth(1).unwrap();
+    Pid::from_raw(parent.parse().unwrap()).unwrap()
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
         text().prop_map(SliceOutcome::Unanswered)
     ];
     let trouble =
-        vec(select(vec![Trouble::Steal, Trouble::OtherProcess, Trouble::ClockJump]), 0..3);
+        vec(select(vec![Trouble::Steal, Trouble::OtherProcess, Trouble::Throttled]), 0..3);
     let turn = (0..1000_u32, 0..20_000_u32, 0..100_u32).prop_map(<[u32; 3]>::from);
     let turns = vec(array::uniform4(0..1_000_000_000_u64).prop_map(Turn::from), 0..4);
     let place = (0..systems, select(cells), 0..runs, turn, moment());
@@ -227,6 +227,7 @@ fn cell() -> impl Strategy<Value = PlannedCell> {
             slice_ms,
             events: events.filter(|_| test.class == Class::Write),
             placement,
+            priority: if slice_ms % 2 == 0 { Priority::Normal } else { Priority::Realtime },
         },
     )
 }
@@ -365,6 +366,7 @@ fn examination() -> impl Strategy<Value = Examination> {
                 wake_two_cpus_us: a[6],
                 flush_us: a[6].zip(a[7]).map(|(median, p99)| Quantiles { median, p99 }),
             },
+            noise_realtime: noise.clone().filter(|_| count % 2 == 0),
             noise,
         },
     )
@@ -383,6 +385,8 @@ fn host() -> impl Strategy<Value = Host> {
             filesystem: t[3].clone(),
             counts_disk_wait: cpus % 2 == 0,
             counts_device: cpus % 3 == 0,
+            realtime: [None, Some(RealtimeAccess::Permitted), Some(RealtimeAccess::Limit)]
+                [cpus as usize % 3],
             doctor,
         },
     )

@@ -18,7 +18,7 @@ use crate::request::{
 
 /// Options that come first in a command, in their order; the rest follow in the order of the study file.
 const FIRST: &str = "source terms preset workload scale define suite set tests clients tables rows budget \
-                     threshold placement seed";
+                     threshold placement priority seed";
 
 /// Options that come last, in their order.
 const LAST: &str = "statements id-key twin";

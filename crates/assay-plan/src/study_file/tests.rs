@@ -1,6 +1,8 @@
 //! Study files read and written.
 
-use assay_model::{CpuPlacement, Hint, IdKey, Preset, RandType, StatementMode, Suite, TestSet};
+use assay_model::{
+    CpuPlacement, Hint, IdKey, Preset, Priority, RandType, StatementMode, Suite, TestSet,
+};
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
 use proptest::prelude::*;
@@ -21,6 +23,7 @@ accept-expired-index = true
 terms = "published"
 seed = 7
 placement = "connections-on-one-cpu"
+priority = "normal"
 statements = "text"
 id-key = "secondary"
 slice = "100ms"
@@ -100,6 +103,7 @@ fn reads_every_key() {
         id_key: IdKey::Secondary,
         statements: StatementMode::Text,
         placement: Some(CpuPlacement::ConnectionsOnOneCpu),
+        priority: Some(Priority::Normal),
         seed: 7,
         slice_s: Some(0.1),
         write_slice_s: Some(0.2),
@@ -192,6 +196,7 @@ threshold = "0.5%"
 twin = true
 seed = 7
 placement = "connections-on-one-cpu"
+priority = "normal"
 statements = "text"
 id-key = "secondary"
 slice = "100ms"
@@ -387,6 +392,7 @@ prop_compose! {
             prop::sample::select(vec![Preset::Smoke, Preset::Standard, Preset::Published]),
             prop::sample::select(vec![TestSet::Set27, TestSet::Set47]),
             prop::option::of(prop::sample::select(vec![CpuPlacement::OneCpu, CpuPlacement::Free])),
+            prop::option::of(prop::sample::select(vec![Priority::Realtime, Priority::Normal])),
             prop::sample::select(vec![IdKey::Primary, IdKey::Secondary]),
             prop::sample::select(vec![StatementMode::Prepared, StatementMode::Text]),
         ),
@@ -410,7 +416,7 @@ prop_compose! {
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
     ) -> Request {
-        let (preset, set, placement, id_key, statements) = words;
+        let (preset, set, placement, priority, id_key, statements) = words;
         let (budget_s, slice_s, write_slice_s, turn_s) = durations;
         let repeats = preset != Preset::Published;
         Request {
@@ -426,6 +432,7 @@ prop_compose! {
             define: define.iter().map(|it| (*it).to_owned()).collect(),
             set,
             placement,
+            priority,
             id_key,
             statements,
             tests: tests.into_iter().map(str::to_owned).collect(),
@@ -557,7 +564,8 @@ fn each_element_of_a_list_is_one_value() {
 fn the_login_of_a_repository_is_in_no_recipe() {
     let words = ["postgres@git:https://me:canary@h/x.git#v1", "mysql://me:canary@h/db"];
     let request = Request::of_systems(&words.map(str::to_owned));
-    let machine = crate::MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+    let machine =
+        crate::MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
     let plan = crate::plan(&request, machine).unwrap();
     assert!(plan.study.recipe.contains("postgres@git:https://h/x.git#v1"), "{}", plan.study.recipe);
     let told: Vec<_> = plan.systems.iter().map(|it| format!("{} {:?}", it.name, it.spec)).collect();

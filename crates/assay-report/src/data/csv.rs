@@ -54,6 +54,7 @@ const COLUMNS: &[Column] = &[
     ("troubled_steal", "/troubled_by/steal"),
     ("troubled_other_process", "/troubled_by/other_process"),
     ("troubled_clock_jump", "/troubled_by/clock_jump"),
+    ("troubled_throttled", "/troubled_by/throttled"),
     ("overlap_us", "/per_op/overlap_us"),
     ("beyond_threshold", "/beyond_threshold"),
     ("same_within", "/same_within"),

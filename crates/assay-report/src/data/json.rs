@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    AuditClass, AuditFinding, Examination, Host, Product, ShardRun, StudyRecord, System, TableForm,
-    printable_json,
+    AuditClass, AuditFinding, Examination, Host, Priority, Product, RealtimeAccess, ShardRun,
+    StudyRecord, System, TableForm, printable_json,
 };
 use assay_verdict::{
     GroupSummary, InstructionSets, Judgement, NodeSummary, SystemSummary, instruction_sets,
@@ -84,6 +84,8 @@ struct StudyRow<'a> {
     foreign: bool,
     /// Null for published results.
     terms: Option<&'a str>,
+    /// `realtime`, `normal`, or `mixed` if the cells differ; null for published results.
+    priority: Option<&'static str>,
     /// How sysbench's tables were created, if not in the usual form.
     #[serde(skip_serializing_if = "Option::is_none")]
     table_form: Option<&'a TableForm>,
@@ -140,6 +142,7 @@ pub(crate) struct HostRow<'a> {
     filesystem: Option<&'a str>,
     counts_disk_wait: Option<bool>,
     counts_device: Option<bool>,
+    realtime: Option<&'static str>,
     doctor: Option<&'a Examination>,
 }
 
@@ -157,6 +160,7 @@ impl<'a> HostRow<'a> {
             filesystem: text(&host.filesystem),
             counts_disk_wait: is_known.then_some(host.counts_disk_wait),
             counts_device: is_known.then_some(host.counts_device),
+            realtime: host.realtime.map(RealtimeAccess::word),
             doctor: host.doctor.as_ref(),
         }
     }
@@ -240,6 +244,12 @@ struct EventRow<'a> {
     what: String,
 }
 
+fn priority(record: &StudyRecord) -> Option<&'static str> {
+    let mut cells = record.study.cells.iter().map(|cell| cell.priority);
+    let first: Priority = cells.next().filter(|_| !record.is_reported())?;
+    Some(if cells.all(|priority| priority == first) { first.word() } else { "mixed" })
+}
+
 /// Renders schema 1, indented, with a final line feed.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     let (study, is_measured) = (&record.study, !record.is_reported());
@@ -256,6 +266,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             finished: record.finished,
             foreign: record.foreign,
             terms: study.terms.as_deref(),
+            priority: priority(record),
             table_form: Some(&study.table_form).filter(|it| **it != TableForm::default()),
             shard: record.shard().map(ShardRow::new),
         },

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_model::{CountVerdict, Experiment, Setup, Statements, StudyRecord, Verdict};
+use assay_model::{CellId, CountVerdict, Experiment, Setup, Statements, StudyRecord, Verdict};
 use assay_verdict::{
     Cause, CellJudgement, Changed, CountJudgement, CounterChange, Figure, FunctionChange,
     LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait, soak,
@@ -25,6 +25,8 @@ pub(crate) struct CellRow<'a> {
     /// Null for the tables of a workload of the user's own, as the rows of each.
     tables: Option<u32>,
     rows: Option<u32>,
+    /// Null for published results.
+    priority: Option<&'static str>,
     system: &'a str,
     qps: Option<Interval>,
     tps: Number,
@@ -161,6 +163,7 @@ struct TroubledRow {
     steal: u32,
     other_process: u32,
     clock_jump: u32,
+    throttled: u32,
 }
 
 /// Figures of a group, by their names, in the order of their rows.
@@ -370,6 +373,12 @@ pub(crate) fn tables_and_rows(record: &StudyRecord, setup: Setup) -> (Option<u32
     }
 }
 
+/// The priority at which a cell was measured.
+fn priority(record: &StudyRecord, cell: CellId) -> Option<&'static str> {
+    let planned = record.study.cells.iter().find(|planned| planned.id == cell);
+    planned.filter(|_| !record.is_reported()).map(|planned| planned.priority.word())
+}
+
 impl<'a> CellRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, judged: &'a CellJudgement) -> Self {
         let setup = judged.cell.setup;
@@ -382,6 +391,7 @@ impl<'a> CellRow<'a> {
             clients: setup.clients,
             tables,
             rows,
+            priority: priority(record, judged.cell),
             system: system_name(record, judged.system),
             qps: judged.qps.map(Into::into),
             tps: Number(judged.tps),
@@ -393,6 +403,7 @@ impl<'a> CellRow<'a> {
                 steal: judged.troubled_by.steal,
                 other_process: judged.troubled_by.other_process,
                 clock_jump: judged.troubled_by.clock_jump,
+                throttled: judged.troubled_by.throttled,
             }),
             disturbed: (!is_reported).then_some(judged.is_disturbed),
             blocks: (!is_reported || judged.blocks > 1).then_some(judged.blocks),

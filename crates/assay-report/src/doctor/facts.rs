@@ -1,6 +1,6 @@
 //! What was found on a machine, whether it harms measurements, and what to do about it.
 
-use assay_model::{Examination, Host, Noise, Quantiles, counted};
+use assay_model::{Examination, Host, Noise, Quantiles, RealtimeAccess, counted};
 use serde::Serialize;
 
 use crate::number::share;
@@ -47,21 +47,47 @@ pub(crate) fn facts(host: &Host, examination: &Examination) -> Vec<Fact> {
     let groups = [
         vec![machine(host)],
         cpus(host, examination),
-        load(examination),
+        load(host, examination),
+        realtime(host, examination),
         frequency(examination),
         memory(host, examination),
         delays(examination),
     ];
-    let noise = examination.noise.as_ref().and_then(noise);
-    groups.into_iter().flatten().chain(noise).collect()
+    groups.into_iter().flatten().chain(noises(host, examination)).collect()
+}
+
+/// Whether studies run before all other processes, which then do not disturb them.
+fn is_realtime(host: &Host, examination: &Examination) -> bool {
+    host.realtime == Some(RealtimeAccess::Permitted) && examination.cpus.allowed > 1
+}
+
+/// Whether real-time priority is permitted, and the line that permits it. It is worth a change where others use the
+/// CPUs.
+fn realtime(host: &Host, examination: &Examination) -> Vec<Fact> {
+    const NAME: &str = "real-time priority";
+    let Some(access) = host.realtime else { return Vec::new() };
+    let others = examination.load.other_cpus.unwrap_or(0.0);
+    let fact = match access.grant() {
+        _ if examination.cpus.allowed < 2 => {
+            Fact::fine(NAME, "needs a second CPU for other programs")
+        }
+        None => Fact::fine(NAME, "permitted; studies use it"),
+        Some(grant) => {
+            let advice = format!("studies then measure undisturbed by other programs: {grant}");
+            let harm = by_amount(others, OTHERS).min(Harm::Change);
+            Fact::fine(NAME, format!("not permitted; {grant}")).harms(harm, advice)
+        }
+    };
+    vec![fact]
 }
 
 /// The lines about the machine that the report of a study needs: its noise, and what was worth changing.
 pub(crate) fn state(host: &Host, examination: &Examination) -> Vec<String> {
     let facts = facts(host, examination);
-    let noise = facts.iter().find(|fact| fact.fact == "noise");
-    let noise = noise.map(|fact| format!("noise before the study: {}", fact.found));
-    let harmful = facts.iter().filter(|fact| fact.harm != Harm::Fine && fact.fact != "noise");
+    let noise = facts.iter().find(|fact| fact.fact.starts_with(NOISE));
+    let noise = noise.map(|fact| format!("{} before the study: {}", fact.fact, fact.found));
+    let is_noise = |fact: &Fact| fact.fact.starts_with(NOISE);
+    let harmful = facts.iter().filter(|fact| fact.harm != Harm::Fine && !is_noise(fact));
     let harmful: Vec<String> =
         harmful.map(|fact| format!("{} ({})", fact.fact, fact.found)).collect();
     let harmful = (!harmful.is_empty())
@@ -131,7 +157,7 @@ fn by_amount(amount: f64, [some, much]: [f64; 2]) -> Harm {
     }
 }
 
-fn load(examination: &Examination) -> Vec<Fact> {
+fn load(host: &Host, examination: &Examination) -> Vec<Fact> {
     let load = &examination.load;
     let mut facts = Vec::new();
     if let Some(steal) = load.steal_cpus {
@@ -150,9 +176,14 @@ fn load(examination: &Examination) -> Vec<Fact> {
         } else {
             (format!("{found}: {}", busiest.join(", ")), busiest.join(", "))
         };
+        // Real-time threads run before others, which still share caches and memory with them.
+        let harm = match by_amount(others, OTHERS) {
+            Harm::Spoils if is_realtime(host, examination) => Harm::Change,
+            harm => harm,
+        };
         facts.push(
             Fact::fine("other load", found)
-                .harms(by_amount(others, OTHERS), format!("stop what else uses the CPU: {stop}")),
+                .harms(harm, format!("stop what else uses the CPU: {stop}")),
         );
     }
     facts
@@ -294,14 +325,31 @@ const NOISY: [f64; 2] = [0.003, 0.01];
 /// Seconds for which errors are shown.
 pub(crate) const SHOWN_S: f64 = 10.0;
 
-fn noise(noise: &Noise) -> Option<Fact> {
+const NOISE: &str = "noise";
+
+/// The noise at each priority that was examined. That of studies is judged.
+fn noises(host: &Host, examination: &Examination) -> impl Iterator<Item = Fact> {
+    let Examination { noise, noise_realtime, .. } = examination;
+    let normal = noise.as_ref().and_then(|it| self::noise(NOISE, it));
+    let realtime = noise_realtime.as_ref().and_then(|it| self::noise(NOISE_REALTIME, it));
+    let is_judged = !(is_realtime(host, examination) && realtime.is_some());
+    let normal = normal.map(|fact| match is_judged {
+        true => fact,
+        false => Fact::fine(fact.fact, fact.found),
+    });
+    normal.into_iter().chain(realtime)
+}
+
+const NOISE_REALTIME: &str = "noise at real-time priority";
+
+fn noise(name: &'static str, noise: &Noise) -> Option<Fact> {
     let distance = |turn_ms: f64| (turn_ms / JUDGED_MS).ln().abs();
     let by_distance = |it: &&assay_model::TurnError| distance(it.turn_ms);
     let near = noise.turns.iter().min_by(|a, b| by_distance(a).total_cmp(&by_distance(b)))?;
     let error = near.error / SHOWN_S.sqrt();
     let found =
         format!("±{} after {SHOWN_S} s in turns of {} ms", share(2.0 * error), near.turn_ms);
-    Some(Fact::fine("noise", found).harms(
+    Some(Fact::fine(name, found).harms(
         by_amount(error, NOISY),
         "measure when the machine is quieter: longer studies are needed to see the same change",
     ))

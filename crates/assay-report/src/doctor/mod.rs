@@ -106,7 +106,9 @@ fn blocks(diagnosis: Diagnosis, examination: &Examination, wish: &Wish<'_>) -> V
     blocks.extend(prospects(diagnosis));
     blocks.extend(needed(diagnosis.needed));
     blocks.extend(found(&facts));
-    blocks.extend(examination.noise.iter().flat_map(spectrum));
+    blocks.extend(examination.noise.iter().flat_map(|it| spectrum("", it)));
+    let realtime = examination.noise_realtime.iter();
+    blocks.extend(realtime.flat_map(|it| spectrum(" at real-time priority", it)));
     for block in &mut blocks {
         if let Block::Section(section) = block {
             section.heading = wish.heading(&section.heading.plain()).into();
@@ -247,7 +249,7 @@ fn found(facts: &[Fact]) -> Vec<Block<'static>> {
 }
 
 /// How alike the speeds of two moments are, and what follows for turns.
-fn spectrum(noise: &Noise) -> Vec<Block<'static>> {
+fn spectrum(at: &str, noise: &Noise) -> Vec<Block<'static>> {
     let line = |corner: &str, headings: Vec<String>, name: String, values: Vec<String>| {
         let columns = headings.into_iter().map(Column::numbers);
         let columns = std::iter::once(Column::words(corner)).chain(columns).collect();
@@ -271,6 +273,7 @@ fn spectrum(noise: &Noise) -> Vec<Block<'static>> {
         noise.asked_ms
     )]));
     let time = duration(noise.seconds);
-    let heading = "noise: fixed work that touches caches and memory, timed over and over for";
+    let heading =
+        format!("noise{at}: fixed work that touches caches and memory, timed over and over for");
     Block::section(format!("{heading} {time}"), blocks)
 }

@@ -90,6 +90,7 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Data", measured(conditions.data.join("; "))),
         ("Terms", study.terms.map(str::to_owned)),
         ("Placement", measured(study.placements.clone())),
+        ("Priority", measured(study.priorities.clone())),
         ("Seed", measured(study.seed.to_string())),
         ("Threshold", Some(study.threshold.clone())),
         (began, Some(started)),

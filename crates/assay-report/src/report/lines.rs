@@ -127,6 +127,7 @@ fn study(study: &StudyFacts) -> String {
     parts.extend(study.terms.map(|terms| format!("terms {terms}")));
     parts.extend([
         format!("placement {}", study.placements),
+        format!("priority {}", study.priorities),
         format!("seed {}", study.seed),
         format!("threshold {}", study.threshold),
         format!("workload version {}", study.workload_version),

@@ -1,8 +1,11 @@
 //! The conditions of the measurement: machine, systems, study, data, audit and events.
 
+use std::collections::BTreeSet;
+
 use assay_model::{
-    AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Schema, Setup,
-    StartFrom, StatementMode, Study, StudyRecord, counted, may_equal,
+    AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Priority,
+    RealtimeAccess, Schema, Setup, StartFrom, StatementMode, Study, StudyRecord, counted,
+    may_equal,
 };
 
 use assay_verdict::{NodeSummary, threshold};
@@ -91,6 +94,7 @@ pub(crate) struct StudyFacts<'a> {
     /// Name of the terms; `None` for published results.
     pub(crate) terms: Option<&'a str>,
     pub(crate) placements: String,
+    pub(crate) priorities: String,
     pub(crate) seed: u64,
     pub(crate) threshold: String,
     pub(crate) workload_version: u32,
@@ -238,6 +242,16 @@ fn workload(study: &Study) -> Option<String> {
     }
 }
 
+/// The priority of clients and servers, and what permits the higher one if this user may not use it.
+fn priorities(record: &StudyRecord) -> String {
+    let used: BTreeSet<Priority> = record.study.cells.iter().map(|cell| cell.priority).collect();
+    let words = used.iter().map(|priority| priority.word()).collect::<Vec<_>>().join(" and ");
+    match record.host().realtime.and_then(RealtimeAccess::grant) {
+        Some(grant) if !used.contains(&Priority::Realtime) => format!("{words} ({grant})"),
+        _ => words,
+    }
+}
+
 fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
     let study = &record.study;
     let mut placements: Vec<&str> = study.cells.iter().map(|cell| cell.placement.word()).collect();
@@ -256,6 +270,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         table_form: study.table_form.in_words(),
         terms: study.terms.as_deref(),
         placements: placements.join(" and "),
+        priorities: priorities(record),
         seed: study.seed,
         threshold: share(threshold(study)),
         workload_version: study.workload_version,

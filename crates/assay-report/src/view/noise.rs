@@ -1,14 +1,16 @@
 //! What the noise of undecided tests comes from most, in words.
 
+use assay_model::StudyRecord;
 use assay_verdict::{CellJudgement, PerOp};
 
+use super::trouble::or_realtime;
 use crate::number::share;
 
 /// The least share of slices in trouble, or of time spent waiting, that is called the main source of noise.
 const MAIN: f64 = 0.5;
 
 /// The main source of the noise, and what removes it; `None` if none stands out.
-pub(super) fn main_source(cells: &[&CellJudgement]) -> Option<String> {
+pub(super) fn main_source(record: &StudyRecord, cells: &[&CellJudgement]) -> Option<String> {
     let slices: u32 = cells.iter().map(|cell| cell.slices).sum();
     let of_slices = |count: fn(&CellJudgement) -> u32| {
         let troubled: u32 = cells.iter().map(|cell| count(cell)).sum();
@@ -18,8 +20,8 @@ pub(super) fn main_source(cells: &[&CellJudgement]) -> Option<String> {
     let stolen = of_slices(|cell| cell.troubled_by.steal);
     if others.max(stolen) >= MAIN {
         let (who, part, remedy) = match others >= stolen {
-            true => ("other programs", others, "stop them"),
-            false => ("other guests of the host", stolen, "use dedicated CPUs"),
+            true => ("other programs", others, format!("stop them{}", or_realtime(record))),
+            false => ("other guests of the host", stolen, "use dedicated CPUs".to_owned()),
         };
         let part = share(part.min(1.0));
         return Some(format!(

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use assay_model::{EventKind, Experiment, SliceOutcome, StudyRecord};
+use assay_model::{EventKind, Experiment, Priority, RealtimeAccess, SliceOutcome, StudyRecord};
 use assay_verdict::{CellJudgement, Judgement, TroubledBy};
 
 use crate::number::{share, thousands};
@@ -21,7 +21,7 @@ struct TroubleWords {
     remedy: &'static str,
 }
 
-fn kinds(by: TroubledBy) -> [TroubleWords; 3] {
+fn kinds(by: TroubledBy) -> [TroubleWords; 4] {
     [
         TroubleWords {
             count: by.other_process,
@@ -41,6 +41,12 @@ fn kinds(by: TroubledBy) -> [TroubleWords; 3] {
             sentence: "the clock jumped in",
             remedy: "do not suspend the machine or set its clock during a study",
         },
+        TroubleWords {
+            count: by.throttled,
+            name: "throttling",
+            sentence: "the kernel or the hypervisor stopped real-time threads in",
+            remedy: "stop other real-time programs, use shorter turns, or measure with `--priority normal`",
+        },
     ]
 }
 
@@ -50,6 +56,7 @@ fn sum(judgement: &Judgement) -> TroubledBy {
         steal: sum.steal + cell.troubled_by.steal,
         other_process: sum.other_process + cell.troubled_by.other_process,
         clock_jump: sum.clock_jump + cell.troubled_by.clock_jump,
+        throttled: sum.throttled + cell.troubled_by.throttled,
     })
 }
 
@@ -64,10 +71,33 @@ pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<Strin
     many.sort_by_key(|kind| Reverse(kind.count));
     let sentence = |kind: TroubleWords| {
         let part = share((100.0 * f64::from(kind.count) / finished as f64).round() / 100.0);
-        let named = if kind.name == OTHER_PROCESSES { busiest(record) } else { String::new() };
-        format!("{} {part} of the slices: {}{named}", kind.sentence, kind.remedy)
+        let more = match kind.name {
+            OTHER_PROCESSES => format!("{}{}", busiest(record), or_realtime(record)),
+            _ => String::new(),
+        };
+        format!("{} {part} of the slices: {}{more}", kind.sentence, kind.remedy)
     };
     many.into_iter().map(sentence).collect()
+}
+
+/// How assay can measure beside other programs, after what removes these; empty if it did, or nobody knows whether it
+/// may.
+pub(crate) fn or_realtime(record: &StudyRecord) -> String {
+    let mut cells = record.study.cells.iter();
+    if cells.any(|cell| cell.priority == Priority::Realtime) {
+        return String::new();
+    }
+    match record.host().realtime {
+        None => String::new(),
+        Some(RealtimeAccess::Permitted) => {
+            ", or measure beside them: fewer clients than CPUs, and not `--priority normal`"
+                .to_owned()
+        }
+        Some(access) => {
+            let grant = access.grant().unwrap_or_default();
+            format!(", or measure beside them at real-time priority: {grant}")
+        }
+    }
 }
 
 /// The most other processes that a warning names.

@@ -254,7 +254,7 @@ pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
         let of_line: Vec<&CellJudgement> = cells.iter().map(|(.., cell)| *cell).collect();
         let is_noise = matches!(reason, Reason::Slices | Reason::Blocks | Reason::Hopeless)
             && !study.record.is_reported();
-        let source = is_noise.then(|| noise::main_source(&of_line)).flatten();
+        let source = is_noise.then(|| noise::main_source(study.record, &of_line)).flatten();
         let source = source.map_or_else(String::new, |source| format!("; {source}"));
         Some(format!(
             "{}{of_system}: {}{source} ({})",

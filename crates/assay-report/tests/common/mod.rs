@@ -31,6 +31,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
             turn_ms: 50,
             slice_ms: 50,
             placement: CpuPlacement::OneCpu,
+            priority: Priority::Normal,
             ..PlannedCell::of(CellId { test, setup })
         })
         .collect();
@@ -165,6 +166,7 @@ fn host() -> Host {
         filesystem: "ext4".into(),
         counts_disk_wait: true,
         counts_device: true,
+        realtime: None,
         doctor: None,
     }
 }

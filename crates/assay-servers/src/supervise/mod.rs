@@ -13,6 +13,7 @@ mod children;
 mod claim;
 mod file_size;
 pub(crate) mod namespace;
+mod priority;
 pub(crate) mod process;
 pub(crate) mod protocol;
 mod run_dir;

@@ -16,6 +16,7 @@ use rustix::process::{
 };
 
 use super::claim::{Claim, remove};
+use super::priority::{is_realtime, leave_realtime};
 use super::protocol::{CONTROL, Ending, Job, Reply, Request, RunAs, StopBy};
 use super::run_dir::{self, RunDir, narrow_umask};
 use super::stop::stop;
@@ -284,6 +285,9 @@ impl SupervisorProcess {
     /// Reaps the process if its state has changed, and reports its end.
     fn reap(&mut self, options: WaitIdOptions) -> io::Result<bool> {
         let Some(process) = &self.process else { return Ok(false) };
+        if is_realtime() && has_ended(process.pid)? {
+            leave_realtime();
+        }
         let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(process.pid), options))?;
         if let Some(ending) = status.as_ref().and_then(ending) {
             self.process = None;
@@ -322,6 +326,13 @@ impl SupervisorProcess {
 
     /// Removes everything: processes first, then their directories, then the record of both.
     fn end(&mut self) -> io::Result<()> {
+        // It may keep this CPU busy. What follows is no haste.
+        if let Some(process) =
+            self.process.as_ref().filter(|it| is_realtime() && !it.has_children())
+        {
+            let _ = kill_process(process.pid, Signal::KILL);
+        }
+        leave_realtime();
         // A failure does not matter, since the rest removes everything.
         let _ = self.quit();
         kill_descendants()?;
@@ -335,6 +346,12 @@ impl SupervisorProcess {
         }
         outcome
     }
+}
+
+/// Whether a child has ended, without reaping it.
+fn has_ended(pid: Pid) -> io::Result<bool> {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), look))?.is_some())
 }
 
 /// How the process ended; `None` if it only stopped.

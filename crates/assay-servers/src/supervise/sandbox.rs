@@ -166,6 +166,11 @@ impl Sandbox {
         let _ = pid.map(|pid| sched_setaffinity(Some(pid), cpus));
     }
 
+    /// Process id of the supervisor, if this process started it.
+    pub(crate) fn supervisor(&self) -> Option<i32> {
+        self.supervisor.as_ref().map(|it| Pid::from_child(it).as_raw_nonzero().get())
+    }
+
     /// Stops the process. Returns when all its threads have stopped.
     pub(crate) fn freeze(&mut self) -> Result<(), Error> {
         if self.is_frozen {

@@ -5,7 +5,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use rustix::thread::sched_yield;
+
+use super::priority::give_way;
 
 /// How long a process may take to stop. At most it waits for the disk.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
@@ -37,7 +38,7 @@ pub(super) fn stop(
                 return Ok(());
             }
             if attempt.elapsed() < YIELD_FOR {
-                sched_yield();
+                give_way();
             } else {
                 sleep(Duration::from_millis(1));
             }

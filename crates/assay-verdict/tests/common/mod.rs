@@ -109,6 +109,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         turn_ms: 50,
         slice_ms: 50,
         placement: CpuPlacement::OneCpu,
+        priority: Priority::Normal,
         ..PlannedCell::of(CellId { test, setup })
     });
     let study = Study {

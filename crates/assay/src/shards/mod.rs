@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use assay_ledger::{Ledger, ShardStudy, StudyRows};
-use assay_model::{ShardRun, Study, StudyRecord};
-use assay_plan::{Part, Plan, Request};
+use assay_model::{Priority, ShardRun, Study, StudyRecord};
+use assay_plan::{MachineFacts, Part, Plan, Request};
 
 use crate::advice::Advised;
 use crate::cli::ShardNumber;
@@ -61,6 +61,13 @@ fn refuse_longer_look(study: &Study) -> Result<()> {
         "leave `soak` out, and then look at a test that changed with `assay compare ... --tests TEST --soak 15m` on \
          one machine"
     ))
+}
+
+/// The machine as it counts for the plan of a shard. Nodes may differ in what they permit, and a study has one
+/// priority: real-time priority is used only if the study asks for it, and then every node must permit it.
+pub(crate) fn on_a_node(machine: MachineFacts, request: &Request) -> MachineFacts {
+    let realtime = machine.realtime.filter(|_| request.priority == Some(Priority::Realtime));
+    MachineFacts { realtime, ..machine }
 }
 
 /// The part of a plan that this machine is to measure. The directory of the study file may be that of a job.

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use assay_model::{Counting, Origin, Prefix, counted, thousands};
+use assay_model::{Counting, Origin, Prefix, RealtimeAccess, counted, thousands};
 use assay_plan::{
-    NamedFile, Plan, PlannedSystem, Request, SystemRequest, parse_system, shell_quoted,
+    MachineFacts, NamedFile, Plan, PlannedSystem, Request, SystemRequest, parse_system,
+    shell_quoted,
 };
 
 use super::job::{self, Cache, Job, SCRIPT, SERVERS, STUDY_FILE};
-use super::{name, refuse_longer_look};
+use super::{name, on_a_node, refuse_longer_look};
 use crate::advice::Advised;
 use crate::cli::Submit;
 use crate::compare::{read_study, resolved};
@@ -30,7 +31,10 @@ use crate::{config_file, paths, report, workload};
 pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     let request = request(args)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
-    let machine = machine_facts(&cache_dir)?;
+    // The nodes say whether they permit it.
+    let realtime = Some(RealtimeAccess::Permitted);
+    let machine = MachineFacts { realtime, ..machine_facts(&cache_dir)? };
+    let machine = on_a_node(machine, &request);
     // All nodes get the sizes that fit here.
     let request = config_file::scale(request, machine, args.measuring.quiet)?;
     let suite = workload::suite(&request)?;

@@ -17,6 +17,7 @@ use assay_workloads::LoadedData;
 
 use super::others::Others;
 use super::outlook::OutlookText;
+use super::realtime::Rests;
 use super::recorder::Recorder;
 use super::trying::Tried;
 use crate::advice::Advised;
@@ -74,6 +75,8 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     pub(super) tried: BTreeMap<usize, Tried>,
     /// What was loaded, for these checks.
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
+    /// Keeps the kernel from stopping real-time turns.
+    pub(super) rests: Rests,
     /// Whether nothing is left to measure.
     pub(super) has_ended: bool,
 }
@@ -99,6 +102,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             answers: BTreeMap::new(),
             tried: BTreeMap::new(),
             loaded: BTreeMap::new(),
+            rests: Rests::new(),
             servers: BTreeMap::new(),
             clients: BTreeMap::new(),
             others: None,

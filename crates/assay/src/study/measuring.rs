@@ -1,19 +1,20 @@
 //! Measures: all systems taking turns in a cell, or one system once and long.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_model::{Class, Counting, CpuPlacement, PlannedCell, Slice};
+use assay_model::{Class, Counting, PlannedCell, Slice};
 use assay_plan::round_order;
 use assay_study::{Outcome, mean_rate};
 use assay_verdict::Sample;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::executor::StudyExecutor;
+use super::realtime::{ControlThread, at_priority, lower};
 use crate::interrupt::is_asked;
 use crate::systems::{
-    Clients, Instance, LocalSite, OpenSlice, Slot, connect_clients, failed_slice, share_out,
-    silence, silent_slice,
+    Clients, Instance, OpenSlice, Slot, connect_clients, failed_slice, share_out, silence,
+    silent_slice,
 };
 
 /// Traced turns of each system.
@@ -44,6 +45,7 @@ impl StudyExecutor<'_, '_> {
             }
         }
         self.count_in_slices()?;
+        self.raise(&planned)?;
         Ok(Outcome::Done)
     }
 
@@ -109,7 +111,7 @@ impl StudyExecutor<'_, '_> {
     pub(super) fn trace(&mut self, cell: usize, block: u32) -> Result<Outcome> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
-        let _beside = BesideClient::of(planned.placement, self.local);
+        let _control = ControlThread::for_cell(&planned, self.local)?;
         let freezes = planned.id.test.class == Class::Write;
         let seed = self.recorder.study().seed;
         let connected: Vec<usize> = self.clients.keys().copied().collect();
@@ -130,6 +132,7 @@ impl StudyExecutor<'_, '_> {
                 if freezes && let Err((system, error)) = self.switch_to(&mut running, *system) {
                     return self.failed(system, error);
                 }
+                self.rest_before_turn(&planned);
                 match self.with_clients(*system, |clients| clients.trace(&planned, turn)) {
                     Ok(ends) => turns.push(ends),
                     Err(error) => {
@@ -216,8 +219,10 @@ impl StudyExecutor<'_, '_> {
         let slots: Vec<Slot> =
             slots.map(|(&system, position)| Slot { system, block, round, position }).collect();
         let interrupt = &self.env.interrupt;
-        let _beside = BesideClient::of(planned.placement, self.local);
-        let slices = interrupt.finish(seconds, || self.turns(cell, &planned, &slots))??;
+        let slices = interrupt.finish(seconds, || {
+            let _control = ControlThread::for_cell(&planned, self.local)?;
+            self.turns(cell, &planned, &slots)
+        })??;
         let samples = slices.iter().map(Sample::of).collect();
         slices.into_iter().try_for_each(|slice| self.record(slice))?;
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
@@ -325,6 +330,7 @@ impl StudyExecutor<'_, '_> {
                 if freezes {
                     self.switch_to(&mut running, system)?;
                 }
+                self.rest_before_turn(planned);
                 let done = self.with_clients(system, |clients| clients.turn(planned, open, turn));
                 done.map_err(|error| (system, error))?;
             }
@@ -351,6 +357,11 @@ impl StudyExecutor<'_, '_> {
         for (system, clients) in std::mem::take(&mut self.clients) {
             let Ok(server) = self.server(system) else { continue };
             // A server that has ended says so when the next cell connects to it. A request to stop ends all of them.
+            if clients.is_realtime()
+                && let Err(error) = lower(server, &clients.session.client_tids())
+            {
+                log::warn!("{error:#}");
+            }
             let thawed = server.thaw();
             drop(clients);
             if thawed.is_ok() {
@@ -395,7 +406,7 @@ impl StudyExecutor<'_, '_> {
         let interrupt = &self.env.interrupt;
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
-            Ok(mut clients) => clients.measure(&planned, slot),
+            Ok(mut clients) => self.measured_once(&planned, slot, &mut clients),
             Err(error) => failed_slice(planned.id, slot, self.why(&error)),
         })?;
         self.remove_binary_logs(system);
@@ -404,6 +415,20 @@ impl StudyExecutor<'_, '_> {
             self.record(slice)?;
         }
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    /// Measures a slice of one turn at the priority of its cell.
+    fn measured_once(&self, cell: &PlannedCell, slot: Slot, clients: &mut Clients) -> Slice {
+        let server = self.servers.get(&slot.system).context("its server is not running");
+        let measured = server.and_then(|server| {
+            let watch = at_priority(cell, server, &clients.session.client_tids(), self.local)?;
+            let Some(watch) = watch else { return Ok(clients.measure(cell, slot)) };
+            clients.watch(Arc::new(watch));
+            let slice = clients.measure(cell, slot);
+            lower(server, &clients.session.client_tids())?;
+            Ok(slice)
+        });
+        measured.unwrap_or_else(|error| failed_slice(cell.id, slot, self.why(&error)))
     }
 
     fn connect_noting(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
@@ -417,27 +442,5 @@ impl StudyExecutor<'_, '_> {
         let (name, seconds) = (self.name(system), cell.slice_ms / 1000);
         self.env.progress.begin(&format!("{name}: warming with {}, {seconds} s", cell.id.test));
         self.connect_noting(system, cell)?.warm(cell)
-    }
-}
-
-/// Keeps this thread on the CPU of a single client until it is dropped. A thread that wakes another on its own CPU and
-/// then sleeps hands over in half the time that it takes to wake one on an idle CPU.
-struct BesideClient(CpuSet);
-
-impl BesideClient {
-    /// Does nothing where clients run on several CPUs. A failure only costs time.
-    fn of(placement: CpuPlacement, local: &LocalSite) -> Option<Self> {
-        let [client_cpu] = local.cpus_of(placement) else { return None };
-        let before = sched_getaffinity(None).ok()?;
-        let mut cpus = CpuSet::new();
-        cpus.set(*client_cpu);
-        sched_setaffinity(None, &cpus).ok()?;
-        Some(Self(before))
-    }
-}
-
-impl Drop for BesideClient {
-    fn drop(&mut self) {
-        let _ = sched_setaffinity(None, &self.0);
     }
 }

@@ -11,6 +11,7 @@ mod measuring;
 mod others;
 mod outlook;
 mod profiling;
+mod realtime;
 mod recorder;
 mod resumable;
 mod sampling;
@@ -32,6 +33,7 @@ use assay_study::{Driver, End, carry_out};
 use crate::examination::examine_before;
 use crate::machine_lock::{self, MachineLock};
 use crate::progress::seconds;
+use crate::scheduled;
 use crate::systems::{
     Environment, LocalSite, Participant, check_options, leave_root_for, load_beforehand,
     machine_facts, participants, refuse_foreign_tables, still_to_age_s,
@@ -98,6 +100,7 @@ pub(crate) fn resume(
     let here = host(None, env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
+    resumable::check_priority(&record, &here).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     check_files(&record.study).map_err(named)?;
     env.progress.label(&record.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
@@ -186,7 +189,8 @@ fn give_way() -> bool {
 
 /// This machine, and what was found on it.
 fn host(doctor: Option<Examination>, env: &Environment) -> Result<Host> {
-    Ok(Host { doctor, ..assay_probe::host(&env.cache_dir)? })
+    let realtime = Some(scheduled::realtime_access());
+    Ok(Host { doctor, realtime, ..assay_probe::host(&env.cache_dir)? })
 }
 
 /// Whether the machine has memory for what a ledger says that it is to hold.

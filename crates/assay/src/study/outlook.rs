@@ -29,7 +29,8 @@ impl OutlookText {
         let cells = forecast.cells.iter().filter_map(|cell| study.cells.get(*cell).cloned());
         let further = Study { cells: cells.collect(), ..study.clone() };
         let doctor = record.runs.last().and_then(|run| run.host.doctor.as_ref());
-        let noise = doctor.and_then(|it| it.noise.as_ref());
+        let priority = further.cells.first().map(|cell| cell.priority).unwrap_or_default();
+        let noise = doctor.and_then(|it| it.noise_at(priority));
         let outlook = assay_plan::outlook(&further, forecast.fitting, needs, noise);
         self.in_words(outlook, aging_s)
     }

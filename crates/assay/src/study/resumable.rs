@@ -1,6 +1,9 @@
 //! Whether a study can be resumed by this assay.
 
-use assay_model::{EventKind, Experiment, Hint, StudyEvent, StudyRecord, Test, counted};
+use assay_model::{
+    EventKind, Experiment, Hint, Host, Priority, RealtimeAccess, StudyEvent, StudyRecord, Test,
+    counted,
+};
 use assay_plan::{duration_text, suggested_time};
 use assay_study::forecast;
 use assay_verdict::Samples;
@@ -38,6 +41,16 @@ pub(crate) enum NoResume {
         needed_s: f64,
         /// What is left of the time that the study had.
         left_s: f64,
+    },
+    /// It was begun at real-time priority, which this user may not use now.
+    #[error(
+        "study `{study}` was started at real-time priority, which is not permitted now; assay never mixes slices of \
+         different priorities"
+    )]
+    Realtime {
+        study: String,
+        /// What does not permit it.
+        access: RealtimeAccess,
     },
     /// Its slices measured other work.
     #[error(
@@ -77,6 +90,9 @@ impl Hint for NoResume {
                 )
             }
             Self::Gate(_) => "start a gate with a longer `--budget`".to_owned(),
+            Self::Realtime { access, .. } => {
+                access.grant().unwrap_or("start a new study").to_owned()
+            }
             Self::Decided(study) | Self::Once(study) => format!("`assay report {study}` shows it"),
             Self::Workload { .. } => {
                 "resume it with the assay that started it, or start a new study".to_owned()
@@ -113,6 +129,18 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
     match tests.is_empty() {
         true => Ok(()),
         false => Err(NoResume::Workload { study: study.id.clone(), tests }),
+    }
+}
+
+/// Checks that the study can go on at the priority at which it was begun.
+pub(super) fn check_priority(record: &StudyRecord, here: &Host) -> Result<(), NoResume> {
+    let mut cells = record.study.cells.iter();
+    let is_realtime = cells.any(|cell| cell.priority == Priority::Realtime);
+    match here.realtime {
+        Some(access) if is_realtime && access != RealtimeAccess::Permitted => {
+            Err(NoResume::Realtime { study: record.study.id.clone(), access })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -170,7 +198,8 @@ mod tests {
 
     fn record() -> StudyRecord {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let machine =
+            MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
         let request = Request { blocks: Some(4), ..Request::of_systems(&words) };
         let plan = assay_plan::plan(&request, machine).unwrap();
         let system = |planned: assay_plan::PlannedSystem| System {

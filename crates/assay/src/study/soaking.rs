@@ -230,7 +230,8 @@ mod tests {
     /// by a fifth.
     fn ended_early(ratio: f64) -> StudyRecord {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let machine =
+            MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
         let tests = vec!["point-query".to_owned()];
         let request = Request { tests, ..Request::of_systems(&words) };
         let plan = assay_plan::plan(&request, machine).unwrap();

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant as Clock};
 use anyhow::{Context, Result};
 use assay_load::{IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables};
 use assay_model::{
-    Attachment, CpuPlacement, IbenchStep, PlannedCell, Preparation, Series, Slice, SliceOutcome,
+    Attachment, CpuPlacement, IbenchStep, PlannedCell, Preparation, Priority, Series, Slice,
+    SliceOutcome,
 };
 use assay_probe::{DeviceStatistics, Probe, ProbeConfig};
 use assay_servers::audit::Plan;
@@ -15,6 +16,7 @@ use assay_wire::Connection;
 use assay_workloads::IbenchTable;
 
 use super::executor::StudyExecutor;
+use super::realtime::{at_priority, lower};
 use super::sizes::sizes;
 use crate::progress::seconds;
 use crate::systems::{Slot, explain_queue, failed_slice, unmeasured};
@@ -44,6 +46,9 @@ impl StudyExecutor<'_, '_> {
         let planned = self.cell(cell)?;
         let done = self.thawed(slot.system, |study| {
             let done = study.carry_out(&planned, slot);
+            if planned.priority == Priority::Realtime {
+                lower(study.server(slot.system)?, &[])?;
+            }
             study.remove_binary_logs(slot.system);
             done
         });
@@ -90,7 +95,9 @@ impl StudyExecutor<'_, '_> {
             Ok(session.round_trips(connection, count)?)
         })?;
         server.place(CpuPlacement::Free, &[], &[])?;
-        let config = ProbeConfig { client_tids: session.client_tids(), server: watched };
+        let client_tids = session.client_tids();
+        let watch = at_priority(planned, server, &client_tids, self.local)?;
+        let config = ProbeConfig { client_tids, server: watched };
         let mut probe = Probe::new(config)?;
         let before = probe.snapshot()?;
         let device = probe.device_statistics()?;
@@ -111,7 +118,11 @@ impl StudyExecutor<'_, '_> {
         })?;
         let used = probe.device_statistics()?.zip(device);
         let used = used.map(|(later, earlier)| later.since(&earlier));
-        let usage = probe.snapshot()?.since(&before);
+        let mut usage = probe.snapshot()?.since(&before);
+        if let Some(watch) = watch {
+            usage.set_realtime(watch.delayed_ns());
+            lower(self.server(slot.system)?, &session.client_tids())?;
+        }
         drop(session);
         let trouble = usage.trouble();
         let mut counters = usage.counters;
@@ -128,12 +139,8 @@ impl StudyExecutor<'_, '_> {
             counters,
             ..begun
         };
-        let attachments = histograms.into_iter().map(|(kind, bytes)| Attachment {
-            name: format!("{kind}.hdr"),
-            media_type: "application/octet-stream".to_owned(),
-            bytes,
-        });
-        Ok(Measured { slice, series, attachments: attachments.collect(), plans })
+        let attachments = histograms.into_iter().map(attachment).collect();
+        Ok(Measured { slice, series, attachments, plans })
     }
 
     /// Statistics and writing of pages, at least for this time. Returns plans for the audit: at its start, the tables
@@ -178,6 +185,12 @@ impl StudyExecutor<'_, '_> {
         let steps = cells.iter().filter_map(|cell| cell.id.test.ibench());
         explain_queue(control, &table, steps, lowest)
     }
+}
+
+/// The distribution of the response times of a kind of statement.
+fn attachment((kind, bytes): (&'static str, Vec<u8>)) -> Attachment {
+    let (name, media_type) = (format!("{kind}.hdr"), "application/octet-stream".to_owned());
+    Attachment { name, media_type, bytes }
 }
 
 /// What the device did in the step besides what a slice has: a series of one count each.

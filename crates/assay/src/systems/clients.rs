@@ -1,9 +1,11 @@
 //! A system's clients and counters in one cell, and one slice: counters, turns of a warm and a measured part, counters.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use assay_doctor::Watch;
 use assay_load::{
     Bound, KindWork, RunMonitor, RunProgress, Seconds, Session, StatementWork, Stretch, TurnWork,
     Work,
@@ -40,6 +42,8 @@ pub(crate) struct Clients {
     watched: Option<(i32, Option<Vec<i32>>)>,
     /// The counters of the server's own status; `None` if it does not tell them.
     status: Option<StatusCounters>,
+    /// What notices when clients and server must wait for others; `None` at normal priority.
+    watch: Option<Arc<Watch>>,
 }
 
 /// Counters of the statements of a user's test.
@@ -66,6 +70,8 @@ pub(crate) struct OpenSlice {
     before: Snapshot,
     /// Activity of the device during the turns; none where it is not known.
     device: Option<DeviceCounters>,
+    /// How long real-time threads had to wait before.
+    delayed_ns: Option<u64>,
 }
 
 impl OpenSlice {
@@ -146,6 +152,16 @@ impl Clients {
     pub(crate) fn stop_counting(&mut self) {
         self.probe.stop_counting();
     }
+
+    /// Says that clients and server run at real-time priority, which this watches.
+    pub(crate) fn watch(&mut self, watch: Arc<Watch>) {
+        self.watch = Some(watch);
+    }
+
+    /// Whether they do.
+    pub(crate) fn is_realtime(&self) -> bool {
+        self.watch.is_some()
+    }
 }
 
 /// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs. They carry
@@ -164,7 +180,7 @@ pub(crate) fn connect_clients(
         statements: study.statements,
         seed: study.seed,
     };
-    let cpus = local.cpus_of(cell.placement);
+    let cpus = local.cpus_of(cell);
     let options = ConnectOptions { timeout: event_limit(study), ..server.connect_options() };
     let session = Session::open(&options, &work, cpus)?;
     let round_trips =
@@ -180,7 +196,7 @@ pub(crate) fn connect_clients(
     // A server that somebody else runs may refuse.
     let status = Status::open(&server.connect_options(), system.spec.product).ok().flatten();
     let status = status.map(|status| StatusCounters { status, last: None });
-    Ok(Clients { session, places: work.places(), probe, watched, status })
+    Ok(Clients { session, places: work.places(), probe, watched, status, watch: None })
 }
 
 /// Warm and measured part of a turn: by time for reads, by events for writes. All systems begin either part with the
@@ -476,6 +492,7 @@ impl Clients {
             slice,
             before,
             device: self.probe.device()?.map(|_| DeviceCounters::default()),
+            delayed_ns: self.watch.as_ref().map(|watch| watch.delayed_ns()),
         })
     }
 
@@ -499,7 +516,11 @@ impl Clients {
 
     /// What was used since a slice began.
     pub(crate) fn usage(&mut self, open: &OpenSlice) -> Result<Usage> {
-        Ok(self.probe.snapshot()?.since(&open.before))
+        let mut usage = self.probe.snapshot()?.since(&open.before);
+        if let Some((watch, before_ns)) = self.watch.as_ref().zip(open.delayed_ns) {
+            usage.set_realtime(watch.delayed_ns().saturating_sub(before_ns));
+        }
+        Ok(usage)
     }
 
     /// Ends a slice, given what was used meanwhile.

@@ -8,6 +8,7 @@ use assay_plan::MachineFacts;
 use crate::interrupt::Interrupt;
 use crate::paths;
 use crate::progress::Progress;
+use crate::scheduled;
 
 /// The directory of templates in the cache.
 pub(crate) const TEMPLATES: &str = "templates";
@@ -53,5 +54,6 @@ pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
         cpus: assay_probe::cpus_allowed()?.len() as u32,
         memory_mb: assay_probe::available_memory_kb()? / 1024,
         disk_mb: assay_probe::free_disk_kb(data)? / 1024,
+        realtime: Some(scheduled::realtime_access()),
     })
 }

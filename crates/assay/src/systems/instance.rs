@@ -1,5 +1,6 @@
 //! A server that takes part: one that assay has started, or one that was running already.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -85,6 +86,22 @@ impl Instance {
         match self {
             Self::Started(server) => server.place(placement, cpus, tids),
             Self::Attached(_) => Ok(()),
+        }
+    }
+
+    /// Calls `act` with each of its threads, if assay has started it.
+    pub(crate) fn each_thread(&self, act: impl FnMut(i32) -> io::Result<()>) -> Result<(), Error> {
+        match self {
+            Self::Started(server) => server.each_thread(act),
+            Self::Attached(_) => Ok(()),
+        }
+    }
+
+    /// The process of its supervisor, if assay has started it.
+    pub(crate) fn supervisor(&self) -> Option<i32> {
+        match self {
+            Self::Started(server) => server.supervisor(),
+            Self::Attached(_) => None,
         }
     }
 

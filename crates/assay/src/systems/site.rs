@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use assay_model::CpuPlacement;
+use assay_model::{CpuPlacement, PlannedCell, Priority};
 use assay_servers::{Site, Supervisor, UNFINISHED};
 use assay_wire::Stop;
 
@@ -31,15 +31,22 @@ impl LocalSite {
         Ok(Self { site, cpus, templates: env.cache_dir.join(TEMPLATES) })
     }
 
-    /// The CPUs to which clients and the threads that serve them are confined in turn. Without any, they run anywhere.
-    pub(crate) fn cpus_of(&self, placement: CpuPlacement) -> &[usize] {
-        match placement {
-            CpuPlacement::OneCpu | CpuPlacement::ConnectionsOnOneCpu => {
+    /// The CPUs to which the clients of a cell and the threads that serve them are confined in turn. Without any, they
+    /// run anywhere.
+    pub(crate) fn cpus_of(&self, cell: &PlannedCell) -> &[usize] {
+        match (cell.placement, cell.priority) {
+            (CpuPlacement::OneCpu | CpuPlacement::ConnectionsOnOneCpu, _) => {
                 self.cpus.get(..1).unwrap_or_default()
             }
-            CpuPlacement::Pairs => &self.cpus,
-            CpuPlacement::Free => &[],
+            (CpuPlacement::Pairs, Priority::Realtime) => self.realtime_cpus(),
+            (CpuPlacement::Pairs, Priority::Normal) => &self.cpus,
+            (CpuPlacement::Free, _) => &[],
         }
+    }
+
+    /// The CPUs that threads of real-time priority may use: all but one, which other processes have for themselves.
+    pub(crate) fn realtime_cpus(&self) -> &[usize] {
+        self.cpus.split_last().map_or(&[], |(_, rest)| rest)
     }
 
     /// A site with data below `data_root`. `stop` ends the servers.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Content, LoadReport};
 use assay_model::{
-    CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Restored, Setup,
-    StartFrom, StatementMode, Study, System, TableForm, Test, counted, thousands,
+    CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Priority,
+    Restored, Setup, StartFrom, StatementMode, Study, System, TableForm, Test, counted, thousands,
 };
 use assay_servers::{Attached, Server};
 use assay_study::{Phase, mean_rate};
@@ -527,6 +527,7 @@ impl Maker<'_> {
             slice_ms: 0,
             events: Some(aging_events(test, self.data)),
             placement: CpuPlacement::ConnectionsOnOneCpu,
+            priority: Priority::Normal,
         };
         let system = &self.participant.system;
         // Always prepared: the same data serve both ways of sending statements.

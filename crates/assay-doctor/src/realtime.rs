@@ -1,0 +1,276 @@
+//! Real-time priority: whether this user may use it, giving it to threads, and noticing when threads that have it must
+//! wait all the same.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use assay_model::RealtimeAccess;
+
+use crate::pinned::pin;
+use crate::{kernel_file, quota};
+
+/// What a thread has precedence over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Nothing: it shares the CPUs with all others.
+    Normal,
+    /// All ordinary threads: for servers and clients.
+    Measured,
+    /// Those as well, so that no server that spins can keep assay and its supervisors from ending it.
+    Above,
+}
+
+/// Whether what a thread starts gets its level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heirs {
+    /// It does: the threads and processes of a server.
+    Alike,
+    /// It starts at normal priority.
+    Normal,
+}
+
+/// Gives a thread a level; 0 is the calling thread.
+///
+/// # Errors
+/// When the kernel refuses, or there is no such thread.
+#[expect(unsafe_code, reason = "nobody wraps this system call")]
+pub fn set_level(tid: i32, level: Level, heirs: Heirs) -> io::Result<()> {
+    // Threads of one level share a CPU in turns (`SCHED_RR`).
+    let (policy, priority) = match level {
+        Level::Normal => (libc::SCHED_OTHER, 0),
+        Level::Measured => (libc::SCHED_RR, 1),
+        Level::Above => (libc::SCHED_RR, 2),
+    };
+    // Once set, only root can clear it, so it is set at all levels.
+    let reset = if heirs == Heirs::Normal { libc::SCHED_RESET_ON_FORK } else { 0 };
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the kernel only reads the parameters, which live until it returns.
+    match unsafe { libc::sched_setscheduler(tid, policy | reset, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Whether this user may use real-time priority, or else what limits them. `is_slurm`: whether a job of Slurm runs
+/// this.
+#[must_use]
+pub fn realtime_access(is_slurm: bool) -> RealtimeAccess {
+    let attempt = || set_level(0, Level::Above, Heirs::Normal);
+    // It ends with the level.
+    let tried = Builder::new().spawn(attempt).map(JoinHandle::join);
+    if matches!(tried, Ok(Ok(Ok(())))) {
+        return RealtimeAccess::Permitted;
+    }
+    let groups = kernel_file::text("/proc/self/cgroup").unwrap_or_default();
+    let is_container =
+        ["/.dockerenv", "/run/.containerenv"].into_iter().any(|it| Path::new(it).exists());
+    if quota::realtime_us().is_some_and(|us| us == 0) {
+        RealtimeAccess::ControlGroup
+    } else if is_container || rustix::process::geteuid().is_root() {
+        // Outside of containers, root has the capability.
+        RealtimeAccess::Container
+    } else if is_slurm {
+        RealtimeAccess::Slurm
+    } else if is_in_service(&groups) {
+        RealtimeAccess::Service
+    } else {
+        RealtimeAccess::Limit
+    }
+}
+
+/// Whether a process with this content of `/proc/self/cgroup` belongs to a service of the system, not to a session.
+fn is_in_service(groups: &str) -> bool {
+    groups.lines().any(|line| line.contains(":/system.slice/") && line.ends_with(".service"))
+}
+
+/// The time in each period that the kernel leaves to ordinary threads, and the period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Throttling {
+    /// Threads of real-time priority may use a CPU for this part of the period.
+    pub runtime: Duration,
+    /// The period.
+    pub period: Duration,
+}
+
+impl Throttling {
+    /// That of this kernel; the usual one if it does not state it.
+    #[must_use]
+    pub fn here() -> Self {
+        let us = |name| {
+            let number = kernel_file::number(format!("/proc/sys/kernel/{name}"));
+            number.filter(|us| *us > 0).map(Duration::from_micros)
+        };
+        let usual = Self { runtime: Duration::from_millis(950), period: Duration::from_secs(1) };
+        let of_kernel = us("sched_rt_runtime_us").zip(us("sched_rt_period_us"));
+        let of_kernel = of_kernel.map(|(runtime, period)| Self { runtime, period });
+        of_kernel.filter(|it| it.runtime <= it.period).unwrap_or(usual)
+    }
+
+    /// The rest that real-time threads need in each period, with a margin for the time that waking up takes.
+    #[must_use]
+    pub fn rest(self) -> Duration {
+        self.period.saturating_sub(self.runtime).max(LEAST_REST) + REST_MARGIN
+    }
+
+    /// How long they may run between two rests. Every period then contains a whole rest, wherever it begins.
+    #[must_use]
+    pub fn stretch(self) -> Duration {
+        self.period.saturating_sub(self.rest() * 2)
+    }
+}
+
+/// Ordinary threads of the same CPU get this part of a second in any case.
+const LEAST_REST: Duration = Duration::from_millis(50);
+const REST_MARGIN: Duration = Duration::from_millis(10);
+
+/// How often the threads of a [`Watch`] wake up.
+const WAKE_EVERY: Duration = Duration::from_millis(10);
+
+/// A delay of such a thread from which on it counts. A throttled CPU stands still for longer.
+const DELAY_MIN: Duration = Duration::from_millis(20);
+
+/// Notices when threads of real-time priority must wait for others: when the kernel has used up their share of a CPU,
+/// or something with precedence takes it.
+///
+/// On each CPU, a thread above all that is measured wakes up regularly. Nothing that is measured can delay it, so a
+/// delay says nothing about a server.
+#[derive(Debug)]
+pub struct Watch {
+    each: Vec<CpuWatch>,
+}
+
+#[derive(Debug)]
+struct CpuWatch {
+    /// The thread ends when this end is dropped.
+    end: Option<Sender<()>>,
+    delayed_ns: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Watches these CPUs from now on.
+    ///
+    /// # Errors
+    /// When real-time priority is not permitted, or a CPU is not.
+    pub fn on(cpus: &[usize]) -> io::Result<Self> {
+        let each = cpus.iter().map(|cpu| CpuWatch::on(*cpu)).collect::<io::Result<_>>()?;
+        Ok(Self { each })
+    }
+
+    /// The delays so far on the CPU that had most, nanoseconds.
+    #[must_use]
+    pub fn delayed_ns(&self) -> u64 {
+        let each = self.each.iter().map(|cpu| cpu.delayed_ns.load(Ordering::Relaxed));
+        each.max().unwrap_or(0)
+    }
+}
+
+impl CpuWatch {
+    fn on(cpu: usize) -> io::Result<Self> {
+        let (end, ended) = mpsc::channel();
+        let (ready, is_ready) = mpsc::channel();
+        let delayed_ns = Arc::new(AtomicU64::new(0));
+        let sum = Arc::clone(&delayed_ns);
+        let prepare = move || {
+            pin(cpu).map_err(io::Error::other)?;
+            set_level(0, Level::Above, Heirs::Normal)
+        };
+        let body = move || {
+            if ready.send(prepare()).is_err() {
+                return;
+            }
+            let mut slept = Instant::now();
+            while ended.recv_timeout(WAKE_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let woke = Instant::now();
+                sum.fetch_add(delay_ns(woke.duration_since(slept)), Ordering::Relaxed);
+                slept = woke;
+            }
+            // The end of a thread may make the kernel wait for others, which must be able to run.
+            drop(set_level(0, Level::Normal, Heirs::Normal));
+        };
+        let thread = Builder::new().name(format!("assay-watch-{cpu}")).spawn(body)?;
+        is_ready.recv().unwrap_or_else(|_| Err(io::Error::other("a thread ended")))?;
+        Ok(Self { end: Some(end), delayed_ns, thread: Some(thread) })
+    }
+}
+
+/// The delay that counts, if a thread slept for this time in place of [`WAKE_EVERY`].
+fn delay_ns(slept: Duration) -> u64 {
+    let delay = slept.saturating_sub(WAKE_EVERY);
+    if delay < DELAY_MIN { 0 } else { u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX) }
+}
+
+impl Drop for CpuWatch {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_services_of_the_system_are_services() {
+        assert!(is_in_service("0::/system.slice/actions.runner.service\n"));
+        assert!(is_in_service("4:memory:/\n1:name=systemd:/system.slice/slurmd.service\n"));
+        for session in [
+            "0::/user.slice/user-1000.slice/session-3.scope\n",
+            "0::/user.slice/user-1000.slice/user@1000.service/app.slice/a.scope\n",
+            "",
+        ] {
+            assert!(!is_in_service(session), "{session}");
+        }
+    }
+
+    /// A period that begins at any moment has a whole rest.
+    #[test]
+    fn rests_keep_the_kernel_from_throttling() {
+        for runtime_ms in [600, 950, 990, 1000] {
+            let period = Duration::from_secs(1);
+            let throttling = Throttling { runtime: Duration::from_millis(runtime_ms), period };
+            let (rest, stretch) = (throttling.rest(), throttling.stretch());
+            assert!(stretch + 2 * rest <= period, "{throttling:?}");
+            assert!(period - rest < throttling.runtime, "{throttling:?}");
+            assert!(stretch > Duration::ZERO, "{throttling:?}");
+        }
+        let here = Throttling::here();
+        assert!(here.runtime <= here.period && here.rest() > Duration::ZERO, "{here:?}");
+    }
+
+    #[test]
+    fn a_delay_counts_from_its_limit_on() {
+        assert_eq!(delay_ns(WAKE_EVERY), 0);
+        assert_eq!(delay_ns(WAKE_EVERY + DELAY_MIN / 2), 0);
+        assert_eq!(delay_ns(WAKE_EVERY + 2 * DELAY_MIN), 40_000_000);
+        assert_eq!(delay_ns(Duration::ZERO), 0);
+    }
+
+    /// Works for root, and is refused like the rest for a user who may not.
+    #[test]
+    fn a_thread_gets_its_level_where_that_is_permitted() {
+        let access = realtime_access(false);
+        let tried = Builder::new().spawn(|| {
+            set_level(0, Level::Measured, Heirs::Normal)?;
+            set_level(0, Level::Normal, Heirs::Normal)
+        });
+        let tried = tried.unwrap().join().unwrap();
+        let cpu = (0..1024).find(|cpu| crate::pinned::on_cpu(*cpu, || Ok(())).is_ok()).unwrap();
+        let watched = Watch::on(&[cpu]);
+        if access == RealtimeAccess::Permitted {
+            tried.unwrap();
+            drop(watched.unwrap());
+        } else {
+            assert_eq!(tried.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+            assert_eq!(watched.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        }
+        let none = set_level(i32::MAX, Level::Normal, Heirs::Alike).unwrap_err();
+        assert_eq!(none.raw_os_error(), Some(libc::ESRCH));
+    }
+}

@@ -1,0 +1,277 @@
+//! The CPUs and the priority of clients and servers in each cell.
+
+use assay_model::{
+    Class, CpuPlacement, Experiment, Priority, RealtimeAccess, Setup, Study, Test, counted,
+};
+
+use crate::error::Error;
+use crate::fits::MachineFacts;
+use crate::participants::PlannedSystem;
+use crate::request::Request;
+use crate::url::parse_url;
+
+/// What decides the CPUs and the priority of every cell of a study.
+pub(crate) struct Scheduling {
+    placement: Option<CpuPlacement>,
+    experiment: Experiment,
+    /// Whether the connections of a system share threads, which then cannot be pinned for one connection.
+    is_pooled: bool,
+    /// Whether cells that leave a CPU to other processes run at real-time priority.
+    is_realtime: bool,
+    cpus: u32,
+}
+
+impl Scheduling {
+    /// # Errors
+    /// When the user asked for real-time priority, and this user or a system cannot have it.
+    pub(crate) fn new(
+        request: &Request,
+        experiment: Experiment,
+        systems: &[PlannedSystem],
+        is_pooled: bool,
+        machine: MachineFacts,
+    ) -> Result<Self, Error> {
+        let is_permitted = machine.realtime == Some(RealtimeAccess::Permitted);
+        let attached = systems.iter().find(|system| system.url.is_some());
+        if request.priority == Some(Priority::Realtime) {
+            if let Some(system) = attached {
+                let why = "the priority of a running server is not assay's to change";
+                return Err(Error::CannotTakePart { name: system.name.clone(), why });
+            }
+            if !is_permitted {
+                return Err(Error::Realtime(machine.realtime));
+            }
+        }
+        // The posts measured at normal priority.
+        let usual = match experiment {
+            Experiment::Interleaved | Experiment::Stepwise => Priority::Realtime,
+            Experiment::Sequential | Experiment::Counted => Priority::Normal,
+        };
+        let wanted = request.priority.unwrap_or(usual);
+        Ok(Self {
+            placement: request.placement,
+            experiment,
+            is_pooled,
+            is_realtime: is_permitted && attached.is_none() && wanted == Priority::Realtime,
+            cpus: machine.cpus,
+        })
+    }
+
+    /// The placement and the priority of a cell.
+    pub(crate) fn of_cell(&self, test: Test, setup: Setup) -> (CpuPlacement, Priority) {
+        let placement = self.placement.unwrap_or_else(|| self.default_placement(test, setup));
+        if self.is_realtime && leaves_a_cpu(placement, setup.clients, self.cpus) {
+            return (placement, Priority::Realtime);
+        }
+        (placement, Priority::Normal)
+    }
+
+    fn default_placement(&self, test: Test, setup: Setup) -> CpuPlacement {
+        let usual = match self.experiment {
+            // The posts pinned nothing.
+            Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => {
+                return CpuPlacement::Free;
+            }
+            Experiment::Interleaved => default_placement(test, setup, self.cpus),
+        };
+        let needs_more = !leaves_a_cpu(usual, setup.clients, self.cpus);
+        if self.is_realtime && needs_more && leaves_a_cpu(CpuPlacement::OneCpu, 1, self.cpus) {
+            // The background threads of a single client's server can share its CPU.
+            if setup.clients == 1 {
+                return CpuPlacement::OneCpu;
+            }
+        }
+        if self.is_pooled && pins_connections(usual) { CpuPlacement::Free } else { usual }
+    }
+}
+
+/// What the user should know of tests that have normal priority although this machine permits the higher one; `None`
+/// if there are none, or if that was asked for.
+#[must_use]
+pub fn without_realtime(request: &Request, study: &Study, machine: MachineFacts) -> Option<String> {
+    let is_usual = matches!(study.experiment, Experiment::Interleaved | Experiment::Stepwise);
+    let asked = request.priority.or(is_usual.then_some(Priority::Realtime))?;
+    let is_attached = request.systems.iter().any(|system| parse_url(&system.words).is_ok());
+    if machine.realtime != Some(RealtimeAccess::Permitted)
+        || asked == Priority::Normal
+        || is_attached
+    {
+        return None;
+    }
+    let normal = study.cells.iter().filter(|cell| cell.priority == Priority::Normal).count();
+    let which = match normal {
+        0 => return None,
+        all if all == study.cells.len() => "the tests run".to_owned(),
+        some => format!("{some} of {} tests run", study.cells.len()),
+    };
+    Some(format!(
+        "{which} at normal priority: of the {}, real-time priority would leave none to other programs",
+        counted(u64::from(machine.cpus), "CPU")
+    ))
+}
+
+/// Whether clients and servers of this placement can be kept from one CPU, which other processes then have for
+/// themselves.
+fn leaves_a_cpu(placement: CpuPlacement, clients: u32, cpus: u32) -> bool {
+    match placement {
+        CpuPlacement::OneCpu => cpus > 1,
+        // One CPU for each client, at least one for background threads, and one for other processes.
+        CpuPlacement::ConnectionsOnOneCpu => cpus > 2,
+        CpuPlacement::Pairs | CpuPlacement::Free => cpus > 2 && clients < cpus,
+    }
+}
+
+/// A connection on two CPUs would measure the wake-up of an idle CPU, so a client shares a CPU with the thread that
+/// serves it, and a single one of reads with its whole server. If every client has a CPU, where the kernel runs clients
+/// and threads would decide the result. More clients than CPUs leave no CPU idle.
+fn default_placement(test: Test, setup: Setup, cpus: u32) -> CpuPlacement {
+    match (setup.clients, test.class) {
+        (1, Class::Read) => CpuPlacement::OneCpu,
+        (1, Class::Write) => CpuPlacement::ConnectionsOnOneCpu,
+        (clients, _) if clients <= cpus => CpuPlacement::Pairs,
+        _ => CpuPlacement::Free,
+    }
+}
+
+/// Whether the thread of each connection must be known.
+pub(crate) fn pins_connections(placement: CpuPlacement) -> bool {
+    matches!(placement, CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SystemRequest, plan};
+
+    fn machine(cpus: u32, realtime: RealtimeAccess) -> MachineFacts {
+        let (memory_mb, disk_mb) = (16_000, 50_000);
+        MachineFacts { cpus, memory_mb, disk_mb, realtime: Some(realtime) }
+    }
+
+    /// A read and a write with each number of clients.
+    fn request(clients: &[u32]) -> Request {
+        let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
+        let mut request = Request::of_systems(&words);
+        request.setups[0].clients = Some(clients.to_vec());
+        request.tests = vec!["point-query".to_owned(), "insert".to_owned()];
+        request
+    }
+
+    fn cells(request: &Request, machine: MachineFacts) -> Vec<(CpuPlacement, Priority)> {
+        let cells = plan(request, machine).unwrap().study.cells;
+        cells.iter().map(|cell| (cell.placement, cell.priority)).collect()
+    }
+
+    use CpuPlacement::{ConnectionsOnOneCpu, Free, OneCpu, Pairs};
+    use Priority::{Normal, Realtime};
+    use RealtimeAccess::{Limit, Permitted};
+
+    #[test]
+    fn one_cpu_stays_free() {
+        let asked = request(&[1, 2, 4, 5]);
+        let read_and_write = |read, others: [(CpuPlacement, Priority); 3], write| {
+            let mut cells = vec![read];
+            cells.extend(others);
+            cells.push(write);
+            cells.extend(others);
+            cells
+        };
+        let several = |pairs, free| [pairs, free, free];
+        assert_eq!(
+            cells(&asked, machine(1, Permitted)),
+            read_and_write(
+                (OneCpu, Normal),
+                several((Free, Normal), (Free, Normal)),
+                (ConnectionsOnOneCpu, Normal)
+            )
+        );
+        assert_eq!(
+            cells(&asked, machine(2, Permitted)),
+            read_and_write(
+                (OneCpu, Realtime),
+                several((Pairs, Normal), (Free, Normal)),
+                (OneCpu, Realtime)
+            )
+        );
+        assert_eq!(
+            cells(&asked, machine(4, Permitted)),
+            read_and_write(
+                (OneCpu, Realtime),
+                [(Pairs, Realtime), (Pairs, Normal), (Free, Normal)],
+                (ConnectionsOnOneCpu, Realtime)
+            )
+        );
+        let forbidden = cells(&asked, machine(4, Limit));
+        assert!(forbidden.iter().all(|(_, priority)| *priority == Normal), "{forbidden:?}");
+    }
+
+    #[test]
+    fn a_placement_that_takes_every_cpu_is_measured_at_normal_priority() {
+        let asked = |placement| Request { placement: Some(placement), ..request(&[1]) };
+        for (placement, cpus, priority) in [
+            (OneCpu, 2, Realtime),
+            (ConnectionsOnOneCpu, 2, Normal),
+            (Free, 2, Normal),
+            (Pairs, 2, Normal),
+            (ConnectionsOnOneCpu, 3, Realtime),
+            (Free, 3, Realtime),
+        ] {
+            let (asked, machine) = (asked(placement), machine(cpus, Permitted));
+            let cells = cells(&asked, machine);
+            assert_eq!(cells, [(placement, priority); 2], "{placement:?} on {cpus}");
+            let study = plan(&asked, machine).unwrap().study;
+            let told = without_realtime(&asked, &study, machine);
+            assert_eq!(told.is_some(), priority == Normal, "{placement:?} on {cpus}: {told:?}");
+            let content = Request { priority: Some(Normal), ..asked };
+            assert_eq!(without_realtime(&content, &study, machine), None);
+        }
+    }
+
+    #[test]
+    fn normal_priority_is_kept_where_it_is_asked_for_or_belongs_to_the_experiment() {
+        let normal = Request { priority: Some(Normal), ..request(&[1]) };
+        let published = Request { preset: assay_model::Preset::Published, ..request(&[1]) };
+        for request in [normal, published] {
+            let large =
+                MachineFacts { memory_mb: 64_000, disk_mb: 2_000_000, ..machine(4, Permitted) };
+            assert!(cells(&request, large).iter().all(|(_, priority)| *priority == Normal));
+        }
+        let attached = Request {
+            systems: vec![SystemRequest::of("mysql://a@h/db"), SystemRequest::of("mariadb@11.8")],
+            ..request(&[1])
+        };
+        assert_eq!(cells(&attached, machine(4, Permitted)), [(Free, Normal); 2]);
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_refused_where_it_is_asked_for() {
+        let asked = Request { priority: Some(Realtime), ..request(&[1]) };
+        assert!(cells(&asked, machine(2, Permitted)).iter().all(|it| it.1 == Realtime));
+        let refused = plan(&asked, machine(2, Limit)).unwrap_err();
+        assert_eq!(refused, Error::Realtime(Some(Limit)));
+        use assay_model::Hint as _;
+        assert!(
+            refused.hints().iter().any(|hint| hint.contains("prlimit")),
+            "{:?}",
+            refused.hints()
+        );
+        let mut attached = asked;
+        attached.systems[1] = SystemRequest::of("mysql://a@h/db");
+        assert!(matches!(
+            plan(&attached, machine(4, Permitted)),
+            Err(Error::CannotTakePart { .. })
+        ));
+    }
+
+    #[test]
+    fn the_insert_benchmark_needs_a_third_cpu() {
+        let insert_bench = Some(crate::InsertBench::default());
+        let bench = Request { insert_bench, tests: Vec::new(), ..request(&[1]) };
+        let has = |cpus| {
+            let large =
+                MachineFacts { memory_mb: 1 << 20, disk_mb: 1 << 24, ..machine(cpus, Permitted) };
+            plan(&bench, large).unwrap().study.cells[0].priority
+        };
+        assert_eq!([has(2), has(3)], [Normal, Realtime]);
+    }
+}

@@ -1,0 +1,207 @@
+//! Real-time turns: clients and servers run before all other processes while a cell is measured. One CPU is left to
+//! those, and supervisors and the thread that controls the turns run before clients and servers.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use assay_doctor::{Heirs, Level, Throttling, Watch, set_level};
+use assay_model::{PlannedCell, Priority};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::executor::StudyExecutor;
+use crate::systems::{Instance, LocalSite};
+
+impl StudyExecutor<'_, '_> {
+    /// Gives the servers and clients of a cell that is about to be measured their priority.
+    pub(super) fn raise(&mut self, cell: &PlannedCell) -> Result<()> {
+        if cell.priority == Priority::Normal {
+            return Ok(());
+        }
+        let watch = Arc::new(watch(cell, self.local)?);
+        for (system, clients) in &mut self.clients {
+            let server = self.servers.get(system).context("its server is not running")?;
+            raise(server, &clients.session.client_tids(), self.local)?;
+            clients.watch(Arc::clone(&watch));
+        }
+        Ok(())
+    }
+
+    /// Rests before the next turn if the kernel would otherwise stop threads of real-time priority in it.
+    pub(super) fn rest_before_turn(&mut self, cell: &PlannedCell) {
+        if cell.priority == Priority::Realtime {
+            let turn = Duration::from_millis(cell.turn_ms.into());
+            let warm = Duration::from_micros(cell.warm_time_us());
+            // Writes are bounded by events and may take longer than planned.
+            sleep(self.rests.due(Instant::now(), (turn + warm).mul_f64(1.5)));
+        }
+    }
+}
+
+/// Gives a server and its clients the priority of a cell. Returns what notices when they must wait all the same; `None`
+/// at normal priority.
+pub(super) fn at_priority(
+    cell: &PlannedCell,
+    server: &Instance,
+    clients: &[i32],
+    local: &LocalSite,
+) -> Result<Option<Watch>> {
+    if cell.priority == Priority::Normal {
+        return Ok(None);
+    }
+    let watch = watch(cell, local)?;
+    raise(server, clients, local)?;
+    Ok(Some(watch))
+}
+
+/// Watches the CPUs of a cell.
+fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<Watch> {
+    let pinned = local.cpus_of(cell);
+    let cpus = if pinned.is_empty() { local.realtime_cpus() } else { pinned };
+    ensure!(!cpus.is_empty(), "real-time priority needs a second CPU, and assay may use only one");
+    Watch::on(cpus).context("cannot watch a CPU at real-time priority")
+}
+
+/// Gives a server and its clients, which are threads of assay, real-time priority, and its supervisor a higher one.
+fn raise(server: &Instance, clients: &[i32], local: &LocalSite) -> Result<()> {
+    let mut cpus = CpuSet::new();
+    local.realtime_cpus().iter().for_each(|cpu| cpus.set(*cpu));
+    let raised = |tid, level, heirs| raise_thread(tid, &cpus, level, heirs);
+    if let Some(supervisor) = server.supervisor() {
+        raised(supervisor, Level::Above, Heirs::Normal)?;
+    }
+    server.each_thread(|tid| raised(tid, Level::Measured, Heirs::Alike))?;
+    clients.iter().try_for_each(|tid| raised(*tid, Level::Measured, Heirs::Normal))?;
+    Ok(())
+}
+
+/// Gives a server, its clients and its supervisor normal priority again.
+pub(super) fn lower(server: &Instance, clients: &[i32]) -> Result<()> {
+    let each = |tid: &i32| unless_ended(set_level(*tid, Level::Normal, Heirs::Normal));
+    clients.iter().try_for_each(each)?;
+    server.each_thread(|tid| unless_ended(set_level(tid, Level::Normal, Heirs::Alike)))?;
+    if let Some(supervisor) = server.supervisor() {
+        unless_ended(set_level(supervisor, Level::Normal, Heirs::Normal))?;
+    }
+    Ok(())
+}
+
+/// Confines a thread to those of its CPUs that are not left to other processes, then gives it its level. One that the
+/// server itself has bound to other CPUs stays as it is.
+fn raise_thread(tid: i32, cpus: &CpuSet, level: Level, heirs: Heirs) -> io::Result<()> {
+    let pid = Pid::from_raw(tid);
+    let Ok(allowed) = sched_getaffinity(pid) else { return Ok(()) };
+    let mut kept = CpuSet::new();
+    let common = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu) && cpus.is_set(*cpu));
+    common.for_each(|cpu| kept.set(cpu));
+    if kept.count() == 0 {
+        return Ok(());
+    }
+    if kept.count() < allowed.count() {
+        unless_ended(sched_setaffinity(pid, &kept).map_err(io::Error::from))?;
+    }
+    unless_ended(set_level(tid, level, heirs))
+}
+
+fn unless_ended(done: io::Result<()>) -> io::Result<()> {
+    let is_gone =
+        |error: &io::Error| error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
+    done.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
+}
+
+/// The rests between real-time turns, in which ordinary threads get the part of the CPU that the kernel grants them.
+pub(super) struct Rests {
+    throttling: Throttling,
+    /// The end of the last one.
+    rested: Instant,
+}
+
+impl Rests {
+    pub(super) fn new() -> Self {
+        Self { throttling: Throttling::here(), rested: Instant::now() }
+    }
+
+    /// How long to rest before a turn of this length.
+    fn due(&mut self, now: Instant, turn: Duration) -> Duration {
+        if now.saturating_duration_since(self.rested) + turn <= self.throttling.stretch() {
+            return Duration::ZERO;
+        }
+        let rest = self.throttling.rest();
+        self.rested = now + rest;
+        rest
+    }
+}
+
+/// The priority and the CPUs of the thread that controls turns, until it is dropped.
+///
+/// Beside a single client, it runs on the client's CPU: a thread that wakes another on its own CPU and then sleeps hands
+/// over in half the time that it takes to wake one on an idle CPU.
+pub(super) struct ControlThread {
+    before: CpuSet,
+    is_raised: bool,
+}
+
+impl ControlThread {
+    /// Does nothing where clients of normal priority run on several CPUs.
+    ///
+    /// # Errors
+    /// When real-time priority is not permitted any more. That it cannot be pinned only costs time.
+    pub(super) fn for_cell(cell: &PlannedCell, local: &LocalSite) -> Result<Option<Self>> {
+        let is_raised = cell.priority == Priority::Realtime;
+        let cpus = match local.cpus_of(cell) {
+            [client_cpu] => std::slice::from_ref(client_cpu),
+            _ if is_raised => local.realtime_cpus(),
+            _ => return Ok(None),
+        };
+        let Ok(before) = sched_getaffinity(None) else { return Ok(None) };
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|cpu| set.set(*cpu));
+        if let Err(error) = sched_setaffinity(None, &set) {
+            log::debug!("{error}");
+        }
+        let control = Self { before, is_raised };
+        if is_raised {
+            set_level(0, Level::Above, Heirs::Normal)
+                .context("cannot run at real-time priority any more")?;
+        }
+        Ok(Some(control))
+    }
+}
+
+impl Drop for ControlThread {
+    fn drop(&mut self) {
+        if self.is_raised {
+            let lowered = set_level(0, Level::Normal, Heirs::Normal);
+            lowered.unwrap_or_else(|error| log::warn!("cannot lower the priority: {error}"));
+        }
+        let _ = sched_setaffinity(None, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rest_comes_before_the_turn_that_would_be_throttled() {
+        let (runtime, period) = (Duration::from_millis(950), Duration::from_secs(1));
+        let throttling = Throttling { runtime, period };
+        let mut rests = Rests { throttling, rested: Instant::now() };
+        let (turn, mut now) = (Duration::from_millis(100), rests.rested);
+        let (mut busy, mut longest) = (Duration::ZERO, Duration::ZERO);
+        for _ in 0..50 {
+            let rest = rests.due(now, turn);
+            busy = if rest.is_zero() { busy } else { Duration::ZERO };
+            busy += turn;
+            longest = longest.max(busy);
+            now += rest + turn;
+        }
+        assert_eq!(longest, Duration::from_millis(800));
+        assert!(longest <= throttling.stretch());
+        // One that is longer than that cannot be protected, and still follows a rest.
+        assert_eq!(rests.due(now, period * 3), throttling.rest());
+    }
+}

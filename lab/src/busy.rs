@@ -1,0 +1,265 @@
+//! What real-time priority brings on a busy machine: the same study at both priorities, beside loads of several kinds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use super::{expect_only, machine, option};
+
+const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
+
+/// The time of each study, unless the user sets another.
+const BUDGET: &str = "5m";
+
+/// Studies of a system against itself, unless the user sets another number.
+const EQUAL: u32 = 2;
+
+const PRIORITIES: [&str; 2] = ["normal", "realtime"];
+
+/// Other work on the machine.
+#[derive(Debug, Clone, Copy)]
+enum Load {
+    /// Whatever runs anyway.
+    Present,
+    /// So many processes that compute.
+    Hogs(usize),
+    /// A build that begins anew when it has ended.
+    Build,
+}
+
+impl Load {
+    fn in_words(self) -> String {
+        match self {
+            Self::Present => "as it is".to_owned(),
+            Self::Hogs(count) => format!("{count} hogs"),
+            Self::Build => "a build".to_owned(),
+        }
+    }
+}
+
+/// Measures the table: `[--program PATH] [--budget TIME] [--equal N]`.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
+    expect_only(words, &["--program", "--budget", "--equal"], &[])?;
+    let program = option(words, "--program")?.map(PathBuf::from);
+    let program = program.map_or_else(|| machine::build("assay"), Ok)?;
+    let bench = Bench {
+        program: std::path::absolute(program)?,
+        root: root.to_owned(),
+        budget: option(words, "--budget")?.unwrap_or(BUDGET).to_owned(),
+    };
+    let equal = option(words, "--equal")?.map_or(Ok(EQUAL), str::parse).context("`--equal`")?;
+    println!("| load | priority | rate: median half-width | CPU/op: median half-width | decided by time | by CPU | blocks | median difference from `normal`, as it is |");
+    println!("|---|---|---:|---:|---:|---:|---:|---:|");
+    let mut reference = None;
+    for load in [Load::Present, Load::Hogs(2), Load::Build, Load::Hogs(16)] {
+        for priority in PRIORITIES {
+            let measured = bench.beside(load, priority, SYSTEMS)?;
+            let reference = reference.get_or_insert_with(|| measured.clone());
+            println!("| {} | {priority} | {} |", load.in_words(), measured.row(reference));
+        }
+    }
+    println!("\n| load | a system against itself | called | not called | intervals that hold |");
+    println!("|---|---|---:|---:|---:|");
+    let loads = [Load::Build, Load::Hogs(2), Load::Hogs(16), Load::Present];
+    for (number, load) in (1..=equal).zip(loads.into_iter().cycle()) {
+        let measured = bench.beside(load, "realtime", [SYSTEMS[1]; 2])?;
+        let cells = measured.cells.values();
+        let called = cells.clone().filter(|cell| cell.is_called).count();
+        let holds = cells.clone().filter(|cell| cell.holds_one()).count();
+        let all = cells.len();
+        println!("| {} | {number} | {called} | {} | {holds} |", load.in_words(), all - called);
+    }
+    Ok(())
+}
+
+struct Bench {
+    program: PathBuf,
+    root: PathBuf,
+    budget: String,
+}
+
+/// The figures of a study.
+#[derive(Debug, Clone)]
+struct Measured {
+    /// By name of the test.
+    cells: BTreeMap<String, Cell>,
+    blocks: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Cell {
+    /// Value and ends of the interval.
+    rate: Option<[f64; 3]>,
+    cpu: Option<[f64; 3]>,
+    is_called: bool,
+    is_decided: bool,
+    is_cpu_decided: bool,
+}
+
+impl Cell {
+    fn new(cell: &Value) -> Self {
+        let interval = |name: &str| {
+            let part = |part: &str| cell[name][part].as_f64();
+            Some([part("value")?, part("low")?, part("high")?])
+        };
+        let word = |name: &str| cell[name].as_str().unwrap_or_default().to_owned();
+        let (verdict, cpu) = (word("verdict"), word("cpu_verdict"));
+        let is_called = |word: &str| matches!(word, "faster" | "slower" | "uneven");
+        Self {
+            rate: interval("rqps"),
+            cpu: interval("cpu_ratio"),
+            is_called: is_called(&verdict),
+            is_decided: is_called(&verdict) || verdict == "same",
+            is_cpu_decided: is_called(&cpu) || cpu == "same",
+        }
+    }
+
+    fn holds_one(&self) -> bool {
+        self.rate.is_some_and(|[_, low, high]| low <= 1.0 && 1.0 <= high)
+    }
+}
+
+impl Measured {
+    fn new(document: &Value) -> Self {
+        let cells = document["cells"].as_array().into_iter().flatten();
+        let others = cells.filter(|cell| !cell["rqps"].is_null() || cell["verdict"] == "failed");
+        let blocks = others.clone().filter_map(|cell| cell["blocks"].as_u64()).max().unwrap_or(0);
+        let name = |cell: &Value| cell["test"].as_str().unwrap_or_default().to_owned();
+        Self { cells: others.map(|cell| (name(cell), Cell::new(cell))).collect(), blocks }
+    }
+
+    /// The columns of the table after load and priority.
+    fn row(&self, reference: &Self) -> String {
+        let half = |part: fn(&Cell) -> Option<[f64; 3]>| {
+            let half = |[value, low, high]: [f64; 3]| (high - low) / 2.0 / value;
+            percent(median(self.cells.values().filter_map(part).map(half).collect()))
+        };
+        let count = |is_so: fn(&Cell) -> bool| self.cells.values().filter(|it| is_so(it)).count();
+        let all = self.cells.len();
+        let away = self.cells.iter().filter_map(|(name, cell)| {
+            let other = reference.cells.get(name)?.rate?;
+            Some((cell.rate?[0] / other[0]).ln().abs())
+        });
+        format!(
+            "±{} | ±{} | {} of {all} | {} of {all} | {} | {}",
+            half(|cell| cell.rate),
+            half(|cell| cell.cpu),
+            count(|cell| cell.is_decided),
+            count(|cell| cell.is_cpu_decided),
+            self.blocks,
+            percent(median(away.collect())),
+        )
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.2}%", 100.0 * share))
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let (low, high) = (values.get(values.len().saturating_sub(1) / 2)?, values.get(values.len() / 2)?);
+    Some((low + high) / 2.0)
+}
+
+impl Bench {
+    fn beside(&self, load: Load, priority: &str, systems: [&str; 2]) -> Result<Measured> {
+        let _others = Others::start(load, &self.root)?;
+        let mut command = Command::new(&self.program);
+        command.arg("compare").args(systems).args(["--budget", &self.budget]);
+        command.args(["--priority", priority, "--format", "json", "--quiet"]);
+        command.current_dir(&self.root).stdin(Stdio::null()).stderr(Stdio::inherit());
+        let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+        // 0: done; 3: done, but a cell failed.
+        let is_done = matches!(output.status.code(), Some(0 | 3));
+        ensure!(is_done, "{}: {command:?}", output.status);
+        Ok(Measured::new(&serde_json::from_slice(&output.stdout)?))
+    }
+}
+
+/// The other work, until it is dropped.
+struct Others {
+    hogs: Vec<Child>,
+    build: Option<JoinHandle<()>>,
+    ends: Arc<AtomicBool>,
+}
+
+impl Others {
+    fn start(load: Load, root: &Path) -> Result<Self> {
+        let ends = Arc::new(AtomicBool::new(false));
+        let mut others = Self { hogs: Vec::new(), build: None, ends: Arc::clone(&ends) };
+        match load {
+            Load::Present => {}
+            Load::Hogs(count) => {
+                for _ in 0..count {
+                    let mut hog = Command::new("sh");
+                    others.hogs.push(hog.args(["-c", "while :; do :; done"]).spawn()?);
+                }
+            }
+            Load::Build => {
+                let root = root.to_owned();
+                others.build = Some(std::thread::spawn(move || build_until(&ends, &root)));
+            }
+        }
+        Ok(others)
+    }
+}
+
+/// Builds a crate over and over, in a directory of its own.
+fn build_until(ends: &AtomicBool, root: &Path) {
+    let cargo = |words: &[&str]| {
+        let mut command = Command::new("cargo");
+        command.args(words).args(["--quiet", "--target-dir", "target/calibration/build"]);
+        command.current_dir(root).stderr(Stdio::null()).spawn()
+    };
+    while !ends.load(Ordering::SeqCst) {
+        for words in [["clean"].as_slice(), &["build", "-p", "assay-provision"]] {
+            let Ok(mut child) = cargo(words) else { return };
+            while child.try_wait().is_ok_and(|ended| ended.is_none()) {
+                if ends.load(Ordering::SeqCst) {
+                    drop(child.kill());
+                }
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+impl Drop for Others {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::SeqCst);
+        for hog in &mut self.hogs {
+            drop(hog.kill().and_then(|()| hog.wait()));
+        }
+        drop(self.build.take().map(JoinHandle::join));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_study_becomes_a_row() {
+        let interval = |value: f64| json!({"value": value, "low": value - 0.01, "high": value + 0.01});
+        let cell = |test: &str, value: f64, verdict: &str| {
+            json!({"test": test, "rqps": interval(value), "verdict": verdict, "blocks": 3,
+                   "cpu_ratio": interval(1.0), "cpu_verdict": "same"})
+        };
+        let base = json!({"test": "a", "rqps": null, "verdict": "same", "blocks": 3});
+        let cells = [base, cell("a", 1.0, "same"), cell("b", 0.8, "slower"), cell("c", 1.0, "undecided")];
+        let measured = Measured::new(&json!({ "cells": cells }));
+        assert_eq!(measured.row(&measured), "±1.00% | ±1.00% | 2 of 3 | 3 of 3 | 3 | 0.00%");
+        assert_eq!(measured.cells.values().filter(|it| it.holds_one()).count(), 2);
+        assert_eq!(median(Vec::new()), None);
+    }
+}
