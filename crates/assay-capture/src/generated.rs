@@ -159,9 +159,11 @@ fn column(before: &[u8], dialect: Dialect) -> String {
     let words = Words::of(before, dialect);
     let end = words.tokens.len();
     let mut at = end;
-    while at > 0 && matches!(words.bytes(at - 1), b"(" | b"=" | b"<" | b">" | b"<=" | b">=" | b",")
-        || at > 0 && ["IN", "ANY"].contains(&words.upper(at - 1).as_str())
-    {
+    let precedes_values = |at: usize| {
+        matches!(words.bytes(at), b"(" | b"=" | b"<" | b">" | b"<=" | b">=" | b",")
+            || ["IN", "ANY"].contains(&words.upper(at).as_str())
+    };
+    while at > 0 && precedes_values(at - 1) {
         // In a row of `VALUES`, the place among its values says which column it is.
         if matches!(words.bytes(at - 1), b"(" | b",")
             && let Some(column) = words.inserted(end)

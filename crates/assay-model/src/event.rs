@@ -347,11 +347,7 @@ impl fmt::Display for EventKind {
             }
             Self::AnswerDiffers(difference) => difference.fmt(f),
             Self::SettingRefused { setting, modes, message } => {
-                let but = match modes.as_slice() {
-                    [] => String::new(),
-                    modes => format!(" (all but {} is set)", modes.join(", ")),
-                };
-                write!(f, "refuses `{setting}`, which sessions of the workload set{but}: {message}")
+                f.write_str(&setting_refused(setting, modes, message))
             }
             Self::KindLeftOut { test, part, why } => {
                 write!(f, "{test} is measured without {part} on all systems: {why}")
@@ -359,6 +355,14 @@ impl fmt::Display for EventKind {
             Self::Reservation { what: text } => f.write_str(text),
         }
     }
+}
+
+fn setting_refused(setting: &str, modes: &[String], message: &str) -> String {
+    let but = match modes {
+        [] => String::new(),
+        modes => format!(" (all but {} is set)", modes.join(", ")),
+    };
+    format!("refuses `{setting}`, which sessions of the workload set{but}: {message}")
 }
 
 /// How many statements were compared, with how many answers and with how many values at least.
@@ -489,6 +493,15 @@ mod tests {
                 "other processes used the CPU: `a` 0.58 CPUs, `b` 2.05 CPUs on average",
             ),
             (EventKind::Reservation { what: text() }, "x"),
+        ] {
+            assert_eq!(kind.to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn what_becomes_of_users_statements_has_its_text() {
+        let text = || "x".to_owned();
+        for (kind, shown) in [
             (
                 EventKind::SettingRefused {
                     setting: "sql_mode = 'A,B'".to_owned(),
