@@ -55,7 +55,10 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
         budget: option(words, "--budget")?.unwrap_or(BUDGET).to_owned(),
     };
     let equal = option(words, "--equal")?.map_or(Ok(EQUAL), str::parse).context("`--equal`")?;
-    println!("| load | priority | rate: median half-width | CPU/op: median half-width | decided by time | by CPU | blocks | median difference from `normal`, as it is |");
+    println!(
+        "| load | priority | rate: median half-width | CPU/op: median half-width | decided by time | by CPU | blocks \
+         | median difference from `normal`, as it is |"
+    );
     println!("|---|---|---:|---:|---:|---:|---:|---:|");
     let mut reference = None;
     for load in [Load::Present, Load::Hogs(2), Load::Build, Load::Hogs(16)] {

@@ -100,7 +100,7 @@ const IMPURE_WORDS: &[&str] = &[
 ];
 
 /// Maximum number of lines of a source file.
-const LINES_MAX: usize = 600;
+const LINES_MAX: usize = 1000;
 
 /// Maximum number of columns of a source line. String literals and tables of data may not exceed it either.
 const COLUMNS_MAX: usize = 120;

@@ -1,9 +1,9 @@
-//! Numbers that a server generates in a transaction and that later statements of it use: their values in a log belong to
-//! the rows of that day, so the transaction has to use the ones of its own rows.
+//! Numbers that a server generates in a transaction and that later statements of it use: their values in a log belong
+//! to the rows of that day, so the transaction has to use the ones of its own rows.
 //!
-//! A log does not say where a number comes from. It is taken for a generated one if it is used only after a statement that
-//! generates numbers, differs in all transactions and rises from one to the next, and if the column or the density of the
-//! numbers fits.
+//! A log does not say where a number comes from. It is taken for a generated one if it is used only after a statement
+//! that generates numbers, differs in all transactions and rises from one to the next, and if the column or the density
+//! of the numbers fits.
 
 use assay_model::Dialect;
 
@@ -153,8 +153,8 @@ fn uses(statements: &[(&Fingerprint, usize)], dialect: Dialect) -> Vec<Use> {
     uses
 }
 
-/// The column that a value is for, given what precedes it: one that it is compared with or assigned to, or one of the list
-/// of an `INSERT`. Empty if there is none.
+/// The column that a value is for, given what precedes it: one that it is compared with or assigned to, or one of the
+/// list of an `INSERT`. Empty if there is none.
 fn column(before: &[u8], dialect: Dialect) -> String {
     let words = Words::of(before, dialect);
     let end = words.tokens.len();

@@ -77,7 +77,8 @@ fn record_noise(
     Ok(noise(&series))
 }
 
-/// The durations of steps of equal work, one after the other, nanoseconds. A thread that can be throttled rests in time.
+/// The durations of steps of equal work, one after the other, nanoseconds. A thread that can be throttled rests in
+/// time.
 fn record(
     time: Duration,
     throttling: Option<Throttling>,

@@ -25,15 +25,18 @@ create = """CREATE TABLE child (parent INT NOT NULL, mode VARCHAR(60) NOT NULL,
 session = { group_concat_max_len = 1000, work_mem = "1MB" }
 steps = [
   "BEGIN",
-  { mysql = "INSERT INTO parent (n) VALUES (1)", postgres = "INSERT INTO parent (n) VALUES (1) RETURNING id", keep = "id" },
-  { mysql = "INSERT INTO child VALUES (:id, @@group_concat_max_len)", postgres = "INSERT INTO child VALUES (:id, current_setting('work_mem'))" },
+  { mysql = "INSERT INTO parent (n) VALUES (1)", postgres = "INSERT INTO parent (n) VALUES (1) RETURNING id",
+    keep = "id" },
+  { mysql = "INSERT INTO child VALUES (:id, @@group_concat_max_len)",
+    postgres = "INSERT INTO child VALUES (:id, current_setting('work_mem'))" },
   "COMMIT",
 ]
 
 [test.other]
 session = { sql_mode = "+ANSI_QUOTES", group_concat_max_len = 2000, work_mem = "2MB" }
 steps = [
-  { mysql = "INSERT INTO \"child\" VALUES (1, @@group_concat_max_len)", postgres = "INSERT INTO child VALUES (1, current_setting('work_mem'))" },
+  { mysql = "INSERT INTO \"child\" VALUES (1, @@group_concat_max_len)",
+    postgres = "INSERT INTO child VALUES (1, current_setting('work_mem'))" },
 ]
 
 [test.orphan]

@@ -31,7 +31,7 @@ pub(crate) fn restored(record: &StudyRecord) -> impl Iterator<Item = (usize, &Re
 /// Sentences for those who read no further.
 pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
     let record = study.record;
-    let mut warnings = super::sessions::warnings(study);
+    let mut warnings = Vec::new();
     for system in 0..record.systems.len() {
         let name = study.label(system);
         let refused = restored(record)
@@ -74,6 +74,7 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
 }
 
 /// Findings of a kind.
+#[derive(Clone)]
 pub(crate) struct FindingList {
     pub(crate) title: &'static str,
     /// How they were found.
@@ -131,8 +132,7 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
         note: "what each system refused, what it warned of, and what is for another place",
         facts: told.collect(),
     };
-    let found = [answers, told].into_iter().filter(|list| !list.facts.is_empty());
-    super::sessions::lists(study).into_iter().chain(found).collect()
+    [answers, told].into_iter().filter(|list| !list.facts.is_empty()).collect()
 }
 
 /// `orders-by-customer`, and the system if there are several.

@@ -9,7 +9,7 @@ use assay_model::{
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use super::study::JudgedStudy;
-use super::{answers, findings, nothing, trouble, unequal, unmeasured};
+use super::{answers, findings, nothing, sessions, trouble, unequal, unmeasured};
 use crate::number::{duration, share};
 use crate::words::origin;
 
@@ -58,6 +58,7 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
         _ => None,
     });
     let mut warnings: Vec<String> = reservations.chain(makers(study)).collect();
+    warnings.extend(sessions::warnings(study));
     warnings.extend(answers::warnings(study));
     warnings.extend(data_differ(study));
     warnings.extend(nothing::warnings(record));

@@ -187,7 +187,7 @@ impl<'a> Report<'a> {
             sweep: Sweep::new(study),
             responses: responses::table(study),
             outcomes: outcomes::outcomes(study),
-            findings: answers::lists(study),
+            findings: [sessions::lists(study), answers::lists(study)].concat(),
             statements: statements::tables(study),
             counts: Counts::new(study),
             soak: LongerLook::new(study),

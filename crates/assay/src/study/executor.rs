@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result, anyhow};
-use assay_load::Answered;
+use assay_load::{Answered, RefusedSetting};
 use assay_model::{
     DataSet, EventKind, Experiment, PlannedCell, Restored, RestoredKind, Slice, SliceOutcome,
-    StudyRecord, Verdict, counted,
+    StudyRecord, Test, Verdict, counted,
 };
 use assay_plan::Request;
 use assay_profile::Symbols;
@@ -19,7 +19,6 @@ use super::others::Others;
 use super::outlook::OutlookText;
 use super::realtime::Rests;
 use super::recorder::Recorder;
-use super::trying::Tried;
 use crate::advice::Advised;
 use crate::interrupt::is_asked;
 use crate::progress::{Standing, Tally, minutes};
@@ -43,6 +42,14 @@ const LOADING_TOLD: f64 = 0.1;
 #[derive(Debug, thiserror::Error)]
 #[error("some tests were not measured completely")]
 pub(crate) struct Unfinished;
+
+/// What a system refuses of a workload, found before anything is measured.
+#[derive(Default)]
+pub(super) struct SystemTrial {
+    pub(super) settings: Vec<RefusedSetting>,
+    /// Kinds of events that it cannot carry out: the mix, the kind, and the error.
+    pub(super) kinds: Vec<(Test, String, String)>,
+}
 
 /// The executor of a study on this machine.
 pub(crate) struct StudyExecutor<'a, 'l> {
@@ -72,7 +79,7 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     /// The answers to a user's statements, by system, until those of all systems are there.
     pub(super) answers: BTreeMap<usize, Vec<Answered>>,
     /// What was found when systems were tried, until all have been.
-    pub(super) tried: BTreeMap<usize, Tried>,
+    pub(super) tried: BTreeMap<usize, SystemTrial>,
     /// What was loaded, for these checks.
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
     /// Keeps the kernel from stopping real-time turns.

@@ -1,16 +1,17 @@
 //! Measures: all systems taking turns in a cell, or one system once and long.
 
 use std::sync::Arc;
+use std::thread::sleep;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_model::{Class, Counting, PlannedCell, Slice};
+use assay_model::{Class, Counting, PlannedCell, Priority, Slice};
 use assay_plan::round_order;
 use assay_study::{Outcome, mean_rate};
 use assay_verdict::Sample;
 
 use super::executor::StudyExecutor;
-use super::realtime::{ControlThread, at_priority, lower};
+use super::realtime::{ControlThread, at_priority, lower, raise, watch};
 use crate::interrupt::is_asked;
 use crate::systems::{
     Clients, Instance, OpenSlice, Slot, connect_clients, failed_slice, share_out, silence,
@@ -47,6 +48,30 @@ impl StudyExecutor<'_, '_> {
         self.count_in_slices()?;
         self.raise(&planned)?;
         Ok(Outcome::Done)
+    }
+
+    /// Gives the servers and clients of a cell that is about to be measured their priority.
+    fn raise(&mut self, cell: &PlannedCell) -> Result<()> {
+        if cell.priority == Priority::Normal {
+            return Ok(());
+        }
+        let watch = Arc::new(watch(cell, self.local)?);
+        for (system, clients) in &mut self.clients {
+            let server = self.servers.get(system).context("its server is not running")?;
+            raise(server, &clients.session.client_tids(), self.local)?;
+            clients.watch(Arc::clone(&watch));
+        }
+        Ok(())
+    }
+
+    /// Rests before the next turn if the kernel would otherwise stop threads of real-time priority in it.
+    fn rest_before_turn(&mut self, cell: &PlannedCell) {
+        if cell.priority == Priority::Realtime {
+            let turn = Duration::from_millis(cell.turn_ms.into());
+            let warm = Duration::from_micros(cell.warm_time_us());
+            // Writes are bounded by events and may take longer than planned.
+            sleep(self.rests.due(Clock::now(), (turn + warm).mul_f64(1.5)));
+        }
     }
 
     /// Has slices count instructions too, if the user asked for counts: on all systems or on none.

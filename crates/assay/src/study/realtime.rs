@@ -2,8 +2,6 @@
 //! those, and supervisors and the thread that controls the turns run before clients and servers.
 
 use std::io;
-use std::sync::Arc;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -12,34 +10,7 @@ use assay_model::{PlannedCell, Priority};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::executor::StudyExecutor;
 use crate::systems::{Instance, LocalSite};
-
-impl StudyExecutor<'_, '_> {
-    /// Gives the servers and clients of a cell that is about to be measured their priority.
-    pub(super) fn raise(&mut self, cell: &PlannedCell) -> Result<()> {
-        if cell.priority == Priority::Normal {
-            return Ok(());
-        }
-        let watch = Arc::new(watch(cell, self.local)?);
-        for (system, clients) in &mut self.clients {
-            let server = self.servers.get(system).context("its server is not running")?;
-            raise(server, &clients.session.client_tids(), self.local)?;
-            clients.watch(Arc::clone(&watch));
-        }
-        Ok(())
-    }
-
-    /// Rests before the next turn if the kernel would otherwise stop threads of real-time priority in it.
-    pub(super) fn rest_before_turn(&mut self, cell: &PlannedCell) {
-        if cell.priority == Priority::Realtime {
-            let turn = Duration::from_millis(cell.turn_ms.into());
-            let warm = Duration::from_micros(cell.warm_time_us());
-            // Writes are bounded by events and may take longer than planned.
-            sleep(self.rests.due(Instant::now(), (turn + warm).mul_f64(1.5)));
-        }
-    }
-}
 
 /// Gives a server and its clients the priority of a cell. Returns what notices when they must wait all the same; `None`
 /// at normal priority.
@@ -58,7 +29,7 @@ pub(super) fn at_priority(
 }
 
 /// Watches the CPUs of a cell.
-fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<Watch> {
+pub(super) fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<Watch> {
     let pinned = local.cpus_of(cell);
     let cpus = if pinned.is_empty() { local.realtime_cpus() } else { pinned };
     ensure!(!cpus.is_empty(), "real-time priority needs a second CPU, and assay may use only one");
@@ -66,7 +37,7 @@ fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<Watch> {
 }
 
 /// Gives a server and its clients, which are threads of assay, real-time priority, and its supervisor a higher one.
-fn raise(server: &Instance, clients: &[i32], local: &LocalSite) -> Result<()> {
+pub(super) fn raise(server: &Instance, clients: &[i32], local: &LocalSite) -> Result<()> {
     let mut cpus = CpuSet::new();
     local.realtime_cpus().iter().for_each(|cpu| cpus.set(*cpu));
     let raised = |tid, level, heirs| raise_thread(tid, &cpus, level, heirs);
@@ -125,7 +96,7 @@ impl Rests {
     }
 
     /// How long to rest before a turn of this length.
-    fn due(&mut self, now: Instant, turn: Duration) -> Duration {
+    pub(super) fn due(&mut self, now: Instant, turn: Duration) -> Duration {
         if now.saturating_duration_since(self.rested) + turn <= self.throttling.stretch() {
             return Duration::ZERO;
         }
@@ -137,8 +108,8 @@ impl Rests {
 
 /// The priority and the CPUs of the thread that controls turns, until it is dropped.
 ///
-/// Beside a single client, it runs on the client's CPU: a thread that wakes another on its own CPU and then sleeps hands
-/// over in half the time that it takes to wake one on an idle CPU.
+/// Beside a single client, it runs on the client's CPU: a thread that wakes another on its own CPU and then sleeps
+/// hands over in half the time that it takes to wake one on an idle CPU.
 pub(super) struct ControlThread {
     before: CpuSet,
     is_raised: bool,

@@ -1,6 +1,6 @@
-//! Tries what a user's workload needs, on the first instance of each system and before anything is measured: the settings
-//! of its sessions, and the kinds of events of its mixes. A kind that a system cannot carry out leaves the mix on all
-//! systems, which then still do the same work.
+//! Tries what a user's workload needs, on the first instance of each system and before anything is measured: the
+//! settings of its sessions, and the kinds of events of its mixes. A kind that a system cannot carry out leaves the mix
+//! on all systems, which then still do the same work.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use assay_study::Phase;
 use assay_wire::ConnectOptions;
 use assay_workloads::{Program, without_kinds};
 
-use super::executor::StudyExecutor;
+use super::executor::{StudyExecutor, SystemTrial};
 use crate::systems::{Instance, OUTSIDE_BLOCKS};
 
 /// Events of a kind that are tried if they write, and if they only read.
@@ -25,14 +25,6 @@ const SHARE: f64 = 0.05;
 
 /// The shortest time for it.
 const LEAST: Duration = Duration::from_secs(2);
-
-/// What was found when a system was tried.
-#[derive(Default)]
-pub(super) struct Tried {
-    settings: Vec<RefusedSetting>,
-    /// Kinds of events that it cannot carry out: the mix, the kind, and why.
-    kinds: Vec<(Test, String, String)>,
-}
 
 impl StudyExecutor<'_, '_> {
     /// The tests of the study that are mixes.
@@ -95,7 +87,7 @@ impl StudyExecutor<'_, '_> {
             }
         }
         let mut tried =
-            Tried { settings: refused_settings(&options, &sessions)?, kinds: Vec::new() };
+            SystemTrial { settings: refused_settings(&options, &sessions)?, kinds: Vec::new() };
         let mixes = self.mixes();
         if !mixes.is_empty() {
             self.env.progress.update(&format!("{}: trying the mix", self.name(system)));
@@ -152,7 +144,7 @@ impl StudyExecutor<'_, '_> {
         }
         let mut events: Vec<(usize, EventKind)> = Vec::new();
         let tried = std::mem::take(&mut self.tried);
-        for (system, Tried { settings, kinds }) in tried {
+        for (system, SystemTrial { settings, kinds }) in tried {
             events.extend(settings.into_iter().map(|it| {
                 let RefusedSetting { setting, modes, message } = it;
                 (system, EventKind::SettingRefused { setting: setting.to_string(), modes, message })

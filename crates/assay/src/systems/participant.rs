@@ -70,8 +70,8 @@ pub(crate) fn sizes(study: &Study, cpus: u32) -> Sizes {
     }
 }
 
-/// The largest number of connections at the same time. A client of the Insert Benchmark has several, and so has one whose
-/// events differ in the settings of their sessions.
+/// The largest number of connections at the same time. A client of the Insert Benchmark has several, and so has one
+/// whose events differ in the settings of their sessions.
 pub(crate) fn most_clients(study: &Study) -> u32 {
     let clients = study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
     let sessions = study.cells.iter().flat_map(|cell| {

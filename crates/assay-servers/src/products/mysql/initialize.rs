@@ -67,8 +67,8 @@ pub(super) fn job(
     Ok(Job { stdin, ..Job::new(argv, run_dir.join("log")) })
 }
 
-/// Options of sessions and of access. A server that makes its own tables obeys them, and then cannot write, cannot commit,
-/// or ends its own statements.
+/// Options of sessions and of access. A server that makes its own tables obeys them, and then cannot write, cannot
+/// commit, or ends its own statements.
 const NOT_FOR_INITIALIZATION: [&str; 24] = [
     "autocommit",
     "completion_type",
