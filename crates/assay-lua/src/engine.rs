@@ -14,6 +14,7 @@ use mlua::{
 use crate::error::{Error, Result, place_in};
 use crate::host::{Shared, host};
 use crate::places::add_places;
+use crate::programs::add_programs;
 use crate::requests::{Client, Requests, add_requests, lend};
 use crate::setting::Setting;
 use crate::sources::Sources;
@@ -86,6 +87,9 @@ impl Engine {
         let facts = facts(&lua, path, setting).map_err(fail)?;
         let of_host = host(&lua, &shared).map_err(fail)?;
         add_places(&lua, &of_host, &watch).map_err(fail)?;
+        if setting.may_use_all {
+            add_programs(&lua, &of_host, &watch, setting.threads).map_err(fail)?;
+        }
         let requests = Requests::new(Rc::clone(&watch), Rc::clone(&shared.sources));
         add_requests(&lua, &of_host, &Rc::new(requests)).map_err(fail)?;
         let load = |part| lua.load(part).set_name(format!("={INTERFACE}"));
@@ -272,7 +276,7 @@ fn facts(lua: &Lua, path: &Path, setting: &Setting) -> mlua::Result<Table> {
     facts.set("driver", setting.driver)?;
     facts.set("command", setting.command.as_str())?;
     facts.set("script_path", path.display().to_string())?;
-    facts.set("may_run", setting.may_use_all)?;
+    facts.set("may_use_all", setting.may_use_all)?;
     let options = lua.create_table()?;
     crate::options::add_general(&options, setting)?;
     facts.set("options", options)?;

@@ -395,7 +395,34 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
         ),
         ("io.open('/etc/passwd')", "outside of the script's directory"),
         ("function event() os.execute('true') end", "wants to run `true`"),
+        ("os.execute('touch made')", "script.lua:1: the script wants to run `touch made`"),
+        ("os.execute('sleep 1; touch made')", "wants to run"),
+        ("os.execute('sleep $(touch made)')", "wants to run"),
+        ("os.execute('sleep 1\\ntouch made')", "wants to run"),
+        ("os.execute('sleep\\0 1')", "wants to run"),
+        ("string.match = function() return '1', 's' end os.execute('touch made')", "wants to run"),
+        ("setfenv(os.execute, {}) os.execute('touch made')", "wants to run"),
+        ("require('os').execute('touch made')", "wants to run"),
+        ("package.loaded.os.execute('touch made')", "wants to run"),
         ("function event() io.popen('true') end", "wants to run a program"),
+        ("io.lines('../secret')", "outside of the script's directory"),
+        ("os.remove('../secret')", "outside of the script's directory"),
+        ("os.rename('script.lua', '../stolen')", "outside of the script's directory"),
+        ("io.open('.profile', 'w')", "no hidden file"),
+        ("io.open('x', 'wx')", "no mode"),
+        ("os.tmpname()", "attempt to call field 'tmpname'"),
+        ("io.input('/etc/passwd')", "attempt to call field 'input'"),
+        ("dofile('/etc/passwd')", "outside of the script's directory"),
+        ("assert(loadfile('/etc/passwd'))", "outside of the script's directory"),
+        ("require('package').loadlib('x', 'y')", "attempt to call field 'loadlib'"),
+        ("require('package').loaders[2]('x')", "attempt to call"),
+        ("package.loaded.package.loaders[2]('x')", "attempt to call"),
+        ("require('jit.util')", "no such module"),
+        ("require('string.buffer')", "no such module"),
+        ("require('ffi').load('c')", "ffi.load() is not supported"),
+        ("assert(load(string.dump(function() end), 'x'))", "attempt to load"),
+        ("debug.getregistry()", "attempt to call field 'getregistry'"),
+        ("jit.attach(print)", "attempt to call field 'attach'"),
         ("function event() os.exit(3) end", "os.exit(3)"),
         ("function event() ffi.new('char[9]') end", "ffi.new() is not supported"),
         ("function event() ffi.C.system('true') end", "`system` is not supported"),
@@ -411,7 +438,17 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
         assert!(told.contains(expected), "{text}: {told}");
         assert!(told.matches("script.lua:").count() <= 1, "{text}: {told}");
     }
-    let open = "local f = io.open('out.txt', 'w') f:write('x') f:close() function event() end";
+    let open = "local f = io.open('out.txt', 'w') f:write('x\\ny') f:close()
+        local n = 0
+        for line in io.lines('out.txt') do n = n + 1 end
+        assert(n == 2 and os.execute() == 0)
+        f = io.open('out.txt', 'a') f:write('z') f:close()
+        assert(io.open('out.txt'):read('*a') == 'x\\nyz')
+        local none, why, code = io.open('none.txt')
+        assert(none == nil and why == 'none.txt: No such file or directory' and code == 2, why)
+        assert(os.rename('out.txt', 'other.txt') and os.remove('other.txt'))
+        assert(io.open('out.txt', 'w')):close()
+        function event() end";
     let place = place(open);
     Engine::read(&mut NoServer::default(), &place.script, None, &setting(&[])).unwrap();
     assert!(place.directory.path().join("out.txt").exists());

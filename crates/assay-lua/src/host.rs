@@ -1,7 +1,7 @@
 //! The functions that a script's interface uses.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use assay_workloads::Draws;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaString, Table};
 
-use crate::error::{Error, NEEDS_FILES};
+use crate::error::Error;
+use crate::files::add_files;
 use crate::leash::Leash;
 use crate::options::of_sysbench;
 use crate::setting::ScriptDraws;
@@ -69,42 +70,10 @@ pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
         compile(lua, &Source { path: name, text: text.as_bytes().to_vec() })
     };
     table.set("compile", lua.create_function(text)?)?;
-    let (sources, may_use_all) = (Rc::clone(&shared.sources), shared.may_use_all);
-    let may_use = move |_: &Lua, (path, what): (String, String)| {
-        if may_use_all {
-            return Ok(path);
-        }
-        let file = sources.directory().join(&path);
-        if let Some(file) = file.to_str()
-            && !path.is_empty()
-            && is_within(sources.directory(), Path::new(file))
-        {
-            return Ok(file.to_owned());
-        }
-        let object = if path.is_empty() { String::new() } else { format!(" `{path}`") };
-        Err(mlua::Error::runtime(format!(
-            "the script wants to {what}{object}, and may use nothing {NEEDS_FILES}"
-        )))
-    };
-    table.set("may_use", lua.create_function(may_use)?)?;
+    if !shared.may_use_all {
+        add_files(lua, &table, shared.sources.directory())?;
+    }
     Ok(table)
-}
-
-/// Whether a file lies in a directory, whatever links there are on the way. The file need not exist.
-fn is_within(directory: &Path, file: &Path) -> bool {
-    let Ok(directory) = directory.canonicalize() else { return false };
-    let real: Option<PathBuf> = match file.canonicalize() {
-        Ok(real) => Some(real),
-        Err(_) if file.symlink_metadata().is_ok() => None,
-        Err(_) => match (file.parent(), file.file_name()) {
-            (Some(parent), Some(name)) => {
-                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-                parent.canonicalize().ok().map(|parent| parent.join(name))
-            }
-            _ => None,
-        },
-    };
-    real.is_some_and(|real| real.starts_with(&directory))
 }
 
 fn add_random(lua: &Lua, table: &Table, shared: &Shared) -> mlua::Result<()> {
@@ -163,23 +132,4 @@ fn add_random(lua: &Lua, table: &Table, shared: &Shared) -> mlua::Result<()> {
         lua.create_string(out.as_slice())
     };
     table.set("rand_varstring", lua.create_function(varstring)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_used_in_the_directory_of_the_script_only() {
-        let place = tempfile::tempdir().unwrap();
-        let inside = place.path().join("inside");
-        fs_err::create_dir(&inside).unwrap();
-        fs_err::write(place.path().join("secret"), "").unwrap();
-        std::os::unix::fs::symlink(place.path().join("secret"), inside.join("link")).unwrap();
-        std::os::unix::fs::symlink(place.path().join("none"), inside.join("dangling")).unwrap();
-        let is = |path: &str| is_within(&inside, &inside.join(path));
-        assert!(is("new") && is("."));
-        assert!(!is("../secret") && !is("link") && !is("dangling") && !is("none/new"));
-        assert!(!is("/etc/passwd"));
-    }
 }

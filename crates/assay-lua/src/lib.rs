@@ -7,10 +7,13 @@
 
 mod engine;
 mod error;
+mod files;
 mod host;
 mod leash;
 mod options;
+mod pinned;
 mod places;
+mod programs;
 mod requests;
 mod setting;
 mod sources;
@@ -21,5 +24,6 @@ pub use engine::{Ended, Engine};
 pub use error::{Error, Result};
 pub use leash::{Leash, Patience};
 pub use options::{ErrorCodes, ignored_errors, parse_options, take_distribution};
+pub use programs::{PROGRAM_COMMAND, ProgramOutput};
 pub use requests::{Answer, Client, NoServer, Rows, SqlError, Value};
 pub use setting::{ScriptDraws, Setting};

@@ -8,6 +8,7 @@ use assay_model::LuaFile;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, NEEDS_FILES, Result};
+use crate::pinned::Pinned;
 
 /// Largest file, bytes.
 const BYTES_MAX: u64 = 16 << 20;
@@ -148,7 +149,7 @@ impl Sources {
 
     /// Reads the script itself, wherever it is.
     pub(crate) fn script(&self, path: &Path) -> Result<Source> {
-        self.read(path)
+        self.read(path, true)
     }
 
     /// Reads a file that the script names, relative to the directory of the script, or to the one where assay was
@@ -156,21 +157,7 @@ impl Sources {
     pub(crate) fn file(&self, path: &Path) -> Result<Source> {
         let beside = self.directory.join(path);
         let found = if beside.is_file() { beside } else { path.to_owned() };
-        self.read_if_it_may(&found)
-    }
-
-    fn read_if_it_may(&self, path: &Path) -> Result<Source> {
-        let real = |path: &Path| path.canonicalize().ok();
-        let directories = std::iter::once(self.directory.as_path()).chain(INSTALLED.map(Path::new));
-        let mut directories = directories.filter_map(real);
-        let may = self.may_use_all
-            || real(path)
-                .is_none_or(|path| directories.any(|directory| path.starts_with(directory)));
-        if may {
-            return self.read(path);
-        }
-        let why = format!("the script may read nothing {NEEDS_FILES}");
-        Err(Error::File { path: path.display().to_string(), why })
+        self.read(&found, self.may_use_all)
     }
 
     /// Finds and reads a module: beside the script, with sysbench, or where the user says in `LUA_PATH`.
@@ -184,7 +171,7 @@ impl Sources {
         let places = directories.flat_map(|directory| names.iter().map(|it| directory.join(it)));
         let places = places.chain(self.patterns.iter().map(|it| it.replace('?', &part).into()));
         match { places }.find(|place: &PathBuf| place.is_file()) {
-            Some(place) => self.read_if_it_may(&place),
+            Some(place) => self.read(&place, self.may_use_all),
             None => Err(Error::File {
                 path: name.to_owned(),
                 why: format!(
@@ -196,21 +183,32 @@ impl Sources {
         }
     }
 
-    fn read(&self, path: &Path) -> Result<Source> {
+    /// Whether a script that may not read all files may read this one, given its real path.
+    fn is_readable(&self, real: &Path) -> bool {
+        let directories = std::iter::once(self.directory.as_path()).chain(INSTALLED.map(Path::new));
+        let mut directories = directories.filter_map(|path| path.canonicalize().ok());
+        directories.any(|directory| real.starts_with(directory))
+    }
+
+    fn read(&self, path: &Path, may_be_anywhere: bool) -> Result<Source> {
         let shown = path.display().to_string();
         let fail = |why: String| Error::File { path: shown.clone(), why };
         let failed = |error: std::io::Error| fail(error.to_string());
-        let path = path.canonicalize().map_err(failed)?;
+        let file = Pinned::at(path).map_err(failed)?;
+        if !may_be_anywhere && !self.is_readable(&file.path) {
+            return Err(fail(format!("the script may read nothing {NEEDS_FILES}")));
+        }
         // A device or a pipe may have no end.
-        if !path.metadata().map_err(failed)?.is_file() {
+        if !file.is_regular().map_err(failed)? {
             return Err(fail("it is not a regular file".to_owned()));
         }
         let mut text = Vec::new();
-        let file = fs_err::File::open(&path).map_err(failed)?;
-        file.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(failed)?;
+        let content = fs_err::File::open(file.handle()).map_err(failed)?;
+        content.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(failed)?;
         if text.len() as u64 > BYTES_MAX {
             return Err(fail(format!("it has more than {BYTES_MAX} bytes")));
         }
+        let path = file.path;
         self.look_at(&text);
         let path =
             path.to_str().ok_or_else(|| fail("its path is not UTF-8".to_owned()))?.to_owned();

@@ -92,6 +92,10 @@ impl Watch {
         self.leash.turn();
     }
 
+    pub(crate) fn leash(&self) -> &Arc<Leash> {
+        &self.leash
+    }
+
     /// Lets the client work for the script.
     pub(crate) fn lent<R>(&self, work: impl FnOnce() -> R) -> R {
         self.leash.turn();

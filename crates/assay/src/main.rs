@@ -70,7 +70,23 @@ use crate::cli::{Cli, Command};
 use crate::errors::print_error;
 use crate::exit::Exit;
 
+/// Stack of the thread that does the work, bytes. It takes memory only as far as it is used.
+const STACK_BYTES: usize = 64 << 20;
+
+/// The exit code of a program that has panicked.
+const PANICKED: u8 = 101;
+
+/// Does the work in a thread: the stack of the main thread is as small as the user's limit says (`ulimit -s`).
 fn main() -> ExitCode {
+    let worker = std::thread::Builder::new().name("assay".to_owned()).stack_size(STACK_BYTES);
+    match worker.spawn(run) {
+        // A thread that panics has said why.
+        Ok(worker) => worker.join().unwrap_or(ExitCode::from(PANICKED)),
+        Err(_) => run(),
+    }
+}
+
+fn run() -> ExitCode {
     assay_servers::narrow_umask();
     assay_servers::supervise::fail_at_the_limit_of_file_sizes();
     match completions::answered() {
@@ -126,6 +142,10 @@ fn main() -> ExitCode {
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => completions::man(args),
         Command::Supervise => return assay_servers::supervise::main(),
+        Command::KeepProgram { output, command } => {
+            let is_apart = output == assay_lua::ProgramOutput::Apart.word();
+            return assay_servers::supervise::keep_program(is_apart, command);
+        }
         Command::Reference { name } => reference::run(name),
     };
     match result {

@@ -141,8 +141,8 @@ pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecor
 /// Lists the tests of a set.
 pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
     let own = (!args.own.workload.is_empty()).then_some(&args.own);
-    let read =
-        own.map(|own| workload::read(&own.workload, &own.script_options(), OfLua::default()));
+    let of_lua = OfLua { may_use_all: args.allow_script_io, ..OfLua::default() };
+    let read = own.map(|own| workload::read(&own.workload, &own.script_options(), of_lua));
     let read = read.transpose()?;
     let from = match &read {
         Some(workload) => ListedFrom::Workload(&workload.name),

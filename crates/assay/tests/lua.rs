@@ -426,3 +426,59 @@ sysbench.hooks.report_cumulative = function(stat) print("did " .. stat.events ..
     let name = server["name"].as_str().unwrap();
     assert_eq!(place.run_to_end(&["server", "stop", name]).status.code(), Some(0));
 }
+
+/// Merely listing the tests of a script reads it. Nothing outside of its directory may come of that.
+#[test]
+fn a_script_runs_no_program_unless_it_may() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = elsewhere.path().join("outside");
+    let text = |command: &str| {
+        format!("os.execute(\"{command}\")\nfunction event() db_query('SELECT 1') end")
+    };
+    let command = format!("touch here; touch {}", outside.display());
+    let file = scripts.with("runs.lua", &text(&command));
+    let list = |file: &str, more: &[&str]| {
+        place.run_to_end(&[&["tests", "--workload", file], more].concat())
+    };
+    refused(list(&file, &[]), 2, &["the script wants to run `touch here; ", "--allow-script-io"]);
+    assert!(!outside.exists() && !scripts.path("here").exists());
+    let wait = scripts.with("waits.lua", &text("sleep 0.01"));
+    assert_eq!(list(&wait, &[]).status.code(), Some(0));
+}
+
+/// A program that a script has left in the background neither outlives assay nor keeps its output open: the command
+/// below would never end.
+#[test]
+fn what_a_script_has_started_ends_with_it() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let text = "local function run(command) return os.execute(command) end
+        assert(run('exit 3') == 768 and run('kill -9 $$') == 9)
+        run('sleep 1000 & echo $! > pids')
+        run('setsid sleep 1000 & echo $! >> pids')
+        local program = io.popen('echo one; echo two; sleep 1000 & echo $! >> pids')
+        assert(program:read('*l') == 'one' and program:lines()() == 'two')
+        program = io.popen('cat > copy', 'w')
+        program:write('written') program:close()
+        assert(io.open('copy'):read('*a') == 'written')
+        run('echo ${ASSAY_PASSWORD:-no password} > password')
+        function event() db_query('SELECT 1') end";
+    let file = scripts.with("starts.lua", text);
+    let mut command = place.command(&["tests", "--workload", &file, "--allow-script-io"]);
+    command.current_dir(scripts.path("")).env("ASSAY_PASSWORD", "canary");
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let pids = fs_err::read_to_string(scripts.path("pids")).unwrap();
+    assert!(pids.lines().count() >= 3, "{pids}");
+    for pid in pids.lines() {
+        let deadline = std::time::Instant::now() + assay_testkit::PATIENCE;
+        // A keeper kills them when assay has ended.
+        while std::path::Path::new("/proc").join(pid).join("exe").exists() {
+            assert!(std::time::Instant::now() < deadline, "{pid} is still there");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+    let password = fs_err::read_to_string(scripts.path("password")).unwrap();
+    assert_eq!(password, "no password\n");
+}

@@ -1,7 +1,8 @@
 -- What scripts may do beside sending statements: C functions, files, programs and modules, within limits.
 local host, facts = ...
 local select, type, pairs, error, pcall, xpcall = select, type, pairs, error, pcall, xpcall
-local concat, getmetatable, tostring = table.concat, getmetatable, tostring
+local concat, getmetatable, tostring, tonumber = table.concat, getmetatable, tostring, tonumber
+local match = string.match
 
 -- Long calls --------------------------------------------------------------------------------------------------------
 
@@ -107,11 +108,59 @@ end
 
 -- Files and programs ------------------------------------------------------------------------------------------------
 
-local open, remove, rename, lines = io.open, os.remove, os.rename, io.lines
+local may_use_all = facts.may_use_all
+-- Those of `host` leave the directory of the script for nothing.
+local open = may_use_all and io.open or host.open
+local remove = may_use_all and os.remove or host.remove
+local rename = may_use_all and os.rename or host.rename
 
--- The file that a path stands for, if the script may use it.
-local function may(path, what)
-    return host.may_use(tostring(path), what)
+local function run_nothing(what)
+    error("the script wants to run " .. what .. ", and may use nothing outside of the script's directory", 3)
+end
+
+-- The lines of a file, which is closed after the last one.
+local function lines(path, ...)
+    if path == nil then
+        error("io.lines() without a file is not supported", 2)
+    end
+    local file, why = open(path)
+    if not file then
+        error(why, 2)
+    end
+    local next_line = file:lines(...)
+    return function()
+        local line = next_line()
+        if line == nil then
+            file:close()
+        end
+        return line
+    end
+end
+
+-- A program that the script reads from or writes to.
+local function popen(command, mode)
+    if not may_use_all then
+        run_nothing("a program")
+    end
+    mode = mode or "r"
+    if mode ~= "r" and mode ~= "w" then
+        error("`" .. tostring(mode) .. "` is no mode of io.popen", 2)
+    end
+    local path, program = host.start(tostring(command), mode)
+    local file = open(path, mode)
+    host.started(program)
+    local it = {}
+    for _, name in pairs({ "read", "write", "lines", "flush", "setvbuf", "seek" }) do
+        it[name] = function(_, ...)
+            return file[name](file, ...)
+        end
+    end
+    function it.close()
+        file:close()
+        host.wait_for(program)
+        return true
+    end
+    return it
 end
 
 function print(...)
@@ -138,56 +187,48 @@ end
 
 local output = stream()
 io = {
-    open = function(path, mode)
-        return open(may(path, "open"), mode)
-    end,
-    lines = function(path)
-        return lines(may(path, "open"))
-    end,
+    open = open,
+    lines = lines,
+    popen = popen,
     write = function(...)
         return output:write(...)
     end,
     type = io.type,
     stdout = output,
     stderr = stream(),
-    popen = facts.may_run and io.popen or function()
-        host.may_use("", "run a program")
-    end,
 }
 
 -- Seconds of the units of `sleep`.
 local SECONDS = { [""] = 1, s = 1, m = 60, h = 3600, d = 86400 }
 
-local execute = os.execute
 os = {
     time = os.time,
     clock = os.clock,
     date = os.date,
     difftime = os.difftime,
     getenv = function() return nil end,
-    remove = function(path)
-        return remove(may(path, "remove"))
-    end,
-    rename = function(from, to)
-        return rename(may(from, "rename"), may(to, "rename"))
-    end,
-    -- Scripts wait in this way.
+    remove = remove,
+    rename = rename,
+    tmpname = may_use_all and os.tmpname or nil,
+    -- Scripts wait in this way. Nothing but the wait needs a permission, because no program carries it out.
     execute = function(command)
-        local time = command and tostring(command):match("^%s*sleep%s+(%S+)%s*$")
-        if time then
-            local number, unit = time:match("^([%d.]+)([smhd]?)$")
-            local seconds = tonumber(number)
-            if not seconds then
-                -- As the program ends that waits.
-                return 256
-            end
+        if command == nil then
+            return may_use_all and 1 or 0
+        end
+        command = tostring(command)
+        local time = match(command, "^%s*sleep%s+(%S+)%s*$")
+        local number, unit = match(time or "", "^([%d.]+)([smhd]?)$")
+        local seconds = tonumber(number)
+        if seconds then
             host.pause(seconds * SECONDS[unit] * 1e6)
             return 0
+        elseif time then
+            -- As the program ends that waits.
+            return 256
+        elseif not may_use_all then
+            run_nothing("`" .. command .. "`")
         end
-        if not facts.may_run then
-            host.may_use(tostring(command), "run")
-        end
-        return execute(command)
+        return host.run(command)
     end,
     exit = function(code)
         error("the script ends with os.exit(" .. tostring(code or 0) .. ")", 2)
@@ -219,7 +260,9 @@ loaded.io, loaded.os, loaded.debug = io, os, debug
 for _, name in pairs({ "sysbench", "sysbench.sql", "sysbench.rand", "sysbench.cmdline", "sysbench.histogram" }) do
     loaded[name] = name == "sysbench" and sysbench or sysbench[name:sub(10)] or true
 end
+-- Lua's own loaders would read files from anywhere, and compiled code, which can do anything.
 package = { loaded = loaded, path = "", cpath = "", preload = {}, loaders = {} }
+loaded.package = package
 
 function require(name)
     local found = loaded[name]

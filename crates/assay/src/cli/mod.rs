@@ -156,6 +156,15 @@ pub(crate) enum Command {
     /// Supervise one server process: assay starts this for each server that it runs
     #[command(hide = true)]
     Supervise,
+    /// Run one program of a Lua script and end it with the script: assay starts this for each of them
+    #[command(hide = true, name = assay_lua::PROGRAM_COMMAND)]
+    KeepProgram {
+        /// Where its output goes
+        output: String,
+        /// The command, for a shell
+        #[arg(allow_hyphen_values = true)]
+        command: std::ffi::OsString,
+    },
     /// Print a part of the documentation that follows from the program, in Markdown
     #[command(hide = true)]
     Reference {

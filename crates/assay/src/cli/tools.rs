@@ -158,6 +158,10 @@ pub(crate) struct Tests {
     #[command(flatten)]
     pub(crate) own: OwnArgs,
 
+    /// Let a Lua script use files outside of its directory and run programs
+    #[arg(long, requires = "workload", hide_short_help = true)]
+    pub(crate) allow_script_io: bool,
+
     /// Collection of tests
     #[arg(long, value_parser = word::<Suite>(), default_value = Suite::default().word())]
     #[arg(conflicts_with = "set")]

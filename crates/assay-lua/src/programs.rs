@@ -1,0 +1,249 @@
+//! Programs that a script runs, if the user allows it.
+//!
+//! Each has a keeper: assay itself, started with [`PROGRAM_COMMAND`]. The keeper ends the program and all that came of
+//! it once the other end of a socket closes: when the script is gone, or assay.
+
+use std::cell::RefCell;
+use std::io::{self, BufRead as _, BufReader, PipeReader, Read as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mlua::{Lua, Table};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::leash::Leash;
+use crate::watch::{NO_END, Watch};
+
+/// The word with which assay is started as the keeper of a program.
+pub const PROGRAM_COMMAND: &str = "keep-program";
+
+/// Where the output of a program goes, for its keeper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramOutput {
+    /// To standard output and standard error. The socket is standard input, and the program reads nothing.
+    Apart,
+    /// All of it to standard error. The socket is standard output, and the program reads standard input.
+    Together,
+}
+
+impl ProgramOutput {
+    /// The word for it on the keeper's command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Apart => "apart",
+            Self::Together => "together",
+        }
+    }
+}
+
+/// Bytes that are read at once, and that a pipe holds.
+const READ_BYTES: usize = 8 << 10;
+const PIPE_BYTES: usize = 64 << 10;
+
+/// How often a script that waits for a program looks whether it has to end.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A program that was started, until its keeper has ended.
+struct Program {
+    /// Its keeper reports here how the program has ended, and ends it when this is closed.
+    keeper: BufReader<UnixStream>,
+    /// What the program prints, for the script's own output.
+    output: Option<PipeReader>,
+    /// The script's end of a pipe, until Lua has opened it.
+    pipe: Option<OwnedFd>,
+    status: Option<i32>,
+}
+
+impl Program {
+    fn start(command: &str, mode: Mode) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let theirs = Stdio::from(OwnedFd::from(theirs));
+        let (output, prints) = io::pipe()?;
+        let mut keeper = Command::new(std::env::current_exe()?);
+        let way = match mode {
+            Mode::Read => ProgramOutput::Apart,
+            Mode::Run | Mode::Write => ProgramOutput::Together,
+        };
+        keeper.args([PROGRAM_COMMAND, way.word(), command]);
+        keeper.stderr(prints).env_remove("ASSAY_PASSWORD");
+        let pipe = match mode {
+            Mode::Read => {
+                let (reads, writes) = io::pipe()?;
+                keeper.stdin(theirs).stdout(writes);
+                Some(OwnedFd::from(reads))
+            }
+            Mode::Run => {
+                keeper.stdin(Stdio::null()).stdout(theirs);
+                None
+            }
+            Mode::Write => {
+                let (reads, writes) = io::pipe()?;
+                keeper.stdin(reads).stdout(theirs);
+                Some(OwnedFd::from(writes))
+            }
+        };
+        let mut child = keeper.spawn()?;
+        // It must not stay as a zombie. It ends soon after its program, or after its socket.
+        std::thread::Builder::new().name("keeper".to_owned()).spawn(move || drop(child.wait()))?;
+        let keeper = BufReader::new(ours);
+        Ok(Self { keeper, output: Some(output), pipe, status: None })
+    }
+
+    /// Waits for the end of the program, and returns its status as `system` would.
+    fn wait(&mut self, watch: &Watch, threads: u32) -> mlua::Result<i32> {
+        while self.status.is_none() {
+            let is_ready = watch.lent(|| self.look(watch.leash(), threads))?;
+            if !is_ready && !watch.may_wait(LOOK_EVERY) {
+                return Err(mlua::Error::runtime(NO_END));
+            }
+        }
+        self.print_later(watch.leash(), threads);
+        Ok(self.status.unwrap_or_default())
+    }
+
+    /// Takes what there is to be read. False if nothing came for a while.
+    fn look(&mut self, leash: &Leash, threads: u32) -> io::Result<bool> {
+        let limit = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
+        let mut awaited =
+            vec![PollFd::from_borrowed_fd(self.keeper.get_ref().as_fd(), PollFlags::IN)];
+        if let Some(output) = &self.output {
+            awaited.push(PollFd::from_borrowed_fd(output.as_fd(), PollFlags::IN));
+        }
+        if rustix::io::retry_on_intr(|| poll(&mut awaited, Some(&limit)))? == 0 {
+            return Ok(false);
+        }
+        let is_ready = |at: usize| awaited.get(at).is_some_and(|it| !it.revents().is_empty());
+        let (has_ended, has_output) = (is_ready(0), is_ready(1));
+        if has_ended {
+            let mut line = String::new();
+            self.keeper.read_line(&mut line)?;
+            // A keeper that ends without a report was killed, and its program with it.
+            self.status = Some(line.trim().parse().unwrap_or(KILLED));
+            // What was printed before the end fits into the pipe. What it has left in the background may go on.
+            for _ in 0..PIPE_BYTES / READ_BYTES {
+                if self.has_output() {
+                    self.take_output(leash, threads)?;
+                }
+            }
+        } else if has_output {
+            self.take_output(leash, threads)?;
+        }
+        Ok(true)
+    }
+
+    fn has_output(&self) -> bool {
+        let Some(output) = &self.output else { return false };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&now)).is_ok_and(|count| count > 0)
+    }
+
+    fn take_output(&mut self, leash: &Leash, threads: u32) -> io::Result<()> {
+        let Some(output) = &mut self.output else { return Ok(()) };
+        let mut buffer = [0; READ_BYTES];
+        let count = output.read(&mut buffer)?;
+        if count == 0 {
+            self.output = None;
+        }
+        leash.say(&String::from_utf8_lossy(buffer.get(..count).unwrap_or_default()), threads);
+        Ok(())
+    }
+
+    /// Lets a thread take what the program prints from now on, or what it has left in the background.
+    fn print_later(&mut self, leash: &Arc<Leash>, threads: u32) {
+        let Some(mut output) = self.output.take() else { return };
+        let leash = Arc::clone(leash);
+        let print = move || {
+            let mut buffer = [0; READ_BYTES];
+            while let Ok(count @ 1..) = output.read(&mut buffer) {
+                let text = String::from_utf8_lossy(buffer.get(..count).unwrap_or_default());
+                leash.say(&text, threads);
+            }
+        };
+        // Without the thread, the program cannot print any more.
+        let _ = std::thread::Builder::new().name("output".to_owned()).spawn(print);
+    }
+
+    /// Whether its keeper has ended, with the program and everything that came of it.
+    fn is_gone(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut awaited = [PollFd::new(self.keeper.get_ref(), PollFlags::RDHUP)];
+        let is_closed = poll(&mut awaited, Some(&now)).is_ok_and(|count| count > 0);
+        is_closed && self.status.is_some()
+    }
+}
+
+/// The status of a program that was killed.
+const KILLED: i32 = 9;
+
+/// What a script does with a program.
+#[derive(Debug, Clone, Copy)]
+enum Mode {
+    Run,
+    Read,
+    Write,
+}
+
+/// The programs of a script, with their numbers. They end with it.
+#[derive(Default)]
+struct Programs {
+    all: Vec<(u32, Program)>,
+    next: u32,
+}
+
+impl Programs {
+    fn add(&mut self, program: Program) -> u32 {
+        self.all.retain(|(_, program)| !program.is_gone());
+        self.next += 1;
+        self.all.push((self.next, program));
+        self.next
+    }
+
+    fn get(&mut self, number: u32) -> mlua::Result<&mut Program> {
+        let found = self.all.iter_mut().find(|(it, _)| *it == number);
+        found.map(|(_, program)| program).ok_or_else(|| mlua::Error::runtime("no such program"))
+    }
+}
+
+/// Adds `run`, `start`, `started` and `wait_for` to the table `host` of the interface.
+pub(crate) fn add_programs(
+    lua: &Lua,
+    table: &Table,
+    watch: &Rc<Watch>,
+    threads: u32,
+) -> mlua::Result<()> {
+    let programs = Rc::<RefCell<Programs>>::default();
+    let (all, of_run) = (Rc::clone(&programs), Rc::clone(watch));
+    let run = move |_: &Lua, command: String| {
+        let mut program = Program::start(&command, Mode::Run)?;
+        let status = program.wait(&of_run, threads)?;
+        // What it has left in the background goes on for as long as the script.
+        all.borrow_mut().add(program);
+        Ok(status)
+    };
+    table.set("run", lua.create_function(run)?)?;
+    let (all, of_start) = (Rc::clone(&programs), Rc::clone(watch));
+    let start = move |_: &Lua, (command, mode): (String, String)| {
+        let mode = if mode == "w" { Mode::Write } else { Mode::Read };
+        let mut program = Program::start(&command, mode)?;
+        program.print_later(of_start.leash(), threads);
+        let fd = program.pipe.as_ref().map(|pipe| pipe.as_raw_fd()).unwrap_or_default();
+        Ok((format!("/proc/self/fd/{fd}"), all.borrow_mut().add(program)))
+    };
+    table.set("start", lua.create_function(start)?)?;
+    let all = Rc::clone(&programs);
+    let started = move |_: &Lua, number: u32| {
+        all.borrow_mut().get(number)?.pipe = None;
+        Ok(())
+    };
+    table.set("started", lua.create_function(started)?)?;
+    let of_wait = Rc::clone(watch);
+    let wait_for = move |_: &Lua, number: u32| {
+        programs.borrow_mut().get(number)?.wait(&of_wait, threads).map(drop)
+    };
+    table.set("wait_for", lua.create_function(wait_for)?)
+}
