@@ -10,8 +10,8 @@ use std::ops::RangeInclusive;
 
 use assay_model::limits::tpcc::WAREHOUSES;
 use assay_model::limits::{
-    ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SHARDS,
-    SLICE_MS, SYSTEMS, TABLES, TURNS, bisect,
+    ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, RESULTS, ROUNDS, ROWS, SERIES_COUNTS,
+    SHARDS, SLICE_MS, SYSTEMS, TABLES, TURNS, bisect,
 };
 use assay_model::{
     Attachment, BisectPart, BisectVersion, Block, CellId, Class, DataSet, Definition, Examination,
@@ -41,15 +41,16 @@ const ROUND_NUMBERS: RangeInclusive<u32> = 0..=10 * *ROUNDS.end();
 /// Figures that may be published with a rate.
 const PUBLISHED: usize = 100;
 
-/// The longest name of a system, a test or a group, bytes. Reports repeat it for each result.
-const NAME: usize = 16 << 10;
+/// The longest text that a study has only a few times, bytes: a reason, or a version with its options.
+const TEXT_BYTES: usize = 16 << 10;
 
-/// Refuses a name that is too long.
-fn name(of: &str, text: &str) -> Result<(), String> {
-    if text.len() <= NAME {
-        return Ok(());
-    }
-    Err(format!("the name of a {of} has {} bytes: it may have {NAME}", text.len()))
+/// Refuses a name that is too long. Reports repeat names for each result.
+fn name(owner: &str, text: &str) -> Result<(), String> {
+    within(&format!("length of the name of a {owner}"), text.len(), &(0..=NAME_BYTES))
+}
+
+fn text(owner: &str, text: &str) -> Result<(), String> {
+    within(&format!("length of a {owner}"), text.len(), &(0..=TEXT_BYTES))
 }
 
 /// A value that can be checked without other values.
@@ -70,9 +71,11 @@ pub(crate) fn moment(name: &str, ms: i64) -> Result<(), String> {
     within(name, ms, &MOMENTS)
 }
 
-/// Checks all systems of a study. Only the first must be the base.
-pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
+/// Checks all systems of a study with so many cells. Only the first must be the base.
+pub(crate) fn systems(systems: &[System], cells: usize) -> Result<(), String> {
     some("systems", systems.len(), SYSTEMS)?;
+    let results = systems.len().saturating_mul(cells);
+    within("systems times cells", results, &(0..=RESULTS))?;
     if systems.iter().enumerate().any(|(number, system)| system.is_base != (number == 0)) {
         return Err("the base is not the first system, or not alone".to_owned());
     }
@@ -197,31 +200,31 @@ fn margins(gate: &Gate, cells: usize) -> Result<(), String> {
 impl Bounded for WatchPart {
     fn check(&self) -> Result<(), String> {
         name("name", &self.name)?;
-        name("range", &self.range)
+        text("range", &self.range)
     }
 }
 
 impl Bounded for BisectPart {
     fn check(&self) -> Result<(), String> {
         study_name(&self.id)?;
-        name("range", &self.range)?;
+        text("range", &self.range)?;
         within("level", self.level, &bisect::LEVELS)?;
         within("comparisons_max", self.comparisons_max, &(1..=bisect::COMPARISONS))?;
         within("spent_s", self.spent_s, &BUDGETS_S)?;
         within("versions", self.versions.len(), &(2..=bisect::VERSIONS))?;
         within("releases", self.releases.len(), &(0..=bisect::VERSIONS))?;
-        self.releases.iter().try_for_each(|it| name("version", it))?;
+        self.releases.iter().try_for_each(|it| text("version", it))?;
         within("unusable", self.unusable.len(), &(0..=self.versions.len()))?;
         let unusable = self.unusable.iter().map(|it| it.version);
         for version in unusable.chain([self.version]) {
             within("version", version, &(0..=self.versions.len() - 1))?;
         }
         for BisectVersion { words, name: short, title } in &self.versions {
-            name("version", words)?;
-            name("version", short)?;
-            name("title", title.as_deref().unwrap_or_default())?;
+            text("version", words)?;
+            text("version", short)?;
+            text("title", title.as_deref().unwrap_or_default())?;
         }
-        self.unusable.iter().try_for_each(|it| name("reason", &it.why))
+        self.unusable.iter().try_for_each(|it| text("reason", &it.why))
     }
 }
 

@@ -268,7 +268,10 @@ pub(crate) fn read_systems(connection: &Connection, study: &str) -> Result<Vec<S
         return Err(wrong(number, "is missing".to_owned()));
     }
     let systems: Vec<System> = numbered.into_iter().map(|(_, system)| system).collect();
-    bounds::systems(&systems).map_err(|what| wrong(0, what))?;
+    let count = "SELECT count(*) FROM cell WHERE study = ?";
+    let cells: i64 = connection.query_row(count, [study], |row| row.get(0))?;
+    let cells = usize::try_from(cells).unwrap_or(usize::MAX);
+    bounds::systems(&systems, cells).map_err(|what| wrong(0, what))?;
     Ok(systems)
 }
 

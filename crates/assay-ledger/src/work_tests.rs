@@ -95,3 +95,20 @@ fn a_study_is_no_more_work_for_the_many_that_are_there() {
     let (early, late) = (works[1], works[199]);
     assert!(early > 100 && late * 10 < early * 11, "{early} {late}");
 }
+
+#[test]
+fn a_study_has_no_more_results_and_no_longer_names_than_reports_can_show() {
+    use assay_model::limits::{NAME_BYTES, RESULTS};
+    let with = |systems: usize, cells: usize, name: usize| {
+        let mut record = record(u32::try_from(cells).unwrap());
+        record.slices.clear();
+        record.systems = (0..systems).map(system).collect();
+        record.systems[0].name = "x".repeat(name);
+        Ledger::in_memory().unwrap().add_record(&record).map_err(|error| error.to_string())
+    };
+    assert_eq!(with(20, RESULTS / 20, NAME_BYTES), Ok(()));
+    let many = with(20, RESULTS / 20 + 1, 1).unwrap_err();
+    assert!(many.contains("`systems times cells` is 20020, not"), "{many}");
+    let long = with(2, 1, NAME_BYTES + 1).unwrap_err();
+    assert!(long.contains("`length of the name of a system` is 201, not"), "{long}");
+}

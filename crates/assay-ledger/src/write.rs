@@ -119,7 +119,7 @@ pub(crate) fn insert_study(
 ) -> Result<(), Problem> {
     storable(study)?;
     manage::refuse_taken(connection, &study.id)?;
-    bounds::systems(systems).map_err(Problem::Unstorable)?;
+    bounds::systems(systems, study.cells.len()).map_err(Problem::Unstorable)?;
     add_study(connection, study)?;
     runs::add(connection, &study.id, run)?;
     for (number, system) in systems.iter().enumerate() {

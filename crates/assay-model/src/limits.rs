@@ -32,10 +32,13 @@ pub const CELLS: usize = 10_000;
 /// Systems of a study at most.
 pub const SYSTEMS: usize = 100;
 
+/// Cells times systems of a study at most. Reports have a line for each.
+pub const RESULTS: usize = 20_000;
+
 /// Counts of a series at most: a day in steps of a second, a quarter of an hour in steps of ten milliseconds.
 pub const SERIES_COUNTS: usize = 90_000;
 
-/// Bytes of a series' or attachment's name, or of a media type, at most.
+/// Bytes of a name at most: of a system, test, group, series or attachment. Reports repeat names for each result.
 pub const NAME_BYTES: usize = 200;
 
 /// Bytes of an attachment at most.

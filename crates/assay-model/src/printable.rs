@@ -27,36 +27,89 @@ fn shown(c: char) -> char {
     }
 }
 
-/// The text on one line, without control characters and marks of direction.
+/// The text on one line, without control characters, marks of direction and commands of CI systems.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.contains(is_harmful) { text.chars().map(shown).collect() } else { text.into() }
+    let text = without_commands(text);
+    match text.contains(is_harmful) {
+        true => text.chars().map(shown).collect(),
+        false => text,
+    }
 }
 
 /// The same for a text that may have several lines, with tabs in them.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    let text = without_commands(text);
     let is_space = |c| c == '\n' || c == '\t';
     let line_end = |c| if is_space(c) { c } else { shown(c) };
-    if text.contains(|c| !is_space(c) && is_harmful(c)) {
-        text.chars().map(line_end).collect()
-    } else {
-        text.into()
+    match text.contains(|c| !is_space(c) && is_harmful(c)) {
+        true => text.chars().map(line_end).collect(),
+        false => text,
     }
 }
 
-/// A JSON document with the same content, in which all such characters are escaped.
+/// The places where a CI system would find a command in its log. GitHub reads `::error::` at the beginning of a line,
+/// and a line may begin with any word; it reads `##[error]` anywhere, as others read `##vso[...]` and
+/// `##teamcity[...]`. Each place is the position of the second of two equal characters.
+fn commands(text: &str) -> Vec<usize> {
+    if !text.contains("::") && !text.contains("##") {
+        return Vec::new();
+    }
+    let is_command = |at: &usize| {
+        let (before, rest) = text.split_at(*at);
+        let after = rest.get(2..).unwrap_or_default();
+        let is_first = !before.ends_with(|c: char| !c.is_whitespace() && !is_harmful(c));
+        let word = after.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        match rest.as_bytes() {
+            [b':', b':', letter, ..] => is_first && letter.is_ascii_alphabetic(),
+            [b'#', b'#', ..] => word.starts_with('['),
+            _ => false,
+        }
+    };
+    let marks = text.char_indices().filter(|(_, c)| matches!(c, ':' | '#')).map(|(at, _)| at);
+    marks.filter(is_command).map(|at| at + 1).collect()
+}
+
+/// The text in which such commands are words.
+fn without_commands(text: &str) -> Cow<'_, str> {
+    split_at(text, &commands(text), " ")
+}
+
+/// The text with something put in at these places.
+fn split_at<'t>(text: &'t str, places: &[usize], put: &str) -> Cow<'t, str> {
+    if places.is_empty() {
+        return text.into();
+    }
+    let (mut split, mut from) = (String::with_capacity(text.len() + places.len()), 0);
+    for at in places {
+        split.push_str(text.get(from..*at).unwrap_or_default());
+        split.push_str(put);
+        from = *at;
+    }
+    split.push_str(text.get(from..).unwrap_or_default());
+    split.into()
+}
+
+/// A JSON document with the same content, in which all such characters are escaped, and one of each command.
 #[must_use]
 pub fn printable_json(document: &str) -> Cow<'_, str> {
     // All of them have one UTF-16 unit, and only strings hold them.
     let is_raw = |c| c != '\n' && is_harmful(c);
-    if !document.contains(is_raw) {
+    let commands = commands(document);
+    if !document.contains(is_raw) && commands.is_empty() {
         return document.into();
     }
-    let escaped = |c: char| {
-        if is_raw(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() }
-    };
-    document.chars().map(escaped).collect()
+    let mut commands = commands.into_iter().peekable();
+    let mut escaped = String::with_capacity(document.len());
+    for (at, c) in document.char_indices() {
+        if commands.next_if_eq(&at).is_some() || is_raw(c) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
 }
 
 /// The characters that begin a formula, as Latin and East Asian scripts write them.
@@ -105,6 +158,30 @@ mod tests {
         let plain = "größe 数 → ▲ 🐬 a\u{200b}b";
         assert!(matches!(printable(plain), Cow::Borrowed(it) if it == plain));
         assert!(matches!(printable_lines("a\nb"), Cow::Borrowed("a\nb")));
+    }
+
+    #[test]
+    fn no_text_is_a_command_of_a_ci_system() {
+        for (text, shown) in [
+            ("::error file=x::boom", ": :error file=x::boom"),
+            ("  ::add-mask::secret", "  : :add-mask::secret"),
+            ("a ::set-output name=x::1", "a : :set-output name=x::1"),
+            ("a\u{7f}::error::x", "a\u{fffd}: :error::x"),
+            ("x ##[error]boom", "x # #[error]boom"),
+            ("####[group]x", "### #[group]x"),
+            ("##vso[task.setvariable]x", "# #vso[task.setvariable]x"),
+            ("##teamcity[blockOpened]", "# #teamcity[blockOpened]"),
+            ("section_start:1:x\r\u{1b}[0K", "section_start:1:x \u{fffd}[0K"),
+        ] {
+            assert_eq!(printable(text), shown);
+            assert!(commands(&printable(text)).is_empty(), "{text}");
+        }
+        assert_eq!(printable_lines("a\n::error::x"), "a\n: :error::x");
+        for text in ["std::vector", "'1'::bigint", "::1", "## Heading", "#[test]", "a:: b", "::"] {
+            assert!(matches!(printable(text), Cow::Borrowed(it) if it == text), "{text}");
+        }
+        let json = printable_json("{\"a\": \"##[error]x ::error::y\"}");
+        assert_eq!(json, "{\"a\": \"#\\u0023[error]x :\\u003aerror::y\"}");
     }
 
     #[test]

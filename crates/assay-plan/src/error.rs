@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use assay_model::limits::NAME_BYTES;
 use assay_model::{Hint, RealtimeAccess, Refusal, shortened, thousands};
 
 /// The reason why a request is not a valid study.
@@ -124,6 +125,9 @@ pub enum Error {
         /// Advice on how to ask for fewer.
         fewer: &'static str,
     },
+    /// The name of a system or test is too long for reports.
+    #[error("the name `{}` has {} bytes: it may have {NAME_BYTES}", shortened(.0), .0.len())]
+    LongName(String),
     /// The same database given twice.
     #[error("the same database is named twice: `{0}`")]
     SameDatabase(String),

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-pub(crate) use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SYSTEMS, TABLES};
+pub(crate) use assay_model::limits::{
+    BLOCKS, CELLS, CLIENTS, NAME_BYTES, RESULTS, ROUNDS, ROWS, SYSTEMS, TABLES,
+};
 
 use assay_model::thousands;
 

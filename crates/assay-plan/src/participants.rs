@@ -8,7 +8,7 @@ use assay_terms::variable;
 use crate::common_option::CommonOption;
 use crate::config_file::common_options;
 use crate::error::Error;
-use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
+use crate::limits::{FEWER_SYSTEMS, NAME_BYTES, SYSTEMS, at_most};
 use crate::request::Request;
 use crate::system_name::{check_option, parse_system, repository_login};
 use crate::url::{ServerUrl, parse_url};
@@ -66,7 +66,7 @@ pub(crate) fn systems(
             check_option(spec.product, name, value)?;
         }
         spec.overrides.extend(asked.options.iter().cloned());
-        let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
+        let given = asked.name.clone().unwrap_or_else(|| short_name(&spec));
         let numbered = |number| format!("{given} #{number}");
         let mut names = std::iter::once(given.clone()).chain((2..).map(numbered));
         let name = names.find(|name| !taken.contains(name)).unwrap_or(given.clone());
@@ -88,4 +88,18 @@ pub(crate) fn systems(
         systems.push(PlannedSystem { name, is_twin: true, ..base });
     }
     Ok(systems)
+}
+
+/// Bytes of a name that follows from a system's options at most: ` #100` or ` (twin)` may follow.
+const SHORT_NAME: usize = NAME_BYTES - 20;
+
+/// The name of a system that got none. Of very many options, it has the first ones.
+fn short_name(spec: &SystemSpec) -> String {
+    let mut name = spec.to_string();
+    if name.len() > SHORT_NAME {
+        let end = (0..=SHORT_NAME - '…'.len_utf8()).rev().find(|at| name.is_char_boundary(*at));
+        name.truncate(end.unwrap_or(0));
+        name.push('…');
+    }
+    name
 }

@@ -18,7 +18,8 @@ use crate::fits::{MachineFacts, check_machine};
 use crate::gate::gate;
 use crate::insert_bench;
 use crate::limits::{
-    CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SOAK_S, SYSTEMS, TABLES, at_most, in_range,
+    CELLS, CLIENTS, FEWER_SYSTEMS, NAME_BYTES, RESULTS, ROWS, SOAK_S, SYSTEMS, TABLES, at_most,
+    in_range,
 };
 use crate::memory::advised;
 use crate::outlook::blocks_within;
@@ -41,7 +42,22 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
         Some(bench) => insert_bench::plan(request, bench, machine),
         None => plan_tests(request, machine, suite),
     };
+    let plan = plan.and_then(|plan| check_size(&plan).map(|()| plan));
     plan.map_err(|error| advised(error, request))
+}
+
+/// Refuses a study whose reports would be too long. They have a line for each result, with the names of the test and
+/// the system.
+fn check_size(plan: &Plan) -> Result<(), Error> {
+    let results = plan.study.cells.len() * plan.systems.len();
+    let fewer = "split the comparison into several studies, with fewer systems, tests or client counts each";
+    at_most("results (tests times setups times systems)", results, RESULTS, fewer)?;
+    let systems = plan.systems.iter().map(|system| &system.name);
+    let tests = plan.study.cells.iter().map(|cell| &cell.id.test.definition().name);
+    match systems.chain(tests).find(|name| name.len() > NAME_BYTES) {
+        Some(name) => Err(Error::LongName(name.clone())),
+        None => Ok(()),
+    }
 }
 
 fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {

@@ -4,13 +4,15 @@
 
 mod common;
 
-use assay_model::{SliceOutcome, StudyRecord, Test};
+use assay_model::{SliceOutcome, StudyRecord, System, Test};
 use assay_report::{Compared, Format, TextOptions, render};
 use assay_verdict::judge;
 use common::{event_of, prefix_of, record, suspicious};
 
-const EVIL: &str =
-    "=1+1\u{1b}[2J\u{9b}31m\u{7}\r\n\nhint: run this\u{202e}txt\u{2066}\u{200f}\u{61c}\u{2028}x";
+const EVIL: &str = concat!(
+    "=1+1\u{1b}[2J\u{9b}31m\u{7}\r\n\nhint: run this\u{202e}txt\u{2066}\u{200f}\u{61c}\u{2028}x",
+    "\n::error::a ##[group]b"
+);
 
 /// The same test with hostile names.
 fn renamed(test: Test) -> Test {
@@ -73,6 +75,49 @@ fn assert_harmless(text: &str) {
     assert!(text.contains("run this"), "it is shown all the same: {text}");
     let at = text.find(harmful);
     assert_eq!(at, None, "{:?}", at.map(|at| &text[at..]));
+    // A log of a CI system would carry these out.
+    let command = text.lines().find(|line| {
+        line.trim_start().starts_with("::") || line.contains("##[") || line.contains(" ::error")
+    });
+    assert_eq!(command, None);
+}
+
+/// A study without slices, with names as long as they may be.
+fn planned(systems: usize, cells: u32) -> StudyRecord {
+    let mut record = record(&["11.8"]);
+    record.slices.clear();
+    record.blocks.clear();
+    let (cell, system) = (record.study.cells[0].clone(), record.systems[1].clone());
+    let cell_of = |clients| {
+        let mut cell = cell.clone();
+        cell.id.setup.clients = clients;
+        cell
+    };
+    record.study.cells = (1..=cells).map(cell_of).collect();
+    record.study.setups = record.study.cells.iter().map(|cell| cell.id.setup).collect();
+    record.systems.truncate(1);
+    record.systems.extend((1..systems).map(|number| {
+        let name = format!("{number:0>width$}", width = assay_model::limits::NAME_BYTES);
+        System { name, ..system.clone() }
+    }));
+    record
+}
+
+/// No report is longer than its results: four times the cells are four times the text, and so are four times the
+/// systems.
+#[test]
+fn reports_grow_with_what_they_show() {
+    let options = TextOptions { width: 120, color: false, verbose: true };
+    for format in [Format::TEXT, Format::HTML, Format::MARKDOWN, Format::CSV, Format::JSON] {
+        let bytes = |systems, cells| {
+            let record = planned(systems, cells);
+            render(&record, &judge(&record), format, &options).len()
+        };
+        let (few, cells, systems) = (bytes(10, 25), bytes(10, 100), bytes(40, 25));
+        for many in [cells, systems] {
+            assert!(many < 5 * few, "{}: {few} {cells} {systems}", format.word);
+        }
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Text for a terminal: lines of words, broken where it ends, and columns without lines between them.
 
 use assay_model::printable;
-use comfy_table::{Cell as Field, CellAlignment, Table as Grid, presets};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::paint::paint;
 use super::wrap::wrap;
-use crate::document::{Block, Document, Indent, List, Medium, Section, Table, Wish};
+use crate::document::{Block, Column, Document, Indent, List, Medium, Section, Table, Wish};
 use crate::page::{Format, TextOptions};
 use crate::text::Text;
 
@@ -197,46 +197,91 @@ fn has_headings(table: &Table) -> bool {
     table.columns.iter().any(|column| !column.heading.is_empty())
 }
 
+/// Columns are padded up to this width, and a longer text moves what follows it: in a report of many rows, a few long
+/// texts would make all lines as long.
+const PADDED: usize = 200;
+
 /// The headings, if there are any, and the rows, without the spaces at their ends.
 fn grid_lines(table: &Table) -> Vec<String> {
-    let mut grid = Grid::new();
-    grid.load_style(presets::NOTHING);
-    let field = |(text, number): (String, usize)| {
-        let is_number = table.columns.get(number).is_some_and(|column| column.is_number);
-        let side = if is_number { CellAlignment::Right } else { CellAlignment::Left };
-        Field::new(printable(&text)).set_alignment(side)
-    };
-    let indented = |number: usize, indent: &str, text: &str| match number {
-        0 => (format!("{indent}{text}"), number),
-        _ => (text.to_owned(), number),
-    };
     let (of_headings, of_rows) = match table.indent {
         Indent::Rows | Indent::Close => ("", "  "),
         Indent::None | Indent::Whole | Indent::Little => ("", ""),
     };
-    if has_headings(table) {
-        let headings = table.columns.iter().enumerate();
-        // The caption says what the rows are.
-        let shown = |number| number > 0 || table.caption.is_none();
-        let headings = headings.map(|(number, column)| {
-            let heading = if shown(number) { column.heading.as_str() } else { "" };
-            field(indented(number, of_headings, heading))
-        });
-        grid.set_header(headings.collect::<Vec<_>>());
-    }
-    for row in table.rows() {
-        let cells = row.cells.iter().enumerate();
-        let cells =
-            cells.map(|(number, cell)| field(indented(number, of_rows, &cell.text.plain())));
-        grid.add_row(cells.collect::<Vec<_>>());
-    }
     let before = match table.indent {
         Indent::Whole => "  ",
         Indent::Little => " ",
         _ => "",
     };
-    // A grid without rows and headings is one empty line.
-    let is_empty = table.rows().next().is_none() && !has_headings(table);
-    let lines = grid.lines().map(|line| format!("{before}{}", line.trim_end()));
-    if is_empty { Vec::new() } else { lines.collect() }
+    let indented = |number: usize, indent: &str, text: &str| match number {
+        0 => format!("{indent}{}", printable(text)),
+        _ => printable(text).into_owned(),
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    if has_headings(table) {
+        // The caption says what the rows are.
+        let shown = |number| number > 0 || table.caption.is_none();
+        let heading = |(number, column): (usize, &Column)| {
+            let heading = if shown(number) { column.heading.as_str() } else { "" };
+            indented(number, of_headings, heading)
+        };
+        rows.push(table.columns.iter().enumerate().map(heading).collect());
+    }
+    rows.extend(table.rows().map(|row| {
+        let cells = row.cells.iter().enumerate();
+        cells.map(|(number, cell)| indented(number, of_rows, &cell.text.plain())).collect()
+    }));
+    let mut widths = vec![0; rows.iter().map(Vec::len).max().unwrap_or(0)];
+    for (number, text) in rows.iter().flat_map(|row| row.iter().enumerate()) {
+        if let Some(width) = widths.get_mut(number) {
+            *width = text.width().min(PADDED).max(*width);
+        }
+    }
+    let is_number =
+        |number: usize| table.columns.get(number).is_some_and(|column| column.is_number);
+    let line = |row: Vec<String>| {
+        let mut line = before.to_owned();
+        for (number, (text, width)) in row.iter().zip(&widths).enumerate() {
+            let padding = width.saturating_sub(text.width());
+            let (left, right) = if is_number(number) { (padding, 0) } else { (0, padding) };
+            line += &format!(" {:left$}{text}{:right$} ", "", "");
+        }
+        line.truncate(line.trim_end().len());
+        line
+    };
+    rows.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Row;
+
+    #[test]
+    fn columns_are_as_wide_as_their_longest_text() {
+        let columns = vec![Column::words("test"), Column::numbers("QPS"), Column::words("why")];
+        let rows = [Row::new(["scan", "1,000", "größer 数 x"]), Row::new(["a", "9", ""])];
+        let lines = grid_lines(&Table::new(columns, rows).flush());
+        assert_eq!(lines, [" test    QPS  why", " scan  1,000  größer 数 x", " a         9"]);
+        assert_eq!(grid_lines(&Table::default()), Vec::<String>::new());
+    }
+
+    /// Of a thousand rows, one has a long text. A grid in which every row is as wide as the widest would have a
+    /// thousand times its length.
+    #[test]
+    fn a_long_text_makes_no_other_row_longer() {
+        const LONG: usize = 100_000;
+        let row = |at: usize| {
+            let text = "x".repeat(if at == 500 { LONG } else { 1 });
+            Row::new([text, "1".to_owned(), "y".to_owned()])
+        };
+        let columns = || vec![Column::words("test"), Column::numbers("QPS"), Column::words("z")];
+        let lines = grid_lines(&Table::new(columns(), (0..1000).map(row)));
+        let bytes: usize = lines.iter().map(String::len).sum();
+        assert!(bytes < LONG + lines.len() * (PADDED + 20), "{bytes}");
+        let wide = vec![Column::words("z".repeat(LONG)); 50];
+        let rows = (0..1000).map(|_| Row::new(vec!["1"; 50]));
+        let lines = grid_lines(&Table::new(wide, rows));
+        let bytes: usize = lines.iter().map(String::len).sum();
+        assert!(bytes < 50 * LONG + lines.len() * 50 * (PADDED + 2) + 1000, "{bytes}");
+    }
 }
