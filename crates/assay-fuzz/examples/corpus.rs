@@ -113,7 +113,7 @@ fn pack(corpus: &Path) {
         _ => name.as_bytes().to_vec(),
     });
     let pack = assay_pack::Pack::new("sample", "0.1.0", contents).unwrap();
-    fs::write(corpus.join("pack/small"), pack.bytes().unwrap()).unwrap();
+    fs::write(corpus.join("pack/small"), pack.bytes()).unwrap();
 }
 
 /// Records the packets that a server sends over one connection, one recording for each read of the client.

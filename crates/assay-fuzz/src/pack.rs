@@ -15,7 +15,7 @@ pub(crate) fn file(bytes: &[u8]) {
         let same = Pack::new(&pack.manifest.study, &pack.manifest.assay, contents);
         let same = same.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(same, pack, "the manifest is the one that assay writes");
-        let bytes = same.bytes().unwrap_or_else(|error| panic!("{error}"));
+        let bytes = same.bytes();
         assert_eq!(Pack::read(&bytes).ok(), Some(pack.clone()));
     }
     if let Ok(packed) = Ledger::of_bytes(pack.member(LEDGER), Path::new(LEDGER)) {

@@ -7,15 +7,18 @@ use crate::{MEMBERS, SIZE_MAX};
 /// Why bytes are no pack.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// They are no zip file, or a damaged one.
-    #[error("it is not a pack of assay: {0}")]
-    Zip(#[from] zip::result::ZipError),
-    /// The zip file has parts that belong to no member, or headers that contradict each other.
-    #[error("it is not a pack of assay: {0}")]
-    Ambiguous(&'static str),
-    /// It has another number of members than a pack.
-    #[error("it is not a pack of assay: it has {} members instead of {}", .0, MEMBERS.len() + 1)]
-    Count(usize),
+    /// They end too early.
+    #[error("it is not a pack of assay: it is cut off")]
+    Cut,
+    /// Something else is in the place of a member.
+    #[error("it is not a pack of assay: member `{0}` is missing")]
+    Missing(&'static str),
+    /// There are more members than a pack has.
+    #[error("it is not a pack of assay: it has more than {} members", MEMBERS.len() + 1)]
+    More,
+    /// There are bytes that the digest does not cover.
+    #[error("it is not a pack of assay: {0}, and no digest covers that")]
+    Uncovered(&'static str),
     /// A member is missing or in the wrong place.
     #[error("it is not a pack of assay: `{}` is in the place of `{expected}`", printable(found))]
     Member {
@@ -37,8 +40,20 @@ pub enum Error {
     #[error("member `{0}` is longer than the manifest says")]
     Longer(&'static str),
     /// A member cannot be unpacked.
-    #[error("member `{0}` cannot be unpacked: {1}")]
-    Unreadable(&'static str, std::io::Error),
+    #[error(
+        "member `{0}` cannot be unpacked: its compressed bytes are damaged, or do not end with it"
+    )]
+    Unreadable(&'static str),
+    /// The members are much larger than the file.
+    #[error(
+        "its members have {mb} MiB, and the file {kb} KiB: no pack of assay is compressed so well"
+    )]
+    Blown {
+        /// Size of all members together, MiB.
+        mb: u64,
+        /// Size of the file, KiB.
+        kb: u64,
+    },
 }
 
 impl Hint for Error {

@@ -1,7 +1,7 @@
 //! Packs, their verification, and ledgers that are merged. No server is needed.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -62,15 +62,17 @@ fn err(output: &Output) -> String {
 /// A copy of a pack in which a member is changed, with the manifest as it was.
 fn altered(from: &Path, to: &Path, member: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) {
     let mut old = zip::ZipArchive::new(fs_err::File::open(from).unwrap()).unwrap();
-    let mut new = zip::ZipWriter::new(fs_err::File::create(to).unwrap());
+    let mut members = Vec::new();
     for at in 0..old.len() {
         let mut file = old.by_index(at).unwrap();
         let (name, mut content) = (file.name().unwrap().into_owned(), Vec::new());
         file.read_to_end(&mut content).unwrap();
-        new.start_file(&name, zip::write::SimpleFileOptions::default()).unwrap();
-        new.write_all(&if name == member { change(content) } else { content }).unwrap();
+        let content = if name == member { change(content) } else { content };
+        members.push((name, content));
     }
-    new.finish().unwrap();
+    let members: Vec<(&str, &[u8])> =
+        members.iter().map(|(name, content)| (name.as_str(), content.as_slice())).collect();
+    fs_err::write(to, assay_pack::container(&members)).unwrap();
 }
 
 #[test]

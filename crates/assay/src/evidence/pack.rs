@@ -35,7 +35,7 @@ pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let directories = directories(paths::cache_dir(cache_dir).ok().as_deref());
     let pack = packed(judged(&ledger, &id)?, &record, &directories)?;
     let cannot = || format!("cannot write `{}`", args.pack.display());
-    whole_file::write(&args.pack, &pack.bytes()?).with_context(cannot)?;
+    whole_file::write(&args.pack, &pack.bytes()).with_context(cannot)?;
     let name = args.pack.display();
     print(&format!("note: `{name}` has study `{id}`; publish the digest below beside the file"));
     report::write_stdout(&format!("{}\n", pack.digest))?;

@@ -61,7 +61,7 @@ fn pack(path: &Path) -> Pack {
     let ledger = Ledger::open_read_only(path).unwrap();
     let record = ledger.read(STUDY).unwrap();
     let pack = packed(ledger.rows(STUDY).unwrap(), &record, &directories()).unwrap();
-    assert_eq!(Pack::read(&pack.bytes().unwrap()).unwrap(), pack);
+    assert_eq!(Pack::read(&pack.bytes()).unwrap(), pack);
     pack
 }
 
@@ -362,5 +362,5 @@ fn a_pack_of_a_pack_is_the_same() {
     let path = directory.path().join("packed.db");
     fs_err::write(&path, first.member(LEDGER)).unwrap();
     let second = pack(&path);
-    assert_eq!(first.bytes().unwrap(), second.bytes().unwrap());
+    assert_eq!(first.bytes(), second.bytes());
 }
