@@ -19,6 +19,7 @@ use crate::sha256;
 use crate::sources;
 use crate::sources::kind::{Archives, Record, Registry};
 use crate::sources::registry::{self, Directories};
+use crate::store::check_trust;
 use crate::unpack::{Limits, Tree};
 use crate::version::upstream;
 
@@ -166,6 +167,8 @@ impl Provisioner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(PathBuf, String), Error> {
         let state = self.store.path(&packaged.package.source);
+        // Clients such as `mvn` execute what they have kept.
+        check_trust(&state)?;
         let directories = Directories { state: &state, into: downloads.path() };
         progress(Progress::Downloading { done: 0, total: 0 });
         let mut seen = |done, total| progress(Progress::Downloading { done, total });

@@ -1,9 +1,12 @@
 //! Counts of a tree's files and bytes, which show whether a prefix has lost any.
 
+use std::fs::Metadata;
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use fs_err as fs;
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 /// Files, links and bytes of a tree.
@@ -56,5 +59,65 @@ impl Census {
         let metadata = fs::symlink_metadata(path)?;
         self.bytes += if metadata.is_file() { metadata.len() } else { 0 };
         Ok(())
+    }
+}
+
+/// Whether something belongs neither to this user nor to root.
+#[must_use]
+pub fn belongs_to_another(found: &Metadata) -> bool {
+    found.uid() != 0 && found.uid() != geteuid().as_raw()
+}
+
+/// The first part of a tree that every user may change, or that belongs to another user; `None` if there is no such
+/// part, or no tree. Nothing may be executed or loaded from a tree that has one.
+pub fn part_of_others(path: &Path) -> io::Result<Option<PathBuf>> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    let is_open = !found.is_symlink() && found.mode() & 0o002 != 0;
+    if is_open || belongs_to_another(&found) {
+        return Ok(Some(path.to_owned()));
+    }
+    if found.is_dir() {
+        for entry in fs::read_dir(path)? {
+            if let Some(part) = part_of_others(&entry?.path())? {
+                return Ok(Some(part));
+            }
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn what_others_may_change_is_found_wherever_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let (sbin, program) = (place.path().join("usr/sbin"), place.path().join("usr/sbin/mysqld"));
+        fs::create_dir_all(&sbin).unwrap();
+        fs::write(&program, "").unwrap();
+        symlink("mysqld", sbin.join("mariadbd")).unwrap();
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(&sbin, 0o755);
+        set(&program, 0o755);
+        assert_eq!(part_of_others(place.path()).unwrap(), None);
+        assert_eq!(part_of_others(&place.path().join("none")).unwrap(), None);
+        for (path, mode) in [(&sbin, 0o777), (&sbin, 0o1777), (&program, 0o757)] {
+            set(path, mode);
+            assert_eq!(part_of_others(place.path()).unwrap().as_ref(), Some(path));
+            set(path, 0o755);
+        }
+        // Only root can give something away.
+        if geteuid().is_root() {
+            std::os::unix::fs::lchown(sbin.join("mariadbd"), Some(4711), None).unwrap();
+            assert_eq!(part_of_others(place.path()).unwrap(), Some(sbin.join("mariadbd")));
+        }
     }
 }

@@ -261,6 +261,18 @@ pub enum Error {
     /// An unpacked tree lacks a part every server has.
     #[error("the unpacked tree has no {0}")]
     Incomplete(String),
+    /// Other users can change a part of the cache.
+    #[error(
+        "other users of this machine can change `{}`, and assay executes what is in `{}`",
+        part.display(),
+        path.display()
+    )]
+    OfOthers {
+        /// What would be executed, or what would execute it.
+        path: PathBuf,
+        /// The part that they can change.
+        part: PathBuf,
+    },
     /// Not enough disk space for the download and the unpacked tree.
     #[error("not enough disk space under `{}`: {needed_mb} MB needed, {free_mb} MB free", path.display())]
     DiskFull {

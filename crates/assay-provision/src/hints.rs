@@ -11,6 +11,9 @@ use crate::typo::meant;
 impl Error {
     fn hint_with_names(&self) -> Option<String> {
         match self {
+            Self::OfOthers { path, .. } => {
+                Some(format!("remove `{}`: assay creates it again", path.display()))
+            }
             Self::OtherSystem { system, releases, absence } => {
                 let (releases, product) =
                     (releases.join(", "), system.split('@').next().unwrap_or_default());

@@ -40,6 +40,7 @@ mod version;
 
 pub use agree::maker;
 pub use available::{Available, catalog_names};
+pub use census::{belongs_to_another, part_of_others};
 pub use error::Error;
 pub use programs::halt;
 pub use provisioner::{Options, Progress, Provisioner};

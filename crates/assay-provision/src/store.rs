@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tempfile::{Builder, TempDir};
 
-use crate::census::Census;
+use crate::census::{Census, part_of_others};
 use crate::error::Error;
 use crate::layout;
 use crate::unpack::remove_tree;
@@ -158,6 +158,9 @@ impl Store {
         };
         if lost {
             log::warn!("`{}` is damaged: files are missing or have another length", path.display());
+        } else if let Err(error) = check_trust(path) {
+            log::warn!("{error}; it is not used");
+            return None;
         }
         (!lost).then_some(stored)
     }
@@ -243,6 +246,14 @@ impl Store {
         let mut all: BTreeMap<String, Resolution> = read_json(&path).unwrap_or_default();
         all.insert(request.to_owned(), resolution);
         write_json(&path, &all)
+    }
+}
+
+/// Refuses a part of the cache that other users can change, at whatever depth: assay executes what is in it.
+pub(crate) fn check_trust(path: &Path) -> Result<(), Error> {
+    match part_of_others(path)? {
+        None => Ok(()),
+        Some(part) => Err(Error::OfOthers { path: path.to_owned(), part }),
     }
 }
 

@@ -28,6 +28,9 @@ const VARIABLE: &str = "ASSAY_MACHINE_LOCK";
 /// Interval between two attempts while another assay measures.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(200);
 
+/// How long the first in the queue may leave the machine unused. An assay that waits takes it at its next attempt.
+const TURN_LIMIT: Duration = Duration::from_secs(15);
+
 /// Longest wait: twice the duration of the longest preset except `published`.
 const WAIT_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
@@ -96,17 +99,19 @@ impl MachineLock {
                  (`{VARIABLE}=FILE` names another lock, for a holder that never ends)"
             ));
         };
-        Self::wait_for(&lock_file(), WAIT_LIMIT, told, || Ok(interrupt.check()?))
+        let limits = WaitLimits { whole: WAIT_LIMIT, turn: TURN_LIMIT };
+        Self::wait_for(&lock_file(), limits, told, || Ok(interrupt.check()?))
     }
 
     fn wait_for(
         path: &Path,
-        limit: Duration,
+        limits: WaitLimits,
         mut waits_for: impl FnMut(&str),
         check: impl Fn() -> Result<()>,
     ) -> Result<Self> {
-        let deadline = Instant::now() + limit;
+        let deadline = Instant::now() + limits.whole;
         let mut last_told = String::new();
+        let mut unused_since = None;
         let ticket = Ticket::now();
         let mut file = queued(path, ticket)?;
         loop {
@@ -118,7 +123,15 @@ impl MachineLock {
                 log::debug!("{error}");
                 false
             });
-            let locked = if is_behind { Err(TryLockError::WouldBlock) } else { file.try_lock() };
+            let is_unused = is_behind && is_free(&file);
+            unused_since = is_unused.then(|| unused_since.unwrap_or_else(Instant::now));
+            // Whoever keeps a place in the queue and never takes its turn is no assay, or was stopped.
+            let is_passed = unused_since.is_some_and(|since| since.elapsed() >= limits.turn);
+            let locked = if is_behind && !is_passed {
+                Err(TryLockError::WouldBlock)
+            } else {
+                file.try_lock()
+            };
             match locked {
                 Ok(()) if is_at(&file, path)? => return Ok(Self { _file: file }),
                 Ok(()) => continue,
@@ -128,17 +141,34 @@ impl MachineLock {
                 }
             }
             check()?;
-            let holder = holder(&file);
+            let holder = if is_unused { first_in_queue(&file) } else { holder(&file) };
             if holder != last_told {
                 waits_for(&holder);
                 last_told.clone_from(&holder);
             }
             if Instant::now() >= deadline {
-                return Err(LockError::Held { limit_min: limit.as_secs() / 60, holder }.into());
+                return Err(
+                    LockError::Held { limit_min: limits.whole.as_secs() / 60, holder }.into()
+                );
             }
             std::thread::sleep(ATTEMPT_EVERY);
         }
     }
+}
+
+/// The longest waits for the lock.
+#[derive(Clone, Copy)]
+struct WaitLimits {
+    /// In all.
+    whole: Duration,
+    /// For others in the queue, while nobody has the lock.
+    turn: Duration,
+}
+
+/// Whether nobody has the lock, whoever waits for it.
+fn is_free(file: &File) -> bool {
+    let is_free = file.try_lock_shared().is_ok();
+    is_free && file.unlock().is_ok()
 }
 
 /// The lock file, with a place in its queue. Where the file system has no such locks, whoever asks first gets it.
@@ -237,16 +267,55 @@ fn open_existing(path: &Path) -> std::io::Result<File> {
 /// The holder of a lock on the file, according to the kernel's list of locks: `pid 4711 of user alice, running since
 /// 14:02`.
 fn holder(file: &File) -> String {
-    let found = file.metadata().ok().and_then(|it| {
-        let device = (rustix::fs::major(it.dev()), rustix::fs::minor(it.dev()));
-        let mut locks = procfs::locks().ok()?;
-        locks.retain(|lock| lock.inode == it.ino() && lock.lock_type == procfs::LockType::FLock);
-        // Some file systems report another device here than the list does.
-        let exact = locks.iter().find(|lock| (lock.devmaj, lock.devmin) == device);
-        exact.or(locks.first())?.pid
-    });
+    described(locks_on(file).iter().find(|lock| lock.lock_type == procfs::LockType::FLock))
+}
+
+/// Who is first in the queue, if that can be found out.
+fn first_in_queue(file: &File) -> String {
+    let mut locks = locks_on(file);
+    locks.retain(|lock| lock.lock_type != procfs::LockType::FLock);
+    let first = locks.iter().min_by_key(|lock| lock.offset_first);
+    // The list of all locks has no process for those that belong to an open file, as places in the queue do.
+    let owner = first.and_then(|lock| lock.pid).filter(|pid| *pid > 0);
+    let owner = owner.or_else(|| owner_of_place(file, first?.offset_first));
+    format!("{}, which keeps a place in the queue without measuring", described_process(owner))
+}
+
+/// The locks on a file.
+fn locks_on(file: &File) -> Vec<procfs::Lock> {
+    let Ok(found) = file.metadata() else { return Vec::new() };
+    let device = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+    let mut locks = procfs::locks().unwrap_or_default();
+    locks.retain(|lock| lock.inode == found.ino());
+    // Some file systems report another device here than the list does.
+    if locks.iter().any(|lock| (lock.devmaj, lock.devmin) == device) {
+        locks.retain(|lock| (lock.devmaj, lock.devmin) == device);
+    }
+    locks
+}
+
+/// The process that has locked a file from this byte on. Only those of this user can be looked into.
+fn owner_of_place(file: &File, from: u64) -> Option<i32> {
+    let inode = format!(":{} {from} ", file.metadata().ok()?.ino());
+    let has_place = |process: &Process| {
+        let infos = fs_err::read_dir(format!("/proc/{}/fdinfo", process.pid)).ok();
+        infos.into_iter().flatten().flatten().any(|info| {
+            let text = fs_err::read_to_string(info.path()).unwrap_or_default();
+            text.lines().any(|line| line.starts_with("lock:") && line.contains(&inode))
+        })
+    };
+    let mut all = procfs::process::all_processes().ok()?.filter_map(Result::ok);
+    let own = i32::try_from(std::process::id()).ok();
+    all.find(|process| Some(process.pid) != own && has_place(process)).map(|process| process.pid)
+}
+
+fn described(lock: Option<&procfs::Lock>) -> String {
+    described_process(lock.and_then(|lock| lock.pid))
+}
+
+fn described_process(pid: Option<i32>) -> String {
     // Processes of another container have no id here.
-    let Some(process) = found.and_then(|pid| Process::new(pid).ok()) else {
+    let Some(process) = pid.and_then(|pid| Process::new(pid).ok()) else {
         return "a process that is not visible from here".to_owned();
     };
     let user = process.uid().map_or_else(|_| "unknown".to_owned(), user_name);
@@ -281,8 +350,35 @@ mod tests {
 
     use super::*;
 
+    fn limits(whole: Duration) -> WaitLimits {
+        WaitLimits { whole, turn: TURN_LIMIT }
+    }
+
     fn lock_at(path: &Path, limit: Duration) -> Result<MachineLock> {
-        MachineLock::wait_for(path, limit, |_| {}, || Ok(()))
+        MachineLock::wait_for(path, limits(limit), |_| {}, || Ok(()))
+    }
+
+    #[test]
+    fn a_place_in_the_queue_that_is_never_used_is_named_and_passed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let bogus = queued(&path, Ticket::now()).unwrap();
+        let mut told = Vec::new();
+        let patient = WaitLimits { whole: Duration::ZERO, turn: Duration::MAX };
+        let tell = |holder: &str| told.push(holder.to_owned());
+        let error = MachineLock::wait_for(&path, patient, tell, || Ok(())).unwrap_err();
+        assert!(error.to_string().contains("keeps a place in the queue"), "{error}");
+        assert_eq!(told.len(), 1);
+        let hasty = WaitLimits { whole: Duration::from_secs(600), turn: Duration::ZERO };
+        let held = MachineLock::wait_for(&path, hasty, |_| {}, || Ok(())).unwrap();
+        assert!(measuring(&path).is_some());
+        drop(held);
+        // Somebody who measures is not passed.
+        let held = queued(&path, Ticket::now()).unwrap();
+        held.lock().unwrap();
+        let hasty = WaitLimits { whole: Duration::ZERO, turn: Duration::ZERO };
+        assert!(MachineLock::wait_for(&path, hasty, |_| {}, || Ok(())).is_err());
+        drop(bogus);
     }
 
     #[test]
@@ -294,7 +390,7 @@ mod tests {
         let mut told = Vec::new();
         let second = MachineLock::wait_for(
             &path,
-            Duration::ZERO,
+            limits(Duration::ZERO),
             |holder| told.push(holder.to_owned()),
             || Ok(()),
         );

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::Hint;
+use assay_provision::belongs_to_another;
 use rustix::process::{getegid, geteuid};
 
 /// The cache of servers and templates.
@@ -115,11 +116,8 @@ impl Hint for Untrusted {
     }
 }
 
-/// Parts of the cache from which assay runs programs, or from which servers get their data.
-const TRUSTED: [&str; 7] = ["", "prefixes", "tools", "templates", "instances", "apt", "dnf"];
-
-/// Those whose entries may have been put there before the part was this user's alone.
-const FILLED: [&str; 3] = ["prefixes", "tools", "templates"];
+/// Parts of the cache to which assay adds.
+const CHANGED: [&str; 5] = ["", "prefixes", "tools", "templates", "instances"];
 
 /// Refuses a cache that everybody can write to, that belongs to another user than this one or root, or that this user
 /// cannot write to. Returns a warning for one that some other users can write to. `may_change` a directory: whether
@@ -129,14 +127,19 @@ fn check_cache(
     may_change: impl Fn(&Path) -> bool,
 ) -> Result<Option<String>, Untrusted> {
     let mut warning = check_above(dir)?;
-    let entries = FILLED.into_iter().flat_map(|part| fs_err::read_dir(dir.join(part)));
-    let entries = entries.flatten().flatten().map(|entry| entry.path());
-    let parts = TRUSTED.map(|part| if part.is_empty() { dir.to_owned() } else { dir.join(part) });
-    for path in parts.iter().cloned().chain(entries) {
-        // Missing parts are created by assay.
+    let below = |path: &Path| {
+        let entries = fs_err::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    // Whatever is used is checked down to its last file then.
+    let parts = below(dir);
+    let entries: Vec<PathBuf> = parts.iter().flat_map(|part| below(part)).collect();
+    let changed = CHANGED.map(|part| if part.is_empty() { dir.to_owned() } else { dir.join(part) });
+    for path in std::iter::once(dir.to_owned()).chain(parts).chain(entries) {
+        // It may have gone meanwhile.
         let Ok(found) = fs_err::symlink_metadata(&path) else { continue };
         // The path of the cache itself may be a link, as the user's word. Who owns it says where it leads.
-        if found.is_symlink() && is_of_another(&found) {
+        if found.is_symlink() && belongs_to_another(&found) {
             return Err(Untrusted::OfAnother { path, owner: found.uid() });
         }
         let found = match found.is_symlink() {
@@ -148,10 +151,10 @@ fn check_cache(
         if mode & 0o002 != 0 {
             return Err(Untrusted::OpenToAll(path));
         }
-        if is_of_another(&found) {
+        if belongs_to_another(&found) {
             return Err(Untrusted::OfAnother { path, owner });
         }
-        if found.is_dir() && parts.contains(&path) && !may_change(&path) {
+        if found.is_dir() && changed.contains(&path) && !may_change(&path) {
             return Err(Untrusted::Closed { path, owner });
         }
         // Many systems give each user a group of their own, which is harmless.
@@ -174,7 +177,7 @@ fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
         let Ok(found) = fs_err::metadata(above) else { continue };
         // Its owner can point a link elsewhere later.
         let link = fs_err::symlink_metadata(above).ok().filter(|it| it.file_type().is_symlink());
-        if let Some(link) = link.filter(is_of_another) {
+        if let Some(link) = link.filter(belongs_to_another) {
             return Err(Untrusted::OfAnother { path: above.to_owned(), owner: link.uid() });
         }
         // In a directory like `/tmp`, only the owner of an entry can replace it.
@@ -182,7 +185,7 @@ fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
             let (path, above) = (dir.to_owned(), above.to_owned());
             return Err(Untrusted::Replaceable { path, above });
         }
-        if warning.is_none() && is_of_another(&found) {
+        if warning.is_none() && belongs_to_another(&found) {
             warning = Some(format!(
                 "user {} can replace `{}`, from which assay runs programs: `{}` is theirs",
                 found.uid(),
@@ -194,9 +197,15 @@ fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
     Ok(warning)
 }
 
-/// Whether something belongs neither to this user nor to root.
-fn is_of_another(found: &std::fs::Metadata) -> bool {
-    found.uid() != 0 && found.uid() != geteuid().as_raw()
+/// Refuses a directory to which every user can write, or that belongs to another user: what others put there would be
+/// run. `hint` names another place.
+pub(crate) fn refuse_open_to_all(dir: &Path, hint: &'static str) -> Result<(), WrongPlace> {
+    let is_safe = fs_err::metadata(dir)
+        .is_ok_and(|found| found.mode() & 0o002 == 0 && !belongs_to_another(&found));
+    match is_safe {
+        true => Ok(()),
+        false => Err(WrongPlace { path: dir.to_owned(), what: IS_OF_OTHERS, hint }),
+    }
 }
 
 /// Whether this user may list a directory and add to it.
@@ -355,6 +364,7 @@ const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 const UTF16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
 const IS_DIRECTORY: &str = "is a directory";
+const IS_OF_OTHERS: &str = "is a directory that other users can change, and what is in it is run";
 const NO_ENTRY: &str = "is a directory that this user may not change";
 
 /// Refuses a missing file and a directory, with advice.

@@ -1,10 +1,12 @@
 //! Files that are written as a whole: a reader, or an assay that is killed, sees the old content or the new one.
 
 use std::fs::Permissions;
-use std::io::{ErrorKind, Result, Write as _};
+use std::io::{ErrorKind, Read as _, Result, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 /// A new file with this content in a directory, which disappears unless it gets a name.
@@ -17,6 +19,31 @@ pub(crate) fn temporary(directory: &Path, bytes: &[u8]) -> Result<NamedTempFile>
     file.write_all(bytes)?;
     Ok(file)
 }
+
+/// Puts a new file with this content at a path that others can predict. A link there is replaced, not followed, and so
+/// is a pipe.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    temporary(directory, bytes)?.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// The content of a small regular file at such a path. A pipe there does not make assay wait.
+pub(crate) fn text_of(path: &Path) -> Result<String> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = fs_err::OpenOptions::new();
+    let file = options.read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        let message = format!("`{}` is not a regular file", path.display());
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, message));
+    }
+    let mut text = String::new();
+    file.take(SMALL).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Bytes of a small file at most.
+const SMALL: u64 = 1 << 20;
 
 /// Puts this content in place of that of a file, which keeps its permissions, or of the file that a link leads to. What
 /// is no file, such as a pipe or `/dev/stdout`, is written to.
@@ -103,5 +130,21 @@ mod tests {
         write(Path::new("/dev/null"), b"5").unwrap();
         assert!(write(&at("no/file"), b"6").is_err());
         assert_eq!(fs_err::read_dir(folder.path()).unwrap().count(), 6);
+    }
+
+    #[test]
+    fn what_others_have_put_at_a_path_is_replaced_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs_err::write(at("of another"), "kept").unwrap();
+        symlink("of another", at("link")).unwrap();
+        put(&at("link"), b"new").unwrap();
+        assert_eq!(text_of(&at("link")).unwrap(), "new");
+        assert_eq!(text_of(&at("of another")).unwrap(), "kept");
+        let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600));
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), fifo, mode, 0).unwrap();
+        assert!(text_of(&at("pipe")).unwrap_err().to_string().contains("regular"));
+        put(&at("pipe"), b"new").unwrap();
+        assert_eq!(text_of(&at("pipe")).unwrap(), "new");
     }
 }

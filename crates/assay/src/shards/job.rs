@@ -11,7 +11,7 @@ use assay_plan::shell_quoted;
 use serde::{Deserialize, Serialize};
 
 use crate::advice::Advised;
-use crate::paths;
+use crate::{paths, whole_file};
 
 /// The study that the tasks of a job measure.
 pub(super) const STUDY_FILE: &str = "study.toml";
@@ -89,7 +89,7 @@ impl Job {
     }
 
     fn read(dir: &Path) -> Result<Self> {
-        let text = fs_err::read_to_string(dir.join(JOB))?;
+        let text = whole_file::text_of(&dir.join(JOB))?;
         let job: Self = serde_json::from_str(&text)?;
         anyhow::ensure!(SHARDS.contains(&job.shards), "a job has no {} shards", job.shards);
         Ok(job)
@@ -143,7 +143,10 @@ remove() {{ chmod -R u+w \"$1\"; rm -rf \"$1\"; }}
 leave() {{ remove \"$ASSAY_CACHE\"; }}
 # Remove what killed tasks have left. A running task holds the lock of its directory.
 for left in \"$node_dir\"/{study}.*; do
-    [ ! -e \"$left/in-use\" ] || ! flock --nonblock \"$left/in-use\" true || remove \"$left\"
+    # Other users may have put something here: a link, or a pipe that nobody can open without waiting.
+    if [ ! -L \"$left\" ] && [ -O \"$left\" ] && [ -f \"$left/in-use\" ]; then
+        ! timeout 10 flock --nonblock \"$left/in-use\" true || remove \"$left\"
+    fi
 done
 # Nothing else uses this directory, not even another attempt at the same shard.
 export ASSAY_CACHE=\"$node_dir/{study}.$SLURM_JOB_ID.${{SLURM_RESTART_COUNT:-0}}.$SLURMD_NODENAME\"

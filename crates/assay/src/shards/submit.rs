@@ -25,7 +25,7 @@ use crate::systems::{
     Environment, Participant, environment, fetch_valgrind, machine_facts, mark_used, on_disk,
     participants, provisioner, ready, size,
 };
-use crate::{config_file, paths, report, workload};
+use crate::{config_file, paths, report, whole_file, workload};
 
 /// Submits a study as one array job, or shows what it would submit.
 pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -78,6 +78,7 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
         .map(|()| Exit::Done);
     }
     fs_err::create_dir_all(&dir)?;
+    paths::refuse_open_to_all(&dir, "`--dir` names another directory for the files of the job")?;
     // Nodes may be without a network.
     let servers = node_dir.is_some().then(|| dir.join(SERVERS));
     let has_data = get(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
@@ -85,8 +86,8 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
         let what = if has_data { "servers and loaded data" } else { "servers" };
         format!(", and {} MB of {what} go to each node", thousands(megabytes(archive.len())))
     });
-    fs_err::write(dir.join(STUDY_FILE), recipe)?;
-    fs_err::write(&file, script)?;
+    whole_file::put(&dir.join(STUDY_FILE), recipe.as_bytes())?;
+    whole_file::put(&file, script.as_bytes())?;
     let mut job = Job::new(dir, study, shards)?;
     job.write()?;
     job.job = Some(sbatch(&options, &file)?);
@@ -234,12 +235,11 @@ fn got(
     let trees = prefixes.iter().map(|prefix| prefix.path.as_path()).chain(tool);
     let trees: BTreeSet<&Path> = trees.chain(data.keys().map(PathBuf::as_path)).collect();
     // Tasks of an earlier job may be reading the archive.
-    let new = archive.with_extension("new");
-    let file = fs_err::File::create(&new)?;
+    let new = whole_file::temporary(archive.parent().unwrap_or(Path::new(".")), &[])?;
     // Other users may not read the data of servers.
-    file.set_permissions(Permissions::from_mode(0o600))?;
-    provisioner(environment)?.carry(trees, BufWriter::new(file))?;
-    fs_err::rename(new, archive)?;
+    new.as_file().set_permissions(Permissions::from_mode(0o600))?;
+    provisioner(environment)?.carry(trees, BufWriter::new(new.as_file()))?;
+    new.persist(archive).map_err(|error| error.error)?;
     data.keys().try_for_each(|template| mark_used(template))?;
     Ok(!data.is_empty())
 }

@@ -5,12 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use assay_servers::{Claim, UNFINISHED};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::environment::{Environment, TEMPLATES};
+use crate::advice::Advised;
 use crate::paths;
 
 /// Between two looks at whether another assay has made a template.
@@ -35,6 +36,16 @@ pub(crate) fn key(parts: &[&str]) -> String {
 pub(crate) fn hold(dir: &Path) -> Result<fs_err::File> {
     let directory = fs_err::File::open(dir)?;
     directory.file().lock_shared()?;
+    // Data may say what a server loads.
+    if let Some(part) = assay_provision::part_of_others(dir)? {
+        bail!(Advised::new(
+            format!(
+                "other users of this machine can change `{}`, which servers would read",
+                part.display()
+            ),
+            format!("remove `{}`: assay creates it again", dir.display()),
+        ));
+    }
     Ok(directory)
 }
 

@@ -7,6 +7,7 @@ mod repository;
 pub(crate) mod run;
 
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,12 +17,13 @@ use procfs::{Current as _, Meminfo};
 use sha2::{Digest as _, Sha256};
 
 use super::kind::{Kind, Named, Source};
+use crate::census::belongs_to_another;
 use crate::error::Error;
 use crate::keep::{Built, prefix_name};
 use crate::layout::Libraries;
 use crate::programs;
 use crate::provisioner::{Progress, Provisioner};
-use crate::store::{BUILDING, read_json, write_json};
+use crate::store::{BUILDING, check_trust, read_json, write_json};
 use recipe::{Aids, Fix, Places, Recipe, Step, Tool};
 use repository::{Commit, Repository};
 use run::Workshop;
@@ -100,6 +102,8 @@ impl Provisioner {
         if let Some(prefix) = cached(progress) {
             return Ok(prefix);
         }
+        // An interrupted build goes on in the same place.
+        check_trust(&work)?;
         self.store.check_room(ROOM)?;
         let prefix = self.store.path("prefixes").join(&name);
         let (stage, missing) =
@@ -163,6 +167,8 @@ impl Provisioner {
         let directory: String = hex::encode(Sha256::digest(place)).chars().take(16).collect();
         let login = self.logins.iter().find(|login| login.address == place).cloned();
         let directory = self.store.path("git").join(directory);
+        // git executes what the files of a repository say.
+        check_trust(&directory)?;
         let repository = Repository::mirrored(place, &directory, login)?;
         if !self.offline() {
             progress(Progress::Building { what: format!("fetching `{name}` of `{place}`") });
@@ -221,7 +227,7 @@ impl Plan {
         fs::create_dir_all(&build)?;
         // Searches again for what was missing at the last attempt, and keeps what was compiled.
         let _ = fs::remove_file(build.join("CMakeCache.txt"));
-        let aids = Aids { ninja: is_there("ninja"), ccache: is_there("ccache"), jobs: jobs() };
+        let aids = Aids { ninja: is_there("ninja"), ccache: has_own_ccache(), jobs: jobs() };
         let places = Places { source: &source, build: &build, prefix, stage: &stage };
         let destination = stage.display().to_string();
         let compilers = [("CC", self.recipe.cc.as_str()), ("CXX", self.recipe.cxx.as_str())];
@@ -342,6 +348,27 @@ fn said_first(program: &str) -> Result<String, Error> {
     })?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// Whether ccache is installed, and nobody else can put into its cache what a build would take for its own.
+fn has_own_ccache() -> bool {
+    let asked = programs::output(Command::new("ccache").args(["--get-config", "cache_dir"]));
+    let Ok(output) = asked.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()) else {
+        return false;
+    };
+    let directory = Path::new(output.trim());
+    let is_own = |path: &Path| {
+        let found = fs::symlink_metadata(path);
+        found.is_ok_and(|it| it.mode() & 0o002 == 0 && !belongs_to_another(&it))
+    };
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    // ccache makes the directory if there is none.
+    let is_safe =
+        !directory.exists() || is_own(directory) && { entries }.all(|entry| is_own(&entry.path()));
+    if !is_safe {
+        log::warn!("the build does not use ccache: others can change `{}`", directory.display());
+    }
+    is_safe
 }
 
 fn is_there(program: &str) -> bool {
