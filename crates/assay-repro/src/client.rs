@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_model::{Class, Dialect, StatementMode, UserStep};
+use assay_model::{Class, Dialect, StatementMode, UserStep, thousands};
 use assay_workloads::sql::first_word;
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Statement, push_quoted};
 
@@ -59,22 +59,43 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
     let [base, other] = [finding.base, finding.other].map(rate);
     let events = (base.max(other) * TURN_S[0]).min(base.min(other) * TURN_S[1]);
     let wanted = (events / f64::from(clients)).clamp(1.0, EVENTS_MAX) as u64;
-    // Events differ in length; some of them show how long they are.
-    let few = wanted.min(100);
-    let length = writer.events(&of_client(0), 0..few).len();
     let room = BYTES_MAX / (files_count as usize).max(1);
+    // Events differ in length; some of them show how long they are.
+    let (mut few, mut length) = (0, 0);
+    while few < wanted.min(100) && length <= room {
+        length += writer.events(&of_client(0), few..few + 1, room).len();
+        few += 1;
+    }
     let fitting = (room as u64).saturating_mul(few) / (length as u64).max(1);
-    let events = wanted.min(fitting.max(1));
-    let mut files = Vec::new();
+    if fitting == 0 {
+        return Err(Refused::new(
+            format!(
+                "one event of `{test}` has {} kB of statements, and {files_count} files would have one each",
+                thousands(length.div_ceil(1000) as u64)
+            ),
+            "measure the test again with fewer clients, or with fewer repetitions of its statements",
+        ));
+    }
+    let events = wanted.min(fitting);
+    let (mut files, mut bytes) = (Vec::new(), 0);
     for number in 0..clients {
         let client = of_client(number);
         for turn in 0..=turns {
             let first = u64::from(turn) * events;
-            files.push(ReproFile {
-                name: format!("statements/turn-{turn}-client-{}.sql", number + 1),
-                content: writer.events(&client, first..first + events),
-                is_program: false,
-            });
+            let content = writer.events(&client, first..first + events, 2 * BYTES_MAX);
+            bytes += content.len();
+            // Later events may be longer than the first ones.
+            if bytes > 2 * BYTES_MAX {
+                return Err(Refused::new(
+                    format!(
+                        "the statements of `{test}` take more than {} MiB",
+                        (2 * BYTES_MAX) >> 20
+                    ),
+                    "measure the test again with fewer clients, or with fewer repetitions of its statements",
+                ));
+            }
+            let name = format!("statements/turn-{turn}-client-{}.sql", number + 1);
+            files.push(ReproFile { name, content, is_program: false });
         }
     }
     let kinds = || test.roles.iter().flat_map(|role| &role.script.mix);
@@ -159,13 +180,17 @@ impl<'p> Writer<'p> {
         Self { dialect, program, event: EventBuf::default() }
     }
 
-    fn events(&mut self, client: &Client, numbers: std::ops::Range<u64>) -> Vec<u8> {
+    /// The statements of events, up to so many bytes and one statement more.
+    fn events(&mut self, client: &Client, numbers: std::ops::Range<u64>, most: usize) -> Vec<u8> {
         let mut sql = Vec::new();
         let mut statement = Vec::new();
         for number in numbers {
             client.write_event(number, 0, &mut self.event);
             let mut known: Vec<u32> = Vec::new();
             for operation in self.event.operations() {
+                if sql.len() > most {
+                    return sql;
+                }
                 statement.clear();
                 match operation {
                     Operation::Sleep(_) | Operation::Pipeline(_) => {}

@@ -10,6 +10,12 @@ use crate::safe;
 /// Parameters that a prepared statement of pgbench can have.
 const PARAMETERS_MAX: usize = 250;
 
+/// Most bytes of all scripts. A test that repeats a statement very often is a short script for sysbench.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// Bytes of a value that a script draws, with its place in the statement, about.
+const VALUE_BYTES: u64 = 60;
+
 /// The scripts of a test, and how pgbench sends their statements.
 pub(crate) struct Pgbench {
     /// One script for each table, of which each transaction takes one at random.
@@ -33,6 +39,9 @@ pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<Pgbench>, Refused>
     for step in &script.steps {
         safe::check_script(step.sql(finding.dialect()))?;
     }
+    if bytes(finding, script) > BYTES_MAX {
+        return Ok(None);
+    }
     // Digits are parts of a string, so they are no parameters.
     let is_bound = |step: &Step| {
         let parameters: u32 = step.fill.iter().map(|fill| fill.count()).sum();
@@ -50,6 +59,18 @@ pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<Pgbench>, Refused>
         files: tables.map(file).collect(),
         protocol: if is_prepared { "prepared" } else { "simple" },
     }))
+}
+
+/// Bytes of the scripts for all tables, about.
+fn bytes(finding: &Finding<'_>, script: &Script) -> u64 {
+    let of_step = |step: &Step| {
+        let values = step.fill.iter().map(|fill| u64::from(fill.count()));
+        let values = values.fold(0, u64::saturating_add).saturating_mul(VALUE_BYTES);
+        let sql = step.sql(finding.dialect()).len() as u64;
+        values.saturating_add(sql).saturating_mul(step.times.into())
+    };
+    let event = script.steps.iter().map(of_step).fold(0, u64::saturating_add);
+    event.saturating_mul(finding.cell.setup.tables.into())
 }
 
 fn content(finding: &Finding<'_>, script: &Script, table: u32) -> String {

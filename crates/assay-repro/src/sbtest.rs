@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use assay_model::{Dialect, System};
+use assay_model::{Dialect, System, counted, thousands};
 use assay_workloads::{create_index, create_table};
 
 use crate::finding::{Finding, Refused, ReproFile, text};
@@ -10,6 +10,9 @@ use crate::safe;
 
 /// Rows that one statement makes: a transaction of a size that any server can hold.
 const ROWS: u32 = 100_000;
+
+/// Most statements that fill tables, of some 2 kB each. Tables of two thousand million rows have as many.
+const INSERTS_MAX: u64 = 20_000;
 
 /// Groups of digits in the columns `c` and `pad`.
 const GROUPS: [u32; 2] = [10, 5];
@@ -19,6 +22,19 @@ const GROUPS_OF_SUM: u32 = 3;
 
 /// The files that create the tables and fill them.
 pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
+    let setup = finding.cell.setup;
+    let inserts = u64::from(setup.tables) * u64::from(setup.rows.div_ceil(ROWS));
+    if inserts > INSERTS_MAX {
+        return Err(Refused::new(
+            format!(
+                "{} statements would be needed to fill {} of {} rows",
+                thousands(inserts),
+                counted(u64::from(setup.tables), "table"),
+                thousands(setup.rows)
+            ),
+            "measure the test again with fewer tables or rows: smaller ones often show the same",
+        ));
+    }
     for (_, system) in finding.sides() {
         created(finding, system).iter().try_for_each(|it| safe::check(finding.dialect(), it))?;
     }

@@ -7,8 +7,8 @@ use crate::finding::{Finding, Refused, ReproFile};
 use crate::safe;
 use crate::sbtest::analyze;
 
-/// Most bytes of rows: a larger file cannot be sent.
-const BYTES_MAX: usize = 1 << 30;
+/// Most bytes of rows. They are in memory together, and a larger file is hardly ever sent.
+const BYTES_MAX: usize = 256 << 20;
 
 /// The files that create the tables and fill them. Tables that an SQL script makes are among the data, and so are those
 /// after them, which may refer to them.
@@ -91,7 +91,7 @@ fn push_rows(data: &mut Vec<u8>, statement: &[u8]) -> Result<(), Refused> {
     push_statement(data, statement);
     if data.len() > BYTES_MAX {
         return Err(Refused::new(
-            "the rows of the workload take more than 1 GiB as SQL",
+            format!("the rows of the workload take more than {} MiB as SQL", BYTES_MAX >> 20),
             "measure the test again with fewer rows: a smaller table often shows the same",
         ));
     }

@@ -16,7 +16,7 @@ use crate::cli::Repro;
 use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::progress::print;
-use crate::{base, paths, report, study, study_id, workload};
+use crate::{base, paths, report, study, study_id, whole_file, workload};
 
 /// Writes the directory.
 pub(crate) fn repro(args: &Repro) -> Result<Exit> {
@@ -178,7 +178,7 @@ fn write(directory: &Path, files: &[ReproFile]) -> Result<()> {
         let path = directory.join(&file.name);
         let parent = path.parent().unwrap_or(directory);
         fs_err::create_dir_all(parent)?;
-        fs_err::write(&path, &file.content)?;
+        whole_file::put(&path, &file.content)?;
         if file.is_program {
             fs_err::set_permissions(&path, Permissions::from_mode(0o755))?;
         }

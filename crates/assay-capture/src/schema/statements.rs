@@ -15,6 +15,10 @@ pub const SCHEMA_BYTES: usize = 16 << 20;
 pub struct Schema {
     pub(super) dialect: Dialect,
     pub(super) tables: Vec<Table>,
+    /// The numbers of the tables by name. Of several with one name, the first one counts.
+    pub(super) numbers: BTreeMap<String, usize>,
+    /// The same by names that a column may have for a row: `customer` for `Customers`.
+    pub(super) singulars: BTreeMap<String, usize>,
     /// The values of types that the dump defines as lists of values.
     pub(super) types: BTreeMap<String, Vec<String>>,
 }
@@ -24,7 +28,13 @@ pub struct Schema {
 pub fn schema(dump: &[u8], dialect: Dialect) -> Option<Schema> {
     let mut tokens = Vec::new();
     tokenize(dump, dialect, &mut tokens);
-    let mut schema = Schema { dialect, tables: Vec::new(), types: BTreeMap::new() };
+    let mut schema = Schema {
+        dialect,
+        tables: Vec::new(),
+        numbers: BTreeMap::new(),
+        singulars: BTreeMap::new(),
+        types: BTreeMap::new(),
+    };
     let is_end = |token: &Token| token.of(dump).starts_with(b";");
     for part in tokens.split(is_end) {
         let mut cursor = Cursor { dump, tokens: part, at: 0 };
@@ -103,7 +113,7 @@ fn create_table(cursor: &mut Cursor<'_>, schema: &mut Schema) {
         }
     }
     if !table.columns.is_empty() {
-        schema.tables.push(table);
+        schema.add(table);
     }
 }
 
@@ -250,8 +260,20 @@ fn statistics(cursor: &mut Cursor<'_>, schema: &mut Schema) {
 }
 
 impl Schema {
+    fn add(&mut self, table: Table) {
+        let number = self.tables.len();
+        let name = table.name.to_ascii_lowercase();
+        for ending in ["", "s", "es"] {
+            if let Some(singular) = name.strip_suffix(ending) {
+                self.singulars.entry(singular.to_owned()).or_insert(number);
+            }
+        }
+        self.numbers.entry(table.name.clone()).or_insert(number);
+        self.tables.push(table);
+    }
+
     fn table(&mut self, name: &str) -> Option<&mut Table> {
-        self.tables.iter_mut().find(|it| it.name == name)
+        self.tables.get_mut(*self.numbers.get(name)?)
     }
 }
 
