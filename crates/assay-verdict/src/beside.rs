@@ -63,10 +63,13 @@ pub struct TestBeside {
 /// Whether two studies agree in a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
-    /// The interval of the quotient contains 1, or its value lies within the threshold around 1.
+    /// The interval of the quotient contains 1, or its value lies within the threshold around 1, and the interval is
+    /// narrow enough for a disagreement to show ([`could_disagree`]).
     Agrees,
-    /// Neither.
+    /// The interval of the quotient excludes 1, and its value is further from 1 than the threshold.
     Differs,
+    /// The interval of the quotient contains 1, but it would contain 1 as well if the studies disagreed.
+    TooWide,
     /// Neither study knows its uncertainty, or what one knows is a bound that says nothing of this.
     Unknown,
 }
@@ -161,7 +164,7 @@ fn pair(
                 ours: found,
                 theirs: published,
                 quotient,
-                agreement: agreement(quotient, threshold),
+                agreement: agreement(quotient, [found, published], threshold),
             })
         })
         .collect();
@@ -255,7 +258,18 @@ fn quotient(ours: Estimate, theirs: Estimate) -> Estimate {
     Estimate { value, low: value / reach, high: value * reach }
 }
 
-fn agreement(quotient: Estimate, threshold: f64) -> Agreement {
+/// A disagreement of this size is worth seeing: a study that cannot see it confirms nothing.
+const DISAGREEMENT: f64 = 0.05;
+
+/// Whether the quotient would exclude 1 if the studies disagreed: by [`DISAGREEMENT`], or about the larger of the two
+/// changes, which one study finds and the other one would not.
+fn could_disagree(quotient: Estimate, [ours, theirs]: [Estimate; 2], threshold: f64) -> bool {
+    let half_width = 0.5 * (quotient.high / quotient.low).ln();
+    let change = ours.value.ln().abs().max(theirs.value.ln().abs());
+    half_width <= change.max(DISAGREEMENT.max(threshold).ln_1p())
+}
+
+fn agreement(quotient: Estimate, found: [Estimate; 2], threshold: f64) -> Agreement {
     if quotient.is_bound() {
         let is_far = quotient.high < 1.0 - threshold || quotient.low > 1.0 + threshold;
         return if is_far { Agreement::Differs } else { Agreement::Unknown };
@@ -265,7 +279,8 @@ fn agreement(quotient: Estimate, threshold: f64) -> Agreement {
     }
     let is_near = quotient.value.ln().abs() <= threshold.ln_1p();
     match is_near || (quotient.low..=quotient.high).contains(&1.0) {
-        true => Agreement::Agrees,
+        true if could_disagree(quotient, found, threshold) => Agreement::Agrees,
+        true => Agreement::TooWide,
         false => Agreement::Differs,
     }
 }
@@ -359,26 +374,45 @@ mod tests {
         // The square root of two times the half-width of one.
         let reach = (found.high / found.value).ln();
         assert!((reach - 2_f64.sqrt() * 1.02_f64.ln()).abs() < 1e-9, "{reach}");
-        assert_eq!(agreement(found, 0.02), Agreement::Differs);
-        assert_eq!(agreement(found, 0.11), Agreement::Agrees);
-        let single = quotient(ours, Estimate::without_interval(1.019));
-        assert_eq!(agreement(single, 0.001), Agreement::Agrees);
+        assert_eq!(agreement(found, [ours, theirs], 0.02), Agreement::Differs);
+        assert_eq!(agreement(found, [ours, theirs], 0.11), Agreement::Agrees);
+        let published = Estimate::without_interval(1.019);
+        let single = quotient(ours, published);
+        assert_eq!(agreement(single, [ours, published], 0.001), Agreement::Agrees);
         let none = Estimate::without_interval(1.0);
-        assert_eq!(agreement(quotient(none, none), 0.02), Agreement::Unknown);
+        assert_eq!(agreement(quotient(none, none), [none, none], 0.02), Agreement::Unknown);
+    }
+
+    #[test]
+    fn agreement_counts_only_where_studies_could_have_disagreed() {
+        let found = |ours, theirs| agreement(quotient(ours, theirs), [ours, theirs], 0.02);
+        let wide = known(1.0, 0.55, 1.82);
+        // Neither study would have seen a difference of 5%.
+        assert_eq!(found(wide, known(1.04, 0.98, 1.1)), Agreement::TooWide);
+        // Values that happen to be near each other say no more.
+        assert_eq!(found(wide, wide), Agreement::TooWide);
+        // A change that both find is larger than the uncertainty of both.
+        let slow = known(0.3, 0.25, 0.36);
+        assert_eq!(found(slow, known(0.32, 0.28, 0.37)), Agreement::Agrees);
+        assert_eq!(found(slow, known(1.0, 0.9, 1.1)), Agreement::Differs);
+        // One study found a change, the other one would not have seen it.
+        assert_eq!(found(known(0.8, 0.75, 0.85), wide), Agreement::TooWide);
+        assert_eq!(found(known(1.0, 0.98, 1.02), known(1.01, 0.99, 1.03)), Agreement::Agrees);
     }
 
     #[test]
     fn a_bound_differs_from_what_it_excludes() {
         let slow = Estimate::at_most(0.002);
-        let found = quotient(slow, known(0.98, 0.93, 1.03));
+        let usual = known(0.98, 0.93, 1.03);
+        let agrees = |ours, theirs| agreement(quotient(ours, theirs), [ours, theirs], 0.02);
+        let found = quotient(slow, usual);
         assert!(found.is_bound() && (found.high - 0.002 / 0.93).abs() < 1e-9, "{found:?}");
-        assert_eq!(agreement(found, 0.02), Agreement::Differs);
-        let found = quotient(known(0.98, 0.93, 1.03), slow);
-        assert_eq!((found.low, agreement(found, 0.02)), (465.0, Agreement::Differs));
-        let found = quotient(slow, known(0.001, 0.0009, 0.0011));
-        assert_eq!(agreement(found, 0.02), Agreement::Unknown);
-        let found = quotient(slow, Estimate::at_most(0.003));
-        assert!(found.value.is_nan() && agreement(found, 0.02) == Agreement::Unknown, "{found:?}");
+        assert_eq!(agrees(slow, usual), Agreement::Differs);
+        assert_eq!((quotient(usual, slow).low, agrees(usual, slow)), (465.0, Agreement::Differs));
+        assert_eq!(agrees(slow, known(0.001, 0.0009, 0.0011)), Agreement::Unknown);
+        let other = Estimate::at_most(0.003);
+        assert!(quotient(slow, other).value.is_nan());
+        assert_eq!(agrees(slow, other), Agreement::Unknown);
     }
 
     /// r = 0.5 over 28 pairs has the interval tanh(0.5493 ± 0.3920).

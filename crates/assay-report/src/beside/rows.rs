@@ -33,6 +33,8 @@ struct PairRow<'a> {
     rms_log: Number,
     agrees: usize,
     differs: usize,
+    /// Tests whose intervals are so wide that the studies could not have disagreed.
+    too_wide: usize,
     unknown: usize,
     tests: Vec<TestRow<'a>>,
     groups: Vec<GroupRow<'a>>,
@@ -83,6 +85,7 @@ pub(super) fn document<'a>(beside: &'a Beside<'a>) -> Document<'a> {
             rms_log: Number(found.rms),
             agrees: count(Agreement::Agrees),
             differs: count(Agreement::Differs),
+            too_wide: count(Agreement::TooWide),
             unknown: count(Agreement::Unknown),
             tests: found.tests.iter().map(test_row).collect(),
             groups: (found.groups.iter())

@@ -15,6 +15,7 @@ pub(super) fn sign(agreement: Agreement) -> &'static str {
     match agreement {
         Agreement::Agrees => "= agrees",
         Agreement::Differs => "≠ differs",
+        Agreement::TooWide => "? too wide",
         Agreement::Unknown => "? unknown",
     }
 }
@@ -23,6 +24,7 @@ pub(super) fn word(agreement: Agreement) -> &'static str {
     match agreement {
         Agreement::Agrees => "agrees",
         Agreement::Differs => "differs",
+        Agreement::TooWide => "too-wide",
         Agreement::Unknown => "unknown",
     }
 }

@@ -125,7 +125,7 @@ pub(crate) fn draw(
         let [mark, color] = match test.agreement {
             Agreement::Agrees => ["hollow", "faster"],
             Agreement::Differs => ["dot", "slower"],
-            Agreement::Unknown => ["hollow", "same"],
+            Agreement::TooWide | Agreement::Unknown => ["hollow", "same"],
         };
         let (x, y) = place(test);
         paper.told(&title(test), |paper| {

@@ -102,9 +102,12 @@ fn answer(found: &PairBeside, name: &str) -> String {
     }
     let of = counted(found.tests.len() as u64, "test");
     let count = |kind| found.tests.iter().filter(|test| test.agreement == kind).count();
-    let unknown = count(Agreement::Unknown);
+    let (unknown, too_wide) = (count(Agreement::Unknown), count(Agreement::TooWide));
     let agree = match found.tests.len() - unknown {
         0 => format!("{of} in common, without intervals"),
+        known if known == too_wide => format!(
+            "{of} in common, but no interval is narrow enough for a disagreement to show; longer studies would tell"
+        ),
         known => {
             let agree = count(Agreement::Agrees);
             let bounds = |it: &&TestBeside| it.agreement == Agreement::Unknown && it.has_bound();
@@ -114,7 +117,12 @@ fn answer(found: &PairBeside, name: &str) -> String {
                 bounds if bounds == unknown => format!(", {unknown} known only as a bound"),
                 _ => format!(", {unknown} without an interval or known only as a bound"),
             };
-            format!("both studies agree in {agree} of {}{more}", counted(known as u64, "test"))
+            let wide = match too_wide {
+                0 => String::new(),
+                wide => format!(", {wide} with intervals too wide for a disagreement to show"),
+            };
+            let known = counted((known - too_wide) as u64, "test");
+            format!("both studies agree in {agree} of {known}{wide}{more}")
         }
     };
     let correlation = found.correlation.map(|r| format!("; {}", correlation(r)));
