@@ -48,9 +48,10 @@ pub struct WatchedServer {
 /// Accuracy of the numbers: CPU and run-queue time of a waiting thread are exact; those of a thread that is running at
 /// this moment are behind by at most a tick. User, system and disk time come in ticks of 10 ms, and are right only on
 /// average over many slices. Disk time is `None` if the kernel does not account it. Calls are `read` and `write` and
-/// their kin: asynchronous I/O shows in bytes only. A thread that begins and ends between two snapshots is missed, as
-/// are children beyond the first page of a thread's list (some 600). Instructions are exact, and none of these threads
-/// is missed; they are known only if the processor counts and did so all the time.
+/// their kin: asynchronous I/O shows in bytes only. Of threads that begin and end between two snapshots, only the CPU
+/// time is known; children that do so are missed, as are children beyond the first page of a thread's list
+/// (some 600). Instructions are exact, and none of these threads is missed; they are known only if the processor counts
+/// and did so all the time.
 #[derive(Debug)]
 pub struct Probe {
     clients: Vec<Task>,

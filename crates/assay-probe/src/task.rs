@@ -66,6 +66,11 @@ impl Task {
         }))
     }
 
+    /// CPU time since the thread began, nanoseconds.
+    pub(crate) fn cpu_ns(&self) -> u64 {
+        self.scheduling.cpu_ns
+    }
+
     /// Reads the counters again if the thread ran since the last time.
     pub(crate) fn update(&mut self, buffer: &mut Buffer, tick_ns: u64) -> Result<Seen, Error> {
         let schedstat = self.schedstat.read(buffer, "three numbers", parse_schedstat)?;

@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use nix::sys::time::TimeValLike as _;
+use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use rustix::fs::Dir;
 
 use crate::Error;
@@ -30,7 +33,12 @@ pub(crate) struct TreeCounts {
     connections: TaskCounts,
     background: TaskCounts,
     io: IoCounts,
+    /// CPU time of threads that began and ended between two readings, nanoseconds; `None` if the kernel does not tell.
+    short_lived_cpu_ns: Option<u64>,
 }
+
+/// The name of that time.
+const SHORT_LIVED: &str = "server_short_lived_cpu_ns";
 
 impl TreeCounts {
     pub(crate) fn since(&self, earlier: &Self) -> Self {
@@ -38,6 +46,10 @@ impl TreeCounts {
             connections: since(&self.connections, &earlier.connections),
             background: since(&self.background, &earlier.background),
             io: since(&self.io, &earlier.io),
+            short_lived_cpu_ns: self
+                .short_lived_cpu_ns
+                .zip(earlier.short_lived_cpu_ns)
+                .map(|(now, then)| now.saturating_sub(then)),
         }
     }
 
@@ -45,6 +57,7 @@ impl TreeCounts {
         named("connection_", NAMES, self.connections)
             .chain(named("background_", NAMES, self.background))
             .chain(named("server_", IO.map(|(name, _)| name), self.io))
+            .chain(self.short_lived_cpu_ns.map(|ns| (SHORT_LIVED.to_owned(), ns)))
     }
 }
 
@@ -56,6 +69,12 @@ struct Process {
     io_file: KernelFile,
     io: IoCounts,
     tasks: BTreeMap<i32, Task>,
+    /// The clock of the CPU time of all its threads, those that have ended included.
+    cpu_clock: Option<ClockId>,
+    /// CPU time of threads that were seen and have ended, nanoseconds.
+    ended_cpu_ns: u64,
+    /// CPU time of threads that were never seen, or used it after they were seen last.
+    short_lived_cpu_ns: Option<u64>,
 }
 
 /// The measured server.
@@ -83,7 +102,7 @@ impl Tree {
         Ok(Self {
             processes: BTreeMap::from([(root, process)]),
             connections: connections.map(BTreeSet::from_iter),
-            gone: TreeCounts::default(),
+            gone: TreeCounts { short_lived_cpu_ns: Some(0), ..TreeCounts::default() },
         })
     }
 
@@ -114,6 +133,7 @@ impl Tree {
             })?;
             if process.tasks.is_empty() {
                 add(&mut self.gone.io, &process.io);
+                add_known(&mut self.gone.short_lived_cpu_ns, process.short_lived_cpu_ns);
                 self.processes.remove(&pid);
             }
             pending.extend(started.into_iter().filter(|child| !self.processes.contains_key(child)));
@@ -121,6 +141,7 @@ impl Tree {
         let mut sum = self.gone;
         for process in self.processes.values() {
             add(&mut sum.io, &process.io);
+            add_known(&mut sum.short_lived_cpu_ns, process.short_lived_cpu_ns);
             for (tid, task) in &process.tasks {
                 add(share(&mut sum, &self.connections, *tid), &task.counts);
             }
@@ -153,6 +174,9 @@ impl Process {
             io_file,
             io: IoCounts::default(),
             tasks: BTreeMap::new(),
+            cpu_clock: clock_getcpuclockid(Pid::from_raw(pid)).ok(),
+            ended_cpu_ns: 0,
+            short_lived_cpu_ns: Some(0),
         }))
     }
 
@@ -165,6 +189,8 @@ impl Process {
     ) -> Result<Vec<i32>, Error> {
         let mut children = Vec::new();
         let mut ended = Vec::new();
+        // Read first, so that a thread that runs meanwhile is not taken for one that has ended.
+        let process_cpu_ns = self.cpu_ns();
         for (tid, task) in &mut self.tasks {
             match task.update(buffer, tick_ns)? {
                 // Only a thread that ran can have started a process.
@@ -175,11 +201,20 @@ impl Process {
         }
         for tid in ended {
             if let Some(task) = self.tasks.remove(&tid) {
+                self.ended_cpu_ns = self.ended_cpu_ns.saturating_add(task.cpu_ns());
                 bury(tid, &task.counts);
             }
         }
         self.find_new_tasks(buffer, tick_ns, &mut children)?;
         self.update_io(buffer)?;
+        let seen =
+            self.tasks.values().map(Task::cpu_ns).sum::<u64>().saturating_add(self.ended_cpu_ns);
+        // A process that has ended has no clock any more.
+        if !self.tasks.is_empty() {
+            self.short_lived_cpu_ns = process_cpu_ns
+                .zip(self.short_lived_cpu_ns)
+                .map(|(all, known)| known.max(all.saturating_sub(seen)));
+        }
         Ok(children)
     }
 
@@ -214,6 +249,12 @@ impl Process {
         Ok(())
     }
 
+    /// CPU time of all threads since the process began, nanoseconds.
+    fn cpu_ns(&self) -> Option<u64> {
+        let time = clock_gettime(self.cpu_clock?).ok()?;
+        u64::try_from(time.num_nanoseconds()).ok()
+    }
+
     fn update_io(&mut self, buffer: &mut Buffer) -> Result<(), Error> {
         if let Some(io) = self.io_file.read(buffer, "I/O counters", parse_io)? {
             self.io = io;
@@ -222,10 +263,45 @@ impl Process {
     }
 }
 
+/// The sum is unknown if one part is.
+fn add_known(sum: &mut Option<u64>, part: Option<u64>) {
+    *sum = sum.zip(part).map(|(sum, part)| sum.saturating_add(part));
+}
+
 fn parse_io(text: &[u8]) -> Option<IoCounts> {
     let mut counts = IoCounts::default();
     for (count, (_, word)) in counts.iter_mut().zip(IO) {
         *count = field(text, word)?;
     }
     Some(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::time::{ClockId, clock_gettime};
+
+    use super::*;
+
+    /// Uses this much CPU time, however busy the machine is.
+    fn work(least_ns: i64) {
+        let used = || {
+            let time = clock_gettime(ClockId::ThreadCPUTime);
+            time.tv_sec * 1_000_000_000 + time.tv_nsec
+        };
+        while used() < least_ns {
+            std::hint::black_box(used());
+        }
+    }
+
+    #[test]
+    fn threads_that_begin_and_end_between_readings_are_counted() {
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let (mut buffer, mut tree) = (Buffer::new(), Tree::open(pid, None).unwrap());
+        let before = tree.read(&mut buffer, tick_ns).unwrap();
+        std::thread::spawn(|| work(5_000_000)).join().unwrap();
+        let used = tree.read(&mut buffer, tick_ns).unwrap().since(&before);
+        // Other tests may end threads too.
+        assert!(used.short_lived_cpu_ns >= Some(5_000_000), "{used:?}");
+    }
 }
