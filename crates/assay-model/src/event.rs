@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AnswerDifference, DataSet, Restored, Setup, counted};
+use crate::{AnswerDifference, DataSet, Restored, SameSystems, Setup, counted};
 
 /// Description of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,8 @@ pub enum EventKind {
     },
     /// The sizes of config files were divided for the memory of the machine.
     Scaled(ScaledSizes),
+    /// The system is the same as another one, although other options were asked for.
+    Same(SameSystems),
     /// The system refused to prepare a statement, so it is sent as text.
     Unprepared {
         /// The statement.
@@ -311,6 +313,9 @@ impl fmt::Display for EventKind {
                 write!(f, "the sizes of the config file are divided by {divisor} on all systems")?;
                 write!(f, "{}{}", if list.is_empty() { "" } else { ": " }, list.join(", "))
             }
+            Self::Same(same) => {
+                write!(f, "is the same as system {} of the study", same.other.saturating_add(1))
+            }
             Self::Unprepared { sql } => write!(f, "cannot prepare `{sql}`: it is sent as text"),
             Self::StartedAgain { error } => {
                 write!(f, "starting the servers of a block again: {error}")
@@ -331,16 +336,7 @@ impl fmt::Display for EventKind {
                 "the writes measured before the interruption are repeated without being recorded",
             ),
             Self::SettingsTried(tried) => tried.fmt(f),
-            Self::OtherProcesses { processes } => {
-                f.write_str("other processes used the CPU: ")?;
-                for (number, BusyProcess { name, cpu_percent, .. }) in processes.iter().enumerate()
-                {
-                    let comma = if number == 0 { "" } else { ", " };
-                    let (cpus, hundredths) = (cpu_percent / 100, cpu_percent % 100);
-                    write!(f, "{comma}`{name}` {cpus}.{hundredths:02} CPUs")?;
-                }
-                f.write_str(" on average")
-            }
+            Self::OtherProcesses { processes } => other_processes(f, processes),
             Self::Restored(found) => found.fmt(f),
             Self::AnswersCompared { statements, undetermined, answers, least } => {
                 f.write_str(&compared(*statements, *undetermined, (*answers, *least)))
@@ -376,6 +372,16 @@ fn compared(statements: u32, undetermined: u32, (answers, least): (u64, u32)) ->
         text += &format!(", and those to {undetermined} cannot be compared");
     }
     text
+}
+
+fn other_processes(f: &mut fmt::Formatter<'_>, processes: &[BusyProcess]) -> fmt::Result {
+    f.write_str("other processes used the CPU: ")?;
+    for (number, BusyProcess { name, cpu_percent, .. }) in processes.iter().enumerate() {
+        let comma = if number == 0 { "" } else { ", " };
+        let (cpus, hundredths) = (cpu_percent / 100, cpu_percent % 100);
+        write!(f, "{comma}`{name}` {cpus}.{hundredths:02} CPUs")?;
+    }
+    f.write_str(" on average")
 }
 
 impl fmt::Display for UntakenOption {

@@ -37,7 +37,9 @@ mod products;
 mod profile;
 mod published;
 mod reserved;
+mod reach;
 mod restored;
+mod same_systems;
 mod script;
 mod secret;
 mod series;
@@ -101,7 +103,9 @@ pub use profile::{
 };
 pub use published::PublishedGroup;
 pub use reserved::{Refusal, is_option, refusal};
+pub use reach::{Reach, changes_plans, reach};
 pub use restored::{AnswerDifference, AnswerPart, Restored, RestoredKind};
+pub use same_systems::{SameBecause, SameOption, SameSystems};
 pub use script::{Fill, Scratch, Script, Step, Table};
 pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,

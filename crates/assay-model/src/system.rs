@@ -41,6 +41,29 @@ impl SystemSpec {
         Self { product, origin, engine: product.default_engine(), overrides: Vec::new() }
     }
 
+    /// The options that it has and the other one has not, or has with another value: the last of each name, whose
+    /// variable the function tells.
+    #[must_use]
+    pub fn options_unlike<'a>(
+        &'a self,
+        other: &Self,
+        variable: impl Fn(&str) -> String,
+    ) -> Vec<(&'a str, &'a str)> {
+        let values = |spec: &Self, name: &str| -> Vec<String> {
+            let named = spec.overrides.iter().filter(|(option, _)| variable(option) == name);
+            named.map(|(_, value)| value.clone()).collect()
+        };
+        let mut found: Vec<(String, (&str, &str))> = Vec::new();
+        for (option, value) in &self.overrides {
+            let name = variable(option);
+            if values(self, &name) != values(other, &name) {
+                found.retain(|(known, _)| *known != name);
+                found.push((name, (option.as_str(), value.as_str())));
+            }
+        }
+        found.into_iter().map(|(_, option)| option).collect()
+    }
+
     /// The same without options: what its binaries are got by.
     #[must_use]
     pub fn without_options(&self) -> Self {

@@ -1,10 +1,12 @@
 //! The settings that differ between systems, on their own: `assay audit`.
 
-use assay_model::{AuditClass, AuditFinding, System, counted, printable};
+use assay_model::{AuditClass, AuditFinding, SameSystems, System, counted, printable};
 use serde::Serialize;
 
 use crate::data::json::{self, AuditRow, SystemRow};
+use crate::data::same::{self, SameRow};
 use crate::view::findings::{by_topic, counts};
+use crate::view::same::sentence;
 
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
@@ -12,9 +14,23 @@ const SCHEMA: u32 = 1;
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
+    same_systems: Vec<SameRow<'a>>,
     systems: Vec<SystemRow<'a>>,
     compared: Compared,
     audit: Vec<AuditRow<'a>>,
+}
+
+/// What an audit of systems found.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditResult<'a> {
+    /// The systems.
+    pub systems: &'a [System],
+    /// The differences.
+    pub findings: &'a [AuditFinding],
+    /// Systems that are the same as another one, by their indices.
+    pub same: &'a [(usize, SameSystems)],
+    /// How much was compared.
+    pub compared: Compared,
 }
 
 /// The number of facts that the audit compared.
@@ -28,9 +44,11 @@ pub struct Compared {
 
 /// The differences in the shape of a report in JSON.
 #[must_use]
-pub fn audit_json(systems: &[System], findings: &[AuditFinding], compared: Compared) -> String {
+pub fn audit_json(result: AuditResult<'_>) -> String {
+    let AuditResult { systems, findings, same, compared } = result;
     let document = Document {
         schema: SCHEMA,
+        same_systems: same::rows(systems, same.iter().map(|(at, same)| (*at, same))),
         systems: json::systems(systems),
         compared,
         audit: json::audit(systems, findings),
@@ -38,11 +56,15 @@ pub fn audit_json(systems: &[System], findings: &[AuditFinding], compared: Compa
     json::text(&document)
 }
 
-/// The differences in words, suspicious ones first. Each has its values, the reason why it matters, and a remedy.
+/// Systems that are the same, and the differences in words, suspicious ones first. Each difference has its values, the
+/// reason why it matters, and a remedy.
 #[must_use]
-pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compared) -> String {
+pub fn audit_text(result: AuditResult<'_>) -> String {
+    let AuditResult { systems, findings, same, compared } = result;
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-    let mut text = format!(
+    let same = same.iter().map(|(at, same)| sentence(systems, *at, same));
+    let mut text: String = same.map(|it| format!("{}\n", printable(&it))).collect();
+    text += &format!(
         "{}: {} and {} compared; {}\n",
         printable(&names.join(", ")),
         counted(compared.settings as u64, "setting"),

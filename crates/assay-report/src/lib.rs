@@ -32,7 +32,7 @@ mod view;
 mod watch;
 mod words;
 
-pub use audit::{Compared, audit_json, audit_text};
+pub use audit::{AuditResult, Compared, audit_json, audit_text};
 pub use beside::{Other, beside};
 pub use bisect::{
     Bisection, ChangedFunctions, FunctionUnit, RangeEnd, SearchedRange, SearchedVersion,

@@ -4,8 +4,11 @@
 
 mod common;
 
-use assay_model::{SliceOutcome, StudyRecord, System, Test};
-use assay_report::{Compared, Format, TextOptions, render};
+use assay_model::{
+    EventKind, SameBecause, SameOption, SameSystems, SliceOutcome, StudyEvent, StudyRecord, System,
+    Test,
+};
+use assay_report::{AuditResult, Compared, Format, TextOptions, render};
 use assay_verdict::judge;
 use common::{event_of, prefix_of, record, suspicious};
 
@@ -51,6 +54,8 @@ fn hostile() -> StudyRecord {
     }
     host.hypervisor = Some(EVIL.to_owned());
     record.events[0].what = event_of(EVIL);
+    let what = EventKind::Same(same(&record).1);
+    record.events.push(StudyEvent { when_ms: 0, system: Some(1), what });
     for slice in record.slices.iter_mut().filter(|slice| slice.system == 1) {
         slice.outcome = SliceOutcome::Failed(EVIL.to_owned());
     }
@@ -139,12 +144,24 @@ fn no_format_passes_on_terminal_control_characters() {
     };
     assert!(colored.split("\u{1b}[").skip(1).all(is_style), "{colored}");
     assert_eq!(colored.matches('\u{1b}').count(), colored.matches("\u{1b}[").count());
-    let findings = assay_report::audit_text(
-        &record.systems,
-        &record.audit,
-        Compared { settings: 1, plans: 0 },
-    );
-    assert_harmless(&findings);
+    assert_harmless(&assay_report::audit_text(audit_of(&record, &[same(&record)])));
+}
+
+fn audit_of<'a>(record: &'a StudyRecord, same: &'a [(usize, SameSystems)]) -> AuditResult<'a> {
+    let compared = Compared { settings: 1, plans: 0 };
+    AuditResult { systems: &record.systems, findings: &record.audit, same, compared }
+}
+
+/// The last system is the same as one that there is not, because of whatever a ledger says.
+fn same(record: &StudyRecord) -> (usize, SameSystems) {
+    let option = SameOption {
+        setting: EVIL.to_owned(),
+        value: EVIL.to_owned(),
+        without: Some(usize::MAX),
+        because: SameBecause::NoEffect(EVIL.to_owned()),
+    };
+    let same = SameSystems { other: usize::MAX, terms: EVIL.to_owned(), options: vec![option] };
+    (record.systems.len() - 1, same)
 }
 
 #[test]
@@ -155,8 +172,7 @@ fn names_cannot_add_lines() {
     let text = render(&record, &judgement, Format::TEXT, &options);
     // The recipe is a file, shown line by line below its indentation.
     assert!(!text.lines().any(|line| line.starts_with("hint:")), "{text}");
-    let compared = Compared { settings: 1, plans: 0 };
-    let audit = assay_report::audit_text(&record.systems, &record.audit, compared);
+    let audit = assay_report::audit_text(audit_of(&record, &[same(&record)]));
     assert!(!audit.lines().any(|line| line.starts_with("hint:")), "{audit}");
 }
 

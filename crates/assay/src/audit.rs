@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use assay_load::Content;
 use assay_model::{DataSet, Dialect, StartFrom, StatementMode, Study, System};
 use assay_plan::{MachineFacts, Request};
-use assay_report::Compared;
+use assay_report::{AuditResult, Compared};
 use assay_servers::Server;
 use assay_servers::audit::{Audited, Facts};
 use assay_wire::Connection;
@@ -95,16 +95,27 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         instance.stop()?;
     }
     progress.finish();
-    let audited = systems.iter().zip(&all_facts);
+    report::write_stdout(&shown(&systems, &all_facts, &plan.study, args.getting.shape.format)?)?;
+    Ok(Exit::Done)
+}
+
+/// What the audit says.
+fn shown(systems: &[System], facts: &[Facts], study: &Study, format: ShapeWord) -> Result<String> {
+    let audited = systems.iter().zip(facts);
     let audited: Vec<_> =
         audited.map(|(system, facts)| Audited { spec: &system.spec, facts }).collect();
-    let findings = assay_servers::audit::compare(&audited, terms_of(&plan.study)?);
-    let compared = compared(&systems, &all_facts);
-    report::write_stdout(&match args.getting.shape.format {
-        ShapeWord::Text => assay_report::audit_text(&systems, &findings, compared),
-        ShapeWord::Json => assay_report::audit_json(&systems, &findings, compared),
-    })?;
-    Ok(Exit::Done)
+    let terms = terms_of(study)?;
+    let builds: Vec<_> = systems.iter().map(|system| system.artifact.sha256()).collect();
+    let result = AuditResult {
+        systems,
+        findings: &assay_servers::audit::compare(&audited, terms),
+        same: &assay_servers::audit::same_systems(&audited, &builds, terms),
+        compared: compared(systems, facts),
+    };
+    Ok(match format {
+        ShapeWord::Text => assay_report::audit_text(result),
+        ShapeWord::Json => assay_report::audit_json(result),
+    })
 }
 
 /// How much was compared.

@@ -1,5 +1,6 @@
 //! `--explain-terms`: which of the settings that differ between two systems made a change. A second study measures the
-//! tests that changed on the new system, with one of these settings as the old system has it at a time.
+//! tests that changed on the new system, with one of these settings at a time as the old system has it, or as if it
+//! were not there.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use assay_model::{
     StudyRecord, SystemSpec, Test, UndoneBy, Verdict, counted,
 };
 use assay_plan::{MachineFacts, Plan, Request, SystemRequest};
-use assay_servers::audit::{Settings, variables_of};
+use assay_servers::audit::{Settings, value_without, variables_of};
 
 use crate::systems::{Environment, LocalSite, participants};
 use crate::{recorded, study};
@@ -210,12 +211,14 @@ fn has_rule(setting: &str) -> bool {
     variables_of(setting) != [setting]
 }
 
-/// A variable as the old system has it, with those that belong to it.
+/// A variable as the old system has it, with those that belong to it. What the old system lacks gets the value that
+/// acts as if the new one lacked it too.
 fn variable_back(variable: &str, old: &Settings, new: &Settings) -> Option<SetBack> {
     let value = |name: &str| {
-        let (then, now) = (old.get(name)?, new.get(name)?);
-        let is_plain = !then.contains(['\n', '/']) && !name.contains('.');
-        (then != now && is_plain).then(|| (name.to_owned(), then.clone()))
+        let then = old.get(name).map(String::as_str).or_else(|| value_without(name))?;
+        let now = new.get(name)?;
+        let is_plain = !then.contains(['\n', '/']) && !then.is_empty() && !name.contains('.');
+        (then != now && is_plain).then(|| (name.to_owned(), then.to_owned()))
     };
     let own = value(variable)?;
     let options = match TOGETHER.iter().find(|it| it.contains(&variable)) {
@@ -381,6 +384,8 @@ mod tests {
             ("unknown", "2"),
             ("same", "1"),
             ("place", "/b"),
+            ("innodb_parallel_read_threads", "4"),
+            ("only_new", "4"),
         ]);
         use AuditClass::{Expected, Harmless};
         let audit = [
@@ -388,12 +393,19 @@ mod tests {
             finding("optimizer_switch.semijoin", Harmless),
             finding("sync_binlog", Expected),
             finding("only_old", Expected),
+            finding("only_new", Harmless),
+            finding("innodb_parallel_read_threads", Harmless),
             finding("same", Expected),
             finding("place", Harmless),
             finding("plan.test", Expected),
         ];
-        // The other flag with which the system is started stays.
-        let expected = ["sync_binlog=0", "optimizer_switch=semijoin=on,mrr=on", "unknown=1"];
+        // The other flag with which the system is started stays. A setting that the old system lacks acts like it.
+        let expected = [
+            "sync_binlog=0",
+            "optimizer_switch=semijoin=on,mrr=on",
+            "unknown=1",
+            "innodb_parallel_read_threads=1",
+        ];
         assert_eq!(chosen(&audit, &old, &new), expected);
     }
 

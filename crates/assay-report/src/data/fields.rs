@@ -41,6 +41,17 @@ const FIELDS: &[(&str, &str)] = &[
     ("systems[].sha256", "checksum of the binaries; null for a server that already ran"),
     ("systems[].is_base", "whether the others are divided by it"),
     ("systems[].is_twin", "whether it is the base a second time"),
+    (
+        "same_systems[].systems[]",
+        "two systems that are the same although other options were asked for; left out where there are none",
+    ),
+    ("same_systems[].options[].setting", "an option that makes no difference"),
+    ("same_systems[].options[].value", "the value that both systems have"),
+    (
+        "same_systems[].options[].because",
+        "`terms`, `default`, `spelling` (both values mean the same) or `no-effect`",
+    ),
+    ("same_systems[].options[].why", "why the option has no effect; null for other reasons"),
     ("audit[].setting", "name of a setting, build fact or plan that differs"),
     ("audit[].values.*", "its value in each system"),
     ("audit[].class", "`expected`, `suspicious` or `harmless`"),

@@ -17,10 +17,12 @@ use super::findings::{self, AnswerRow, RestoredRow};
 use super::gate::{GateRow, gate};
 use super::number::Number;
 use super::row::{CellRow, system_name, tables_and_rows};
+use super::same::{self, SameRow};
 use super::steps::{CrossoverRow, LineRow, StepRow, TotalRow};
 use crate::view::caveats::detectable;
 use crate::view::findings::Topic;
 use crate::view::reasons;
+use crate::view::same::same_systems;
 use crate::words::{rfc3339, source};
 
 /// The version of the shape below; raised when it changes incompatibly.
@@ -36,6 +38,9 @@ struct Document<'a> {
     /// The name of the user's workload, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<&'a str>,
+    /// Systems that are the same although other options were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    same_systems: Vec<SameRow<'a>>,
     systems: Vec<SystemRow<'a>>,
     audit: Vec<AuditRow<'a>>,
     cells: Vec<CellRow<'a>>,
@@ -273,6 +278,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         host: HostRow::new(record.host()),
         workload_version: is_measured.then_some(study.workload_version),
         workload: study.workload(),
+        same_systems: same::rows(&record.systems, same_systems(record)),
         systems: systems(&record.systems),
         audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),

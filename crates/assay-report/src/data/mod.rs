@@ -8,5 +8,6 @@ pub(crate) mod gate;
 pub(crate) mod json;
 pub(crate) mod number;
 pub(crate) mod row;
+pub(crate) mod same;
 mod soak;
 mod steps;

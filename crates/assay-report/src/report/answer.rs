@@ -13,15 +13,17 @@ use crate::words::{Symbol as _, sentence};
 
 /// The warnings that stand even above the heading of a page.
 pub(super) fn above(report: &Report) -> Vec<Block<'static>> {
-    let suspicious = &report.caveats.suspicious;
+    let Caveats { same, suspicious, .. } = &report.caveats;
+    let same = Block::prose("", same.iter().map(|it| Text::from(sentence(it))));
+    let mut blocks = Block::part(Frame::Warning, "stamp", same);
     if suspicious.is_empty() {
-        return Vec::new();
+        return blocks;
     }
     let settings = suspicious
         .iter()
         .enumerate()
         .flat_map(|(number, setting)| [words(if number > 0 { ", " } else { " " }), code(setting)]);
-    let stamp = Text::from("Settings that matter differ:").and(settings).and([
+    let stamp = Text::from("Differences that matter:").and(settings).and([
         words(". Read the verdicts with this in mind; see the "),
         link("#audit", "audit"),
         words("."),
@@ -29,7 +31,8 @@ pub(super) fn above(report: &Report) -> Vec<Block<'static>> {
     let title = Text::from(bold("✗ Suspicious audit"));
     let warnings = warnings(report).into_iter().map(Text::from);
     let lines = [title, stamp].into_iter().chain(warnings);
-    Block::part(Frame::Warning, "stamp", Block::prose("", lines))
+    blocks.extend(Block::part(Frame::Warning, "stamp", Block::prose("", lines)));
+    blocks
 }
 
 /// The answer of a page: a card for each system, with its largest changes.

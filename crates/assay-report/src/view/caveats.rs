@@ -8,6 +8,7 @@ use assay_model::{
 };
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
+use super::same::{same_systems, sentence};
 use super::study::JudgedStudy;
 use super::{answers, findings, nothing, sessions, trouble, unequal, unmeasured};
 use crate::number::{duration, share};
@@ -15,6 +16,8 @@ use crate::words::origin;
 
 /// Sentences without a capital letter and a full stop.
 pub(crate) struct Caveats {
+    /// Systems that are the same although other options were asked for.
+    pub(crate) same: Vec<String>,
     /// Settings that matter and that differ although nobody asked for it.
     pub(crate) suspicious: Vec<String>,
     /// The false calls of each A/A twin.
@@ -32,6 +35,9 @@ impl Caveats {
     pub(crate) fn new(study: &JudgedStudy) -> Self {
         let twins = study.judgement.systems.iter().filter(|it| study.is_twin(it.system));
         Self {
+            same: same_systems(study.record)
+                .map(|(system, same)| sentence(&study.record.systems, system, same))
+                .collect(),
             suspicious: findings::suspicious(&study.record.audit),
             twins: twins.map(|twin| twin_line(study, twin)).collect(),
             warnings: warnings(study),
@@ -153,7 +159,14 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
         "each published value is a single run, which has no interval, and so no verdict".to_owned()
     });
     let nodes = nodes(study).into_iter().chain(config_files(study)).chain(defaults(study));
-    releases(study).into_iter().chain(unremovable).chain(published).chain(nodes).collect()
+    let unfelt = findings::unfelt(&study.record.audit);
+    releases(study)
+        .into_iter()
+        .chain(unremovable)
+        .chain(unfelt)
+        .chain(published)
+        .chain(nodes)
+        .collect()
 }
 
 /// The most options that a note names.

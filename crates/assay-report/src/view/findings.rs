@@ -117,8 +117,7 @@ impl<'a> MergedFinding<'a> {
 
     /// The values on all systems: `fsync → O_DIRECT`.
     pub(crate) fn values(&self) -> String {
-        let values = self.finding.values.iter().map(|it| it.as_deref().map_or("none", shown));
-        values.collect::<Vec<_>>().join(" → ")
+        values(self.finding)
     }
 }
 
@@ -190,6 +189,10 @@ pub(crate) fn suspicious(findings: &[AuditFinding]) -> Vec<String> {
     for TopicFindings { topic, findings, .. } in by_topic(findings, AuditClass::Suspicious) {
         match topic {
             Topic::Plans => words.extend(plans(findings.iter())),
+            Topic::Options => {
+                let names = findings.iter().map(MergedFinding::name);
+                words.extend(names.map(|name| format!("{name} (requested, not in effect)")));
+            }
             _ => words.extend(findings.iter().map(MergedFinding::name)),
         }
     }
@@ -217,6 +220,22 @@ pub(crate) fn unremovable(findings: &[AuditFinding], only_plans: bool) -> Vec<St
         }
     }
     words
+}
+
+/// Requested differences that no measured statement can feel, with the reason.
+pub(crate) fn unfelt(findings: &[AuditFinding]) -> impl Iterator<Item = String> {
+    let differs = |it: &&AuditFinding| {
+        let mut values = it.values.iter();
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let asked = findings.iter().filter(|it| it.is_asked && it.class == AuditClass::Harmless);
+    asked.filter(differs).map(|it| format!("`{}` = {}: {}", it.setting, values(it), it.why))
+}
+
+fn values(finding: &AuditFinding) -> String {
+    let values = finding.values.iter().map(|it| it.as_deref().map_or("none", shown));
+    values.collect::<Vec<_>>().join(" → ")
 }
 
 /// The tests whose plans differ: the name of one, the number of several.

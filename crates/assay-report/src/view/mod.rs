@@ -33,6 +33,7 @@ pub(crate) mod published;
 pub(crate) mod reasons;
 pub(crate) mod responses;
 pub(crate) mod rounds;
+pub(crate) mod same;
 pub(crate) mod seconds;
 mod sessions;
 pub(crate) mod shaded;
@@ -223,8 +224,8 @@ impl<'a> Report<'a> {
         steps::changes(&self.steps)
     }
 
-    /// The answer: a line for each system, or the false calls if the base is only compared with itself. If the audit is
-    /// suspicious, the first line carries a stamp.
+    /// The answer: a line for each system, or the false calls if the base is only compared with itself. Systems that
+    /// are the same come first. If the audit is suspicious, the line after them carries a stamp.
     pub(crate) fn answer_lines(&self) -> Vec<String> {
         let contradictions = self.soak.iter().flat_map(|it| it.contradictions.iter().cloned());
         let answers: Vec<String> = if self.answers.is_empty() {
@@ -236,7 +237,7 @@ impl<'a> Report<'a> {
         if let (Some(first), false) = (lines.first_mut(), self.caveats.suspicious.is_empty()) {
             *first = format!("[suspicious audit] {first}");
         }
-        lines
+        self.caveats.same.iter().cloned().chain(lines).collect()
     }
 
     /// Settings that decide by themselves, and warnings.
@@ -245,7 +246,7 @@ impl<'a> Report<'a> {
         let mut lines = Vec::new();
         if !caveats.suspicious.is_empty() {
             let settings = caveats.suspicious.join(", ");
-            lines.push(format!("suspicious: settings that matter differ: {settings}"));
+            lines.push(format!("suspicious: differences that matter: {settings}"));
         }
         lines.extend(caveats.warnings.iter().map(|it| format!("warning: {it}")));
         lines.extend(caveats.unmeasured.iter().map(|it| format!("not measured: {it}")));
@@ -259,7 +260,7 @@ impl<'a> Report<'a> {
             self.answers.iter().flat_map(|answer| answer.reasons(self.answers.len() > 1)).collect();
         if !caveats.suspicious.is_empty() {
             let settings = caveats.suspicious.join(", ");
-            lines.push(format!("suspicious: settings that matter differ: {settings}"));
+            lines.push(format!("suspicious: differences that matter: {settings}"));
         }
         if !self.answers.is_empty() {
             lines.extend(caveats.twins.iter().cloned());

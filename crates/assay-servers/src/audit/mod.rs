@@ -6,11 +6,14 @@ mod data;
 mod difference;
 mod effect;
 mod facts;
+mod idle;
 mod plans;
 mod rules;
+mod same;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{AuditClass, AuditFinding, Origin, may_be_secret};
@@ -20,16 +23,23 @@ pub use self::effect::{ANSWER, Ineffective, ineffective, warnings};
 pub use self::facts::{Audited, Facts, Plan, Settings};
 pub(crate) use self::facts::{JIT, NO_JIT};
 
-use self::asked::Asked;
+use self::asked::{Asked, follows_from};
 use self::difference::{differ, finding};
 pub use self::rules::is_ignored;
 use self::rules::{Own, Rule, spelling};
+pub use self::same::same_systems;
 
 /// The variables that a finding may be about: those of the rule of this name, or the one that is called so.
 #[must_use]
 pub fn variables_of(setting: &str) -> Vec<&str> {
     let rule = rules::all().find(|rule| rule.name == setting);
     rule.map_or_else(|| vec![setting], |rule| rule.variables().collect())
+}
+
+/// The value of a variable that acts as versions without it do, if it is known.
+#[must_use]
+pub fn value_without(variable: &str) -> Option<&'static str> {
+    rules::all().find(|rule| rule.name == variable && rule.from.is_empty())?.without
 }
 
 /// Why a difference is expected.
@@ -66,12 +76,13 @@ pub fn compare(systems: &[Audited], terms: &Terms) -> Vec<AuditFinding> {
     let settings: Vec<Settings> = systems.iter().map(|it| with_flags(&it.facts.settings)).collect();
     let mut findings = builds::compare(systems);
     findings.extend(ruled(systems, &settings, &asked, terms));
-    findings.extend(unruled(&settings, &asked));
+    findings.extend(unruled(systems, &settings, &asked));
     let untaken = untaken(systems);
     findings.retain(|it| untaken.iter().all(|of| of.setting != it.setting));
     findings.extend(untaken);
     findings.extend(data::compare(systems));
     findings.extend(plans::compare(systems, &asked));
+    idle::mark(&mut findings, systems);
     findings.sort_by_key(|finding| match finding.class {
         AuditClass::Suspicious => 0,
         AuditClass::Expected => 1,
@@ -135,6 +146,7 @@ fn with_flags(settings: &Settings) -> Settings {
 }
 
 /// The value of a rule's setting on one system.
+#[derive(PartialEq)]
 struct Reading<'a> {
     /// The variable that holds it.
     variable: &'a str,
@@ -217,11 +229,54 @@ fn judge(
     } else if is_unknown {
         let why = format!("only some of the versions have it: {}", rule.why);
         (AuditClass::Harmless, why, false)
+    } else if let Some(instead) = does_the_same(rule, &readings) {
+        let why = format!("only some of the versions have it: {}; {instead}", rule.why);
+        // A server that was running already has a value that its user chose.
+        let class = if are_attached(systems) { rule.class } else { AuditClass::Harmless };
+        (class, why, false)
+    } else if let Some(option) = result(rule.name, systems, settings, &values_of(&readings)) {
+        (AuditClass::Expected, format!("it follows from the requested `{option}`"), true)
     } else {
         (rule.class, rule.why.to_owned(), false)
     };
     let found = finding(&format!("{scope}{name}"), values, class, &why);
     Some(AuditFinding { is_asked, ..found })
+}
+
+/// What makes versions equal of which only some have a setting: the value that acts as the others do. `None` if those
+/// that have it differ.
+fn does_the_same(rule: &Rule, readings: &[Option<Reading>]) -> Option<String> {
+    let without = rule.without?;
+    let has = readings.iter().flatten();
+    let is_one_value = !differ(has.clone().map(|it| &it.meaning));
+    if !readings.contains(&None) || !is_one_value {
+        return None;
+    }
+    let variable = has.map(|it| it.variable).next()?;
+    let without = without.to_ascii_lowercase();
+    Some(format!("`{variable}={without}` on the versions that have it does the same as the others"))
+}
+
+fn values_of<'a>(readings: &'a [Option<Reading>]) -> Vec<Option<&'a str>> {
+    readings.iter().map(|it| it.as_ref().map(|it| it.meaning.as_str())).collect()
+}
+
+/// The option from which all differences in a setting follow. `None` if one of them follows from none.
+fn result(
+    name: &str,
+    systems: &[Audited],
+    settings: &[Settings],
+    values: &[Option<&str>],
+) -> Option<String> {
+    let all: Vec<_> = systems.iter().zip(settings).zip(values).collect();
+    let mut found = None;
+    for (at, (one, value)) in all.iter().enumerate() {
+        for (other, _) in all.iter().skip(at + 1).filter(|(_, other)| other != value) {
+            let option = follows_from(name, *one, *other)?;
+            found.get_or_insert(option);
+        }
+    }
+    found
 }
 
 /// Whether each system has the default of its product.
@@ -277,7 +332,7 @@ fn read<'a>(rule: &'static Rule, scope: &str, settings: &'a Settings) -> Option<
 }
 
 /// Findings about settings without a rule, if all systems have them or one was requested.
-fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
+fn unruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
     let known: BTreeSet<&str> = rules::all().flat_map(Rule::variables).collect();
     let is_known = |name: &str| {
         known.contains(name) || name.strip_prefix("session.").is_some_and(|it| known.contains(it))
@@ -293,13 +348,25 @@ fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
         }
         let are_paths = values.iter().flatten().all(|value| value.starts_with('/'));
         if !are_paths && differ(values.iter().map(|value| value.map(|it| spelling(it)))) {
+            let known: Vec<Option<&str>> =
+                values.iter().map(|value| value.map(String::as_str)).collect();
             let (class, why) = unruled_class(name, settings, asked);
+            let follows = (class == AuditClass::Suspicious)
+                .then(|| result(name, systems, settings, &known))
+                .flatten();
+            let (class, why) = match &follows {
+                Some(option) => {
+                    let why = format!("it follows from the requested `{option}`");
+                    (AuditClass::Expected, Cow::Owned(why))
+                }
+                None => (class, Cow::Borrowed(why)),
+            };
             let shown = |value: &String| {
                 if may_be_secret(name) { "(not shown)".to_owned() } else { value.clone() }
             };
             let values = values.into_iter().map(|value| value.map(shown)).collect();
-            let is_asked = asked.has(name);
-            findings.push(AuditFinding { is_asked, ..finding(name, values, class, why) });
+            let is_asked = asked.has(name) || follows.is_some();
+            findings.push(AuditFinding { is_asked, ..finding(name, values, class, &why) });
         }
     }
     findings

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use assay_model::{AuditClass, AuditFinding};
+use assay_model::{AuditClass, AuditFinding, changes_plans};
 
-use super::asked::Asked;
-use super::difference::{differ, differ_within_series, finding};
+use super::asked::{Asked, OPTIONS, options_between};
+use super::difference::{differ, finding};
 use super::facts::Audited;
 
 /// Other things that a plan depends on, for users who look for the cause.
@@ -46,17 +46,81 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     };
     let told: Vec<String> = statements.iter().map(ToString::to_string).collect();
     let values: Vec<_> = (0..systems.len()).map(value).collect();
-    let (class, why) = if asked.engines_differ {
-        (AuditClass::Expected, "planned for another storage engine, as requested")
-    } else if differ_within_series(systems, &values) {
-        (AuditClass::Suspicious, WHY)
-    } else {
-        (AuditClass::Expected, WHY_OF_VERSION)
+    let reasons = reasons(systems, &values);
+    let (class, why) = match () {
+        // One difference that nothing explains is enough.
+        () if reasons.contains(&Reason::Unknown) => (AuditClass::Suspicious, WHY.to_owned()),
+        () if asked.engines_differ => {
+            (AuditClass::Expected, "planned for another storage engine, as requested".to_owned())
+        }
+        () => (AuditClass::Expected, expected(&reasons)),
     };
+    let is_asked = asked.engines_differ || !reasons.contains(&Reason::Version);
     let notes: Vec<String> = notes.iter().map(|note| format!("; {note}")).collect();
     let why = format!("{}: {why}{}", told.join(", "), notes.concat());
+    let is_asked = is_asked && class == AuditClass::Expected;
     let found = finding(&format!("plan.{test}"), values, class, &why);
-    Some(AuditFinding { is_asked: asked.engines_differ, ..found })
+    Some(AuditFinding { is_asked, ..found })
+}
+
+/// Why two systems may have different plans.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    /// They have different storage engines.
+    Engine,
+    /// These options were asked for of one of them.
+    Options(Vec<String>),
+    /// They are of different release series.
+    Version,
+    /// Nobody asked for a difference.
+    Unknown,
+}
+
+/// Why plans differ, over all pairs of systems whose plans do.
+fn reasons(systems: &[Audited], values: &[Option<String>]) -> BTreeSet<Reason> {
+    let known: Vec<(&Audited, &String)> = systems
+        .iter()
+        .zip(values)
+        .filter_map(|(system, value)| Some((system, value.as_ref()?)))
+        .collect();
+    let mut reasons = BTreeSet::new();
+    for (at, (one, plan)) in known.iter().enumerate() {
+        let later = known.iter().skip(at + 1).filter(|(_, other)| other != plan);
+        for (other, _) in later {
+            let options = options_between(one, other).into_iter();
+            let able = options.filter(|(variable, _)| changes_plans(variable));
+            let options: Vec<String> = able.map(|(_, option)| option).collect();
+            let is_same_series = one.series() == other.series();
+            reasons.extend((!is_same_series).then_some(Reason::Version));
+            reasons.insert(match () {
+                () if one.spec.engine != other.spec.engine => Reason::Engine,
+                () if !options.is_empty() => Reason::Options(options),
+                () if is_same_series => Reason::Unknown,
+                () => Reason::Version,
+            });
+        }
+    }
+    reasons
+}
+
+/// The reason of plans that were to be expected.
+fn expected(reasons: &BTreeSet<Reason>) -> String {
+    let options: BTreeSet<&String> = reasons
+        .iter()
+        .flat_map(|reason| match reason {
+            Reason::Options(options) => options.as_slice(),
+            _ => &[],
+        })
+        .collect();
+    if options.is_empty() {
+        return WHY_OF_VERSION.to_owned();
+    }
+    let named: Vec<String> = options.iter().take(OPTIONS).map(|it| format!("`{it}`")).collect();
+    let more = options.len().saturating_sub(OPTIONS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let by_version =
+        if reasons.contains(&Reason::Version) { ", or by another version's planner" } else { "" };
+    format!("executed with another plan, as requested by {}{more}{by_version}", named.join(", "))
 }
 
 /// A statement whose plans differ.

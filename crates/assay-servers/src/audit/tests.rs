@@ -113,8 +113,74 @@ fn what_no_system_does_of_a_file_for_all_makes_them_no_less_equal() {
 fn a_missing_setting_counts_as_the_versions_fixed_behaviour() {
     let none = audit(&[("innodb_change_buffering", "none")], &[], &[]);
     assert_eq!(none, []);
+    // Nobody can set it on the other version, so the remedy is what does the same on this one.
     let all = audit(&[("innodb_change_buffering", "all")], &[], &[]);
-    assert_eq!(classes(&all), [("innodb_change_buffering", SUSPICIOUS)]);
+    assert_eq!(classes(&all), [("innodb_change_buffering", AuditClass::Harmless)]);
+    let why = &all[0].why;
+    assert!(why.starts_with("only some of the versions have it: "), "{why}");
+    assert!(why.contains("; `innodb_change_buffering=none` on the versions that have it"), "{why}");
+    // Versions that have it could have the same value.
+    let plain = spec(Product::MariaDb, &[]);
+    let of = |value| facts(&[("innodb_change_buffering", value)]);
+    let all = [of("all"), of("inserts"), facts(&[])];
+    let audited: Vec<Audited> = all.iter().map(|facts| Audited { spec: &plain, facts }).collect();
+    let found = compare(&audited, Terms::or_default(None));
+    assert_eq!(classes(&found), [("innodb_change_buffering", SUSPICIOUS)]);
+    let postgres = spec(Product::Postgres, &[]);
+    let one = facts(&[("server_version", "12.22")]);
+    let other = [("server_version", "17.2"), ("autovacuum_vacuum_insert_threshold", "1000")];
+    let found = audit_of([&postgres, &postgres], [&one, &facts(&other)]);
+    assert_eq!(classes(&found), [("autovacuum_vacuum_insert_threshold", AuditClass::Harmless)]);
+    assert!(found[0].why.contains("`autovacuum_vacuum_insert_threshold=-1` on"), "{found:?}");
+}
+
+#[test]
+fn what_follows_from_a_requested_option_is_expected() {
+    let of = |version, shared, wal| {
+        facts(&[("server_version", version), ("shared_buffers", shared), ("wal_buffers", wal)])
+    };
+    let plain = spec(Product::Postgres, &[]);
+    let large = spec(Product::Postgres, &[("shared_buffers", "1GB")]);
+    let class = |specs: [&SystemSpec; 2], facts: [&Facts; 2]| {
+        let found = audit_of(specs, facts);
+        let found = found.iter().find(|it| it.setting == "wal_buffers").cloned();
+        found.map(|it| (it.class, it.is_asked)).unwrap()
+    };
+    let (small, big) = (of("17.2", "128MB", "4MB"), of("17.2", "1GB", "16MB"));
+    assert_eq!(class([&plain, &large], [&small, &big]), (AuditClass::Expected, true));
+    assert_eq!(class([&plain, &plain], [&small, &big]), (SUSPICIOUS, false));
+    // The same from one version to the next, because the manual says so.
+    let newer = of("18.0", "1GB", "16MB");
+    assert_eq!(class([&plain, &large], [&small, &newer]), (AuditClass::Expected, true));
+    // One build differs in what was asked for alone, whatever follows from it.
+    let other = spec(Product::Postgres, &[("work_mem", "1GB")]);
+    assert_eq!(class([&plain, &other], [&small, &big]), (AuditClass::Expected, true));
+    assert_eq!(class([&plain, &other], [&small, &newer]), (SUSPICIOUS, false));
+}
+
+#[test]
+fn a_requested_option_explains_the_plans_that_it_changes() {
+    let mut one = with_plans(&[("join", "S1", "Hash Join")]);
+    let mut other = with_plans(&[("join", "S1", "Merge Join")]);
+    for facts in [&mut one, &mut other] {
+        facts.settings.insert("server_version".to_owned(), "17.2".to_owned());
+    }
+    let plain = spec(Product::Postgres, &[]);
+    let found = |option: &str| {
+        let asked = spec(Product::Postgres, &[(option, "off")]);
+        audit_of([&plain, &asked], [&one, &other])[0].clone()
+    };
+    let hash = found("enable_hashjoin");
+    assert_eq!((hash.class, hash.is_asked), (AuditClass::Expected, true), "{hash:?}");
+    assert!(hash.why.ends_with("as requested by `enable_hashjoin=off`"), "{hash:?}");
+    // What is logged or counted changes no plan, so something else did.
+    assert_eq!(found("track_activities").class, SUSPICIOUS);
+    assert_eq!(found("synchronous_commit").class, SUSPICIOUS);
+    // A system that nothing was asked for has no such reason.
+    let asked = spec(Product::Postgres, &[("enable_hashjoin", "off")]);
+    let all = [(&plain, &one), (&asked, &other), (&plain, &other)];
+    let audited = all.map(|(spec, facts)| Audited { spec, facts });
+    assert_eq!(compare(&audited, Terms::or_default(None))[0].class, SUSPICIOUS);
 }
 
 #[test]

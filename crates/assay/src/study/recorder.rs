@@ -10,7 +10,7 @@ use assay_model::{
     DataContent, DataSet, EventKind, Host, Instance, Run, ScaledSizes, Series, ShardRun, Slice,
     SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
 };
-use assay_servers::audit::{Audited, Facts, Plan};
+use assay_servers::audit::{Audited, Facts, Plan, same_systems};
 use assay_study::TurnLength;
 use jiff::Timestamp;
 
@@ -237,8 +237,14 @@ impl<'a> Recorder<'a> {
         self.facts.contains_key(&(data, system))
     }
 
-    /// Notes what the audit compares of a system; once it is known of all, their differences are the audit.
-    pub(crate) fn facts(&mut self, system: usize, data: DataSet, mut facts: Facts) -> Result<()> {
+    /// Notes what the audit compares of a system; once it is known of all, their differences are the audit. Returns the
+    /// sentences on systems that turn out to be the same.
+    pub(crate) fn facts(
+        &mut self,
+        system: usize,
+        data: DataSet,
+        mut facts: Facts,
+    ) -> Result<Vec<String>> {
         if self.record.study.setups.iter().any(|setup| setup.data() != data) {
             facts.plans.iter_mut().for_each(|plan| plan.test += &format!(" on {data}"));
         }
@@ -248,7 +254,38 @@ impl<'a> Recorder<'a> {
             facts.settings.extend([data_fact(&self.record.study, data, start_from, content)]);
         }
         self.facts.insert((data, system), facts);
-        self.audit(system, data)
+        self.audit(system, data)?;
+        self.same_systems(data)
+    }
+
+    /// Notes, once for each, systems that are the same although other options were asked for.
+    fn same_systems(&mut self, data: DataSet) -> Result<Vec<String>> {
+        let systems = &self.record.systems;
+        if !(0..systems.len()).all(|system| self.is_audited(system, data)) {
+            return Ok(Vec::new());
+        }
+        let facts: Vec<Facts> = (0..systems.len()).map(|system| self.facts_of(system)).collect();
+        let audited: Vec<_> = (systems.iter().zip(&facts))
+            .map(|(system, facts)| Audited { spec: &system.spec, facts })
+            .collect();
+        let builds: Vec<_> = systems.iter().map(|system| system.artifact.sha256()).collect();
+        let found = same_systems(&audited, &builds, terms_of(&self.record.study)?);
+        let name = |at: usize| systems.get(at).map_or("", |it| it.name.as_str()).to_owned();
+        let is_known = |system: usize, what: &EventKind| {
+            self.record.events.iter().any(|it| it.system == Some(system) && it.what == *what)
+        };
+        let mut sentences = Vec::new();
+        let mut events = Vec::new();
+        for (system, same) in found {
+            let sentence = same.sentence([&name(same.other), &name(system)], name);
+            let what = EventKind::Same(same);
+            if !is_known(system, &what) {
+                sentences.push(sentence);
+                events.push((system, what));
+            }
+        }
+        events.into_iter().try_for_each(|(system, what)| self.event(Some(system), what))?;
+        Ok(sentences)
     }
 
     /// Whether the plans of a system that holds these data are known.

@@ -84,7 +84,10 @@ impl StudyExecutor<'_, '_> {
         for warning in warnings(&ineffective(&participant.system.spec, &facts.settings)) {
             self.env.progress.note(&format!("warning: {}: {warning}", self.name(system)));
         }
-        self.recorder.facts(system, data, facts)
+        for sentence in self.recorder.facts(system, data, facts)? {
+            self.env.progress.note(&format!("warning: {sentence}"));
+        }
+        Ok(())
     }
 
     fn start_recorded(&mut self, system: usize, block: u32, phase: Phase) -> Result<Instance> {

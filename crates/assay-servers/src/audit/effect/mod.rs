@@ -53,6 +53,11 @@ pub fn ineffective(spec: &SystemSpec, settings: &Settings) -> Vec<Ineffective> {
     found
 }
 
+/// Whether an option of a server with this value does nothing, because another setting or the build does not permit it.
+pub(super) fn is_void(product: Product, (name, value): (&str, &str), settings: &Settings) -> bool {
+    unmet(product, &variable(name), value, settings).is_some()
+}
+
 /// These reasons, each with all options that it applies to, as warnings.
 #[must_use]
 pub fn warnings(found: &[Ineffective]) -> Vec<String> {

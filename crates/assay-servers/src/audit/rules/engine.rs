@@ -172,6 +172,13 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("log_file_write_through", CACHED, ADDED_IN_11_0).from(LOG_THROUGH),
     Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL)
         .else_("OFF"),
+    // Since MySQL 8.0.14. Before, the thread that serves the connection reads everything.
+    Rule::trap(
+        "innodb_parallel_read_threads",
+        "COUNT(*) without a condition starts so many threads, whatever the size of the table",
+        "MySQL 8.0.14 release notes",
+    )
+    .else_("1"),
     Rule::trap("innodb_doublewrite_pages", "the number of pages in one doublewrite", MYSQL),
     Rule::trap("innodb_doublewrite_files", "the number of doublewrite files", MYSQL),
     // Off by default since MariaDB 10.5.4 and MySQL 8.4.0.

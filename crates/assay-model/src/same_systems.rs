@@ -1,0 +1,143 @@
+//! Two systems of a study that differ in what was asked for, and not in what they are.
+
+use serde::{Deserialize, Serialize};
+
+/// A system that has the same build, settings and plans as another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SameSystems {
+    /// Index of the other system, which comes before it.
+    pub other: usize,
+    /// The name of the terms on which both were started.
+    pub terms: String,
+    /// The options in which they were to differ. None if their names stand for the same build.
+    pub options: Vec<SameOption>,
+}
+
+/// An option that was asked for and makes no difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SameOption {
+    /// The name of its variable.
+    pub setting: String,
+    /// The value that both have.
+    pub value: String,
+    /// The system whose name lacks the option; `None` if both have it.
+    pub without: Option<usize>,
+    /// Why both have this value.
+    pub because: SameBecause,
+}
+
+/// Why an option makes no difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "why")]
+pub enum SameBecause {
+    /// The terms set the same value for all systems.
+    Terms,
+    /// It is the version's default.
+    Default,
+    /// Both values mean the same.
+    Spelling,
+    /// The option has no effect, in these words.
+    NoEffect(String),
+}
+
+impl SameSystems {
+    /// `` these two are the same: `a` and `b`; `synchronous_commit` is off in both, because the terms `lean` set it;
+    /// `--terms shipped` or `+synchronous_commit=on` for `a` would make a difference ``. Names are those of the other
+    /// system and of this one.
+    #[must_use]
+    pub fn sentence(&self, names: [&str; 2], name_of: impl Fn(usize) -> String) -> String {
+        let [other, own] = names;
+        let both = format!("these two are the same: `{other}` and `{own}`");
+        if self.options.is_empty() {
+            return format!("{both}: both names stand for the same build with the same settings");
+        }
+        let options: Vec<String> =
+            self.options.iter().map(|it| it.sentence(&self.terms, &name_of)).collect();
+        format!("{both}: {}; any difference between them is chance", options.join("; "))
+    }
+}
+
+impl SameOption {
+    fn sentence(&self, terms: &str, name_of: impl Fn(usize) -> String) -> String {
+        let Self { setting, value, without, because } = self;
+        let value = if value.is_empty() { "empty" } else { value.as_str() };
+        // The value that a switch has otherwise; of other settings nobody knows what the user would compare with.
+        let other = opposite(value).map_or_else(|| "...".to_owned(), str::to_owned);
+        let system =
+            without.map_or_else(|| "one of them".to_owned(), |it| format!("`{}`", name_of(it)));
+        let change = format!("`+{setting}={other}` for {system}");
+        match because {
+            SameBecause::Terms if terms == SHIPPED => format!(
+                "`{setting}` is {value} in both, because the terms `{terms}` set it; {change} makes a difference"
+            ),
+            SameBecause::Terms => format!(
+                "`{setting}` is {value} in both, because the terms `{terms}` set it; `--terms {SHIPPED}` or {change} \
+                 makes a difference"
+            ),
+            SameBecause::Default => format!(
+                "`{setting}` is {value} in both, because it is the default; {change} makes a difference"
+            ),
+            SameBecause::Spelling => {
+                format!(
+                    "`{setting}` is {value} in both: the values that were asked for mean the same"
+                )
+            }
+            SameBecause::NoEffect(why) => format!("`{setting}`: {why}"),
+        }
+    }
+}
+
+/// The terms that leave versions their defaults.
+const SHIPPED: &str = "shipped";
+
+fn opposite(value: &str) -> Option<&'static str> {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "1" | "true" | "yes" => Some("off"),
+        "off" | "0" | "false" | "no" => Some("on"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(options: Vec<SameOption>) -> String {
+        let same = SameSystems { other: 0, terms: "lean".to_owned(), options };
+        same.sentence(["postgres@15", "b"], |_| "postgres@15".to_owned())
+    }
+
+    fn option(setting: &str, value: &str, because: SameBecause) -> SameOption {
+        SameOption {
+            setting: setting.to_owned(),
+            value: value.to_owned(),
+            without: Some(0),
+            because,
+        }
+    }
+
+    #[test]
+    fn the_reason_and_a_remedy_are_named() {
+        assert_eq!(
+            same(vec![option("synchronous_commit", "off", SameBecause::Terms)]),
+            "these two are the same: `postgres@15` and `b`: `synchronous_commit` is off in both, because the terms \
+             `lean` set it; `--terms shipped` or `+synchronous_commit=on` for `postgres@15` makes a difference; any \
+             difference between them is chance"
+        );
+        let pages = same(vec![option("innodb_doublewrite_pages", "128", SameBecause::Default)]);
+        assert!(
+            pages.contains("it is the default; `+innodb_doublewrite_pages=...` for"),
+            "{pages}"
+        );
+        let jit = same(vec![option(
+            "jit",
+            "on",
+            SameBecause::NoEffect("no effect, because x".to_owned()),
+        )]);
+        assert!(jit.contains("`b`: `jit`: no effect, because x; any"), "{jit}");
+        assert!(
+            same(Vec::new())
+                .ends_with("both names stand for the same build with the same settings")
+        );
+    }
+}

@@ -1,0 +1,23 @@
+//! Systems that are the same although other options were asked for.
+
+use assay_model::{EventKind, SameSystems, StudyRecord, System};
+
+/// The sentence on two systems that are the same.
+pub(crate) fn sentence(systems: &[System], system: usize, same: &SameSystems) -> String {
+    let name = |at: usize| systems.get(at).map_or("?", |it| it.name.as_str()).to_owned();
+    same.sentence([&name(same.other), &name(system)], name)
+}
+
+/// The systems that are the same as another one. A difference that the audit found later, such as a plan on another
+/// data set, contradicts it.
+pub(crate) fn same_systems(record: &StudyRecord) -> impl Iterator<Item = (usize, &SameSystems)> {
+    let differ = |one: usize, other: usize| {
+        let plans = record.audit.iter().filter(|it| it.setting.starts_with("plan."));
+        plans.map(|it| &it.values).any(|values| values.get(one) != values.get(other))
+    };
+    let found = record.events.iter().filter_map(|event| match &event.what {
+        EventKind::Same(same) => Some((event.system?, same)),
+        _ => None,
+    });
+    found.filter(move |(system, same)| !differ(*system, same.other))
+}
