@@ -74,7 +74,7 @@ const CELLS: &[Column] = &[
 ];
 
 /// What `--count` adds. These columns come last.
-const COUNTS: [Column; 9] = [
+const COUNTS: [Column; 16] = [
     column(
         "instructions",
         Real,
@@ -95,6 +95,17 @@ const COUNTS: [Column; 9] = [
         "kernel_instructions",
         Real,
         "those of the kernel for the serving thread, per operation; null if not counted",
+    ),
+    column("instructions_total", Real, "`instructions` and `background_instructions` together"),
+    column("instructions_total_low", Real, "lower end of its 95% interval"),
+    column("instructions_total_high", Real, "upper end"),
+    column("instructions_total_ratio", Real, "`instructions_total` divided by that of the base"),
+    column("instructions_total_ratio_low", Real, "lower end of its 95% interval"),
+    column("instructions_total_ratio_high", Real, "upper end"),
+    column(
+        "instructions_total_verdict",
+        Text,
+        "more, fewer, same, undecided; null for the base and if not counted",
     ),
 ];
 
@@ -154,6 +165,10 @@ fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
         count.and_then(|it| it.background).into(),
         count.and_then(|it| it.kernel).into(),
     ]);
+    let total = count.and_then(|it| it.total);
+    row.extend(interval(total.map(|it| it.instructions)));
+    row.extend(interval(total.and_then(|it| it.ratio)));
+    row.push(total.and_then(|it| it.verdict).map(CountVerdict::word).into());
     row
 }
 

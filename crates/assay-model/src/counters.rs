@@ -11,9 +11,10 @@ pub const STATUS: &str = "status.";
 /// counted follow, such as `statement.3.ns`.
 pub const STATEMENT: &str = "statement.";
 
-/// Entries of a server's status that are levels rather than counts. The history of InnoDB consists of the transactions
-/// whose undo log has not been purged yet.
-pub const STATUS_LEVELS: [&str; 1] = ["Innodb_history_list_length"];
+/// Entries of a server's status that are levels rather than counts: pages of InnoDB's cache that hold nothing yet,
+/// and its history, the transactions whose undo log has not been purged yet.
+pub const STATUS_LEVELS: [&str; 2] =
+    ["Innodb_buffer_pool_pages_free", "Innodb_history_list_length"];
 
 /// What was counted over a slice, by name. A counter that was not read is missing.
 ///

@@ -1,46 +1,12 @@
 //! Options that a user asked for and in which two systems differ.
 
-use assay_model::{AuditClass, AuditFinding, Class, SystemSpec};
+use assay_model::{AuditClass, AuditFinding, Class, Reach, SystemSpec, reach};
 
 /// Options that are named before the rest of them is counted.
 const NAMED: usize = 2;
 
 /// The longest value that is shown, in characters.
 const VALUE_MAX: usize = 60;
-
-/// Beginnings of the names of settings that act on statements only if they write: the binary log and replication, and
-/// what a commit and a checkpoint write of the redo log. Sources: the manuals' chapters on replication, InnoDB's redo
-/// log and write-ahead logging.
-const OF_WRITES: [&str; 28] = [
-    "binlog_",
-    "checkpoint_",
-    "commit_delay",
-    "commit_siblings",
-    "enforce_gtid_consistency",
-    "expire_logs_days",
-    "gtid_",
-    "innodb_flush_log_at_",
-    "innodb_log_",
-    "innodb_redo_log_",
-    "log_bin",
-    "log_replica_updates",
-    "log_slave_updates",
-    "master_",
-    "max_binlog_",
-    "max_relay_log_size",
-    "max_slot_wal_keep_size",
-    "max_wal_",
-    "min_wal_size",
-    "relay_log",
-    "replica_",
-    "replicate_",
-    "rpl_",
-    "server_id",
-    "slave_",
-    "sync_",
-    "synchronous_",
-    "wal_",
-];
 
 /// Beginnings of the names of settings whose removal changes the speed of a version.
 const MISSED: [&str; 3] = ["optimizer_", "query_cache_", "thread_handling"];
@@ -63,26 +29,34 @@ pub(crate) fn is_leftover<'a>(
         && !MISSED.iter().any(|it| finding.setting.starts_with(it))
 }
 
-/// Whether a difference in a setting can act on tests of a class.
+/// Whether a difference in a setting can act on tests of a class, by itself or by their plans.
 #[must_use]
 pub fn can_act(setting: &str, class: Class) -> bool {
-    let name = setting.strip_prefix("session.").unwrap_or(setting);
-    class == Class::Write || !OF_WRITES.iter().any(|it| name.starts_with(it))
+    reach(setting) == Reach::Plans || reach(setting).acts_on(class)
 }
 
-/// `performance_schema is ON instead of OFF, as requested`; `None` where no requested option differs that can act on
-/// tests of this class. One that has no effect is no difference.
+/// `as requested, performance_schema is ON instead of OFF`; `None` where no requested option differs that can act on
+/// tests of this class otherwise than by their plans. One that has no effect is no difference. Options that `named`
+/// has are left out, because the plan's sentence names them.
+///
+/// What one version does not know is a cause only if its removal is known to change the speed.
 pub(crate) fn requested(
     audit: &[AuditFinding],
     class: Class,
     [base, system]: [usize; 2],
+    named: &[String],
 ) -> Option<String> {
-    let differing = audit.iter().filter(|it| it.is_asked && it.class != AuditClass::Suspicious);
+    let differing = audit.iter().filter(|it| it.is_asked && it.class == AuditClass::Expected);
     let differing = differing.filter(|it| !it.setting.starts_with("plan."));
+    let option = |setting: &str| setting.split('.').next().unwrap_or_default().to_owned();
     let mut told: Vec<String> = Vec::new();
-    for finding in differing.filter(|it| can_act(&it.setting, class)) {
+    for finding in differing.filter(|it| reach(&it.setting).acts_on(class)) {
         let value = |at: usize| finding.values.get(at).and_then(Option::as_deref);
-        if value(base) != value(system) {
+        let is_known = value(base).is_some() && value(system).is_some();
+        if !is_known && !MISSED.iter().any(|it| finding.setting.starts_with(it)) {
+            continue;
+        }
+        if value(base) != value(system) && !named.contains(&option(&finding.setting)) {
             let [before, after] = [value(base), value(system)].map(shown);
             told.push(format!("`{}` is {after} instead of {before}", finding.setting));
         }
@@ -131,14 +105,19 @@ mod tests {
             finding("plan.t", ["range", "ref"], true, Expected),
         ];
         assert_eq!(
-            requested(&audit, Class::Read, [0, 1]).as_deref(),
+            requested(&audit, Class::Read, [0, 1], &[]).as_deref(),
             Some("as requested, `work_mem` is 1GB instead of 4MB")
         );
-        assert_eq!(requested(&audit[..2], Class::Read, [0, 1]), None);
+        assert_eq!(requested(&audit[..2], Class::Read, [0, 1], &[]), None);
         let many: Vec<_> =
             ["a", "b", "c", "d"].map(|it| finding(it, ["1", "2"], true, Expected)).into();
-        let told = requested(&many, Class::Read, [0, 1]).unwrap_or_default();
+        let told = requested(&many, Class::Read, [0, 1], &[]).unwrap_or_default();
         assert!(told.ends_with(", 2 more differ"), "{told}");
+        // The sentence on the plan has named it.
+        let named = ["work_mem".to_owned()];
+        assert_eq!(requested(&audit, Class::Read, [0, 1], &named), None);
+        let harmless = finding("work_mem", ["4MB", "1GB"], true, AuditClass::Harmless);
+        assert_eq!(requested(&[harmless], Class::Read, [0, 1], &[]), None);
     }
 
     #[test]
@@ -150,9 +129,13 @@ mod tests {
             of("sync_binlog", ["1", "0"]),
             of("gtid_mode", ["ON", "OFF"]),
             of("synchronous_commit", ["on", "off"]),
+            of("log_size", ["1", "2"]),
+            of("default_authentication_plugin", ["a", "b"]),
+            // It acts by plans alone, which have a sentence of their own.
+            of("enable_hashjoin", ["on", "off"]),
         ];
-        assert_eq!(requested(&audit, Class::Read, [0, 1]), None);
-        let writes = requested(&audit, Class::Write, [0, 1]).unwrap_or_default();
+        assert_eq!(requested(&audit, Class::Read, [0, 1], &[]), None);
+        let writes = requested(&audit, Class::Write, [0, 1], &[]).unwrap_or_default();
         assert!(writes.contains("`log_bin` is OFF instead of ON"), "{writes}");
     }
 
@@ -173,7 +156,11 @@ mod tests {
         // Only one system was asked for it, or its removal matters.
         assert!(!is_one("jit", ["jit", "work_mem"]) && !is_one("jit", ["work_mem", "jit"]));
         assert!(!is_one("query_cache_type", ["query_cache_type", "query_cache_type"]));
-        let told = requested(&[lacking("query_cache_type")], Class::Read, [0, 1]);
+        let requested = |setting| requested(&[lacking(setting)], Class::Read, [0, 1], &[]);
+        // No option of a system that the other one does not know, unless its removal matters.
+        assert_eq!(requested("default_authentication_plugin"), None);
+        assert_eq!(requested("innodb_file_format"), None);
+        let told = requested("query_cache_type");
         let told = told.unwrap_or_default();
         assert!(
             told.contains("`query_cache_type` is unknown to the server instead of 1"),

@@ -15,8 +15,12 @@ const EXPLAINED: f64 = 0.8;
 pub enum Cause {
     /// One of the systems stalls at times.
     Stalls,
+    /// Committing.
+    Commit,
     /// Its statements are executed with other plans.
     Plan,
+    /// Threads that its statements start.
+    Threads,
     /// CPU time of the threads that serve connections.
     ServerCpu,
     /// CPU time of the clients.
@@ -41,7 +45,9 @@ impl Cause {
     pub fn key(self) -> &'static str {
         match self {
             Self::Stalls => "stalls",
+            Self::Commit => "commit",
             Self::Plan => "plan",
+            Self::Threads => "threads",
             Self::ServerCpu => "server-cpu",
             Self::ClientCpu => "client-cpu",
             Self::CpuWait => "cpu-wait",
@@ -58,7 +64,9 @@ impl Cause {
     pub fn words(self) -> &'static str {
         match self {
             Self::Stalls => "because one of the systems stalls",
+            Self::Commit => "mostly because of commits",
             Self::Plan => "with another plan",
+            Self::Threads => "with threads that statements start",
             Self::ServerCpu => "mostly because of CPU in serving threads",
             Self::ClientCpu => "mostly because of CPU in clients",
             Self::CpuWait => "mostly because of waiting for a CPU",
@@ -74,7 +82,12 @@ impl Cause {
 /// What rules decide on.
 pub(crate) struct Facts<'a> {
     pub(crate) verdict: Verdict,
+    /// Whether most of the change is the time of commits.
+    pub(crate) has_other_commits: bool,
+    /// Whether statements have other plans, and the times and counters agree that these matter.
     pub(crate) has_other_plan: bool,
+    /// Whether statements start threads that they did not start before, or no longer do.
+    pub(crate) has_other_threads: bool,
     /// Whether counters of work changed by more than the time.
     pub(crate) has_other_work: bool,
     pub(crate) change: Option<&'a TimeChange>,
@@ -105,9 +118,11 @@ impl Facts<'_> {
 type Applies = fn(&Facts<'_>) -> bool;
 
 /// Causes, and when they apply. The first one that does is the cause.
-const RULES: [(Cause, Applies); 10] = [
+const RULES: [(Cause, Applies); 12] = [
     (Cause::Stalls, |it| it.verdict == Verdict::Uneven),
+    (Cause::Commit, |it| it.has_other_commits),
     (Cause::Plan, |it| it.has_other_plan),
+    (Cause::Threads, |it| it.has_other_threads),
     (Cause::ServerCpu, |it| it.is_mostly(Term::ServerCpu)),
     (Cause::ClientCpu, |it| it.is_mostly(Term::ClientCpu)),
     (Cause::CpuWait, |it| it.is_mostly(Term::CpuWait)),
@@ -147,9 +162,20 @@ mod tests {
         }
     }
 
+    fn facts(verdict: Verdict) -> Facts<'static> {
+        Facts {
+            verdict,
+            has_other_commits: false,
+            has_other_plan: false,
+            has_other_threads: false,
+            has_other_work: false,
+            change: None,
+        }
+    }
+
     fn of(verdict: Verdict, has_other_plan: bool, terms: &[(Term, f64)]) -> Option<Cause> {
         let change = change(terms);
-        cause(&Facts { verdict, has_other_plan, has_other_work: false, change: Some(&change) })
+        cause(&Facts { has_other_plan, change: Some(&change), ..facts(verdict) })
     }
 
     #[test]
@@ -173,10 +199,17 @@ mod tests {
 
     #[test]
     fn a_change_without_terms_is_explained_by_work_or_not_at_all() {
-        let of = |has_other_work| {
-            let verdict = Verdict::Slower;
-            cause(&Facts { verdict, has_other_plan: false, has_other_work, change: None })
-        };
+        let of = |has_other_work| cause(&Facts { has_other_work, ..facts(Verdict::Slower) });
         assert_eq!([of(false), of(true)], [Some(Cause::Unknown), Some(Cause::Work)]);
+    }
+
+    #[test]
+    fn commits_come_before_plans_and_threads_before_waiting_for_a_cpu() {
+        let change = change(&[(Term::CpuWait, 7.0), (Term::ServerCpu, 3.0)]);
+        let slower = || Facts { change: Some(&change), ..facts(Verdict::Slower) };
+        assert_eq!(cause(&slower()), Some(Cause::CpuWait));
+        assert_eq!(cause(&Facts { has_other_threads: true, ..slower() }), Some(Cause::Threads));
+        let both = Facts { has_other_commits: true, has_other_plan: true, ..slower() };
+        assert_eq!(cause(&both), Some(Cause::Commit));
     }
 }

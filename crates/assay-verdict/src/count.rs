@@ -43,10 +43,26 @@ pub struct CountJudgement {
     pub ratio: Option<Estimate>,
     /// The verdict on `ratio`; `None` for the base.
     pub verdict: Option<CountVerdict>,
+    /// The same with background threads; `None` if those were not counted on both sides.
+    pub total: Option<CountTotal>,
     /// Pairs of batches that were left out of `ratio`, because something happened in one of them that happens once.
     pub left_out: u32,
     /// The functions whose instructions changed; `None` for the base.
     pub functions: Option<Instructions>,
+}
+
+/// The instructions of all threads of a server, outside the kernel: the serving thread and those in the background.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountTotal {
+    /// Instructions per operation.
+    pub instructions: Estimate,
+    /// Instructions per operation divided by those of the base; `None` for the base.
+    pub ratio: Option<Estimate>,
+    /// The verdict on `ratio`; `None` for the base. Background work comes at times of its own, so it is undecided more
+    /// often than that of the serving thread.
+    pub verdict: Option<CountVerdict>,
+    /// Instructions per operation of the base's background threads; `None` for the base.
+    pub base_background: Option<f64>,
 }
 
 /// The judgement of a system's count in a cell beside that of the base; `None` where nothing was counted.
@@ -146,7 +162,7 @@ fn gate_ratio(
     margin: f64,
     level: f64,
 ) -> (Option<Estimate>, Option<GateVerdict>) {
-    let ratios = kept(ratios(&each(one), &each(base))).0;
+    let ratios = kept(ratios(&each_serving(one), &each_serving(base))).0;
     let limit = 1.0 + margin;
     let (usual, certain) = (estimate(&ratios, 0.05), estimate(&ratios, level));
     let verdict = match (usual, certain) {
@@ -193,40 +209,84 @@ fn counted(count: &Count) -> Counted<'_> {
 
 /// Judges a count beside that of the base, if it is not the base itself. `None` if it has no batch.
 pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountJudgement> {
-    let each = each(count);
-    let total = |of: fn(&CountBatch) -> Option<u64>| {
-        let batches = || count.instances.iter().flatten();
-        let sum = batches().map(|it| Some(of(it)? as f64)).sum::<Option<f64>>()?;
-        let value = sum / batches().map(|batch| batch.ops).sum::<f64>();
-        value.is_finite().then_some(value)
-    };
+    let each = each_serving(count);
     let (ratio, verdict, left_out) = match base {
         Some(base) => {
-            let (ratios, left_out) = kept(ratios(&each, &self::each(base)));
-            let called = estimate(&ratios, CALLED / COUNT_LOOKS as f64)?;
-            let ratio = estimate(&ratios, 0.05)?;
-            (Some(ratio), Some(verdict(ratio, called, threshold)), left_out)
+            let (ratio, verdict, left_out) = compared(&each, &each_serving(base), threshold)?;
+            (Some(ratio), Some(verdict), left_out)
         }
         None => (None, None, 0),
     };
     Some(CountJudgement {
         by: count.by,
-        instructions: own_estimate(total(|batch| Some(batch.serving))?, &each)?,
-        background: total(|batch| batch.background),
-        kernel: total(|batch| batch.kernel),
+        instructions: own_estimate(per_op(count, serving)?, &each)?,
+        background: per_op(count, |batch| batch.background),
+        kernel: per_op(count, |batch| batch.kernel),
         ratio,
         verdict,
+        total: total(count, base, threshold),
         left_out,
         functions: None,
     })
 }
 
-/// What an operation takes, by instance and batch.
-fn each(count: &Count) -> Vec<Vec<f64>> {
+/// Judges the instructions of all threads.
+fn total(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountTotal> {
+    let each = each(count, all_threads)?;
+    let compared = match base {
+        Some(base) => Some(compared(&each, &self::each(base, all_threads)?, threshold)?),
+        None => None,
+    };
+    Some(CountTotal {
+        instructions: own_estimate(per_op(count, all_threads)?, &each)?,
+        ratio: compared.map(|(ratio, ..)| ratio),
+        verdict: compared.map(|(_, verdict, _)| verdict),
+        base_background: base.and_then(|base| per_op(base, |batch| batch.background)),
+    })
+}
+
+/// The ratio of a system's instructions to those of the base, its verdict, and the pairs of batches left out.
+fn compared(
+    each: &[Vec<f64>],
+    base: &[Vec<f64>],
+    threshold: f64,
+) -> Option<(Estimate, CountVerdict, u32)> {
+    let (ratios, left_out) = kept(ratios(each, base));
+    let called = estimate(&ratios, CALLED / COUNT_LOOKS as f64)?;
+    let ratio = estimate(&ratios, 0.05)?;
+    Some((ratio, verdict(ratio, called, threshold), left_out))
+}
+
+/// Which instructions of a batch are meant.
+type Threads = fn(&CountBatch) -> Option<u64>;
+
+fn serving(batch: &CountBatch) -> Option<u64> {
+    Some(batch.serving)
+}
+
+fn all_threads(batch: &CountBatch) -> Option<u64> {
+    batch.serving.checked_add(batch.background?)
+}
+
+/// Instructions per operation over all batches; `None` unless all of them have the figure.
+fn per_op(count: &Count, threads: Threads) -> Option<f64> {
+    let batches = || count.instances.iter().flatten();
+    let sum = batches().map(|batch| Some(threads(batch)? as f64)).sum::<Option<f64>>()?;
+    let value = sum / batches().map(|batch| batch.ops).sum::<f64>();
+    value.is_finite().then_some(value)
+}
+
+/// What an operation takes, by instance and batch; `None` unless all batches have the figure.
+fn each(count: &Count, threads: Threads) -> Option<Vec<Vec<f64>>> {
     let of_instance = |batches: &Vec<CountBatch>| {
-        batches.iter().map(|batch| batch.serving as f64 / batch.ops).collect()
+        batches.iter().map(|batch| Some(threads(batch)? as f64 / batch.ops)).collect()
     };
     count.instances.iter().map(of_instance).collect()
+}
+
+/// What an operation takes of the thread that serves it.
+fn each_serving(count: &Count) -> Vec<Vec<f64>> {
+    each(count, serving).unwrap_or_default()
 }
 
 /// The ratios of batches that have the same events, by instance.
@@ -450,6 +510,31 @@ mod tests {
         let part = |count: u32| f64::from(count) / f64::from(studies);
         let (covered, called, found) = (part(covered), part(called), part(found));
         assert!(covered > 0.94 && called < 0.01 && found > 0.95, "{covered} {called} {found}");
+    }
+
+    /// MariaDB moved work of an insert from background threads to the thread that serves it.
+    #[test]
+    fn background_threads_are_judged_with_the_serving_thread() {
+        let with = |each: f64, background: u64| {
+            let mut counted = count(each, EXACT);
+            let batches = counted.instances.iter_mut().flatten();
+            batches.for_each(|batch| batch.background = Some(100 * background));
+            counted
+        };
+        let (before, after) = (with(40_000.0, 50_847), with(57_200.0, 3_939));
+        let judged = judge(&after, Some(&before), COUNT_THRESHOLD).unwrap();
+        assert_eq!(judged.verdict, Some(CountVerdict::More));
+        let total = judged.total.unwrap();
+        let ratio = total.ratio.unwrap().value;
+        assert!((0.72..0.76).contains(&ratio), "{ratio}");
+        assert_eq!(total.verdict, Some(CountVerdict::Fewer));
+        assert_eq!((total.base_background, judged.background), (Some(50_847.0), Some(3_939.0)));
+        let base = judge(&before, None, COUNT_THRESHOLD).unwrap().total.unwrap();
+        assert_eq!((base.ratio, base.verdict, base.base_background), (None, None, None));
+        // What one side did not count is not compared.
+        let mut unknown = before;
+        unknown.instances[0][0].background = None;
+        assert_eq!(judge(&after, Some(&unknown), COUNT_THRESHOLD).unwrap().total, None);
     }
 
     #[test]

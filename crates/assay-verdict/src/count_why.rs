@@ -51,6 +51,33 @@ pub(crate) fn sentence(
     })
 }
 
+/// Which threads' instructions changed, where the verdict with background threads is another one than that of the
+/// serving thread: `43% more instructions in the serving thread, but 10% fewer instructions with background threads,
+/// whose instructions per operation went from 50,847 to 3,939`. `None` where both verdicts are the same, or one is
+/// missing.
+#[must_use]
+pub fn moved(count: &CountJudgement) -> Option<String> {
+    let (serving, total) = (count.verdict?, count.total.as_ref()?);
+    let with_background = total.verdict?;
+    if serving == with_background || !(is_change(serving) || is_change(with_background)) {
+        return None;
+    }
+    let words = |verdict, ratio: Option<Estimate>| {
+        Some(match verdict {
+            CountVerdict::More | CountVerdict::Fewer => instructions(ratio?.value),
+            CountVerdict::Same => "as many instructions".to_owned(),
+            CountVerdict::Undecided => "no certain change of instructions".to_owned(),
+        })
+    };
+    let (own, all) = (words(serving, count.ratio)?, words(with_background, total.ratio)?);
+    let [before, after] =
+        [total.base_background?, count.background?].map(|it| thousands(it.round() as u64));
+    Some(format!(
+        "{own} in the serving thread, but {all} with background threads, whose instructions per operation went from \
+         {before} to {after}"
+    ))
+}
+
 fn is_change(verdict: CountVerdict) -> bool {
     matches!(verdict, CountVerdict::More | CountVerdict::Fewer)
 }
@@ -133,6 +160,7 @@ mod tests {
     fn said(verdict: Verdict, rqps: f64, count: f64, called: CountVerdict) -> Option<String> {
         let judged = CountJudgement {
             left_out: 0,
+            total: None,
             by: CountedBy::Callgrind,
             instructions: within(1000.0, 1.0),
             background: None,
@@ -204,9 +232,40 @@ mod tests {
     }
 
     #[test]
+    fn what_moved_between_threads_is_said() {
+        let judged = |called, (ratio, verdict): (f64, CountVerdict)| CountJudgement {
+            left_out: 0,
+            by: CountedBy::Callgrind,
+            instructions: within(57_200.0, 1.0),
+            background: Some(3_939.0),
+            kernel: None,
+            ratio: Some(within(1.43, 0.001)),
+            verdict: Some(called),
+            total: Some(crate::CountTotal {
+                instructions: within(61_139.0, 1.0),
+                ratio: Some(within(ratio, 0.001)),
+                verdict: Some(verdict),
+                base_background: Some(50_847.0),
+            }),
+            functions: None,
+        };
+        let found = moved(&judged(CountVerdict::More, (0.9, CountVerdict::Fewer))).unwrap();
+        assert_eq!(
+            found,
+            "43% more instructions in the serving thread, but 10% fewer instructions with background threads, whose \
+             instructions per operation went from 50,847 to 3,939"
+        );
+        let open = moved(&judged(CountVerdict::More, (1.2, CountVerdict::Undecided))).unwrap();
+        assert!(open.contains("but no certain change of instructions with"), "{open}");
+        assert_eq!(moved(&judged(CountVerdict::More, (1.2, CountVerdict::More))), None);
+        assert_eq!(moved(&judged(CountVerdict::Same, (1.0, CountVerdict::Undecided))), None);
+    }
+
+    #[test]
     fn a_change_without_an_interval_is_not_divided() {
         let judged = CountJudgement {
             left_out: 0,
+            total: None,
             by: CountedBy::Callgrind,
             instructions: within(1000.0, 1.0),
             background: None,

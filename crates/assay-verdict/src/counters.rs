@@ -6,6 +6,7 @@ use assay_model::{STATUS, STATUS_LEVELS, Slice};
 
 use crate::change::{Changed, jackknife};
 use crate::looks::ALPHA;
+use crate::reads::PAGES_FREE;
 use crate::robust::median;
 
 /// A counter has changed when its ratio leaves 1 by more than this.
@@ -56,7 +57,8 @@ pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterCh
         blocks.flat_map(|block| block.grown.keys().copied()).collect()
     };
     // What one version does not count did not fall to nothing.
-    let names: Vec<&str> = names(0).intersection(&names(1)).copied().collect();
+    let names: BTreeSet<&str> = names(0).intersection(&names(1)).copied().collect();
+    let names: Vec<&str> = names.into_iter().filter(|name| *name != PAGES_FREE).collect();
     if names.len() > NAMES_MAX {
         return None;
     }

@@ -218,6 +218,14 @@ pub const PER_OP: &[Figure] = &[
         |total| total.counters.get("background_cpu_ns").map(us),
     )
     .headed("backgr. µs/op"),
+    counted(
+        "short_lived_cpu_us",
+        "µs",
+        "CPU time per operation of the server's threads that began and ended between two readings, such as those that \
+         a statement starts; no part of the other figures",
+        |total| total.counters.get("server_short_lived_cpu_ns").map(us),
+    )
+    .at(Place::FilesLast),
     follows(
         "cpu_wait_us",
         "µs",

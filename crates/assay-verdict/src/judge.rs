@@ -9,6 +9,7 @@ use assay_model::{
 use crate::account::{latency, operations, published, published_latency, shares_cpu};
 use crate::bound::Bound;
 use crate::effect::Reduced;
+use crate::reads::reads_go_on;
 use crate::rules::Decision;
 use crate::sample::{Fitness, Sample};
 use crate::samples::{Decided, Quantity, Samples};
@@ -314,6 +315,7 @@ fn described(
                 })
                 .collect::<Vec<_>>(),
         ),
+        rereads: reads_go_on(judged),
         change: None,
         counters: None,
         profile: None,

@@ -12,6 +12,7 @@ mod cause;
 mod cell;
 mod change;
 mod claim;
+mod commits;
 mod count;
 mod count_why;
 mod counted;
@@ -20,6 +21,7 @@ mod counters;
 mod crossover;
 mod discoveries;
 mod effect;
+mod evidence;
 mod figures;
 mod gate;
 mod group;
@@ -30,9 +32,11 @@ mod moderate;
 mod node_test;
 mod nodes;
 mod phrases;
+mod plan_change;
 mod plans;
 mod processor;
 mod profile;
+mod reads;
 mod robust;
 mod rules;
 mod sample;
@@ -44,6 +48,7 @@ mod step;
 mod steps;
 mod student;
 mod sums;
+mod threads;
 mod totals;
 mod trend;
 mod uneven;
@@ -63,7 +68,10 @@ pub use cause::Cause;
 pub use cell::QUIET_SHARE;
 pub use change::{Changed, Term, TimeChange};
 pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
-pub use count::{COUNT_LOOKS, CountJudgement, count_threshold, counted_pair, is_count_open};
+pub use count::{
+    COUNT_LOOKS, CountJudgement, CountTotal, count_threshold, counted_pair, is_count_open,
+};
+pub use count_why::moved;
 pub use counted::{CountChange, FunctionCounts, Instructions, Kind, Rest, compare_counts};
 pub use counted_modules::Counted;
 pub use counters::CounterChange;
@@ -175,6 +183,8 @@ pub struct CellJudgement {
     /// KiB that the server fetched from block devices per operation, in the median of the slices; `None` if never
     /// measured.
     pub usual_read_kb: Option<f64>,
+    /// Whether the server goes on reading pages from block devices that it has read before.
+    pub rereads: bool,
     /// How its time per operation differs from that of the base, term by term; `None` for the base.
     pub change: Option<TimeChange>,
     /// Counters of the server's own status that changed for certain against the base, the largest change first; `None`

@@ -84,21 +84,16 @@ fn of_place(blocks: &Blocks, place: (u32, u32)) -> Vec<Sent> {
 }
 
 fn by_block(record: &StudyRecord, cell: CellId, system: usize) -> Blocks {
-    let is_good = |slice: &&Slice| {
-        let is_whole = matches!(slice.outcome, SliceOutcome::Good | SliceOutcome::Troubled);
-        slice.cell == cell && slice.system == system && is_whole
-    };
+    let is_good = |slice: &&Slice| slice.cell == cell && slice.system == system && is_whole(slice);
     let mut blocks = Blocks::new();
     for slice in record.slices.iter().filter(is_good) {
         let block = blocks.entry(slice.block).or_default();
         for (name, value) in slice.counters.iter() {
-            let Some((place, what)) = name.strip_prefix(STATEMENT).and_then(place) else {
-                continue;
-            };
+            let Some((place, what)) = place(name) else { continue };
             let sent: &mut Sent = block.entry(place).or_default();
             match what {
                 "count" => sent.count += value,
-                "ns" => sent.ns = sent.ns.saturating_add(value),
+                STATEMENTS_NS => sent.ns = sent.ns.saturating_add(value),
                 _ => {}
             }
         }
@@ -106,9 +101,17 @@ fn by_block(record: &StudyRecord, cell: CellId, system: usize) -> Blocks {
     blocks
 }
 
-/// `0.3.ns`: kind, step, and what was counted.
-fn place(name: &str) -> Option<((u32, u32), &str)> {
-    let mut parts = name.splitn(3, '.');
+/// Whether a slice was not cut off.
+pub(crate) fn is_whole(slice: &Slice) -> bool {
+    matches!(slice.outcome, SliceOutcome::Good | SliceOutcome::Troubled)
+}
+
+/// The last part of the names of counters of time.
+pub(crate) const STATEMENTS_NS: &str = "ns";
+
+/// Of a counter such as `statement.0.3.ns`: kind and step, and what was counted.
+pub(crate) fn place(name: &str) -> Option<((u32, u32), &str)> {
+    let mut parts = name.strip_prefix(STATEMENT)?.splitn(3, '.');
     let kind = parts.next()?.parse().ok()?;
     let step = parts.next()?.parse().ok()?;
     Some(((kind, step), parts.next()?))

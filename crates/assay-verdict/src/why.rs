@@ -1,15 +1,19 @@
 //! The cause of a change in one sentence.
 
-use assay_model::{AuditFinding, EventKind, StudyRecord, Verdict};
+use assay_model::{AuditFinding, Class, EventKind, StudyRecord, Verdict};
 
 use crate::asked::{is_leftover, requested};
 use crate::cause::{Cause, Facts, cause};
+use crate::commits::CommitTime;
 use crate::count_why;
+use crate::evidence::{NO_EVIDENCE, evidence};
 use crate::phrases::{NEAR_LEAST, per_operation, percent, ratio, relative, signed, times};
+use crate::plan_change::PlanChange;
+use crate::threads::started_threads;
 use crate::work::more_than_time;
 use crate::{
     CellJudgement, Changed, CounterChange, FunctionChange, PerOp, PlanFindings, ProcessorChange,
-    ProfileChange, Term, TimeChange, Wait,
+    ProfileChange, Term, TimeChange,
 };
 
 /// A counter has changed when its ratio leaves 1 by more than this.
@@ -28,19 +32,21 @@ const READ_KB: f64 = 1.0;
 /// cell comes with all systems, in their order.
 pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
     let plans = PlanFindings::new(&record.audit);
-    let causes =
+    let settings =
         record.audit.iter().filter(|it| !is_leftover(record.systems.iter().map(|it| &it.spec), it));
-    let causes: Vec<AuditFinding> = causes.cloned().collect();
+    let settings: Vec<AuditFinding> = settings.cloned().collect();
+    let known = Known { record, plans: &plans, settings: &settings, base };
     for index in 0..cells.len() {
         let one = &cells[index];
         let count = one.count.as_ref();
         let instructions = count.and_then(|it| count_why::sentence(one.verdict, one.rqps, it));
         let of_base = (index + base).checked_sub(one.system).and_then(|at| cells.get(at));
-        let explained = explained(one, of_base, (&plans, &causes, base));
+        let explained = explained(one, of_base, &known);
         let (cause, why) = explained.unwrap_or_default();
         let lost = of_base.and_then(|of_base| lost(one, of_base));
         let tried = settings_tried(record, one);
-        let parts = tried.into_iter().chain(instructions).chain(why).chain(lost);
+        let moved = count.and_then(count_why::moved);
+        let parts = tried.into_iter().chain(instructions).chain(moved).chain(why).chain(lost);
         let parts: Vec<String> = parts.collect();
         cells[index].cause = cause;
         cells[index].why = (!parts.is_empty()).then(|| parts.join("; "));
@@ -70,11 +76,20 @@ fn lost(one: &CellJudgement, of_base: &CellJudgement) -> Option<String> {
     of_base.failure.as_ref().filter(|_| is_lost).map(|why| format!("the base failed: {why}"))
 }
 
+/// What is known of all cells.
+struct Known<'a> {
+    record: &'a StudyRecord,
+    plans: &'a PlanFindings<'a>,
+    /// Differences of settings.
+    settings: &'a [AuditFinding],
+    base: usize,
+}
+
 /// The cause of a change, and what is said of it; `None` of a cell without one.
 fn explained(
     one: &CellJudgement,
     of_base: Option<&CellJudgement>,
-    (plans, audit, base): (&PlanFindings<'_>, &[AuditFinding], usize),
+    known: &Known<'_>,
 ) -> Option<(Option<Cause>, Vec<String>)> {
     let pair = of_base.and_then(|of_base| of_base.per_op).zip(one.per_op);
     let work = pair.map(|(before, after)| {
@@ -89,27 +104,43 @@ fn explained(
         }
         Verdict::Same | Verdict::Undecided | Verdict::Failed => return None,
     };
-    let systems = [base, one.system];
-    let has_plan = plans.differ(one.cell, systems);
-    let plan = has_plan.then(|| match plans.pair(one.cell, systems) {
-        Some([before, after]) => format!("{ANOTHER_PLAN} ({before} → {after})"),
-        None => ANOTHER_PLAN.to_owned(),
-    });
+    let systems = [known.base, one.system];
     let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
+    let commits = CommitTime::of(known.record, one.cell, systems).filter(CommitTime::is_most);
+    let plan = PlanChange::of(known.record, known.plans, one.cell, systems);
+    let threads = pair.and_then(|(before, after)| {
+        started_threads([&before, &after], one.verdict, known.settings, systems)
+    });
     let facts = Facts {
         verdict: one.verdict,
-        has_other_plan: has_plan,
+        has_other_commits: commits.is_some(),
+        has_other_plan: plan.is_some() && (!work.is_empty() || !is_of_writing(one, change)),
+        has_other_threads: threads.is_some(),
         has_other_work: !work.is_empty(),
         change,
     };
     let cause = cause(&facts).filter(|_| one.per_op.is_some());
-    let class = one.cell.test.class;
-    let parts = [requested(audit, class, systems), plan, why];
+    let named = plan.as_ref().map(|plan| plan.options.as_slice()).unwrap_or_default();
+    let requested = requested(known.settings, one.cell.test.class, systems, named);
+    // What is no part of the change is no reason for it.
+    let has_rest = commits.is_none_or(|commits| commits.rest() >= SHARE_MIN);
+    let plan = plan.filter(|_| has_rest).map(|plan| plan.sentence);
+    let commits = commits.map(|commits| commits.sentence());
+    let parts = [commits, plan, requested, threads, why];
     Some((cause, parts.into_iter().flatten().collect()))
 }
 
-/// What is said of a test whose statements have other plans than those of the base.
-const ANOTHER_PLAN: &str = "executed with another plan than by the base";
+/// Whether a change of a test that writes is mostly waiting, which plans do not make: its statements wait for the log
+/// or for locks.
+fn is_of_writing(one: &CellJudgement, change: Option<&TimeChange>) -> bool {
+    let shares = change.map(TimeChange::shares).unwrap_or_default();
+    let waiting =
+        shares.iter().filter(|(term, _)| matches!(term, Term::DiskWait | Term::OtherWait));
+    one.cell.test.class == Class::Write && waiting.map(|(_, share)| share).sum::<f64>() >= MOSTLY
+}
+
+/// The part of a change that is most of it.
+const MOSTLY: f64 = 0.6;
 
 /// Says which of the systems stalls.
 fn stalls(cell: &CellJudgement) -> Option<String> {
@@ -195,10 +226,24 @@ fn instructions(changed: &Changed) -> Option<String> {
 
 /// Whether the server's reads from block devices begin or cease to matter, in most slices.
 fn reads(base: Option<&CellJudgement>, cell: &CellJudgement) -> Option<String> {
-    let (before, after) = base?.usual_read_kb.zip(cell.usual_read_kb)?;
+    let base = base?;
+    let kb = [base.usual_read_kb?, cell.usual_read_kb?];
+    let change = cell.change.as_ref().filter(|change| agrees(change, cell.verdict))?;
+    let wait = if change.tells_disk() { Term::DiskWait } else { Term::OtherWait };
+    let share = change.shares().into_iter().find(|(term, _)| *term == wait).map(|(_, share)| share);
+    cached(kb, [base.rereads, cell.rereads], share?)
+}
+
+/// Whether data ceased to be cached, or now are: KiB read per operation, whether pages are read again and again, and
+/// the part of the change that is waiting for the disk. A fresh server reads each page once, whatever its cache holds.
+fn cached([before, after]: [f64; 2], rereads: [bool; 2], share: f64) -> Option<String> {
+    let [was_reading, is_reading] = rereads;
     let words = match () {
-        () if before < CACHED_KB && after > READ_KB => "not all data is cached any more",
-        () if before > READ_KB && after < CACHED_KB => "the data is now cached",
+        () if share < SHARE_MIN => return None,
+        () if before < CACHED_KB && after > READ_KB && is_reading => {
+            "not all data is cached any more"
+        }
+        () if before > READ_KB && after < CACHED_KB && was_reading => "the data is now cached",
         () => return None,
     };
     let [before, after] = [before, after].map(per_operation);
@@ -292,131 +337,12 @@ fn causes(profile: &ProfileChange) -> String {
     if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) }
 }
 
-/// Counters of the time that threads wait, their words, and microseconds in one unit of the counter.
-const TIMES: [(&str, &str, f64); 2] = [
-    ("Innodb_row_lock_time", "waiting for row locks", 1000.0),
-    ("Rocksdb_stall_micros", "write stalls", 1.0),
-];
-
-/// Counters of servers that count waiting, and their words.
-const WAITS: [(&str, &str); 6] = [
-    ("Innodb_row_lock_waits", "waits for row locks"),
-    ("Table_locks_waited", "waits for table locks"),
-    ("Innodb_log_waits", "waits for the log buffer"),
-    ("Innodb_buffer_pool_wait_free", "waits for free pages"),
-    ("Rocksdb_stall_micros", "µs of write stalls"),
-    ("pg_stat_wal.wal_buffers_full", "waits for the log buffer"),
-];
-
-/// Counters of what threads wait for at the disk, and their words.
-const DISK: [(&str, &str); 8] = [
-    ("Innodb_os_log_fsyncs", "flushes of the log"),
-    ("Rocksdb_wal_synced", "flushes of the log"),
-    ("Innodb_data_fsyncs", "flushes of files"),
-    ("Innodb_buffer_pool_reads", "pages read from files"),
-    ("pg_stat_wal.wal_sync", "flushes of the log"),
-    ("pg_stat_io.fsyncs", "flushes of files"),
-    ("pg_statio_user_tables.heap_blks_read", "pages read from files"),
-    ("pg_statio_user_tables.idx_blks_read", "pages read from files"),
-];
-
-/// What is said where no such counter changed.
-const NO_EVIDENCE: &str = " (no counter of the server tells why)";
-
-/// Nothing that a counter counts takes longer, µs. Fewer than that many are no evidence.
-const LONGEST_US: f64 = 10_000.0;
-
-/// What supports a change of a term of waiting: a time that the server measured, if it is large enough; otherwise, of
-/// the counters that changed in the same direction, often enough to explain it, the one that changed most. Nothing if
-/// the counters were not read.
-fn evidence(
-    term: Term,
-    tells_disk: bool,
-    wait_us: f64,
-    counters: Option<&[CounterChange]>,
-    profile: Option<&ProfileChange>,
-) -> String {
-    let sampled = profile.and_then(|profile| sampled(term, wait_us, profile));
-    if term == Term::Unknown {
-        return sampled.unwrap_or_default();
-    }
-    let Some(counters) = counters else { return sampled.unwrap_or_default() };
-    if let Some(timed) = timed(term, wait_us, counters) {
-        return timed;
-    }
-    let listed: &[&[(&str, &str)]] = match term {
-        Term::DiskWait => &[&DISK],
-        Term::OtherWait if tells_disk => &[&WAITS],
-        Term::OtherWait => &[&WAITS, &DISK],
-        Term::ClientCpu | Term::ServerCpu | Term::CpuWait | Term::Unknown => return String::new(),
-    };
-    let words = |counter: &CounterChange| {
-        let mut known = listed.iter().flat_map(|known| known.iter());
-        known.find(|(name, _)| *name == counter.name).map(|(_, words)| *words)
-    };
-    let usual = counters.iter().filter(|it| it.is_usual);
-    let found = usual.filter_map(|it| Some((words(it)?, it.changed)));
-    let found = found.filter(|(_, changed)| {
-        let needed = wait_us / changed.by.value;
-        needed > 0.0 && needed < LONGEST_US
-    });
-    let most =
-        found.max_by(|(_, one), (_, other)| one.by.value.abs().total_cmp(&other.by.value.abs()));
-    most.map_or_else(
-        || sampled.unwrap_or_else(|| NO_EVIDENCE.to_owned()),
-        |(words, changed)| {
-            let [before, after] = [changed.before, changed.after].map(per_operation);
-            format!(" ({words} per operation {before} → {after})")
-        },
-    )
-}
-
-/// Waiting that was sampled, or measured by the server, supports a term if it changed by at least this part of it.
-const SUPPORT: f64 = 0.5;
-
-/// The time that threads waited as the server measured it, if it changed in the direction of a term and enough to
-/// support it.
-fn timed(term: Term, wait_us: f64, counters: &[CounterChange]) -> Option<String> {
-    if term != Term::OtherWait {
-        return None;
-    }
-    let known = counters.iter().filter(|it| it.is_usual).filter_map(|counter| {
-        let (_, words, us) = TIMES.iter().find(|(name, ..)| *name == counter.name)?;
-        Some((words, [counter.changed.before, counter.changed.after].map(|value| value * us)))
-    });
-    let by = |[before, after]: [f64; 2]| (after - before) / wait_us;
-    let most = known
-        .filter(|(_, times)| by(*times) >= SUPPORT)
-        .max_by(|(_, one), (_, other)| by(*one).total_cmp(&by(*other)));
-    most.map(|(words, times)| {
-        let [before, after] = times.map(per_operation);
-        format!(" ({words} {before} → {after} µs per operation)")
-    })
-}
-
-/// What threads were seen waiting for, if it changed in the direction of a term and enough to support it.
-fn sampled(term: Term, wait_us: f64, profile: &ProfileChange) -> Option<String> {
-    let listed: &[Wait] = match term {
-        Term::DiskWait => &[Wait::Flush, Wait::Disk],
-        Term::OtherWait | Term::Unknown => &[Wait::Lock, Wait::Flush, Wait::Disk, Wait::Sleep],
-        Term::ClientCpu | Term::ServerCpu | Term::CpuWait => return None,
-    };
-    let waits = profile.waits.iter().flatten().filter(|(wait, _)| listed.contains(wait));
-    let supports = |(_, changed): &&(Wait, Changed)| changed.by.value / wait_us >= SUPPORT;
-    let most = waits
-        .filter(supports)
-        .max_by(|(_, one), (_, other)| one.by.value.abs().total_cmp(&other.by.value.abs()));
-    most.map(|(wait, changed)| {
-        let [before, after] = [changed.before, changed.after].map(per_operation);
-        format!(" (sampled threads wait {} {before} → {after} µs)", wait.word())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use assay_model::Estimate;
 
     use super::*;
+    use crate::Wait;
 
     fn changed(before: f64, after: f64, half: f64) -> Changed {
         let value = after - before;
@@ -557,6 +483,23 @@ mod tests {
         assert!(long.contains("(waiting for row locks 10 → 150 µs per operation)"), "{long}");
         let short = told(0.05);
         assert!(short.contains("(waits for row locks per operation 0 → 0.90)"), "{short}");
+    }
+
+    #[test]
+    fn caches_are_a_cause_only_where_reads_go_on_and_are_waited_for() {
+        let misses = cached([0.0, 9.5], [false, true], 0.4);
+        assert_eq!(
+            misses.as_deref(),
+            Some("KiB read from disk per operation 0 → 9.50: not all data is cached any more")
+        );
+        let hits = cached([26.0, 0.0], [true, false], 0.4).unwrap();
+        assert!(hits.ends_with("26 → 0: the data is now cached"), "{hits}");
+        // A fresh server reads each page once, and few operations share that.
+        assert_eq!(cached([26.0, 0.0], [false, true], 0.4), None);
+        assert_eq!(cached([0.0, 9.5], [true, false], 0.4), None);
+        // Nobody waits for what the kernel's cache holds.
+        assert_eq!(cached([0.0, 9.5], [false, true], 0.01), None);
+        assert_eq!(cached([20.0, 26.0], [true, true], 0.4), None);
     }
 
     #[test]

@@ -36,6 +36,10 @@ const WORK: [(&str, &str); 26] = [
 /// Rarer work than this per operation counts as so much: its ratio means little.
 const LEAST: f64 = 0.05;
 
+/// Work that changed the other way than the time tells only that statements are executed in another way. It is named if
+/// this part of it at most is left, or was there before.
+const LEFT: f64 = 0.1;
+
 /// Counters that are named of those that changed like the time, and of those that changed the other way.
 const NAMED: [usize; 2] = [2, 1];
 
@@ -53,12 +57,14 @@ pub(crate) fn more_than_time(
         let [before, after] = [it.changed.before, it.changed.after].map(|value| value.max(LEAST));
         (after / before).ln()
     };
+    let tells =
+        |it: &CounterChange| ratio(it) * of_time > 0.0 || ratio(it).abs() >= (1.0 / LEFT).ln();
     let words = |it: &CounterChange| WORK.iter().find(|(name, _)| *name == it.name);
     let is_more =
         |it: &CounterChange| it.is_usual && !is_little(it) && ratio(it).abs() > of_time.abs();
     let mut found: Vec<(&str, &CounterChange)> = counters
         .iter()
-        .filter(|it| is_more(it))
+        .filter(|it| is_more(it) && tells(it))
         .filter_map(|it| Some((words(it)?.1, it)))
         .collect();
     found.sort_by(|(_, one), (_, other)| amount(other).total_cmp(&amount(one)));
@@ -111,5 +117,9 @@ mod tests {
         assert_eq!(names(&counters, [100.0, 5_000.0]), ["Handler_read_next"]);
         counters[0].is_usual = false;
         assert_eq!(names(&counters, [100.0, 5_000.0]), [""; 0]);
+        // A third less work makes nothing slower.
+        let less = [counter("Innodb_buffer_pool_read_requests", 6.0, 4.0)];
+        assert_eq!(names(&less, [54.0, 69.0]), [""; 0]);
+        assert_eq!(names(&less, [54.0, 40.0]), ["Innodb_buffer_pool_read_requests"]);
     }
 }

@@ -17,7 +17,7 @@ fn measured(measure: BisectMeasure) -> &'static str {
     match measure {
         BisectMeasure::Qps => "QPS",
         BisectMeasure::Cpu => "server CPU time per operation",
-        BisectMeasure::Instructions => "instructions per operation",
+        BisectMeasure::Instructions => "instructions per operation of the serving thread",
     }
 }
 

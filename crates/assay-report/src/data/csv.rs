@@ -72,6 +72,13 @@ const COLUMNS: &[Column] = &[
     ("instructions_ratio_low", "/count/ratio/low"),
     ("instructions_ratio_high", "/count/ratio/high"),
     ("instructions_verdict", "/count/verdict"),
+    ("instructions_total", "/count/instructions_total/value"),
+    ("instructions_total_low", "/count/instructions_total/low"),
+    ("instructions_total_high", "/count/instructions_total/high"),
+    ("instructions_total_ratio", "/count/instructions_total/ratio/value"),
+    ("instructions_total_ratio_low", "/count/instructions_total/ratio/low"),
+    ("instructions_total_ratio_high", "/count/instructions_total/ratio/high"),
+    ("instructions_total_verdict", "/count/instructions_total/verdict"),
 ];
 
 /// The columns of a study, without stars.

@@ -101,10 +101,23 @@ const FIELDS: &[(&str, &str)] = &[
     ),
     (
         "cells[].count.instructions",
-        "instructions per operation outside the kernel, an interval; `count` is null where nothing was counted",
+        "instructions per operation of the serving thread outside the kernel, an interval; `count` is null where \
+         nothing was counted",
     ),
-    ("cells[].count.ratio", "the same divided by that of the base, an interval; null for the base"),
-    ("cells[].count.verdict", "`more`, `fewer`, `same` or `undecided`; null for the base"),
+    (
+        "cells[].count.instructions.ratio",
+        "the same divided by that of the base, an interval; null for the base",
+    ),
+    (
+        "cells[].count.instructions.verdict",
+        "`more`, `fewer`, `same` or `undecided`; null for the base. `gate --max-more` and `bisect` use this count",
+    ),
+    (
+        "cells[].count.instructions_total.*",
+        "the same of all threads of the server, those in the background included; null if those were not counted",
+    ),
+    ("cells[].count.ratio", "`instructions.ratio`"),
+    ("cells[].count.verdict", "`instructions.verdict`"),
     ("cells[].count.by", "what counted: `callgrind` or `hardware`"),
     ("cells[].count.background", "instructions per operation of the server's other threads"),
     (

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, CountVerdict, Experiment, Setup, Statements, StudyRecord, Verdict};
+use assay_model::{
+    CellId, CountVerdict, Estimate, Experiment, Setup, Statements, StudyRecord, Verdict,
+};
 use assay_verdict::{
     Cause, CellJudgement, Changed, CountJudgement, CounterChange, Figure, FunctionChange,
     LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait, soak,
@@ -197,8 +199,11 @@ pub(crate) fn latency_name(figure: &Figure) -> &'static str {
 /// Instructions per operation.
 #[derive(Serialize)]
 struct CountRow {
-    instructions: Interval,
-    /// Null for the base.
+    /// Those of the thread that serves the client.
+    instructions: CountedRow,
+    /// The same with background threads; null if those were not counted.
+    instructions_total: Option<CountedRow>,
+    /// Those of `instructions`.
     ratio: Option<Interval>,
     verdict: Option<&'static str>,
     by: &'static str,
@@ -210,6 +215,23 @@ struct CountRow {
     functions: Option<Vec<CountedFunction>>,
     /// All other functions together.
     functions_rest: Option<CountedFunction>,
+}
+
+/// An interval of instructions per operation, and how it compares with the base.
+#[derive(Serialize)]
+struct CountedRow {
+    #[serde(flatten)]
+    per_op: Interval,
+    /// Null for the base, as the verdict.
+    ratio: Option<Interval>,
+    verdict: Option<&'static str>,
+}
+
+impl CountedRow {
+    fn new(per_op: Estimate, ratio: Option<Estimate>, verdict: Option<CountVerdict>) -> Self {
+        let (ratio, verdict) = (ratio.map(Interval::from), verdict.map(CountVerdict::word));
+        Self { per_op: per_op.into(), ratio, verdict }
+    }
 }
 
 /// Instructions per operation of a function, or of several that are told together.
@@ -236,7 +258,10 @@ impl CountRow {
         let (functions, rest) = all.unzip();
         let of = |lines: Vec<FunctionLine>| lines.into_iter().map(CountedFunction::new).collect();
         Self {
-            instructions: count.instructions.into(),
+            instructions: CountedRow::new(count.instructions, count.ratio, count.verdict),
+            instructions_total: count
+                .total
+                .map(|total| CountedRow::new(total.instructions, total.ratio, total.verdict)),
             ratio: count.ratio.map(Interval::from),
             verdict: count.verdict.map(CountVerdict::word),
             by: count.by.word(),

@@ -1,10 +1,10 @@
 //! The answer of a study that only counts instructions.
 
 use assay_model::{CountVerdict, CountedBy, Estimate, Verdict, counted};
-use assay_verdict::{CellJudgement, CountJudgement, SystemSummary, count_threshold, median};
+use assay_verdict::{CellJudgement, CountJudgement, SystemSummary, count_threshold, median, moved};
 
 use super::answer::SystemAnswer;
-use super::counts::lines;
+use super::counts::{as_time, lines};
 use super::study::JudgedStudy;
 use crate::number::{duration, share};
 use crate::words::sentence;
@@ -51,7 +51,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         system: name,
         sentence: format!("{name} {said}"),
         sentence_below_name: sentence(&said),
-        reasons: Vec::new(),
+        reasons: with_background(&counts).into_iter().collect(),
         tendency: match more.cmp(&fewer) {
             std::cmp::Ordering::Greater => Verdict::Slower,
             std::cmp::Ordering::Less => Verdict::Faster,
@@ -61,6 +61,23 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         tests: Vec::new(),
         largest: Vec::new(),
     }
+}
+
+/// In how many tests background threads make another verdict: `With background threads: more instructions in 1 test,
+/// fewer in 3`. `None` where they make none.
+fn with_background(counts: &[&CountJudgement]) -> Option<String> {
+    counts.iter().find_map(|count| moved(count))?;
+    let count = |verdict| {
+        let totals = counts.iter().filter_map(|count| count.total?.verdict);
+        totals.filter(|it| *it == verdict).count() as u64
+    };
+    let [more, fewer, same, undecided] =
+        [CountVerdict::More, CountVerdict::Fewer, CountVerdict::Same, CountVerdict::Undecided]
+            .map(|verdict| counted(count(verdict), "test"));
+    Some(format!(
+        "With background threads: more instructions in {more}, fewer in {fewer}, as many in {same}, undecided in \
+         {undecided}."
+    ))
 }
 
 /// The verdict on a system in a test.
@@ -115,8 +132,14 @@ pub(super) fn basis(study: &JudgedStudy) -> String {
     )
 }
 
-/// The functions that make up most of a change, in words.
+/// Which threads' instructions changed, where that matters, and the functions that make up most of a change, in words.
 pub(super) fn causes(cell: &CellJudgement) -> Option<String> {
+    let parts: Vec<String> =
+        moved(cell.count.as_ref()?).into_iter().chain(largest_functions(cell)).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn largest_functions(cell: &CellJudgement) -> Option<String> {
     let functions = cell.count.as_ref()?.functions.as_ref()?;
     let (shown, _) = lines(functions, NAMED);
     let named = shown.iter().map(|line| format!("{} {:+.0}", line.name, line.change));
@@ -124,13 +147,13 @@ pub(super) fn causes(cell: &CellJudgement) -> Option<String> {
     (!named.is_empty()).then(|| format!("instructions per operation: {}", named.join(", ")))
 }
 
-/// What more or fewer instructions would be of a time: slower or faster. `None` if neither was found.
+/// What more or fewer instructions would be of a time: slower or faster. `None` if neither was found, with background
+/// threads or without.
 pub(super) fn called(cell: &CellJudgement) -> Option<Verdict> {
-    match cell.count.as_ref()?.verdict? {
-        CountVerdict::More => Some(Verdict::Slower),
-        CountVerdict::Fewer => Some(Verdict::Faster),
-        CountVerdict::Same | CountVerdict::Undecided => None,
-    }
+    let count = cell.count.as_ref()?;
+    let with_background = count.total.and_then(|total| total.verdict);
+    let verdicts = [count.verdict?, with_background.unwrap_or_default()].map(as_time);
+    verdicts.into_iter().find(|it| matches!(it, Verdict::Slower | Verdict::Faster))
 }
 
 /// The number of functions that a sentence names.

@@ -13,7 +13,7 @@ use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::charts::flame::{self, Cost, Side};
 use crate::number::{NONE, figure, share};
-use crate::words::function_name;
+use crate::words::{Symbol as _, function_name};
 
 /// What was counted in a study.
 pub(crate) struct Counts {
@@ -131,13 +131,13 @@ fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
 /// the median)`. `None` if the counts call no change.
 pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
     let undecided = cells.iter().filter(|cell| cell.verdict == Verdict::Undecided);
-    let counted = |called: CountVerdict| {
+    let changes_of = |called: CountVerdict| {
         let counts = undecided.clone().filter_map(|cell| cell.count.as_ref());
         let of_it = counts.filter(|count| count.verdict == Some(called));
         let changes = of_it.filter_map(|count| Some((count.ratio?.value - 1.0).abs()));
         changes.collect::<Vec<f64>>()
     };
-    let [more, fewer] = [CountVerdict::More, CountVerdict::Fewer].map(counted);
+    let [more, fewer] = [CountVerdict::More, CountVerdict::Fewer].map(changes_of);
     let all = undecided.clone().count();
     let part = |(changes, word): (Vec<f64>, &str)| {
         let median = share(median(&changes)?);
@@ -159,19 +159,26 @@ pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
 const RATIO: usize = 1;
 const COLUMNS_NARROW: usize = 3;
 
+/// The same with background threads.
+const COLUMNS_TOTAL: usize = 5;
+
 /// A row for each test and system: instructions per operation, their ratio to those of the base with the verdict, and
-/// the instructions of background threads, which narrower tables omit; the narrowest one also omits the interval of the
-/// ratio. `None` unless instructions were counted.
+/// the same with background threads, whose instructions narrower tables omit. The narrowest table has neither intervals
+/// of ratios nor background threads. `None` unless instructions were counted.
 fn tables(study: &JudgedStudy) -> Option<Vec<ShadedTable>> {
     let widest = table(study)?;
-    let mut narrower = widest.clone();
-    narrower.columns.truncate(COLUMNS_NARROW);
-    narrower.rows.iter_mut().for_each(|row| row.cells.truncate(COLUMNS_NARROW));
+    let first_columns = |count: usize| {
+        let mut table = widest.clone();
+        table.columns.truncate(count);
+        table.rows.iter_mut().for_each(|row| row.cells.truncate(count));
+        table
+    };
+    let (total, narrower) = (first_columns(COLUMNS_TOTAL), first_columns(COLUMNS_NARROW));
     let mut narrowest = narrower.clone();
     for ratio in narrowest.rows.iter_mut().filter_map(|row| row.cells.get_mut(RATIO)) {
         ratio.text.truncate(ratio.text.find(" [").unwrap_or(ratio.text.len()));
     }
-    Some(vec![widest, narrower, narrowest])
+    Some(vec![widest, total, narrower, narrowest])
 }
 
 fn table(study: &JudgedStudy) -> Option<ShadedTable> {
@@ -187,15 +194,22 @@ fn table(study: &JudgedStudy) -> Option<ShadedTable> {
             counted(some, "pair")
         ),
     };
-    let mut columns = vec!["instructions/op", "ratio to the base", "verdict", "background/op"];
+    let mut columns = vec![
+        "instructions/op",
+        "ratio to the base",
+        "verdict",
+        "ratio with background",
+        "verdict with background",
+        "background/op",
+    ];
     let has_kernel = cells.iter().any(|it| it.count.as_ref().is_some_and(|it| it.kernel.is_some()));
     columns.extend(has_kernel.then_some("kernel/op"));
     let row = |cell| row(study, cell, has_kernel);
     Some(ShadedTable {
         title: "instructions per operation".to_owned(),
         note: format!(
-            "outside the kernel, by one client, counted by {by}; a ratio within {threshold} of 1 is the same; \
-             background threads are not part of the ratio{left_out}"
+            "outside the kernel, by one client, counted by {by}; a ratio within {threshold} of 1 is the same; ▼ more, \
+             ▲ fewer; background threads are part of the figures with background alone{left_out}"
         ),
         corner: "test, system",
         columns: columns.into_iter().map(str::to_owned).collect(),
@@ -204,23 +218,43 @@ fn table(study: &JudgedStudy) -> Option<ShadedTable> {
 }
 
 fn row(study: &JudgedStudy, cell: &CellJudgement, has_kernel: bool) -> Option<ShadedRow> {
-    let CountJudgement { instructions, background, kernel, ratio, verdict, .. } =
+    let CountJudgement { instructions, background, kernel, ratio, verdict, total, .. } =
         cell.count.as_ref()?;
+    let mut texts = vec![(thousands(instructions.value.round() as u64), Shade::None)];
+    let base = || "base".to_owned();
+    texts.extend(compared(ratio.map_or_else(base, exact), *verdict));
+    let with_background =
+        total.map_or_else(|| NONE.to_owned(), |total| total.ratio.map_or_else(base, exact));
+    texts.extend(compared(with_background, total.and_then(|total| total.verdict)));
+    texts.push((figure(background.map(f64::round)), Shade::None));
+    texts.extend(has_kernel.then(|| (figure(kernel.map(f64::round)), Shade::None)));
+    let cells = texts.into_iter().map(|(text, shade)| ShadedCell { text, shade });
+    let name = format!("{}, {}", study.cell_name(cell.cell), study.label(cell.system));
+    Some(ShadedRow { name, cells: cells.collect() })
+}
+
+/// A ratio, and its verdict with the symbol that the same change of a time has.
+fn compared(ratio: String, verdict: Option<CountVerdict>) -> [(String, Shade); 2] {
     let shade = match verdict {
         Some(CountVerdict::More) => Shade::More,
         Some(CountVerdict::Fewer) => Shade::Fewer,
         _ => Shade::None,
     };
-    let mut texts = vec![
-        (thousands(instructions.value.round() as u64), Shade::None),
-        (ratio.map_or_else(|| "base".to_owned(), exact), shade),
-        (verdict.map_or(NONE, CountVerdict::word).to_owned(), Shade::None),
-        (figure(background.map(f64::round)), Shade::None),
-    ];
-    texts.extend(has_kernel.then(|| (figure(kernel.map(f64::round)), Shade::None)));
-    let cells = texts.into_iter().map(|(text, shade)| ShadedCell { text, shade });
-    let name = format!("{}, {}", study.cell_name(cell.cell), study.label(cell.system));
-    Some(ShadedRow { name, cells: cells.collect() })
+    let word = verdict.map_or_else(
+        || NONE.to_owned(),
+        |verdict| format!("{} {}", as_time(verdict).symbol(), verdict.word()),
+    );
+    [(ratio, shade), (word, Shade::None)]
+}
+
+/// The verdict on a time that changed like the instructions.
+pub(super) fn as_time(verdict: CountVerdict) -> Verdict {
+    match verdict {
+        CountVerdict::More => Verdict::Slower,
+        CountVerdict::Fewer => Verdict::Faster,
+        CountVerdict::Same => Verdict::Same,
+        CountVerdict::Undecided => Verdict::Undecided,
+    }
 }
 
 /// A ratio with its interval, to 0.01%: counts are that exact.

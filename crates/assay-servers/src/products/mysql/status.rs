@@ -26,6 +26,7 @@ const NAMES: &[&str] = &[
     "Handler_update",
     "Handler_write",
     "Innodb_buffer_pool_pages_flushed",
+    "Innodb_buffer_pool_pages_free",
     "Innodb_buffer_pool_read_ahead",
     "Innodb_buffer_pool_read_requests",
     "Innodb_buffer_pool_reads",

@@ -1,0 +1,150 @@
+//! How much of a change is the time of commits, as the clients of a user's test saw it.
+
+use assay_model::{CellId, Slice, StudyRecord, UserStep};
+
+use crate::phrases::{per_operation, times};
+use crate::statements::{STATEMENTS_NS, is_whole, place};
+
+/// The part of a change from which on commits are its cause.
+const MOST: f64 = 0.5;
+
+/// The time of commits in a test whose statements clients timed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CommitTime {
+    /// Microseconds per event in the base and in the other system.
+    pub(crate) us: [f64; 2],
+    /// Its part of the change of the time of all statements.
+    pub(crate) share: f64,
+}
+
+impl CommitTime {
+    /// The time of commits in two systems; `None` if statements were not timed, or none is a commit.
+    pub(crate) fn of(record: &StudyRecord, cell: CellId, systems: [usize; 2]) -> Option<Self> {
+        let [before, after] = systems.map(|system| sums(record, cell, system));
+        let (before, after) = (before?, after?);
+        let change = after.all_us - before.all_us;
+        let share = (after.commits_us - before.commits_us) / change;
+        let us = [before.commits_us, after.commits_us];
+        (share.is_finite() && us.iter().all(|it| *it > 0.0)).then_some(Self { us, share })
+    }
+
+    /// Whether they are most of the change.
+    pub(crate) fn is_most(&self) -> bool {
+        self.share >= MOST
+    }
+
+    /// The part of the change that other statements are.
+    pub(crate) fn rest(&self) -> f64 {
+        1.0 - self.share
+    }
+
+    /// `committing takes 500 → 2,200 µs (×4.40), 83% of the change`.
+    pub(crate) fn sentence(&self) -> String {
+        let [before, after] = self.us;
+        format!(
+            "committing takes {} → {} µs per event ({}), {:.0}% of the change",
+            per_operation(before),
+            per_operation(after),
+            times(after / before),
+            100.0 * self.share.min(1.0)
+        )
+    }
+}
+
+/// Microseconds per event.
+struct Sums {
+    commits_us: f64,
+    all_us: f64,
+}
+
+fn sums(record: &StudyRecord, cell: CellId, system: usize) -> Option<Sums> {
+    let is_counted =
+        |slice: &&Slice| slice.cell == cell && slice.system == system && is_whole(slice);
+    let (mut events, mut commits_ns, mut all_ns) = (0_u64, 0_u64, 0_u64);
+    for slice in record.slices.iter().filter(is_counted) {
+        events = events.saturating_add(slice.work.events);
+        for (name, ns) in slice.counters.iter() {
+            let Some((place, STATEMENTS_NS)) = place(name) else { continue };
+            all_ns = all_ns.saturating_add(ns);
+            if is_commit(cell, place) {
+                commits_ns = commits_ns.saturating_add(ns);
+            }
+        }
+    }
+    let per_event = |ns: u64| ns as f64 / 1e3 / events as f64;
+    (events > 0 && all_ns > 0)
+        .then(|| Sums { commits_us: per_event(commits_ns), all_us: per_event(all_ns) })
+}
+
+/// Whether the statement at a place ends a transaction and keeps what it did.
+fn is_commit(cell: CellId, (kind, step): (u32, u32)) -> bool {
+    let mut kinds = cell.test.roles.iter().flat_map(|role| &role.script.mix);
+    let step = kinds.nth(kind as usize).and_then(|kind| kind.steps.get(step as usize));
+    let Some(UserStep::Send { sql, .. }) = step else { return false };
+    let Some(sql) = sql.postgres.as_ref().or(sql.mysql.as_ref()) else { return false };
+    let text = sql.with_marks(|_| String::new());
+    let word = text.split_whitespace().next().unwrap_or_default().trim_end_matches(';');
+    ["COMMIT", "END"].iter().any(|it| word.eq_ignore_ascii_case(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Host, PerDialect, Sending, Setup, Sql, Study, Test, TestSet, Transaction};
+
+    use super::*;
+
+    /// A test whose events have these statements.
+    fn test(statements: &[&str]) -> Test {
+        let send = |sql: &&str| UserStep::Send {
+            sql: PerDialect::all(Sql { pieces: vec![(*sql).to_owned()], variables: Vec::new() }),
+            times: 1,
+            keep: Vec::new(),
+            sending: Sending::default(),
+            when: None,
+        };
+        let transaction = Transaction {
+            name: "t".to_owned(),
+            weight: 1.0,
+            variables: Vec::new(),
+            steps: statements.iter().map(send).collect(),
+            captured: None,
+        };
+        let mut definition = assay_workloads::tests_of(TestSet::All)[0].definition().clone();
+        definition.roles[0].script.mix = vec![transaction];
+        Test::of(definition)
+    }
+
+    /// What commits are of the change, if each statement takes so many microseconds in the base and in another system.
+    fn share(statements: &[&str], us: [&[u64]; 2]) -> Option<CommitTime> {
+        let cell =
+            CellId { test: test(statements), setup: Setup { clients: 1, tables: 1, rows: 1000 } };
+        let study = Study::of("s".to_owned(), 0, &[cell]);
+        let mut record = StudyRecord::new(study, Host::default(), Vec::new());
+        for (system, us) in us.into_iter().enumerate() {
+            let mut slice = Slice::of(system, cell);
+            slice.work.events = 10;
+            for (step, us) in us.iter().enumerate() {
+                slice.counters.set(&format!("statement.0.{step}.count"), Some(10));
+                slice.counters.set(&format!("statement.0.{step}.ns"), Some(10_000 * us));
+            }
+            record.slices.push(slice);
+        }
+        CommitTime::of(&record, cell, [0, 1])
+    }
+
+    #[test]
+    fn commits_that_are_most_of_a_change_are_its_cause() {
+        let transaction = ["BEGIN", "UPDATE t SET a = 1", "commit"];
+        let slower = share(&transaction, [&[10, 300, 500], &[10, 640, 2_200]]).unwrap();
+        assert!(slower.is_most() && (slower.rest() - 1.0 / 6.0).abs() < 1e-9, "{slower:?}");
+        assert_eq!(
+            slower.sentence(),
+            "committing takes 500 → 2,200 µs per event (×4.4), 83% of the change"
+        );
+        let update = share(&transaction, [&[10, 300, 500], &[10, 900, 550]]).unwrap();
+        assert!(!update.is_most(), "{update:?}");
+        let single = ["UPDATE t SET a = 1"];
+        assert_eq!(share(&single, [&[300], &[900]]), None);
+        assert_eq!(share(&transaction, [&[], &[]]), None);
+    }
+}

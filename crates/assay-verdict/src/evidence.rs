@@ -1,0 +1,124 @@
+//! What supports a change of a term of waiting: counters of the server, and what its threads were seen waiting for.
+
+use crate::phrases::per_operation;
+use crate::{Changed, CounterChange, ProfileChange, Term, Wait};
+
+/// Counters of the time that threads wait, their words, and microseconds in one unit of the counter.
+const TIMES: [(&str, &str, f64); 2] = [
+    ("Innodb_row_lock_time", "waiting for row locks", 1000.0),
+    ("Rocksdb_stall_micros", "write stalls", 1.0),
+];
+
+/// Counters of servers that count waiting, and their words.
+const WAITS: [(&str, &str); 6] = [
+    ("Innodb_row_lock_waits", "waits for row locks"),
+    ("Table_locks_waited", "waits for table locks"),
+    ("Innodb_log_waits", "waits for the log buffer"),
+    ("Innodb_buffer_pool_wait_free", "waits for free pages"),
+    ("Rocksdb_stall_micros", "µs of write stalls"),
+    ("pg_stat_wal.wal_buffers_full", "waits for the log buffer"),
+];
+
+/// Counters of what threads wait for at the disk, and their words.
+const DISK: [(&str, &str); 8] = [
+    ("Innodb_os_log_fsyncs", "flushes of the log"),
+    ("Rocksdb_wal_synced", "flushes of the log"),
+    ("Innodb_data_fsyncs", "flushes of files"),
+    ("Innodb_buffer_pool_reads", "pages read from files"),
+    ("pg_stat_wal.wal_sync", "flushes of the log"),
+    ("pg_stat_io.fsyncs", "flushes of files"),
+    ("pg_statio_user_tables.heap_blks_read", "pages read from files"),
+    ("pg_statio_user_tables.idx_blks_read", "pages read from files"),
+];
+
+/// What is said where no such counter changed.
+pub(crate) const NO_EVIDENCE: &str = " (no counter of the server tells why)";
+
+/// Nothing that a counter counts takes longer, µs. Fewer than that many are no evidence.
+const LONGEST_US: f64 = 10_000.0;
+
+/// What supports a change of a term of waiting: a time that the server measured, if it is large enough; otherwise, of
+/// the counters that changed in the same direction, often enough to explain it, the one that changed most. Nothing if
+/// the counters were not read.
+pub(crate) fn evidence(
+    term: Term,
+    tells_disk: bool,
+    wait_us: f64,
+    counters: Option<&[CounterChange]>,
+    profile: Option<&ProfileChange>,
+) -> String {
+    let sampled = profile.and_then(|profile| sampled(term, wait_us, profile));
+    if term == Term::Unknown {
+        return sampled.unwrap_or_default();
+    }
+    let Some(counters) = counters else { return sampled.unwrap_or_default() };
+    if let Some(timed) = timed(term, wait_us, counters) {
+        return timed;
+    }
+    let listed: &[&[(&str, &str)]] = match term {
+        Term::DiskWait => &[&DISK],
+        Term::OtherWait if tells_disk => &[&WAITS],
+        Term::OtherWait => &[&WAITS, &DISK],
+        Term::ClientCpu | Term::ServerCpu | Term::CpuWait | Term::Unknown => return String::new(),
+    };
+    let words = |counter: &CounterChange| {
+        let mut known = listed.iter().flat_map(|known| known.iter());
+        known.find(|(name, _)| *name == counter.name).map(|(_, words)| *words)
+    };
+    let usual = counters.iter().filter(|it| it.is_usual);
+    let found = usual.filter_map(|it| Some((words(it)?, it.changed)));
+    let found = found.filter(|(_, changed)| {
+        let needed = wait_us / changed.by.value;
+        needed > 0.0 && needed < LONGEST_US
+    });
+    let most =
+        found.max_by(|(_, one), (_, other)| one.by.value.abs().total_cmp(&other.by.value.abs()));
+    most.map_or_else(
+        || sampled.unwrap_or_else(|| NO_EVIDENCE.to_owned()),
+        |(words, changed)| {
+            let [before, after] = [changed.before, changed.after].map(per_operation);
+            format!(" ({words} per operation {before} → {after})")
+        },
+    )
+}
+
+/// Waiting that was sampled, or measured by the server, supports a term if it changed by at least this part of it.
+const SUPPORT: f64 = 0.5;
+
+/// The time that threads waited as the server measured it, if it changed in the direction of a term and enough to
+/// support it.
+fn timed(term: Term, wait_us: f64, counters: &[CounterChange]) -> Option<String> {
+    if term != Term::OtherWait {
+        return None;
+    }
+    let known = counters.iter().filter(|it| it.is_usual).filter_map(|counter| {
+        let (_, words, us) = TIMES.iter().find(|(name, ..)| *name == counter.name)?;
+        Some((words, [counter.changed.before, counter.changed.after].map(|value| value * us)))
+    });
+    let by = |[before, after]: [f64; 2]| (after - before) / wait_us;
+    let most = known
+        .filter(|(_, times)| by(*times) >= SUPPORT)
+        .max_by(|(_, one), (_, other)| by(*one).total_cmp(&by(*other)));
+    most.map(|(words, times)| {
+        let [before, after] = times.map(per_operation);
+        format!(" ({words} {before} → {after} µs per operation)")
+    })
+}
+
+/// What threads were seen waiting for, if it changed in the direction of a term and enough to support it.
+fn sampled(term: Term, wait_us: f64, profile: &ProfileChange) -> Option<String> {
+    let listed: &[Wait] = match term {
+        Term::DiskWait => &[Wait::Flush, Wait::Disk],
+        Term::OtherWait | Term::Unknown => &[Wait::Lock, Wait::Flush, Wait::Disk, Wait::Sleep],
+        Term::ClientCpu | Term::ServerCpu | Term::CpuWait => return None,
+    };
+    let waits = profile.waits.iter().flatten().filter(|(wait, _)| listed.contains(wait));
+    let supports = |(_, changed): &&(Wait, Changed)| changed.by.value / wait_us >= SUPPORT;
+    let most = waits
+        .filter(supports)
+        .max_by(|(_, one), (_, other)| one.by.value.abs().total_cmp(&other.by.value.abs()));
+    most.map(|(wait, changed)| {
+        let [before, after] = [changed.before, changed.after].map(per_operation);
+        format!(" (sampled threads wait {} {before} → {after} µs)", wait.word())
+    })
+}

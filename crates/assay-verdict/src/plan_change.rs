@@ -1,0 +1,127 @@
+//! What is said of a test whose statements have other plans than those of the base.
+
+use assay_model::{CellId, StudyRecord, SystemSpec, changes_plans, may_be_secret};
+
+use crate::PlanFindings;
+
+/// Another version has other plans.
+const ANOTHER_PLAN: &str = "executed with another plan than by the base";
+
+/// The most options that a sentence names.
+const OPTIONS: usize = 2;
+
+/// A difference of plans between the base and another system.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PlanChange {
+    /// `` `enable_hashjoin=off` changed the plan (Hash Join → Merge Join) ``.
+    pub(crate) sentence: String,
+    /// The options that the sentence names, as variables.
+    pub(crate) options: Vec<String>,
+}
+
+impl PlanChange {
+    /// `None` if the audit found no other plan.
+    pub(crate) fn of(
+        record: &StudyRecord,
+        plans: &PlanFindings<'_>,
+        cell: CellId,
+        systems: [usize; 2],
+    ) -> Option<Self> {
+        if !plans.differ(cell, systems) {
+            return None;
+        }
+        let pair = match plans.pair(cell, systems) {
+            Some([before, after]) => format!(" ({before} → {after})"),
+            None => String::new(),
+        };
+        let [base, system] = systems.map(|it| record.systems.get(it));
+        let asked = base.zip(system).map(|(base, system)| {
+            let is_one_build =
+                system.artifact.sha256().is_some_and(|it| base.artifact.sha256() == Some(it));
+            (is_one_build, options(&base.spec, &system.spec))
+        });
+        let (is_one_build, options) = asked.unwrap_or_default();
+        let named = named(&options);
+        let sentence = match options.as_slice() {
+            [] => format!("{ANOTHER_PLAN}{pair}"),
+            _ if is_one_build => format!("{named} changed the plan{pair}"),
+            _ => format!("{ANOTHER_PLAN}{pair}, because of its version or of {named}"),
+        };
+        let options = options.into_iter().map(|option| option.variable).collect();
+        Some(Self { sentence, options })
+    }
+}
+
+/// An option that was asked for of one of two systems, and that can change plans.
+struct PlanOption {
+    variable: String,
+    /// `enable_hashjoin=off`.
+    text: String,
+    is_of_base: bool,
+}
+
+/// Of an option with a value in both systems, that of the system.
+fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
+    let variable = |name: &str| name.replace('-', "_").to_ascii_lowercase();
+    let mut found: Vec<PlanOption> = Vec::new();
+    for (of, other, is_of_base) in [(system, base, false), (base, system, true)] {
+        for (name, value) in of.options_unlike(other, variable) {
+            let variable = variable(name);
+            let is_new = found.iter().all(|known| known.variable != variable);
+            if is_new && changes_plans(&variable) {
+                let text = match may_be_secret(name) {
+                    true => name.to_owned(),
+                    false => format!("{name}={value}"),
+                };
+                found.push(PlanOption { variable, text, is_of_base });
+            }
+        }
+    }
+    found
+}
+
+/// `` `enable_hashjoin=off` ``, `` `enable_hashjoin=off` of the base ``,
+/// `` the requested options (`a=1`, `b=2`, 3 more) ``.
+fn named(options: &[PlanOption]) -> String {
+    let quoted = |it: &PlanOption| {
+        format!("`{}`{}", it.text, if it.is_of_base { " of the base" } else { "" })
+    };
+    if let [only] = options {
+        return quoted(only);
+    }
+    let mut names: Vec<String> = options.iter().take(OPTIONS).map(quoted).collect();
+    let more = options.len().saturating_sub(OPTIONS);
+    names.extend((more > 0).then(|| format!("{more} more")));
+    format!("the requested options ({})", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Origin, Product};
+
+    use super::*;
+
+    fn spec(options: &[(&str, &str)]) -> SystemSpec {
+        let overrides = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let origin = Origin::Version("17".to_owned());
+        SystemSpec { overrides: overrides.collect(), ..SystemSpec::of(Product::Postgres, origin) }
+    }
+
+    #[test]
+    fn the_options_that_can_change_plans_are_named() {
+        let plain = spec(&[]);
+        let words = |base: &SystemSpec, system: &SystemSpec| named(&options(base, system));
+        let hash = spec(&[("enable_hashjoin", "off"), ("synchronous_commit", "on")]);
+        assert_eq!(words(&plain, &hash), "`enable_hashjoin=off`");
+        assert_eq!(words(&hash, &plain), "`enable_hashjoin=off` of the base");
+        let many = spec(&[("work_mem", "1MB"), ("enable-sort", "off"), ("enable_hashjoin", "off")]);
+        assert_eq!(
+            words(&plain, &many),
+            "the requested options (`work_mem=1MB`, `enable-sort=off`, 1 more)"
+        );
+        assert!(options(&many, &many).is_empty());
+        // The last value counts.
+        let twice = spec(&[("enable_hashjoin", "on"), ("enable_hashjoin", "off")]);
+        assert_eq!(words(&plain, &twice), "`enable_hashjoin=off`");
+    }
+}

@@ -1,0 +1,119 @@
+//! Threads that a server starts for a statement, as the cause of a change.
+
+use assay_model::{AuditFinding, Verdict};
+
+use crate::PerOp;
+use crate::phrases::per_operation;
+
+/// A thread that begins and ends takes longer than this, µs of CPU time.
+const LEAST_US: f64 = 10.0;
+
+/// Threads that use this part of a change are its cause.
+const CAUSE: f64 = 0.05;
+
+/// So are those that use this part of it, if serving threads wait for them more often: starting threads and waiting for
+/// them takes more time than they use.
+const CAUSE_WITH_WAITS: f64 = 0.005;
+
+/// The factor from which on context switches became more.
+const WAITS: f64 = 2.0;
+
+/// Settings that limit the threads of a statement.
+const SETTINGS: [&str; 2] = ["innodb_parallel_read_threads", "innodb_ddl_threads"];
+
+/// What threads say that begin and end with a statement: their CPU time per operation, if it changed in the direction
+/// of the verdict and is large enough to matter.
+pub(crate) fn started_threads(
+    [before, after]: [&PerOp; 2],
+    verdict: Verdict,
+    settings: &[AuditFinding],
+    systems: [usize; 2],
+) -> Option<String> {
+    let us = [before.get("short_lived_cpu_us")?, after.get("short_lived_cpu_us")?];
+    let changes = |name: &str| Some([before.get(name)?, after.get(name)?]);
+    let [with, without] = match verdict {
+        Verdict::Slower => [1, 0],
+        Verdict::Faster => [0, 1],
+        _ => return None,
+    };
+    let of = |[old, new]: [f64; 2]| [old, new][with] - [old, new][without];
+    let grows = |[old, new]: [f64; 2]| [old, new][with] >= WAITS * [old, new][without];
+    let share = of(us) / of([before.time_us(), after.time_us()]);
+    let is_cause =
+        share >= CAUSE || (share >= CAUSE_WITH_WAITS && changes("cs").is_some_and(grows));
+    (of(us) >= LEAST_US && grows(us) && is_cause).then(|| {
+        let which = if with == 1 { "this system" } else { "the base" };
+        let [old, new] = us.map(per_operation);
+        let setting = setting(settings, systems).unwrap_or_default();
+        format!(
+            "statements of {which} start threads of their own{setting}: CPU time of threads that begin and end with a \
+             statement {old} → {new} µs per operation"
+        )
+    })
+}
+
+/// `` (`innodb_parallel_read_threads` = none → 4) ``.
+fn setting(settings: &[AuditFinding], [base, system]: [usize; 2]) -> Option<String> {
+    let value = |finding: &AuditFinding, at: usize| {
+        finding.values.get(at).cloned().flatten().unwrap_or_else(|| "none".to_owned())
+    };
+    let known = settings.iter().filter(|it| SETTINGS.contains(&it.setting.as_str()));
+    let mut values = known.map(|it| (&it.setting, value(it, base), value(it, system)));
+    let (name, before, after) = values.find(|(_, before, after)| before != after)?;
+    Some(format!(" (`{name}` = {before} → {after})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::AuditClass;
+
+    use super::*;
+
+    /// Time, CPU time of threads that begin and end with a statement, context switches.
+    fn per_op([time, threads, switches]: [f64; 3]) -> PerOp {
+        PerOp::of_test(&[("time_us", time), ("short_lived_cpu_us", threads), ("cs", switches)])
+    }
+
+    fn sentence(figures: [[f64; 3]; 2], verdict: Verdict) -> Option<String> {
+        let [before, after] = figures.map(per_op);
+        let values = [None, Some("4".to_owned())].into();
+        let setting = "innodb_parallel_read_threads".to_owned();
+        let class = AuditClass::Harmless;
+        let why = String::new();
+        let finding = AuditFinding { setting, values, class, why, is_asked: false };
+        started_threads([&before, &after], verdict, &[finding], [0, 1])
+    }
+
+    #[test]
+    fn threads_that_a_statement_starts_are_named_with_their_setting() {
+        let waits = [[43.0, 0.0, 1.0], [12_400.0, 165.0, 18.0]];
+        assert_eq!(
+            sentence(waits, Verdict::Slower).as_deref(),
+            Some(
+                "statements of this system start threads of their own (`innodb_parallel_read_threads` = none → 4): CPU \
+                 time of threads that begin and end with a statement 0 → 165 µs per operation"
+            )
+        );
+        let [before, after] = waits;
+        let faster = sentence([after, before], Verdict::Faster).unwrap();
+        assert!(faster.starts_with("statements of the base start threads"), "{faster}");
+        assert!(sentence([[40.0, 0.0, 1.0], [400.0, 120.0, 1.0]], Verdict::Slower).is_some());
+    }
+
+    #[test]
+    fn threads_that_matter_little_are_no_cause() {
+        for (figures, verdict) in [
+            // Less than one thread in an operation.
+            ([[83.0, 0.0, 1.0], [99.0, 1.2, 1.1]], Verdict::Slower),
+            // They use little of the change, and nothing waits for them.
+            ([[43.0, 0.0, 1.0], [12_400.0, 165.0, 1.0]], Verdict::Slower),
+            // There were as many before.
+            ([[400.0, 200.0, 9.0], [500.0, 230.0, 9.0]], Verdict::Slower),
+            // They point the other way.
+            ([[43.0, 0.0, 1.0], [30.0, 20.0, 9.0]], Verdict::Faster),
+            ([[43.0, 0.0, 1.0], [12_400.0, 165.0, 18.0]], Verdict::Uneven),
+        ] {
+            assert_eq!(sentence(figures, verdict), None, "{figures:?}");
+        }
+    }
+}
