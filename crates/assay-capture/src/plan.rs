@@ -9,6 +9,7 @@ use crate::capture::Captured;
 use crate::fingerprints::{Fingerprint, Total};
 use crate::name;
 use crate::sessions::Shape;
+use crate::sql::kind::follows_another;
 
 /// Tests that are kept unless a user says otherwise.
 const LIMIT: usize = 200;
@@ -68,6 +69,8 @@ pub struct LeftOut {
     pub dialect: u64,
     /// Calls of statements that write.
     pub writes: u64,
+    /// Calls of statements that ask about the one before them, outside of transactions that are kept.
+    pub following: u64,
     /// Transactions that write.
     pub transactions: u64,
     /// Statements of which no values are known.
@@ -261,6 +264,8 @@ fn statements(
         }
         if it.writes && !options.writes {
             left_out.writes += calls;
+        } else if follows_another(&it.text, it.dialect) {
+            left_out.following += calls;
         } else if it.sample.rows().is_empty() {
             left_out.unknown_calls += calls;
             unknown.push(number);

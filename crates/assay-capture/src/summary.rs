@@ -84,6 +84,13 @@ fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
             counted(left.writes, "call")
         ));
     }
+    if left.following > 0 {
+        line(format!(
+            "{} of statements that ask about the one before them, such as FOUND_ROWS() and LAST_INSERT_ID(): alone they \
+             mean nothing",
+            counted(left.following, "call")
+        ));
+    }
     if left.transactions > 0 {
         let what = counted(left.transactions, "transaction");
         line(format!("{what} with such statements; their queries are kept one by one"));

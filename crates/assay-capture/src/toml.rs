@@ -277,6 +277,8 @@ fn test(
 ) {
     let _ = writeln!(text, "[test.{}]", key(&work.name));
     let _ = writeln!(text, "does = {}", quoted(&does(work, plan)));
+    let share = format!("{:.6}", share(work, plan));
+    let _ = writeln!(text, "log = {{ calls = {}, share = {share} }}", work.calls);
     if work.writes {
         text.push_str("writes = true\n");
     }
@@ -324,16 +326,13 @@ fn steps(statements: &[(String, Vec<String>)], dialect: Dialect, before: &str, t
 fn does(work: &Work, plan: &Plan) -> String {
     let calls = thousands(work.calls);
     let calls = format!("{calls} {}", if work.calls == 1 { "call" } else { "calls" });
+    let share = percent(share(work, plan));
     match plan.time_us {
         Some(all) if all > 0.0 => {
-            let share = percent(work.time_us / all);
             let each = duration(work.time_us / work.calls.max(1) as f64);
             format!("{calls}, {share} of the time, {each} each in the log")
         }
-        _ => format!(
-            "{calls}, {} of all in the log",
-            percent(work.calls as f64 / plan.calls.max(1) as f64)
-        ),
+        _ => format!("{calls}, {share} of all in the log"),
     }
 }
 
@@ -345,6 +344,15 @@ fn session(settings: &[SessionSetting], before: &str) -> String {
     let setting = |it: &SessionSetting| format!("{} = {}", key(it.name()), quoted(it.value()));
     let settings: Vec<String> = settings.iter().map(setting).collect();
     format!("{before}session = {{ {} }}\n", settings.join(", "))
+}
+
+/// The share of a test in the time of all statements; in all calls, if the log has no times.
+fn share(work: &Work, plan: &Plan) -> f64 {
+    let share = match plan.time_us {
+        Some(all) if all > 0.0 => work.time_us / all,
+        _ => work.calls as f64 / plan.calls.max(1) as f64,
+    };
+    share.clamp(0.0, 1.0)
 }
 
 /// Statements of which no values are known, as comments that a user can complete.

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_capture::{
-    Capture, Captured, Given, Options, Plan, ProbeError, Skip, Target, Written, plan, probe,
+    Capture, Captured, Given, Options, Plan, ProbeError, Skip, Target, Written, plan, summary, probe,
     workload,
 };
 use assay_model::Dialect;
@@ -199,7 +199,8 @@ fn transactions_keep_their_statements_and_what_is_equal_in_them() {
         "{text}BEGIN; SELECT a FROM t WHERE id = 99; ROLLBACK;\nSET autocommit = 0;\n"
     ));
     let written = written(&found);
-    let expected = "[test.transaction-t]\ndoes = \"30 calls, 49% of all in the log\"\nwrites = true\n\
+    let expected = "[test.transaction-t]\ndoes = \"30 calls, 49% of all in the log\"\n\
+        log = { calls = 30, share = 0.491803 }\nwrites = true\n\
         values = { file = \"app.values/transaction-t.jsonl\", names = [\"p1\", \"p2\"], draw = \"random\" }\n\
         steps = [\n  \
         { mysql = \"BEGIN\" },\n  { mysql = \"SELECT a FROM t WHERE id = :p1\" },\n  \
@@ -221,6 +222,17 @@ fn transactions_keep_their_statements_and_what_is_equal_in_them() {
         reads.works.iter().map(|it| (it.name.as_str(), it.calls)).collect();
     assert_eq!(names, [("select-t-by-id", 31)]);
     assert_eq!((reads.left_out.writes, reads.left_out.transactions), (30, 30));
+}
+
+#[test]
+fn a_statement_that_asks_about_the_one_before_it_is_no_test_of_its_own() {
+    let found = captured(
+        "SELECT SQL_CALC_FOUND_ROWS a FROM t WHERE b = 1 LIMIT 2;\nSELECT FOUND_ROWS();\nSELECT FOUND_ROWS();\n",
+    );
+    let plan = plan(&found, &Options::default()).unwrap();
+    assert_eq!((plan.works.len(), plan.left_out.following), (1, 2));
+    let told = summary(&found, &plan, 100);
+    assert!(told.contains("2 calls of statements that ask about the one before them"), "{told}");
 }
 
 #[test]

@@ -13,7 +13,8 @@ use assay_wire::{
 };
 use assay_workloads::sql::{is_control, only_reads, statements};
 use assay_workloads::{
-    Client, EventBuf, Operation, Program, Statement, orders_rows, rounded, undetermined,
+    Client, EventBuf, Operation, Program, Statement, open_choice, orders_rows, rounded,
+    undetermined,
 };
 
 use crate::answered::{AnswerOutcome, Answered, Columns, RowsAnswered, shown};
@@ -89,8 +90,17 @@ pub fn ask_statements(
     Ok(answers)
 }
 
+/// A statement that is carried out again in another form.
+#[derive(Clone, Copy)]
+pub(crate) struct Again<'a> {
+    /// The number of the statement.
+    pub(crate) number: usize,
+    /// Its form; `None` if it has no such form.
+    pub(crate) form: &'a dyn Fn(&str) -> Option<String>,
+}
+
 /// The statements of a test that run with the same session settings, on a connection.
-struct Asking {
+pub(crate) struct Asking {
     options: ConnectOptions,
     dialect: Dialect,
     test: Arc<str>,
@@ -107,10 +117,12 @@ struct Asking {
     /// Types of Postgres by their numbers.
     types: BTreeMap<String, String>,
     answers: Vec<Answered>,
+    /// Whether nothing but the rows of an answer matters.
+    has_only_rows: bool,
 }
 
 impl Asking {
-    fn new(
+    pub(crate) fn new(
         options: &ConnectOptions,
         dialect: Dialect,
         test: Test,
@@ -136,7 +148,30 @@ impl Asking {
             columns: BTreeMap::new(),
             types: BTreeMap::new(),
             answers: Vec::new(),
+            has_only_rows: false,
         })
+    }
+
+    /// The rows of a statement of an event in another form; `None` if it has none or the server does not answer.
+    pub(crate) fn again(
+        &mut self,
+        client: &Client,
+        sequence: u64,
+        again: Again<'_>,
+    ) -> Result<Option<RowsAnswered>> {
+        self.has_only_rows = true;
+        self.answers.clear();
+        self.event(client, sequence, Some(again))?;
+        let outcome = self.answers.pop().map(|it| it.outcome);
+        Ok(match outcome {
+            Some(AnswerOutcome::Answer(rows)) => Some(*rows),
+            _ => None,
+        })
+    }
+
+    /// A connection of its own to the same server.
+    pub(crate) fn connect(&self) -> Result<Connection> {
+        connect_as_client(&self.options, &self.program, self.session)
     }
 
     /// Carries out events until their statements have been asked often enough, or for so long.
@@ -150,7 +185,7 @@ impl Asking {
                 break;
             }
             let before = self.answers.len();
-            if !self.event(&client, sequence)? {
+            if !self.event(&client, sequence, None)? {
                 continue;
             }
             stale = if self.answers.len() > before { 0 } else { stale + 1 };
@@ -158,8 +193,9 @@ impl Asking {
         Ok(())
     }
 
-    /// Carries out the statements of an event, up to one that fails. Returns false for an event of another session.
-    fn event(&mut self, client: &Client, sequence: u64) -> Result<bool> {
+    /// Carries out the statements of an event, up to one that fails or that is asked for `again`. Returns false for an
+    /// event of another session.
+    fn event(&mut self, client: &Client, sequence: u64, again: Option<Again<'_>>) -> Result<bool> {
         let mut event = std::mem::take(&mut self.event);
         client.write_event(sequence, 0, &mut event);
         if event.session() != self.session {
@@ -184,7 +220,15 @@ impl Asking {
                 }
                 let mut sql = Vec::new();
                 statement.push_text(self.dialect.has_escapes(), arguments, &kept, &mut sql);
-                let is_wanted = self.wanted.takes(number, &sql);
+                let is_again = again.is_some_and(|it| it.number == number);
+                if let Some(Again { form, .. }) = again.filter(|_| is_again) {
+                    let Some(form) = form(&String::from_utf8_lossy(&sql)) else {
+                        goes_on = false;
+                        break;
+                    };
+                    sql = form.into_bytes();
+                }
+                let is_wanted = is_again || again.is_none() && self.wanted.takes(number, &sql);
                 // What changes nothing and what nothing depends on need not be repeated.
                 let is_needed = is_wanted
                     || !statement.keep.is_empty()
@@ -194,11 +238,13 @@ impl Asking {
                     continue;
                 }
                 let of = is_wanted.then_some((number, sequence));
-                goes_on = self.statement(statement, &sql, of, &mut kept)?;
+                goes_on = self.statement(statement, &sql, of, &mut kept)? && !is_again;
                 if !goes_on {
-                    self.begin_again()?;
                     break;
                 }
+            }
+            if !goes_on {
+                self.begin_again()?;
             }
             goes_on = goes_on && client.write_rest(&kept, &mut event);
         }
@@ -218,7 +264,9 @@ impl Asking {
         let text = String::from_utf8_lossy(sql).into_owned();
         let most = if self.room == 0 { 1 } else { usize::MAX };
         let most = wanted.map_or(0, |(number, _)| self.wanted.rows_kept(number)).min(most);
-        let (mut rows, mut first) = (RowsAnswered::keeping(most), None);
+        let choice = open_choice(&text, self.dialect);
+        let sums_unsorted = choice.as_ref().is_some_and(|it| it.is_within_values);
+        let (mut rows, mut first) = (RowsAnswered::keeping(most, sums_unsorted), None);
         let began = Instant::now();
         let (answer, is_late) = self.in_time(sql, &mut |columns, values| {
             if first.is_none() {
@@ -242,7 +290,11 @@ impl Asking {
                 }
                 let Some((number, _)) = wanted else { return Ok(true) };
                 self.room = self.room.saturating_sub(rows.bytes());
-                AnswerOutcome::Answer(Box::new(self.described(number, &text, told, rows)?))
+                let rows = match self.has_only_rows {
+                    true => rows,
+                    false => self.described(number, &text, told, rows)?,
+                };
+                AnswerOutcome::Answer(Box::new(rows))
             }
             Err(WireError::Server { code, message, .. }) => {
                 let message = shown(&format!("error {}: {message}", code_name(code)));
@@ -271,6 +323,7 @@ impl Asking {
                 statement: statement.sql.as_str().into(),
                 is_ordered: orders_rows(&text, self.dialect),
                 undetermined: undetermined(&text, self.dialect),
+                choice,
                 sent: shown(&text),
                 event,
                 outcome,

@@ -12,6 +12,7 @@ mod cancel;
 mod check;
 mod client_thread;
 mod content;
+mod differences;
 mod enough;
 mod error;
 mod fill;
@@ -19,6 +20,7 @@ mod ibench;
 mod kinds;
 mod live;
 mod lua;
+mod openings;
 mod patience;
 mod policy;
 mod prepared;
@@ -40,14 +42,13 @@ mod worker;
 mod workloads;
 
 pub use actor::{Actor, ActorMaker, EventNumber, Line, Refused};
-pub use answered::{
-    AnswerOutcome, Answered, AnswersCompared, Columns, RowsAnswered, answer_differences,
-};
+pub use answered::{AnswerOutcome, Answered, Columns, RowsAnswered};
 pub use asking::ask_statements;
 pub use assay_lua::Leash;
 pub use bound::Bound;
 pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{Content, content, fill_cache};
+pub use differences::{Comparison, answer_differences};
 pub use enough::time_of_answers;
 pub use error::{Error, Result};
 pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
@@ -57,6 +58,7 @@ pub use ibench::{
 pub use kinds::KindWork;
 pub use live::{IntervalLatencies, RunProgress};
 pub use lua::{Begun, CommandDone, Reporter, driver, run_command};
+pub use openings::{Asked, AskedAgain, Doubt, Openings, ask_again, doubts};
 pub use patience::apart;
 pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client, refused_settings};

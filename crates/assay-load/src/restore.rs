@@ -7,8 +7,8 @@ use std::time::Duration;
 use assay_model::{Dialect, Restored, RestoredKind, UserDump, UserRowsFile};
 use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol, Told};
 use assay_workloads::{
-    Definer, DumpError, DumpPart, DumpParts, Fate, fate, first_line, table_database,
-    without_database, without_definer,
+    Definer, DumpError, DumpPart, DumpParts, DumpedLogin, Fate, dumped_login, fate, first_line,
+    is_drop_if_exists, table_database, without_database, without_definer,
 };
 
 use crate::error::{Error, Result};
@@ -47,6 +47,7 @@ pub(crate) fn restore(
     };
     let mut restorer = Restorer {
         definers: definers(&options, dialect)?,
+        plugins: login_plugins(&options, dialect)?,
         wire,
         dialect,
         path: &dump.file.path,
@@ -131,6 +132,8 @@ struct Restorer<'d> {
     line: u64,
     /// The users of a MySQL or MariaDB server.
     definers: Vec<Definer>,
+    /// The plugins by which users of that server can log in; empty if they are not known.
+    plugins: Vec<String>,
     /// The only database that the dump is of, if it names one.
     database: Option<String>,
     findings: Findings,
@@ -142,6 +145,7 @@ impl Restorer<'_> {
         match fate(&sql, self.dialect) {
             Fate::Leave(None) => Ok(()),
             Fate::Leave(Some(why)) => {
+                self.check_login(&sql);
                 self.findings.left_out(why.to_owned());
                 Ok(())
             }
@@ -164,6 +168,17 @@ impl Restorer<'_> {
         }
         let database = self.database.as_deref().unwrap_or_default();
         Ok(without_database(&sql, database).unwrap_or(sql))
+    }
+
+    /// Takes note of a user who could not log in. Users are left out otherwise.
+    fn check_login(&mut self, sql: &[u8]) {
+        if self.plugins.is_empty() {
+            return;
+        }
+        let Some(DumpedLogin { user, plugin }) = dumped_login(sql) else { return };
+        if !self.plugins.iter().any(|it| it.eq_ignore_ascii_case(&plugin)) {
+            self.findings.login(&user, &plugin);
+        }
     }
 
     /// The statement without a definer whom the server does not know.
@@ -227,7 +242,9 @@ impl Restorer<'_> {
         let is_setting = sql.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SET "))
             || sql.starts_with(b"/*!")
                 && sql.windows(4).take(12).any(|it| it.eq_ignore_ascii_case(b"SET "));
-        if self.dialect == Dialect::MySql && !is_setting {
+        // The place is empty, so a dump removes what is not there with each of its tables.
+        let has_warnings = !is_setting && !is_drop_if_exists(sql);
+        if self.dialect == Dialect::MySql && has_warnings {
             let mut warnings = Vec::new();
             let asked = self.wire.answer(b"SHOW WARNINGS", &mut |_, row| {
                 let text = |place: usize| {
@@ -329,6 +346,26 @@ fn definers(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Definer>> 
     }
 }
 
+/// The plugins by which users of a MySQL or MariaDB server can log in.
+fn login_plugins(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<String>> {
+    const QUERY: &[u8] = b"SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
+        WHERE PLUGIN_TYPE = 'AUTHENTICATION' AND PLUGIN_STATUS = 'ACTIVE'";
+    if dialect == Dialect::Postgres {
+        return Ok(Vec::new());
+    }
+    let wire = Connection::connect(options);
+    let mut wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
+    let mut found = Vec::new();
+    let asked = wire.answer(QUERY, &mut |_, row| {
+        let name = row.first().copied().flatten().unwrap_or_default();
+        found.push(String::from_utf8_lossy(name).into_owned());
+    });
+    match asked {
+        Ok(_) | Err(WireError::Server { .. }) => Ok(found),
+        Err(source) => Err(Error::Connect { client: 0, source }),
+    }
+}
+
 /// What was found so far: the same again is counted.
 struct Findings {
     file: String,
@@ -359,6 +396,16 @@ impl Findings {
         let (what, file, count) = (RestoredKind::LeftOut, self.file.clone(), 1);
         let (line, statement, key) = (0, String::new(), message.clone());
         self.add(Restored { what, file, line, statement, message, count }, key);
+    }
+
+    /// The first user of a plugin stands for all.
+    fn login(&mut self, user: &str, plugin: &str) {
+        let message = format!(
+            "user `{user}` logs in with `{plugin}`, a plugin that this server does not have or does not use"
+        );
+        let (what, file) = (RestoredKind::Login, self.file.clone());
+        let (line, statement, count) = (0, String::new(), 1);
+        self.add(Restored { what, file, line, statement, message, count }, plugin.to_owned());
     }
 
     fn add(&mut self, finding: Restored, key: String) {

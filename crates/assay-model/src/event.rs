@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AnswerDifference, DataSet, Restored, SameSystems, Setup, counted};
+use crate::{
+    AnswerDifference, AnswersCompared, DataSet, Restored, SameSystems, Setup, counted,
+};
 
 /// Description of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +32,13 @@ pub enum EventKind {
         /// Its value when the study began.
         then: String,
     },
+    /// A system takes no part in the study, because it cannot be got or started.
+    SystemMissing {
+        /// Its name.
+        system: String,
+        /// Why.
+        why: String,
+    },
     /// The system's version lacks an option that the others get.
     OptionLeftOut {
         /// The option.
@@ -42,6 +51,11 @@ pub enum EventKind {
     /// The system's version does not take options of the config file of all systems.
     ConfigLeftOut {
         /// The options, in the order of the file.
+        options: Vec<UntakenOption>,
+    },
+    /// The system's version takes options of the config file of all systems, and warns that later ones will not.
+    ConfigDeprecated {
+        /// The options, with what the server says of them.
         options: Vec<UntakenOption>,
     },
     /// The sizes of config files were divided for the memory of the machine.
@@ -113,19 +127,8 @@ pub enum EventKind {
     },
     /// Something was found while a dump was restored.
     Restored(Restored),
-    /// The answers of all systems to a user's statements were compared with those of the base.
-    AnswersCompared {
-        /// Statements that were compared.
-        statements: u32,
-        /// Statements that cannot be compared.
-        undetermined: u32,
-        /// Answers of each system, with other values each time.
-        #[serde(default)]
-        answers: u64,
-        /// With how many values a statement was compared at least.
-        #[serde(default)]
-        least: u32,
-    },
+    /// The system's answers to a user's statements were compared with those of the base.
+    AnswersCompared(AnswersCompared),
     /// The system answers a user's statement differently from the base.
     AnswerDiffers(AnswerDifference),
     /// The system refuses a setting of the sessions of a user's workload. Statements run without it.
@@ -228,6 +231,12 @@ pub struct UntakenOption {
     pub value: String,
     /// What the server says of the value; `None` if it does not know the option.
     pub said: Option<String>,
+    /// The file and the line that set it, such as `my.cnf:12`; `None` if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// What to do with the line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
 }
 
 /// Sizes of config files, all divided by one number.
@@ -299,6 +308,7 @@ impl fmt::Display for EventKind {
             Self::MachineChanged { fact, now, then } => {
                 write!(f, "resumed on {fact} {now}, began on {then}")
             }
+            Self::SystemMissing { system, why } => write!(f, "`{system}` is left out: {why}"),
             Self::OptionLeftOut { option, instead, is_as_asked } => {
                 write!(f, "has no `{option}`: this version {instead}")?;
                 f.write_str(if *is_as_asked { ", as requested" } else { "" })
@@ -307,6 +317,11 @@ impl fmt::Display for EventKind {
                 let list: Vec<String> = options.iter().map(ToString::to_string).collect();
                 let count = counted(options.len() as u64, "option");
                 write!(f, "does not take {count} of the config file, left out: {}", list.join(", "))
+            }
+            Self::ConfigDeprecated { options } => {
+                let list: Vec<String> = options.iter().map(ToString::to_string).collect();
+                let count = counted(options.len() as u64, "option");
+                write!(f, "warns of {count} of the config file, deprecated: {}", list.join(", "))
             }
             Self::Scaled(ScaledSizes { divisor, sizes }) => {
                 let list: Vec<String> = sizes.iter().map(ToString::to_string).collect();
@@ -338,9 +353,7 @@ impl fmt::Display for EventKind {
             Self::SettingsTried(tried) => tried.fmt(f),
             Self::OtherProcesses { processes } => other_processes(f, processes),
             Self::Restored(found) => found.fmt(f),
-            Self::AnswersCompared { statements, undetermined, answers, least } => {
-                f.write_str(&compared(*statements, *undetermined, (*answers, *least)))
-            }
+            Self::AnswersCompared(compared) => compared.fmt(f),
             Self::AnswerDiffers(difference) => difference.fmt(f),
             Self::SettingRefused { setting, modes, message } => {
                 f.write_str(&setting_refused(setting, modes, message))
@@ -361,19 +374,6 @@ fn setting_refused(setting: &str, modes: &[String], message: &str) -> String {
     format!("refuses `{setting}`, which sessions of the workload set{but}: {message}")
 }
 
-/// How many statements were compared, with how many answers and with how many values at least.
-fn compared(statements: u32, undetermined: u32, (answers, least): (u64, u32)) -> String {
-    let mut text =
-        format!("the answers to {} were compared", counted(u64::from(statements), "statement"));
-    if answers > u64::from(statements) {
-        text += &format!(": {}, at least {least} for each", counted(answers, "answer"));
-    }
-    if undetermined > 0 {
-        text += &format!(", and those to {undetermined} cannot be compared");
-    }
-    text
-}
-
 fn other_processes(f: &mut fmt::Formatter<'_>, processes: &[BusyProcess]) -> fmt::Result {
     f.write_str("other processes used the CPU: ")?;
     for (number, BusyProcess { name, cpu_percent, .. }) in processes.iter().enumerate() {
@@ -386,9 +386,10 @@ fn other_processes(f: &mut fmt::Formatter<'_>, processes: &[BusyProcess]) -> fmt
 
 impl fmt::Display for UntakenOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, value, said } = self;
+        let Self { name, value, said, place, .. } = self;
         write!(f, "`{name}={value}`")?;
-        said.as_ref().map_or(Ok(()), |said| write!(f, " ({said})"))
+        let details: Vec<&str> = said.iter().chain(place).map(String::as_str).collect();
+        if details.is_empty() { Ok(()) } else { write!(f, " ({})", details.join("; ")) }
     }
 }
 
@@ -460,6 +461,7 @@ mod tests {
                 "given 300 seconds more and up to 1 more block; error was kept back for this, so verdicts \
                  keep their error rate",
             ),
+            (EventKind::SystemMissing { system: text(), why: text() }, "`x` is left out: x"),
             (changed(MachineFact::Kernel), "resumed on kernel 2, began on 1"),
             (changed(MachineFact::System), "resumed on system 2, began on 1"),
             (changed(MachineFact::Hypervisor), "resumed on hypervisor 2, began on 1"),
@@ -520,16 +522,6 @@ mod tests {
                 EventKind::KindLeftOut { test: "everything".to_owned(), part: text(), why: text() },
                 "everything is measured without x on all systems: x",
             ),
-            (
-                EventKind::AnswersCompared {
-                    statements: 3,
-                    undetermined: 1,
-                    answers: 61,
-                    least: 2,
-                },
-                "the answers to 3 statements were compared: 61 answers, at least 2 for each, and those to 1 cannot be \
-                 compared",
-            ),
         ] {
             assert_eq!(kind.to_string(), shown);
         }
@@ -537,16 +529,27 @@ mod tests {
 
     #[test]
     fn what_becomes_of_a_config_file_has_its_text() {
-        let text = || "x".to_owned();
+        let untaken = |name: &str, said: Option<&str>, place: Option<&str>| UntakenOption {
+            name: name.to_owned(),
+            value: "1".to_owned(),
+            said: said.map(str::to_owned),
+            place: place.map(str::to_owned),
+            remedy: "remove the line".to_owned(),
+        };
         for (kind, shown) in [
             (
                 EventKind::ConfigLeftOut {
                     options: vec![
-                        UntakenOption { name: text(), value: "1".to_owned(), said: None },
-                        UntakenOption { name: "y".to_owned(), value: text(), said: Some(text()) },
+                        untaken("x", None, None),
+                        untaken("y", Some("no"), None),
+                        untaken("z", Some("no"), Some("my.cnf:12")),
                     ],
                 },
-                "does not take 2 options of the config file, left out: `x=1`, `y=x` (x)",
+                "does not take 3 options of the config file, left out: `x=1`, `y=1` (no), `z=1` (no; my.cnf:12)",
+            ),
+            (
+                EventKind::ConfigDeprecated { options: vec![untaken("x", Some("old"), None)] },
+                "warns of 1 option of the config file, deprecated: `x=1` (old)",
             ),
             (
                 EventKind::Scaled(ScaledSizes {

@@ -102,9 +102,11 @@ pub use profile::{
     Profiling, SMALL_CALLS, Waits,
 };
 pub use published::PublishedGroup;
-pub use reserved::{Refusal, is_option, refusal};
 pub use reach::{Reach, changes_plans, reach};
-pub use restored::{AnswerDifference, AnswerPart, Restored, RestoredKind};
+pub use reserved::{Refusal, is_option, refusal};
+pub use restored::{
+    AnswerDifference, AnswerPart, AnswersCompared, Restored, RestoredKind, Severity,
+};
 pub use same_systems::{SameBecause, SameOption, SameSystems};
 pub use script::{Fill, Scratch, Script, Step, Table};
 pub use secret::{
@@ -128,8 +130,8 @@ pub use test::{
 pub use test_name::{is_test_name, test_name};
 pub use tpcc::{RESPONSE_CLASSES, Tpcc, TpccKind, response_bound_us};
 pub use user::{
-    PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserDump, UserRows,
-    UserStep, UserTable, Variable,
+    Logged, PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserDump,
+    UserRows, UserStep, UserTable, Variable,
 };
 pub use user_file::UserRowsFile;
 pub use words::Words;

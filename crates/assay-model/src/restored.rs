@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counted;
+use crate::{counted, thousands};
 
 /// Something that a server told while a dump was restored, or a part of the dump that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,8 @@ pub enum RestoredKind {
     Empty,
     /// Tables have rows that were made, because it has none.
     Made,
+    /// A user logs in with a plugin that the server does not have.
+    Login,
 }
 
 /// A statement of a user that a system answers differently from the base.
@@ -50,6 +52,9 @@ pub struct AnswerDifference {
     pub sent: String,
     /// What differs.
     pub what: AnswerPart,
+    /// Why the statement permits the difference; `None` if its text decides the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// How many events it differed in.
     pub count: u32,
     /// How many events it was compared in.
@@ -65,22 +70,90 @@ pub struct AnswerDifference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerPart {
-    /// A server refuses the statement, or both do for different reasons.
+    /// The system refuses the statement, and the base does not.
     Error,
+    /// The base refuses the statement, and the system does not or gives another reason.
+    OtherError,
     /// There was no answer in time.
     NoAnswer,
     /// The number of rows.
     Rows,
-    /// The values of rows, or their order.
+    /// The values of rows, or their order where the statement asks for one.
     Values,
+    /// The order of the same rows, which the statement leaves open and the base keeps.
+    Order,
+    /// Rows or values that the statement leaves open and the base keeps.
+    Choice,
     /// The names of columns.
     Names,
     /// The types of columns, or the collations of texts.
     Types,
-    /// What the server warns of.
+    /// What the system warns of and the base does not.
     Warnings,
-    /// It says itself that another answer could be right too, so that nothing was compared.
+    /// Neither the statement nor the base decides the answer, so that nothing was compared.
     Undetermined,
+}
+
+/// How many statements of a user's tests a system answers as the base does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AnswersCompared {
+    /// Statements that were carried out on both.
+    pub statements: u32,
+    /// Those of them that have the same answers, for all values.
+    pub same: u32,
+    /// Those whose answers cannot be compared.
+    pub undetermined: u32,
+    /// The fewest values with which one of the same statements was carried out.
+    pub least: u32,
+    /// The most.
+    pub most: u32,
+    /// The values of all of them.
+    pub values: u64,
+}
+
+impl AnswersCompared {
+    /// `38 statements answered the same, over 1,204 values each`
+    #[must_use]
+    pub fn same_in_words(&self) -> String {
+        let Self { same, least, most, values, .. } = *self;
+        let statements = counted(u64::from(same), "statement");
+        let [least_in_words, most_in_words] = [least, most].map(thousands);
+        match (same, most) {
+            (0, _) => "no statement answered the same".to_owned(),
+            (_, 0 | 1) => format!("{statements} answered the same, over 1 value each"),
+            _ if least == most => {
+                format!("{statements} answered the same, over {most_in_words} values each")
+            }
+            _ => format!(
+                "{statements} answered the same, over {least_in_words} to {most_in_words} values each, {} in all",
+                thousands(values)
+            ),
+        }
+    }
+}
+
+impl fmt::Display for AnswersCompared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statements = counted(u64::from(self.statements), "statement");
+        write!(f, "the answers to {statements} were compared: {}", self.same_in_words())?;
+        match self.undetermined {
+            0 => Ok(()),
+            more => write!(f, "; those to {more} cannot be compared"),
+        }
+    }
+}
+
+/// How much a difference matters to whoever upgrades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// The statement defines another answer.
+    MustFix,
+    /// People or programs may notice it.
+    LookAt,
+    /// It says nothing about the new version.
+    NotCompared,
 }
 
 impl AnswerPart {
@@ -88,15 +161,38 @@ impl AnswerPart {
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::Error => "fails differently",
+            Self::Error => "fails",
+            Self::OtherError => "fails differently",
             Self::NoAnswer => "has no answer in time",
             Self::Rows => "returns another number of rows",
-            Self::Values => "returns other rows",
+            Self::Values | Self::Choice => "returns other rows",
+            Self::Order => "returns the same rows in another order",
             Self::Names => "returns columns with other names",
             Self::Types => "returns columns of other types",
-            Self::Warnings => "has other warnings",
+            Self::Warnings => "has new warnings",
             Self::Undetermined => "cannot be compared",
         }
+    }
+
+    /// How much a difference of this part matters.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::Error | Self::Rows | Self::Values => Severity::MustFix,
+            Self::OtherError
+            | Self::Order
+            | Self::Choice
+            | Self::Names
+            | Self::Types
+            | Self::Warnings => Severity::LookAt,
+            Self::NoAnswer | Self::Undetermined => Severity::NotCompared,
+        }
+    }
+
+    /// Whether its answers are rows.
+    #[must_use]
+    pub fn has_rows(self) -> bool {
+        matches!(self, Self::Rows | Self::Values | Self::Order | Self::Choice)
     }
 }
 
@@ -106,7 +202,10 @@ impl fmt::Display for Restored {
         match what {
             RestoredKind::Error => write!(f, "refused `{statement}`")?,
             RestoredKind::Warning => write!(f, "warned of `{statement}`")?,
-            RestoredKind::LeftOut | RestoredKind::Empty | RestoredKind::Made => {
+            RestoredKind::LeftOut
+            | RestoredKind::Empty
+            | RestoredKind::Made
+            | RestoredKind::Login => {
                 return write!(f, "`{file}`: {message}");
             }
         }
@@ -132,8 +231,11 @@ impl AnswerDifference {
 
 impl fmt::Display for AnswerDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { test, sent, what, base, here, .. } = self;
+        let Self { test, sent, what, why, base, here, .. } = self;
         write!(f, "{test}: `{sent}` {}{}", what.in_words(), self.in_some())?;
+        if let Some(why) = why {
+            write!(f, " ({why})")?;
+        }
         match what {
             AnswerPart::Undetermined => write!(f, ": {here}"),
             _ => write!(f, ": {here} (base: {base})"),
@@ -144,6 +246,25 @@ impl fmt::Display for AnswerDifference {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statements_that_answered_the_same_are_counted_with_their_values() {
+        let told = |same, [least, most]: [u32; 2], values, undetermined| {
+            let statements = same + 2;
+            AnswersCompared { statements, same, undetermined, least, most, values }.to_string()
+        };
+        let begin =
+            "the answers to 40 statements were compared: 38 statements answered the same, over";
+        assert_eq!(told(38, [1204, 1204], 45_752, 0), format!("{begin} 1,204 values each"));
+        assert_eq!(
+            told(38, [3, 300], 4_100, 1),
+            format!("{begin} 3 to 300 values each, 4,100 in all; those to 1 cannot be compared")
+        );
+        assert!(
+            told(1, [1, 1], 1, 0).ends_with(": 1 statement answered the same, over 1 value each")
+        );
+        assert!(told(0, [0, 0], 0, 0).ends_with(": no statement answered the same"));
+    }
 
     #[test]
     fn findings_have_their_texts() {
@@ -170,6 +291,7 @@ mod tests {
             statement: "SELECT ?".to_owned(),
             sent: "SELECT 1".to_owned(),
             what,
+            why: None,
             count: 1,
             of: 1,
             base: "2 rows".to_owned(),
@@ -178,6 +300,12 @@ mod tests {
         assert_eq!(
             differs(AnswerPart::Rows).to_string(),
             "top: `SELECT 1` returns another number of rows: 3 rows (base: 2 rows)"
+        );
+        let sorted = Some("before 8.0, GROUP BY also sorted".to_owned());
+        assert_eq!(
+            AnswerDifference { why: sorted, ..differs(AnswerPart::Order) }.to_string(),
+            "top: `SELECT 1` returns the same rows in another order (before 8.0, GROUP BY also sorted): 3 rows \
+             (base: 2 rows)"
         );
         let rare = AnswerDifference { of: 40, ..differs(AnswerPart::Warnings) };
         assert!(rare.to_string().contains(" for 1 of 40 values: 3 rows"), "{rare}");

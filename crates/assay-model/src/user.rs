@@ -101,6 +101,19 @@ pub struct Transaction {
     /// The settings of the session in which its statements run, in the order in which they are set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub session: Vec<SessionSetting>,
+    /// How often the log has it that it comes from. This is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged: Option<Logged>,
+}
+
+/// How often a log has events of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Logged {
+    /// Calls.
+    pub calls: u64,
+    /// Their share of the time of all statements, from 0 to 1; of all calls, if the log has no times.
+    pub share: f64,
 }
 
 /// A value that statements use.

@@ -1,5 +1,6 @@
 //! The options of config files for all systems of a product. A request keeps them as texts such as
-//! `mysql: innodb_io_capacity=300` or `mysql@8.0: innodb_io_capacity=300`, so they are repeated without the file.
+//! `mysql: innodb_io_capacity=300` or `mysql@8.0 (my.cnf:12): innodb_io_capacity=300`, so they are repeated without the
+//! file.
 
 use std::fmt;
 
@@ -16,6 +17,8 @@ pub struct CommonOption {
     pub product: Product,
     /// The series whose servers read it; `None` for all.
     pub series: Option<String>,
+    /// The file and the line that set it, such as `my.cnf:12`.
+    pub place: Option<String>,
     /// Its name.
     pub name: String,
     /// Its value.
@@ -25,8 +28,18 @@ pub struct CommonOption {
 impl fmt::Display for CommonOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let series = self.series.as_ref().map_or_else(String::new, |series| format!("@{series}"));
-        write!(f, "{}{series}: {}={}", self.product, self.name, self.value)
+        let place = self.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
+        write!(f, "{}{series}{place}: {}={}", self.product, self.name, self.value)
     }
+}
+
+/// The place of a line as an option names it: the name of the file alone, without what such a text cannot have.
+#[must_use]
+pub fn config_place(file: &str, line: usize) -> String {
+    let is_usual = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let name: String = name.chars().map(|c| if is_usual(c) { c } else { '_' }).collect();
+    format!("{name}:{line}")
 }
 
 impl CommonOption {
@@ -36,6 +49,10 @@ impl CommonOption {
         let (scope, option) = text
             .split_once(": ")
             .ok_or_else(|| fail("write it as `mysql: innodb_io_capacity=300`"))?;
+        let (scope, place) = match scope.split_once(" (") {
+            Some((scope, place)) => (scope, place.strip_suffix(')').map(str::to_owned)),
+            None => (scope, None),
+        };
         let (word, series) = match scope.split_once('@') {
             Some((word, series)) => (word, Some(series.to_owned())),
             None => (scope, None),
@@ -46,7 +63,7 @@ impl CommonOption {
             .and_then(|(name, value)| server_option(name, value))
             .ok_or_else(|| fail("an option is written `name=value`"))?;
         check_option(product, &name, &value)?;
-        Ok(Self { product, series, name, value })
+        Ok(Self { product, series, place, name, value })
     }
 }
 
@@ -91,6 +108,8 @@ mod tests {
             "mysql: innodb_io_capacity=300",
             "mariadb@10.11: sql_mode=A,B: c=d",
             "postgres: search_path=\"$user\", public",
+            "mysql (my.cnf:12): init_connect=SET a: (b)",
+            "mysql@8.0 (my_cnf.d_x:3): sync_binlog=1",
         ] {
             assert_eq!(common_option(text).unwrap(), text);
         }
@@ -103,6 +122,12 @@ mod tests {
             let error = common_option(text).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn a_place_has_the_name_of_the_file_alone() {
+        assert_eq!(config_place("/etc/mysql/my.cnf", 12), "my.cnf:12");
+        assert_eq!(config_place("a): b", 1), "a___b:1");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The systems of a study, read from the words of a request.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use assay_model::{Login, Origin, ScaledSizes, ShardRun, Study, SystemSpec};
 use assay_terms::variable;
 
 use crate::common_option::CommonOption;
-use crate::config_file::common_options;
+use crate::config_file::{common_options, places_of};
 use crate::error::Error;
 use crate::limits::{FEWER_SYSTEMS, NAME_BYTES, SYSTEMS, at_most};
 use crate::request::Request;
@@ -35,8 +35,8 @@ pub struct PlannedSystem {
     pub name: String,
     /// The system itself.
     pub spec: SystemSpec,
-    /// The variables that a config file for all systems sets: what its version does not know is left out.
-    pub of_file: BTreeSet<String>,
+    /// The variables that a config file for all systems sets, and where: what its version does not take is left out.
+    pub of_file: BTreeMap<String, Option<String>>,
     /// The base a second time, to count false alarms.
     pub is_twin: bool,
     /// The address and login of a server that runs already, with its password; `None` for a server that assay starts.
@@ -75,7 +75,8 @@ pub(crate) fn systems(
         let url = runs.then(|| parse_url(&asked.words)).transpose()?;
         let login = repository_login(&asked.words);
         let of_files = if runs { Vec::new() } else { common_options(&common, &spec) };
-        let of_file = of_files.iter().map(|(option, _)| variable(option)).collect();
+        let mut of_file = places_of(&common, &spec);
+        of_file.retain(|name, _| of_files.iter().any(|(option, _)| variable(option) == *name));
         spec.overrides.splice(0..0, of_files);
         systems.push(PlannedSystem { name, spec, of_file, is_twin: false, url, login });
     }

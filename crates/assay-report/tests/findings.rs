@@ -5,7 +5,8 @@
 mod common;
 
 use assay_model::{
-    AnswerDifference, AnswerPart, EventKind, Restored, RestoredKind, StudyEvent, StudyRecord,
+    AnswerDifference, AnswerPart, AnswersCompared, EventKind, Restored, RestoredKind, StudyEvent,
+    StudyRecord, UntakenOption,
 };
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
@@ -19,12 +20,13 @@ fn shown(record: &StudyRecord, format: Format) -> String {
 
 fn found() -> StudyRecord {
     let mut record = record(&["11.8"]);
-    let differs = |what, base: &str, here: &str| {
+    let differs = |test: &str, what, base: &str, here: &str| {
         EventKind::AnswerDiffers(AnswerDifference {
-            test: "top".to_owned(),
+            test: test.to_owned(),
             statement: "SELECT a FROM t WHERE b = ?".to_owned(),
             sent: "SELECT a FROM t WHERE b = 'x'".to_owned(),
             what,
+            why: (what == AnswerPart::Order).then(|| "before 8.0, GROUP BY also sorted".to_owned()),
             count: 3,
             of: 40,
             base: base.to_owned(),
@@ -41,8 +43,17 @@ fn found() -> StudyRecord {
     });
     let whats = [
         restored,
-        differs(AnswerPart::Rows, "1 row", "0 rows"),
-        differs(AnswerPart::Undetermined, "", "`NOW` gives another value each time"),
+        differs("top", AnswerPart::Rows, "1 row", "0 rows"),
+        differs("now", AnswerPart::Undetermined, "", "`NOW` gives another value each time"),
+        differs("groups", AnswerPart::Order, "1 | 5", "3 | 7"),
+        EventKind::AnswersCompared(AnswersCompared {
+            statements: 41,
+            same: 38,
+            undetermined: 1,
+            least: 1204,
+            most: 1204,
+            values: 45_752,
+        }),
     ];
     for what in whats {
         record.events.push(StudyEvent { when_ms: 0, system: Some(1), what });
@@ -58,8 +69,12 @@ fn findings_come_first_and_have_tables() {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "refused 2 statements of the dump",
-            "answers 1 statement differently from",
+            "answers 2 statements differently from",
+            "1 must be fixed, 1 must be looked at",
+            "38 statements answered the same, over 1,204 values each",
             "returns another number of rows",
+            "returns the same rows in another order",
+            "before 8.0, GROUP BY also sorted",
             "cannot be compared",
             "CREATE TABLE scores (",
         ] {
@@ -77,7 +92,13 @@ fn findings_are_values_for_programs() {
         (&rows["base"], &rows["here"], &rows["events"]),
         (&"1 row".into(), &"0 rows".into(), &3.into())
     );
+    assert_eq!((&rows["severity"], &rows["why"]), (&"must-fix".into(), &Value::Null));
     assert_eq!(result["answers"][1]["what"], "undetermined");
+    let order = &result["answers"][2];
+    assert_eq!((&order["what"], &order["severity"]), (&"order".into(), &"look-at".into()));
+    assert_eq!(order["why"], "before 8.0, GROUP BY also sorted");
+    let compared = &result["answers_compared"][0];
+    assert_eq!((&compared["same"], &compared["most"]), (&38.into(), &1204.into()));
     let told = &result["restored"][0];
     assert_eq!(
         (&told["what"], &told["line"], &told["count"]),
@@ -121,4 +142,67 @@ fn settings_that_are_refused_must_be_fixed() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// A study whose second and third system do not take options of the config file; the base does not take one of them.
+fn with_config() -> StudyRecord {
+    let mut record = record(&["11.4", "11.8"]);
+    let option = |name: &str, said: Option<&str>| UntakenOption {
+        name: name.to_owned(),
+        value: "1M".to_owned(),
+        said: said.map(str::to_owned),
+        place: Some("my.cnf:12".to_owned()),
+        remedy: "remove the line".to_owned(),
+    };
+    let of_plugin = || option("validate_password_length", None);
+    let left_out = |options| EventKind::ConfigLeftOut { options };
+    let deprecated =
+        EventKind::ConfigDeprecated { options: vec![option("binlog_format", Some("old"))] };
+    for (system, what) in [
+        (Some(0), left_out(vec![of_plugin()])),
+        (Some(1), left_out(vec![option("query_cache_size", None), of_plugin()])),
+        (Some(2), deprecated),
+        (
+            None,
+            EventKind::SystemMissing {
+                system: "12.0".to_owned(),
+                why: "no such version".to_owned(),
+            },
+        ),
+    ] {
+        record.events.push(StudyEvent { when_ms: 0, system, what });
+    }
+    record
+}
+
+#[test]
+fn options_that_keep_a_server_from_starting_come_before_everything_else() {
+    let record = with_config();
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
+        let text = shown(&record, format).replace("\\_", "_");
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+        let first = place("will not start with this config file");
+        assert!(first < place("are deprecated"), "{text}");
+        assert!(format == Format::HTML || first < place(" than "), "{text}");
+        for part in
+            ["query_cache_size=1M", "line 12 of my.cnf", "remove the line", "no such version"]
+        {
+            place(part);
+        }
+    }
+    let result: Value = serde_json::from_str(&shown(&record, Format::JSON)).unwrap();
+    let rows = result["config"].as_array().unwrap();
+    let rows: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|row| (row["option"].as_str().unwrap(), row["severity"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("query_cache_size", "must-fix"),
+        ("binlog_format", "look-at"),
+        ("validate_password_length", "not-compared"),
+        ("validate_password_length", "not-compared"),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(result["config"][0]["place"], "my.cnf:12");
+    assert_eq!(result["missing"][0]["system"], "12.0");
 }

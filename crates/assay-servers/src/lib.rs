@@ -21,6 +21,7 @@ mod name_value;
 mod nearest;
 mod products;
 mod refused;
+mod replaced;
 mod run_root;
 mod server;
 mod server_log;
@@ -45,7 +46,9 @@ pub use explained::Explained;
 pub use initialize::{UNFINISHED, initialize};
 pub use kept::{FoundServer, KeptServer, collect_kept_data, kept};
 pub use listen::Listen;
-pub use refused::{RefusedOption, refused_options};
+pub use refused::{
+    CheckedOptions, DeprecatedOption, RefusedOption, checked_options, refused_options,
+};
 pub use run_root::run_root;
 pub use server::Server;
 pub use site::Site;

@@ -27,6 +27,20 @@ enum Fault {
     Said(String),
 }
 
+impl Fault {
+    /// Whether it is about an option such as `--sql-mode=X`. Some messages have only its value.
+    fn is_of(&self, option: &str) -> bool {
+        match self {
+            Self::Unknown(unknown) => name_of(option) == unknown.replace('-', "_"),
+            Self::Said(said) => {
+                let value = option.split_once('=').map(|(_, value)| format!("'{value}'"));
+                said.replace('-', "_").contains(&name_of(option))
+                    || value.is_some_and(|value| value.len() > 2 && said.contains(&value))
+            }
+        }
+    }
+}
+
 /// A better error for a server that ended during its start, if its log shows the reason; otherwise the same error.
 pub(crate) fn explained(sandbox: &mut Sandbox, prefix: &Prefix, error: Error) -> Error {
     if !matches!(error, Error::Ended { .. } | Error::Initialize { .. }) {
@@ -66,42 +80,119 @@ impl RefusedOption {
     }
 }
 
-/// All of these options, written `--name=value`, that a server does not know or whose values it refuses. The server
-/// reads its command line and ends, so this takes a fraction of a second for each refused option.
+/// An option that a server takes, and of which it says that later versions will not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeprecatedOption {
+    /// Its name, with `_`.
+    pub name: String,
+    /// The server's message.
+    pub said: String,
+}
+
+/// What a server makes of options.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckedOptions {
+    /// Those that it does not know, or whose values it refuses.
+    pub refused: Vec<RefusedOption>,
+    /// Those that it takes and calls deprecated.
+    pub deprecated: Vec<DeprecatedOption>,
+}
+
+/// All of these options, written `--name=value`, that a server does not know or whose values it refuses.
 pub fn refused_options(
     site: &Site,
     prefix: &Prefix,
     options: &[String],
 ) -> Result<Vec<RefusedOption>, Error> {
-    let (mut left, mut refused) = (options.to_vec(), Vec::new());
+    Ok(checked_options(site, prefix, options)?.refused)
+}
+
+/// What a server makes of these options, written `--name=value`. The server reads its command line and ends, so this
+/// takes a fraction of a second for each refused option.
+pub fn checked_options(
+    site: &Site,
+    prefix: &Prefix,
+    options: &[String],
+) -> Result<CheckedOptions, Error> {
+    let mut left = options.to_vec();
+    let mut checked = CheckedOptions::default();
     if left.is_empty() {
-        return Ok(refused);
+        return Ok(checked);
     }
     let mut sandbox = Sandbox::new(site, &unique_name(), Vec::new())?;
     let mut known: Option<Option<Vec<String>>> = None;
-    while let Some(fault) = first_fault(&mut sandbox, prefix, &left)? {
-        let is_meant = |option: &String| match &fault {
-            Fault::Unknown(unknown) => name_of(option) == unknown.replace('-', "_"),
-            Fault::Said(said) => said.replace('-', "_").contains(&name_of(option)),
+    loop {
+        let fault = match complaint(&mut sandbox, prefix, &left)? {
+            Complaint::None { log } => {
+                checked.deprecated = deprecated_in(&log, &left);
+                break;
+            }
+            Complaint::Of(fault) => fault,
+            // The message names no option.
+            Complaint::Other { said } => {
+                let Some(option) = culprit(&mut sandbox, prefix, &left)? else { break };
+                left.retain(|it| *it != option);
+                let name = name_of(&option);
+                checked.refused.push(RefusedOption { name, said: Some(said), nearest: None });
+                continue;
+            }
         };
         // Whatever is refused besides is told when the server starts.
-        let Some(at) = left.iter().rposition(is_meant) else { break };
+        let Some(at) = left.iter().rposition(|option| fault.is_of(option)) else { break };
         let name = name_of(&left.remove(at));
-        let found = match fault {
+        checked.refused.push(match fault {
             Fault::Said(said) => RefusedOption { name, said: Some(said), nearest: None },
             Fault::Unknown(_) => {
                 let known = known.get_or_insert_with(|| options_of(&mut sandbox, prefix));
                 let nearest = nearest(&name, known.clone().unwrap_or_default());
                 RefusedOption { name, said: None, nearest }
             }
-        };
-        refused.push(found);
+        });
     }
     if !products::of(prefix.product)?.checks_names(version_number(&prefix.version)) {
         let known = known.flatten().or_else(|| options_of(&mut sandbox, prefix));
-        refused.extend(unlisted(&left, &known.unwrap_or_default()));
+        checked.refused.extend(unlisted(&left, &known.unwrap_or_default()));
     }
-    Ok(refused)
+    Ok(checked)
+}
+
+/// An option with which alone the server ends with an error, unless it does so without any.
+fn culprit(
+    sandbox: &mut Sandbox,
+    prefix: &Prefix,
+    options: &[String],
+) -> Result<Option<String>, Error> {
+    if !matches!(complaint(sandbox, prefix, &[])?, Complaint::None { .. }) {
+        return Ok(None);
+    }
+    for option in options {
+        let alone = complaint(sandbox, prefix, std::slice::from_ref(option))?;
+        if !matches!(alone, Complaint::None { .. }) {
+            return Ok(Some(option.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// The options of which a log warns that they are deprecated, each with the first such message.
+fn deprecated_in(log: &str, options: &[String]) -> Vec<DeprecatedOption> {
+    const WARNS: [&str; 2] = ["deprecated", "is currently an alias"];
+    let mut found: Vec<DeprecatedOption> = Vec::new();
+    let lines = log.lines().filter_map(|line| line.split_once("[Warning]"));
+    for (_, said) in lines.filter(|(_, said)| WARNS.iter().any(|words| said.contains(words))) {
+        let said = said.rsplit_once("] ").map_or(said, |(_, said)| said).trim();
+        let words = said.replace('-', "_").to_ascii_lowercase();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut words = words.split(|c| !is_part(c)).map(|word| word.trim_start_matches('_'));
+        // What is to be used instead comes later.
+        let name =
+            words.find_map(|word| options.iter().map(|it| name_of(it)).find(|it| it == word));
+        let Some(name) = name.filter(|name| !found.iter().any(|it| it.name == *name)) else {
+            continue;
+        };
+        found.push(DeprecatedOption { name, said: said.to_owned() });
+    }
+    found
 }
 
 /// Options that are not in the list of those that a server knows. A server accepts any unambiguous beginning of a name.
@@ -121,12 +212,24 @@ fn unlisted(options: &[String], known: &[String]) -> Vec<RefusedOption> {
     if known.is_empty() { Vec::new() } else { unknown.map(refused).collect() }
 }
 
-/// The first complaint of a server about these options, if it has one.
-fn first_fault(
+/// What a server that reads its options and ends complains of first.
+enum Complaint {
+    /// Of nothing; it may warn in its log.
+    None {
+        log: String,
+    },
+    Of(Fault),
+    /// Of something that is not known to be about an option.
+    Other {
+        said: String,
+    },
+}
+
+fn complaint(
     sandbox: &mut Sandbox,
     prefix: &Prefix,
     options: &[String],
-) -> Result<Option<Fault>, Error> {
+) -> Result<Complaint, Error> {
     // The supervisor appends to it.
     let log = sandbox.run_dir().join("checked");
     if log.exists() {
@@ -135,10 +238,19 @@ fn first_fault(
     let servers = products::of(prefix.product)?;
     let argv = servers.check_options(prefix, sandbox.run_dir(), options)?;
     sandbox.run(Job::new(argv, log.clone()))?;
-    match sandbox.ended_within(LIMIT)? {
-        None | Some(Ending::Code(0)) => Ok(None),
-        Some(_) => Ok(fault_in(&String::from_utf8_lossy(&fs::read(log)?))),
+    let ending = sandbox.ended_within(LIMIT)?;
+    let log = String::from_utf8_lossy(&fs::read(log)?).into_owned();
+    if matches!(ending, None | Some(Ending::Code(0))) {
+        return Ok(Complaint::None { log });
     }
+    let errors = || log.lines().filter_map(|line| Some(line.split_once("[ERROR]")?.1));
+    let said = |line: &str| line.rsplit_once("] ").map_or(line, |(_, said)| said).trim().to_owned();
+    Ok(match (fault_in(&log), errors().next()) {
+        (Some(fault), _) => Complaint::Of(fault),
+        (None, Some(line)) => Complaint::Other { said: said(line) },
+        // It was killed, or says nothing.
+        (None, None) => Complaint::None { log },
+    })
 }
 
 /// The name of an option such as `--sql-mode=X`, with `_`.
@@ -164,13 +276,16 @@ fn of_postgres(said: &str) -> Option<Fault> {
     said.contains("parameter \"").then(|| Fault::Said(said.to_owned()))
 }
 
-/// Messages about options that a server refuses. Source: the programs' `my_getopt`.
-const COMPLAINTS: [&str; 5] = [
+/// Messages about options that a server refuses. Source: the programs' `my_getopt` and their start.
+const COMPLAINTS: [&str; 8] = [
     "ambiguous option",
     "cannot take an argument",
     "requires an argument",
     "Error while setting value",
     "Unknown suffix",
+    "rejected as command line option",
+    "Unknown character set",
+    "is set to an invalid value",
 ];
 
 fn of_mysql(said: &str) -> Option<Fault> {
@@ -255,6 +370,44 @@ mod tests {
         {
             assert_eq!(fault_in(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_message_may_have_only_the_value_of_an_option() {
+        let of = |said: &str| {
+            let fault = Fault::Said(said.to_owned());
+            ["--sql-mode=X", "--character-set-server=utf8", "--log-bin=1"].map(|it| fault.is_of(it))
+        };
+        assert_eq!(of("Error while setting value 'X' to 'sql_mode'"), [true, false, false]);
+        assert_eq!(
+            of("Character set 'utf8' rejected as command line option"),
+            [false, true, false]
+        );
+        assert_eq!(of("Option --log-bin is set to an invalid value"), [false, false, true]);
+    }
+
+    #[test]
+    fn deprecated_options_are_found_in_the_log() {
+        let log = "x [Warning] [MY-011070] [Server] 'binlog_format' is deprecated and will be removed.\n\
+            x [Warning] [MY-011068] [Server] The syntax 'expire-logs-days' is deprecated. Please use \
+            binlog_expire_logs_seconds instead.\n\
+            x 0 [Warning] --old is deprecated. Please use --old-mode instead.\n\
+            x [Warning] [MY-013242] [Server] --character-set-server: 'utf8' is currently an alias for UTF8MB3\n\
+            x [Warning] [MY-010097] [Server] Insecure configuration for --secure-file-priv: deprecated\n\
+            x [Note] 'sync_binlog' is deprecated\n";
+        let options = [
+            "--binlog_format=ROW",
+            "--binlog_expire_logs_seconds=1",
+            "--expire_logs_days=3",
+            "--old-mode=",
+            "--old=1",
+            "--character_set_server=utf8",
+            "--sync_binlog=1",
+        ];
+        let found = deprecated_in(log, &options.map(str::to_owned));
+        let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["binlog_format", "expire_logs_days", "old", "character_set_server"]);
+        assert_eq!(found[0].said, "'binlog_format' is deprecated and will be removed.");
     }
 
     #[test]

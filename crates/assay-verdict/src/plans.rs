@@ -35,7 +35,7 @@ impl<'a> PlanFindings<'a> {
 
     /// Whether a statement of the test has different plans on these systems.
     #[must_use]
-    pub(crate) fn differ(&self, cell: CellId, systems: [usize; 2]) -> bool {
+    pub fn differ(&self, cell: CellId, systems: [usize; 2]) -> bool {
         self.of(cell).any(|finding| {
             let [one, other] = systems.map(|it| finding.values.get(it).and_then(Option::as_ref));
             one.zip(other).is_some_and(|(one, other)| one != other)

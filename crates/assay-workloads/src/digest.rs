@@ -42,9 +42,10 @@ pub(crate) fn digest(definition: &Definition) -> String {
         }
         if !role.script.mix.is_empty() {
             let mut mix = role.script.mix.clone();
-            mix.iter_mut()
-                .filter_map(|it| it.captured.as_mut())
-                .for_each(|it| it.file.path.clear());
+            for kind in &mut mix {
+                kind.logged = None;
+                kind.captured.iter_mut().for_each(|it| it.file.path.clear());
+            }
             all.update(serde_json::to_vec(&mix).unwrap_or_default());
             continue;
         }

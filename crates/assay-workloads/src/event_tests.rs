@@ -47,6 +47,7 @@ fn texts(dialect: Dialect, draw: CapturedDraw, client: u32, events: u64) -> Vec<
         variables: (0..).zip(["a", "b", "c", "d"]).map(variable).collect(),
         steps: vec![send],
         captured: Some(Captured { file, lines: 3, width: 4, draw }),
+        logged: None,
     };
     let setup = Setup { clients: 2, tables: 1, rows: 1 };
     let test = crate::micro::test_by_name("scan").unwrap();

@@ -24,6 +24,7 @@ mod mix;
 mod number;
 mod oltp;
 mod oltp_options;
+mod open;
 mod outline;
 mod permute;
 mod program;
@@ -46,11 +47,11 @@ pub use answers::{Answer, LoadedData, is_ordered};
 pub use captured::{CapturedColumn, CapturedError, CapturedLines, captured, keep_captured};
 pub use content::{ContentQuery, content_query, row_checksum, user_row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
-pub use determined::{orders_rows, rounded, undetermined};
+pub use determined::{rounded, undetermined};
 pub use draws::Draws;
 pub use dump::{
-    Definer, DumpError, DumpPart, DumpParts, Fate, NoDump, dump_dialect, fate, first_line,
-    table_database, without_database, without_definer,
+    Definer, DumpError, DumpPart, DumpParts, DumpedLogin, Fate, NoDump, dump_dialect, dumped_login,
+    fate, first_line, is_drop_if_exists, table_database, without_database, without_definer,
 };
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use expression::constant;
@@ -62,6 +63,9 @@ pub use micro::{WARMS_LOAD, WARMS_READS, published_test, test_by_name, tests_of}
 pub use number::Number;
 pub use oltp::{OLTP_SCRIPTS, oltp_tests};
 pub use oltp_options::{HEADING as OLTP_HEADING, OltpOptions};
+pub use open::{
+    OpenChoice, Shuffled, groups_rows, open_choice, orders_rows, shuffled, without_limits,
+};
 pub use outline::{outline, outline_of};
 pub use program::Program;
 pub use quoted::push_quoted;

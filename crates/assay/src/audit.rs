@@ -21,8 +21,8 @@ use crate::machine_lock;
 use crate::progress::Progress;
 use crate::report;
 use crate::systems::{
-    Instance, LocalSite, Questions, StudyTables, Warm, check_options, data_fact, environment,
-    facts, leave_root_for, machine_facts, on_disk, participants, start_on_empty, terms_of,
+    Gathered, Instance, LocalSite, Questions, StudyTables, Warm, check_options, data_fact,
+    environment, facts, gathered, leave_root_for, machine_facts, on_disk, start_on_empty, terms_of,
 };
 use crate::workload;
 
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let data = plan.study.user_data().map_or(DATA, |_| assay_plan::largest(&plan.study).data());
     assay_plan::check_audit(&plan.study, &specs, data, machine)
         .map_err(|error| on_disk(assay_plan::advised(error, &request), &env.cache_dir))?;
-    let participants = participants(&plan, &env)?;
+    let Gathered { participants, missing } = gathered(&plan, &env)?;
     check_options(&participants, &env)?;
     machine_lock::warn_if_measuring("this audit");
     let local = LocalSite::new(&env)?;
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     }
     progress.finish();
     report::write_stdout(&shown(&systems, &all_facts, &plan.study, args.getting.shape.format)?)?;
-    Ok(Exit::Done)
+    Ok(if missing.is_empty() { Exit::Done } else { Exit::Incomplete })
 }
 
 /// What the audit says.

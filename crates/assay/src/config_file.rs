@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use assay_model::{Dialect, Origin, Product, ScaledSizes, SystemSpec};
 use assay_plan::{
-    CommonOption, ConfigLine, MachineFacts, Request, ScopedLine, common_file, lines_for,
-    parse_system, repeated_options, scoped_lines,
+    CommonOption, ConfigLine, MachineFacts, Request, ScopedLine, common_file, config_place,
+    lines_for, parse_system, repeated_options, scoped_lines,
 };
 use assay_terms::{adds_up, variable};
 use fs_err as fs;
@@ -66,7 +66,8 @@ pub(crate) fn resolve(
             let name = system.name.as_ref().unwrap_or(&system.words);
             format!("cannot read the config of system `{name}`")
         })?;
-        let lines = lines_for(&spec, &lines);
+        let scoped: Vec<ScopedLine> = lines.into_iter().map(|it| it.scoped).collect();
+        let lines = lines_for(&spec, &scoped);
         if !lines.iter().any(|line| matches!(line, ConfigLine::Option(..))) {
             notes.insert(format!("`{config}` has no option for {spec}"));
         }
@@ -79,20 +80,26 @@ pub(crate) fn resolve(
     Ok(Resolved { request, notes: notes.into_iter().collect() })
 }
 
+/// A line, and the file in which it stands.
+struct Line {
+    file: PathBuf,
+    scoped: ScopedLine,
+}
+
 /// The lines of a file with what it includes. Notes say what is left out of it.
 fn read(
     product: Product,
     path: &Path,
     name: &str,
     notes: &mut BTreeSet<String>,
-) -> Result<Vec<ScopedLine>> {
+) -> Result<Vec<Line>> {
     let (mut left, mut missing) = (SIZE_MAX, BTreeSet::new());
     let lines = lines(product, path, DEPTH_MAX, &mut left, &mut missing)?;
     notes.extend(missing.into_iter().map(|path| {
         let path = path.display();
         format!("`{name}` includes `{path}`, which is not on this machine: left out")
     }));
-    let left_out = lines.iter().filter_map(|it| match &it.line {
+    let left_out = lines.iter().filter_map(|it| match &it.scoped.line {
         ConfigLine::LeftOut(name) => Some(format!("`{name}`")),
         _ => None,
     });
@@ -151,7 +158,7 @@ fn read_common(
                     what
                 ));
             }
-            let plain: Vec<ConfigLine> = lines.into_iter().map(|it| it.line).collect();
+            let plain: Vec<ConfigLine> = lines.into_iter().map(|it| it.scoped.line).collect();
             notes.extend(repeated_options(&plain).iter().map(|it| format!("`{name}`: {it}")));
             request.config_options.extend(options.iter().map(ToString::to_string));
         }
@@ -193,15 +200,16 @@ fn products_of(named: Option<Product>, file: &str, products: &[Product]) -> Resu
 }
 
 /// The options of lines. Of several with the same name, the last one counts, unless they add up.
-fn options_of(product: Product, lines: &[ScopedLine]) -> Vec<CommonOption> {
+fn options_of(product: Product, lines: &[Line]) -> Vec<CommonOption> {
     let mut options: Vec<CommonOption> = Vec::new();
-    for ScopedLine { series, line } in lines {
+    for Line { file, scoped: ScopedLine { series, line, number } } in lines {
         let ConfigLine::Option(name, value) = line else { continue };
+        let place = Some(config_place(&file.to_string_lossy(), *number));
         let is_again =
             |it: &CommonOption| it.series == *series && variable(&it.name) == variable(name);
         options.retain(|it| adds_up(name) || !is_again(it));
         let (name, value) = (name.clone(), value.clone());
-        options.push(CommonOption { product, series: series.clone(), name, value });
+        options.push(CommonOption { product, series: series.clone(), place, name, value });
     }
     options
 }
@@ -236,7 +244,7 @@ fn lines(
     depth: usize,
     left: &mut u64,
     missing: &mut BTreeSet<PathBuf>,
-) -> Result<Vec<ScopedLine>> {
+) -> Result<Vec<Line>> {
     if depth == 0 {
         bail!(Advised::new(
             format!("`{}` is included {DEPTH_MAX} levels deep", file.display()),
@@ -257,18 +265,18 @@ fn lines(
     let read = scoped_lines(product, &text).with_context(|| file.display().to_string())?;
     let beside = |written: &Path| file.parent().unwrap_or(Path::new("")).join(written);
     let mut all = Vec::new();
-    for ScopedLine { series, line } in read {
-        match line {
+    for scoped in read {
+        match &scoped.line {
             ConfigLine::Include { path, optional } => {
-                let path = beside(&path);
+                let path = beside(path);
                 if fs::exists(&path)? {
                     all.extend(lines(product, &path, depth - 1, left, missing)?);
-                } else if !optional {
+                } else if !*optional {
                     missing.insert(path);
                 }
             }
             ConfigLine::IncludeDir { path, extension } => {
-                let directory = beside(&path);
+                let directory = beside(path);
                 if !fs::exists(&directory)? {
                     missing.insert(directory);
                     continue;
@@ -277,7 +285,9 @@ fn lines(
                     all.extend(lines(product, &path, depth - 1, left, missing)?);
                 }
             }
-            line => all.push(ScopedLine { series, line }),
+            ConfigLine::Option(..) | ConfigLine::LeftOut(_) => {
+                all.push(Line { file: file.to_owned(), scoped });
+            }
         }
     }
     Ok(all)
@@ -373,11 +383,11 @@ mod tests {
         assert_eq!(
             request.config_options,
             [
-                "mysql: sync_binlog=2",
-                "mysql: binlog_ignore_db=a",
-                "mysql: binlog_ignore_db=b",
-                "mysql@5.7: query_cache_size=1M",
-                "postgres: work_mem=8MB",
+                "mysql (my.cnf:3): sync_binlog=2",
+                "mysql (my.cnf:4): binlog_ignore_db=a",
+                "mysql (my.cnf:5): binlog_ignore_db=b",
+                "mysql@5.7 (my.cnf:8): query_cache_size=1M",
+                "postgres (pg.conf:1): work_mem=8MB",
             ]
         );
         assert!(request.config.is_empty());
@@ -386,7 +396,7 @@ mod tests {
             assert!(notes.contains(note), "{notes}");
         }
         let family = resolved(&["mysql@8.0", "mariadb@10.11"], &["my.cnf"]).unwrap().request;
-        assert!(family.config_options.contains(&"mariadb: sync_binlog=3".to_owned()));
+        assert!(family.config_options.contains(&"mariadb (my.cnf:10): sync_binlog=3".to_owned()));
         for (systems, config, told) in [
             (["mysql@8.0", "postgres@16"], "my.cnf", "cannot be for all systems"),
             (["mysql@8.0", "mysql@8.4"], "postgres=pg.conf", "no server of it is started"),

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Problem;
-use assay_model::{Hint, StudyRecord, Suite, Test, printable, printable_json, printable_lines};
+use assay_model::{
+    EventKind, Hint, StudyEvent, StudyRecord, Suite, Test, printable, printable_json,
+    printable_lines,
+};
 use assay_report::{Feed, Format, ListedFrom, ListedTest, Made, Other, Page, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 use assay_workloads::{OltpOptions, TpccOptions};
@@ -223,14 +226,19 @@ fn write_judged(
     }
     put_study(record, judgement, output, &assay_report::gate(record, judgement))?;
     let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
-    Ok(match judgement.gate.as_ref().map(GateJudgement::verdict) {
+    let is_missing = |event: &StudyEvent| matches!(event.what, EventKind::SystemMissing { .. });
+    let of_all = |exit| match record.events.iter().any(is_missing) && exit == Exit::Done {
+        true => Exit::Incomplete,
+        false => exit,
+    };
+    Ok(of_all(match judgement.gate.as_ref().map(GateJudgement::verdict) {
         None => of_cells(judgement),
         Some(GateVerdict::Passed) => Exit::Done,
         // Nothing measured is no pass.
         Some(GateVerdict::Undecided) if allows && has_estimates(judgement) => Exit::Done,
         Some(GateVerdict::Exceeded) => Exit::LimitExceeded,
         Some(GateVerdict::Undecided | GateVerdict::Failed) => Exit::Incomplete,
-    })
+    }))
 }
 
 fn has_estimates(judgement: &Judgement) -> bool {

@@ -1,16 +1,17 @@
 //! `assay server`: binaries and sandboxes of any version, without root.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::{Dialect, Prefix, Product, SystemSpec, address_without_login};
 use assay_plan::{
-    CommonOption, Place, Request, ServerUrl, common_options, repository_login, shell_quoted,
+    CommonOption, Place, Request, ServerUrl, common_options, places_of, repository_login,
+    shell_quoted,
 };
 use assay_servers::{FoundServer, KeptServer, Listen, Server, Site, audit};
-use assay_terms::{Sizes, Terms, variable};
+use assay_terms::{Sizes, Terms};
 use assay_wire::Connection;
 use serde::Serialize;
 
@@ -78,7 +79,8 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     let specs = specs.collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = args.systems.iter().map(|it| address_without_login(it)).collect();
     let named: Vec<_> = names.iter().map(String::as_str).zip(&specs).collect();
-    let prefixes = fetch_all(&provisioner, &named, false, &env)?.prefixes;
+    let fetched = fetch_all(&provisioner, &named, false, &env).map_err(|it| it.error)?;
+    let prefixes = fetched.prefixes;
     progress.finish();
     let found: Vec<Got> =
         specs.iter().zip(&prefixes).map(|(spec, prefix)| got(spec, prefix)).collect();
@@ -207,7 +209,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
 
 /// Says what a server does not take of a config file.
 fn tell_left_out(words: &str, made: &Taken) {
-    made.left_out.iter().for_each(|what| print(&format!("note: `{words}` {what}")));
+    made.events.iter().for_each(|what| print(&format!("note: `{words}` {what}")));
     for (name, meant) in &made.meant {
         print(&format!("warning: `{name}` of the config file is unknown; did you mean `{meant}`?"));
     }
@@ -219,14 +221,14 @@ fn with_config(
     spec: SystemSpec,
     quiet: bool,
     env: &Environment<'_>,
-) -> Result<(SystemSpec, BTreeSet<String>)> {
+) -> Result<(SystemSpec, BTreeMap<String, Option<String>>)> {
     let terms = args.terms.terms.clone();
     let request = Request { terms, ..Request::of_systems(std::slice::from_ref(&args.system)) };
     let machine = machine_facts(&env.cache_dir)?;
     let request = config_file::ready(args.config.in_request(request), machine, quiet)?;
     let common = request.config_options.iter().map(|it| CommonOption::read(it));
-    let options = common_options(&common.collect::<Result<Vec<_>, _>>()?, &spec);
-    let of_file = options.iter().map(|(name, _)| variable(name)).collect();
+    let common = common.collect::<Result<Vec<_>, _>>()?;
+    let (options, of_file) = (common_options(&common, &spec), places_of(&common, &spec));
     let overrides = options.into_iter().chain(spec.overrides.iter().cloned()).collect();
     Ok((SystemSpec { overrides, ..spec }, of_file))
 }

@@ -3,7 +3,7 @@
 use assay_model::Dialect;
 
 use super::reach::{Touches, executed, touches};
-use super::token::{Kind, Token};
+use super::token::{Kind, Token, tokenize};
 use super::words::begins_statement;
 
 /// What a statement does.
@@ -129,6 +129,34 @@ fn query(text: &[u8], tokens: &[Token]) -> Does {
     Does::Read
 }
 
+/// What tells of the statement before it in a session: functions that are called without a value, and variables.
+const OF_STATEMENT_BEFORE: [&str; 8] = [
+    "FOUND_ROWS",
+    "ROW_COUNT",
+    "LAST_INSERT_ID",
+    "LASTVAL",
+    "@@identity",
+    "@@last_insert_id",
+    "@@warning_count",
+    "@@error_count",
+];
+
+/// Whether the answer to a statement depends on the one before it in its session, so that it means nothing alone.
+pub(crate) fn follows_another(text: &[u8], dialect: Dialect) -> bool {
+    let mut tokens = Vec::new();
+    tokenize(text, dialect, &mut tokens);
+    let word = |at: usize| tokens.get(at).map_or(b"".as_slice(), |it| it.of(text));
+    tokens.iter().enumerate().filter(|(_, it)| it.kind == Kind::Word).any(|(at, token)| {
+        let bytes = token.of(text);
+        let is_call = word(at + 1) == b"(" && word(at + 2) == b")";
+        // The value of a sequence by its name.
+        let is_sequence = bytes.eq_ignore_ascii_case(b"CURRVAL") && word(at + 1) == b"(";
+        let mut known = OF_STATEMENT_BEFORE.iter();
+        let is_known = known.any(|it| bytes.eq_ignore_ascii_case(it.as_bytes()));
+        is_sequence || is_known && (is_call || bytes.starts_with(b"@@"))
+    })
+}
+
 /// Whether `UPDATE` stands for a change and not in `FOR UPDATE`.
 fn updates(text: &[u8], tokens: &[Token]) -> bool {
     let is = |token: &Token, word: &str| {
@@ -160,8 +188,26 @@ fn autocommit(text: &[u8], tokens: &[Token]) -> Option<Does> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::token::tokenize;
     use super::*;
+
+    #[test]
+    fn statements_that_mean_nothing_alone_are_known() {
+        for (text, expected) in [
+            ("SELECT FOUND_ROWS()", true),
+            ("select found_rows ( ) as n", true),
+            ("INSERT INTO t VALUES (LAST_INSERT_ID(), ?)", true),
+            ("UPDATE s SET id = LAST_INSERT_ID(id + ?)", false),
+            ("SELECT ROW_COUNT()", true),
+            ("INSERT INTO t (a) SELECT @@identity", true),
+            ("SELECT found_rows FROM t", false),
+            ("SELECT 'FOUND_ROWS()'", false),
+        ] {
+            assert_eq!(follows_another(text.as_bytes(), Dialect::MySql), expected, "{text}");
+        }
+        let of_postgres = |text: &str| follows_another(text.as_bytes(), Dialect::Postgres);
+        assert!(of_postgres("SELECT lastval()") && of_postgres("SELECT currval('s')"));
+        assert!(!of_postgres("SELECT nextval('s')"));
+    }
 
     #[test]
     fn statements_are_told_apart() {

@@ -5,7 +5,7 @@ use assay_model::limits::user::{
     COLUMNS, EVENT_BYTES, KINDS, ROW_BYTES, STATEMENTS, STEPS, TABLES, TERMS, TEXT, TIMES, USES,
     VALUES, VARIABLES,
 };
-use assay_model::{Captured, Generator, Range, Transaction, UserData, UserRows, UserStep};
+use assay_model::{Captured, Generator, Logged, Range, Transaction, UserData, UserRows, UserStep};
 
 use super::range::{distribution, within};
 
@@ -21,6 +21,9 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
         within("steps", kind.steps.len(), &(0..=STEPS))?;
         for values in kind.variables.iter().filter_map(|it| it.values.as_ref()) {
             generator(values, 0)?;
+        }
+        if let Some(Logged { share, .. }) = &kind.logged {
+            within("share", *share, &(0.0..=1.0))?;
         }
         if let Some(Captured { lines, width, .. }) = &kind.captured {
             within("lines", *lines as usize, &(1..=LINES))?;

@@ -50,4 +50,6 @@ pub struct ProductFacts {
     pub version_files: &'static [&'static str],
     /// The version in one of these files.
     pub version_in: fn(&str) -> Option<String>,
+    /// Why the rows of `GROUP BY` come in the order of the groups in a version; `None` if they do not.
+    pub sorts_groups: fn(&str) -> Option<&'static str>,
 }

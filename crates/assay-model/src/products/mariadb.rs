@@ -15,5 +15,6 @@ pub(super) const FACTS: ProductFacts = ProductFacts {
     client: "mariadb",
     config_groups: &["mysqld", "server", "mariadb", "mariadbd", "client-server"],
     published_as: &[("ma", Engine::InnoDb)],
+    sorts_groups: |_| Some("in MariaDB, GROUP BY also sorts"),
     ..mysql::FACTS
 };

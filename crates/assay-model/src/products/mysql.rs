@@ -25,6 +25,7 @@ pub(super) const FACTS: ProductFacts = ProductFacts {
     published_as: &[("my", Engine::InnoDb), ("rx", Engine::RocksDb)],
     version_files: &["MYSQL_VERSION", "VERSION"],
     version_in,
+    sorts_groups,
 };
 
 /// Plugins are among them, because some listen.
@@ -79,4 +80,10 @@ fn version_in(text: &str) -> Option<String> {
     let [major, minor, patch] =
         ["MYSQL_VERSION_MAJOR", "MYSQL_VERSION_MINOR", "MYSQL_VERSION_PATCH"].map(number);
     Some(format!("{}.{}.{}", major?, minor?, patch?))
+}
+
+/// Versions before 8.0 sort the groups.
+fn sorts_groups(version: &str) -> Option<&'static str> {
+    let major: u32 = version.split('.').next()?.parse().ok()?;
+    (major < 8).then_some("before 8.0, GROUP BY also sorted")
 }

@@ -25,6 +25,7 @@ pub(super) const FACTS: ProductFacts = ProductFacts {
     published_as: &[("pg", Engine::Heap)],
     version_files: &["configure", "meson.build"],
     version_in,
+    sorts_groups: |_| None,
 };
 
 /// Commands that the server executes, and code that its procedural languages run, such as `plperl.on_init`, are among

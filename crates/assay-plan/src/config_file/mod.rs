@@ -63,6 +63,8 @@ pub struct ScopedLine {
     pub series: Option<String>,
     /// The line.
     pub line: ConfigLine,
+    /// Its number in the file, from 1.
+    pub number: usize,
 }
 
 /// Reads the lines of a config file, in order; a later line overrides an earlier one.
@@ -97,14 +99,15 @@ pub fn scoped_lines(product: Product, text: &str) -> Result<Vec<ScopedLine>, Con
                 None => mysql(product, line),
             },
         };
-        let read = read.map_err(|why| ConfigFault { line: index + 1, why })?;
+        let number = index + 1;
+        let read = read.map_err(|why| ConfigFault { line: number, why })?;
         let Some(line) = read else { continue };
         match (&line, &group_of) {
             // Other files may have groups of their own.
             (ConfigLine::Include { .. } | ConfigLine::IncludeDir { .. }, _) => {
-                found.push(ScopedLine { series: None, line });
+                found.push(ScopedLine { series: None, line, number });
             }
-            (_, Some(series)) => found.push(ScopedLine { series: series.clone(), line }),
+            (_, Some(series)) => found.push(ScopedLine { series: series.clone(), line, number }),
             (_, None) => {}
         }
     }
@@ -124,15 +127,28 @@ pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
     options
 }
 
+/// Those options of the config files that a system reads.
+fn read_by<'a>(
+    all: &'a [CommonOption],
+    spec: &'a SystemSpec,
+) -> impl Iterator<Item = &'a CommonOption> {
+    all.iter().filter(|it| {
+        it.product == spec.product
+            && it.series.as_ref().is_none_or(|series| is_of_series(spec, series))
+    })
+}
+
+/// The variables that config files set for a system, and where, as far as it is known.
+#[must_use]
+pub fn places_of(all: &[CommonOption], spec: &SystemSpec) -> BTreeMap<String, Option<String>> {
+    read_by(all, spec).map(|it| (variable(&it.name), it.place.clone())).collect()
+}
+
 /// The options of these that a system gets: those that nothing more particular sets.
 #[must_use]
 pub fn common_options(all: &[CommonOption], spec: &SystemSpec) -> Vec<(String, String)> {
-    let is_read = |it: &&CommonOption| {
-        it.product == spec.product
-            && it.series.as_ref().is_none_or(|series| is_of_series(spec, series))
-    };
     let line = |it: &CommonOption| ConfigLine::Option(it.name.clone(), it.value.clone());
-    let lines: Vec<ConfigLine> = all.iter().filter(is_read).map(line).collect();
+    let lines: Vec<ConfigLine> = read_by(all, spec).map(line).collect();
     let mut options = config_options(&lines);
     options.retain(|(name, _)| {
         let mut own = spec.overrides.iter();

@@ -59,6 +59,7 @@ pub(super) fn read(
         steps,
         captured: None,
         session: Vec::new(),
+        logged: None,
     };
     if transaction.statements() == 0 {
         return Err(Fault::of_file("the script has no statement"));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Distribution;
 use assay_model::{
-    Captured, Dialect, Generator, PerDialect, Range as Integers, Scalar, Sending, Sql, Transaction,
-    UserStep, Variable,
+    Captured, Dialect, Generator, Logged, PerDialect, Range as Integers, Scalar, Sending, Sql,
+    Transaction, UserStep, Variable,
 };
 use toml::de::DeValue;
 
@@ -25,7 +25,8 @@ use assay_workloads::sql::{
 use assay_workloads::unrepeatable;
 
 /// The keys of `[test.NAME]`.
-pub(super) const KEYS: [&str; 7] = ["does", "let", "values", "steps", "mix", "writes", "session"];
+pub(super) const KEYS: [&str; 8] =
+    ["does", "let", "values", "steps", "mix", "writes", "session", "log"];
 
 /// The keys of a step that is a table.
 pub(super) const STEP_KEYS: [&str; 6] = ["sql", MYSQL, POSTGRES, "keep", "times", "think"];
@@ -64,11 +65,11 @@ pub(super) fn test<'t>(
     let work = match (table.get("steps"), table.get("mix")) {
         (Some(steps), None) => steps_of((value.key, &table), &steps, counts, files)?,
         (None, Some(mix)) => {
-            let keys = ["let", "values", "session"];
+            let keys = ["let", "values", "session", "log"];
             if let Some(beside) = keys.into_iter().find_map(|key| table.get(key)) {
                 let message = format!("`{}` has no meaning beside `mix`", beside.key);
                 let fault = Fault::at(beside.key_span, message);
-                return Err(fault.hint("define it in the tests that are mixed"));
+                return Err(fault.hint("it belongs to the tests that are mixed"));
             }
             Work::Mix(mixed(&mix)?)
         }
@@ -94,6 +95,17 @@ fn mixed<'t>(value: &Value<'t>) -> Result<Vec<(Value<'t>, f64)>, Fault> {
         return Err(value.fault("`mix` is empty"));
     }
     parts.into_iter().map(|it| weight(&it).map(|weight| (it, weight))).collect()
+}
+
+/// `{ calls = 4810, share = 0.35 }`: how often a log has the events.
+fn logged(value: &Value<'_>) -> Result<Logged, Fault> {
+    const EXPECTED: &str = "a table such as `{ calls = 4810, share = 0.35 }`";
+    let table = value.table(EXPECTED)?;
+    table.refuse_unknown(&["calls", "share"])?;
+    let (Some(calls), Some(share)) = (table.get("calls"), table.get("share")) else {
+        return Err(value.is_not(EXPECTED));
+    };
+    Ok(Logged { calls: calls.number(&(0..=u64::MAX))?, share: share.fraction(&(0.0..=1.0))? })
 }
 
 /// What a transaction has so far.
@@ -158,7 +170,9 @@ fn steps_of<'t>(
     refuse_unused(&read, &variables, table, steps)?;
     let (name, weight) = (name.to_owned(), 1.0);
     let session = session.unwrap_or_default();
-    let transaction = Transaction { name, weight, variables, steps: read, captured, session };
+    let logged = table.get("log").map(|it| logged(&it)).transpose()?;
+    let transaction =
+        Transaction { name, weight, variables, steps: read, captured, session, logged };
     match transaction.statements() {
         0 => Err(steps.fault("there is no statement among the steps")),
         count if count > STATEMENTS => Err(steps.fault(format!(

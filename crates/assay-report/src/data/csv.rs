@@ -79,6 +79,13 @@ const COLUMNS: &[Column] = &[
     ("instructions_total_ratio_low", "/count/instructions_total/ratio/low"),
     ("instructions_total_ratio_high", "/count/instructions_total/ratio/high"),
     ("instructions_total_verdict", "/count/instructions_total/verdict"),
+    ("fingerprint", "/fingerprint"),
+    ("calls", "/calls"),
+    ("share", "/share"),
+    ("plan_changed", "/plan_changed"),
+    ("answers_differ", "/answers_differ"),
+    ("new_errors", "/new_errors"),
+    ("new_warnings", "/new_warnings"),
 ];
 
 /// The columns of a study, without stars.

@@ -192,6 +192,33 @@ const FIELDS: &[(&str, &str)] = &[
     ("cells[].step.delete.*", "the same of deletions"),
     ("cells[].step.query.*", "the same of queries"),
     ("cells[].step.lowest_queries.*", "queries for the lowest key: count, mean and longest time"),
+    (
+        "cells[].fingerprint",
+        "statements of a test of a workload file, with marks for their values; null for a mix; this and the next six \
+         fields are present only for workload files",
+    ),
+    ("cells[].calls", "calls in the log that the test comes from; null if it comes from none"),
+    (
+        "cells[].share",
+        "their share of the time of all statements of the log, 0 to 1; of all calls, if the log has no times",
+    ),
+    (
+        "cells[].plan_changed",
+        "whether a statement has another plan than in the base; null if the plans were not compared",
+    ),
+    (
+        "cells[].answers_differ",
+        "whether an answer differs from that of the base, apart from warnings; null if the answers were not compared",
+    ),
+    (
+        "cells[].new_errors",
+        "with how many values the system refuses a statement that the base answers; null if the answers were not \
+         compared",
+    ),
+    (
+        "cells[].new_warnings",
+        "with how many values it has warnings that the base does not have; null if the answers were not compared",
+    ),
     ("groups[].group", "name of the group"),
     ("groups[].clients", "number of clients"),
     (
@@ -279,6 +306,29 @@ const FIELDS: &[(&str, &str)] = &[
     ("twin.cells", "tests of the twin"),
     ("twin.detectable_median", "change that would be called in half of the tests"),
     ("twin.detectable_max", "change that would be called in all of them"),
+    ("missing[].system", "a system that was asked for and takes no part, because it cannot be had"),
+    ("missing[].why", "why"),
+    ("config[].system", "a system that does not take an option of the config file"),
+    ("config[].option", "the option"),
+    ("config[].value", "its value"),
+    ("config[].place", "the file and the line that set it, such as `my.cnf:12`; null if not known"),
+    (
+        "config[].severity",
+        "`must-fix`: the server does not start with the file; `look-at`: the option is deprecated; `not-compared`: the \
+         base does not take it either",
+    ),
+    ("config[].said", "what the server says; null if it does not know the option"),
+    ("config[].remedy", "what to do with the line"),
+    (
+        "answers_compared[].system",
+        "a system whose answers to the statements of a user's tests were compared with those of the base",
+    ),
+    ("answers_compared[].statements", "statements that were compared"),
+    ("answers_compared[].same", "those with the same answers"),
+    ("answers_compared[].undetermined", "those whose answers cannot be compared"),
+    ("answers_compared[].least", "the fewest values of one of the same statements"),
+    ("answers_compared[].most", "the most"),
+    ("answers_compared[].values", "the values of all of them"),
     (
         "answers[].system",
         "a system that answers a statement of a user's test differently from the base",
@@ -288,15 +338,20 @@ const FIELDS: &[(&str, &str)] = &[
     ("answers[].sent", "the statement with the values with which it was carried out"),
     (
         "answers[].what",
-        "what differs: `error`, `no-answer`, `rows`, `values`, `names`, `types`, `warnings`; or `undetermined`, if \
-         another answer would be right too",
+        "what differs: `error`, `other-error`, `no-answer`, `rows`, `values`, `order`, `choice`, `names`, `types`, \
+         `warnings`; or `undetermined`, if neither the statement nor the base decides the answer",
     ),
+    (
+        "answers[].severity",
+        "`must-fix`, `look-at`, or `not-compared`, which says nothing about the system",
+    ),
+    ("answers[].why", "why the statement permits the difference; null if it decides the answer"),
     ("answers[].events", "number of events in which it differed"),
     ("answers[].compared", "number of events in which it was compared, each with other values"),
     ("answers[].base", "the answer of the base, as far as it differs"),
     ("answers[].here", "the answer of the system, as far as it differs"),
     ("restored[].system", "a system that told something while a dump was restored"),
-    ("restored[].what", "`error`, `warning`, `left-out` or `empty`"),
+    ("restored[].what", "`error`, `warning`, `left-out`, `empty`, `made` or `login`"),
     ("restored[].file", "the name of the dump"),
     ("restored[].line", "the line where the statement begins; 0 if it is about all of the dump"),
     ("restored[].statement", "the first line of the statement"),

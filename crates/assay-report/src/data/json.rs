@@ -13,7 +13,7 @@ use assay_verdict::{
 use serde::Serialize;
 
 use super::course::{CourseRow, courses};
-use super::findings::{self, AnswerRow, RestoredRow};
+use super::findings::{self, AnswerRow, ComparedRow, ConfigRow, MissingRow, RestoredRow};
 use super::gate::{GateRow, gate};
 use super::number::Number;
 use super::row::{CellRow, system_name, tables_and_rows};
@@ -61,6 +61,15 @@ struct Document<'a> {
     /// The machines, if several measured shards of the study.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeRow<'a>>,
+    /// Systems that were asked for and take no part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<MissingRow<'a>>,
+    /// Options of config files that systems do not take, or not for long.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    config: Vec<ConfigRow<'a>>,
+    /// How many statements each system answers as the base does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers_compared: Vec<ComparedRow<'a>>,
     /// Where systems answer a user's statements differently from the base.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<AnswerRow<'a>>,
@@ -293,6 +302,9 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         gate: gate(record, judgement),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
         nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(NodeRow::new).collect(),
+        missing: findings::missing(record),
+        config: findings::config(record),
+        answers_compared: findings::compared(record),
         answers: findings::answers(record),
         restored: findings::restored(record),
         valgrind_cpu: ValgrindCpuRow::new(record),

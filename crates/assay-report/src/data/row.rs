@@ -12,6 +12,7 @@ use assay_verdict::{
 };
 use serde::{Serialize, Serializer};
 
+use super::findings::StatementRow;
 use super::number::{Interval, Number};
 use super::soak::SoakRow;
 use crate::view::certainty::{beyond_threshold, same_within};
@@ -74,6 +75,9 @@ pub(crate) struct CellRow<'a> {
     /// A step of the Insert Benchmark.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<StepOfBench>,
+    /// Only of a workload of the user's own.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    statement: Option<StatementRow>,
 }
 
 /// What the clients did in a step of the Insert Benchmark.
@@ -455,6 +459,7 @@ impl<'a> CellRow<'a> {
                 .map(|(name, value)| (name.as_str(), Number::from(*value)))
                 .collect(),
             step: step_of_bench(judged),
+            statement: StatementRow::new(record, judged),
         }
     }
 }

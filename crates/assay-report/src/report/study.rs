@@ -14,6 +14,7 @@ use crate::document::{Block, Document, Wish};
 use crate::page::{Content, Page};
 use crate::text::Text;
 use crate::view::answers::FindingList;
+use crate::view::startup::Obstacle;
 use crate::view::{Report, with_report};
 
 /// The report of a study.
@@ -64,7 +65,8 @@ const FINDINGS_SHORT: usize = 10;
 const STATEMENTS_SHORT: usize = 24;
 
 pub(super) fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<'r> {
-    let blocks = blocks(report, wish);
+    let mut blocks = obstacles(report, wish);
+    blocks.extend(sections(report, wish));
     if !wish.is_page() {
         return Document { blocks, ..Document::default() };
     }
@@ -78,7 +80,7 @@ pub(super) fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<
 }
 
 /// Everything that a report says. A terminal shows the sections that most readers need, unless it shows all.
-fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
+fn sections<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     let is_short = wish.is_terminal() && !wish.is_verbose;
     let (above, below) = match (wish.is_terminal(), is_short) {
         (_, true) => (CAUSES_SHORT, 0),
@@ -184,6 +186,17 @@ fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static
         return Block::place("responses", "", "Response times and errors", vec![table]);
     }
     vec![Block::Table(shown.titled(wish))]
+}
+
+/// What keeps a server from starting with the user's config file.
+fn obstacles(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let blocks = |Obstacle { heading, facts }: &Obstacle| {
+        let facts = facts.iter().map(|(name, told)| (name.clone(), told.as_str().into()));
+        // It begins with the name of a product.
+        [Block::Heading(1, heading.as_str().into()), Block::Facts(facts.collect())]
+    };
+    let blocks: Vec<Block<'static>> = report.obstacles.iter().flat_map(blocks).collect();
+    Block::place("start", "Start", wish.heading("before anything else"), blocks)
 }
 
 /// What becomes of the statements of logs.

@@ -1,6 +1,11 @@
 //! Where systems answer a user's statements differently from the base, and what they told of a dump.
 
-use assay_model::{AnswerDifference, AnswerPart, EventKind, Restored, RestoredKind, StudyRecord};
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{
+    AnswerDifference, AnswerPart, AnswersCompared, EventKind, Restored, RestoredKind, Severity,
+    StudyRecord,
+};
 
 use super::study::JudgedStudy;
 
@@ -26,6 +31,54 @@ pub(crate) fn restored(record: &StudyRecord) -> impl Iterator<Item = (usize, &Re
         (EventKind::Restored(restored), Some(system)) => Some((system, restored)),
         _ => None,
     })
+}
+
+/// The statements that a system answers differently from the base, by test, and those that it answers the same.
+pub(crate) struct Statements<'a> {
+    /// Those that it refuses or answers with other rows.
+    pub(crate) must_fix: ByTest<'a>,
+    /// Those with other rows or another order that the statement leaves open, or with other types, names or warnings.
+    pub(crate) look_at: ByTest<'a>,
+    /// Those whose answers cannot be compared.
+    pub(crate) not_compared: ByTest<'a>,
+    /// `None` if no answers were compared.
+    pub(crate) compared: Option<AnswersCompared>,
+}
+
+/// Statements by the tests that have them.
+pub(crate) type ByTest<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+impl<'a> Statements<'a> {
+    pub(crate) fn of(record: &'a StudyRecord, system: usize) -> Self {
+        let mut severity: BTreeMap<(&str, &str), Severity> = BTreeMap::new();
+        for (_, it) in differences(record).filter(|(of, _)| *of == system) {
+            let of_statement = severity.entry((&it.test, &it.statement));
+            let of_part = it.what.severity();
+            of_statement.and_modify(|it| *it = of_part.min(*it)).or_insert(of_part);
+        }
+        let of = |wanted: Severity| {
+            let mut found = ByTest::new();
+            for ((test, statement), _) in severity.iter().filter(|(_, it)| **it == wanted) {
+                found.entry(*test).or_default().insert(*statement);
+            }
+            found
+        };
+        let compared = record.events.iter().find_map(|event| match event.what {
+            EventKind::AnswersCompared(compared) if event.system == Some(system) => Some(compared),
+            _ => None,
+        });
+        Self {
+            must_fix: of(Severity::MustFix),
+            look_at: of(Severity::LookAt),
+            not_compared: of(Severity::NotCompared),
+            compared,
+        }
+    }
+}
+
+/// How many statements these are.
+pub(crate) fn number(of: &ByTest<'_>) -> u64 {
+    of.values().map(|it| it.len() as u64).sum()
 }
 
 /// Sentences for those who read no further.
@@ -57,17 +110,14 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
                 assay_model::counted(made.count, "table")
             ));
         }
-        let differs = differences(record)
-            .filter(|(of, it)| *of == system && it.what != AnswerPart::Undetermined)
-            .filter(|(_, it)| it.base != it.here);
-        let mut statements: Vec<(&str, &str)> =
-            differs.map(|(_, it)| (it.test.as_str(), it.statement.as_str())).collect();
-        statements.sort_unstable();
-        statements.dedup();
-        if !statements.is_empty() {
-            let count = assay_model::counted(statements.len() as u64, "statement");
+        let Statements { must_fix, look_at, .. } = Statements::of(record, system);
+        let (must_fix, look_at) = (number(&must_fix), number(&look_at));
+        if must_fix + look_at > 0 {
+            let count = assay_model::counted(must_fix + look_at, "statement");
             let base = study.label(study.base);
-            warnings.push(format!("{name} answers {count} differently from {base}"));
+            warnings.push(format!(
+                "{name} answers {count} differently from {base}: {must_fix} must be fixed, {look_at} must be looked at"
+            ));
         }
     }
     warnings
@@ -85,13 +135,16 @@ pub(crate) struct FindingList {
 
 /// The answers that differ, and what systems told of a dump.
 pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
-    let answers = differences(study.record).take(SHOWN_MAX).map(|(system, it)| {
+    let mut all: Vec<(usize, &AnswerDifference)> = differences(study.record).collect();
+    all.sort_by_key(|(_, it)| it.what.severity());
+    let answers = all.into_iter().take(SHOWN_MAX).map(|(system, it)| {
         let what = match it.what {
             AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
             what if it.base == it.here => format!("{} on both", what.in_words()),
             what => {
-                let what = format!("{}{}", what.in_words(), it.in_some());
-                format!("{what}: {} → {}", shown(&it.base), shown(&it.here))
+                let why = it.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+                let what = format!("{}{}{why}", what.in_words(), it.in_some());
+                format!("{what}; {} → {}", shown(&it.base), shown(&it.here))
             }
         };
         let told = format!("{what}; `{}`", shown(&it.sent));
@@ -114,6 +167,7 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
             RestoredKind::LeftOut => "left out",
             RestoredKind::Empty => "empty",
             RestoredKind::Made => "made",
+            RestoredKind::Login => "login",
         };
         // What is about all of the dump names the tables.
         let times = if it.count > 1 && it.line > 0 {

@@ -63,7 +63,11 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
         EventKind::Reservation { what } => Some(what.clone()),
         _ => None,
     });
-    let mut warnings: Vec<String> = reservations.chain(makers(study)).collect();
+    let missing = record.events.iter().filter_map(|event| match &event.what {
+        EventKind::SystemMissing { .. } => Some(event.what.to_string()),
+        _ => None,
+    });
+    let mut warnings: Vec<String> = missing.chain(reservations).chain(makers(study)).collect();
     warnings.extend(sessions::warnings(study));
     warnings.extend(answers::warnings(study));
     warnings.extend(data_differ(study));

@@ -38,6 +38,7 @@ pub(crate) mod seconds;
 mod sessions;
 pub(crate) mod shaded;
 pub(crate) mod soak;
+pub(crate) mod startup;
 pub(crate) mod statements;
 pub(crate) mod step_bars;
 mod step_metrics;
@@ -69,6 +70,7 @@ use matrix::Matrix;
 use measured::Tests;
 use shaded::ShadedTable;
 use soak::LongerLook;
+use startup::Obstacle;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use sweep::Sweep;
@@ -100,6 +102,8 @@ pub(crate) struct Report<'a> {
     pub(crate) sweep: Option<Sweep<'a>>,
     /// Response times and errors of published results.
     pub(crate) responses: Option<ShadedTable>,
+    /// What keeps a system from starting with the config file, and users of the dump from logging in.
+    pub(crate) obstacles: Vec<Obstacle>,
     /// What becomes of the statements of logs; `None` for other studies.
     pub(crate) outcomes: Option<Vec<(String, String)>>,
     /// Answers that differ, and what was told of a dump.
@@ -187,6 +191,7 @@ impl<'a> Report<'a> {
             tpcc: tpcc::table(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
+            obstacles: startup::obstacles(study),
             outcomes: outcomes::outcomes(study),
             findings: [sessions::lists(study), answers::lists(study)].concat(),
             statements: statements::tables(study),

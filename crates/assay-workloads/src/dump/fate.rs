@@ -88,6 +88,14 @@ fn of_postgres(sql: &[u8], words: &[&str]) -> Fate {
     }
 }
 
+/// Whether a statement removes something if it is there, of which a server notes that it is not.
+#[must_use]
+pub fn is_drop_if_exists(sql: &[u8]) -> bool {
+    let words = leading_words(sql);
+    let mut words = words.iter().map(String::as_str);
+    words.next() == Some("DROP") && words.any(|word| word == "EXISTS")
+}
+
 /// The first words in capitals, also of what MySQL and MariaDB execute in a comment.
 fn leading_words(sql: &[u8]) -> Vec<String> {
     const WORDS: usize = 5;
@@ -153,6 +161,50 @@ pub struct Definer {
     pub user: String,
     /// The host from which the user comes.
     pub host: String,
+}
+
+/// A user whom a dump creates, and the plugin that checks the password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DumpedLogin {
+    /// The name.
+    pub user: String,
+    /// The plugin.
+    pub plugin: String,
+}
+
+/// The user of a statement of MySQL or MariaDB such as `CREATE USER a IDENTIFIED WITH p`, if it names a plugin.
+#[must_use]
+pub fn dumped_login(sql: &[u8]) -> Option<DumpedLogin> {
+    let words = leading_words(sql);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let text = head(sql);
+    let upper = text.to_ascii_uppercase();
+    let after = match words.as_slice() {
+        ["CREATE" | "ALTER", "USER", ..] => upper.find("USER")? + "USER".len(),
+        ["GRANT", ..] => upper.find(" TO ")? + " TO ".len(),
+        _ => return None,
+    };
+    let rest = text.get(after..)?.trim_start();
+    let has_condition = rest.get(..2).is_some_and(|it| it.eq_ignore_ascii_case("IF"));
+    let rest = match has_condition {
+        true => {
+            rest.get(rest.to_ascii_uppercase().find("EXISTS")? + "EXISTS".len()..)?.trim_start()
+        }
+        false => rest,
+    };
+    let (user, _) = name(rest)?;
+    let identified = upper.find("IDENTIFIED")? + "IDENTIFIED".len();
+    let how = text.get(identified..)?.trim_start();
+    let plugin = match leading_words(how.as_bytes()).first()?.as_str() {
+        "WITH" => name(how.get("WITH".len()..)?.trim_start())?.0,
+        "VIA" => name(how.get("VIA".len()..)?.trim_start())?.0,
+        // `IDENTIFIED BY PASSWORD '*...'` has a digest of this plugin.
+        "BY" if leading_words(how.as_bytes()).get(1).is_some_and(|it| it == "PASSWORD") => {
+            "mysql_native_password".to_owned()
+        }
+        _ => return None,
+    };
+    Some(DumpedLogin { user, plugin })
 }
 
 /// The statement without its `DEFINER`, if it has one that is not there. A definer stands before what it defines, so
@@ -250,6 +302,19 @@ mod tests {
     }
 
     #[test]
+    fn statements_that_clear_the_place_are_known() {
+        for (sql, expected) in [
+            ("DROP TABLE IF EXISTS `t`", true),
+            ("/*!50001 DROP VIEW IF EXISTS `v`*/", true),
+            ("DROP TEMPORARY TABLE IF EXISTS t", true),
+            ("DROP TABLE t", false),
+            ("CREATE TABLE IF NOT EXISTS t (a INT)", false),
+        ] {
+            assert_eq!(is_drop_if_exists(sql.as_bytes()), expected, "{sql}");
+        }
+    }
+
+    #[test]
     fn a_definer_who_is_not_there_is_left_out() {
         let of = |sql: &str| {
             let is_there = |it: &Definer| it.user == "root";
@@ -268,6 +333,25 @@ mod tests {
         assert_eq!(of("CREATE DEFINER=`root`@`localhost` FUNCTION f() RETURNS INT RETURN 1"), None);
         assert_eq!(of("CREATE VIEW v AS SELECT 'DEFINER=`a`@`b`'"), None);
         assert_eq!(of("INSERT INTO t VALUES ('DEFINER=`a`@`b`')"), None);
+    }
+
+    #[test]
+    fn users_name_the_plugin_that_checks_their_password() {
+        let of = |sql: &str| dumped_login(sql.as_bytes()).map(|it| (it.user, it.plugin));
+        let native = |user: &str| Some((user.to_owned(), "mysql_native_password".to_owned()));
+        for sql in [
+            "CREATE USER 'app'@'%' IDENTIFIED WITH 'mysql_native_password' AS '*ABC' REQUIRE NONE",
+            "CREATE USER IF NOT EXISTS `app`@`%` IDENTIFIED WITH mysql_native_password",
+            "ALTER USER app@localhost IDENTIFIED VIA mysql_native_password USING '*ABC'",
+            "GRANT USAGE ON *.* TO 'app'@'%' IDENTIFIED BY PASSWORD '*ABC'",
+        ] {
+            assert_eq!(of(sql), native("app"), "{sql}");
+        }
+        for sql in
+            ["CREATE USER a IDENTIFIED BY 'x'", "GRANT SELECT ON t TO a", "CREATE TABLE t (a INT)"]
+        {
+            assert_eq!(of(sql), None, "{sql}");
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@ mod kind;
 mod qualified;
 mod split;
 
-pub use fate::{Definer, Fate, fate, first_line, without_definer};
+pub use fate::{
+    Definer, DumpedLogin, Fate, dumped_login, fate, first_line, is_drop_if_exists, without_definer,
+};
 pub use kind::{NoDump, dump_dialect};
 pub use qualified::{table_database, without_database};
 pub use split::{DumpError, DumpPart, DumpParts};

@@ -88,7 +88,7 @@ fn without_values(text: &str, has_values: bool) -> Option<String> {
         }
         EventKind::AnswerDiffers(difference) => {
             difference.sent = difference.statement.clone();
-            if matches!(difference.what, AnswerPart::Rows | AnswerPart::Values) {
+            if difference.what.has_rows() {
                 for answer in [&mut difference.base, &mut difference.here] {
                     let count = answer.split_once("; first difference").map(|(count, _)| count);
                     *answer = count.unwrap_or(LEFT_OUT).to_owned();

@@ -1,8 +1,12 @@
 //! Compares the answers of all systems to the statements of a user's tests, before anything is measured.
 
 use anyhow::{Context, Result};
-use assay_load::{Answered, answer_differences, ask_statements, time_of_answers};
-use assay_model::{AnswerPart, Class, EventKind, Test};
+use assay_load::{
+    Asked, AskedAgain, Comparison, Doubt, Openings, answer_differences, ask_again, ask_statements,
+    doubts, time_of_answers,
+};
+use assay_model::{Class, Dialect, EventKind, Test};
+use assay_workloads::groups_rows;
 
 use super::executor::StudyExecutor;
 use crate::systems::Instance;
@@ -13,8 +17,9 @@ const TOLD: usize = 5;
 impl StudyExecutor<'_, '_> {
     /// The user's tests whose answers are still to be compared; none where all are known.
     fn to_compare(&self) -> Vec<Test> {
-        let is_compared = |what: &EventKind| matches!(what, EventKind::AnswersCompared { .. });
-        if self.recorder.record().events.iter().any(|event| is_compared(&event.what)) {
+        let is_compared = |what: &EventKind| matches!(what, EventKind::AnswersCompared(_));
+        let is_known = self.recorder.record().events.iter().any(|event| is_compared(&event.what));
+        if is_known || self.like_base().is_empty() {
             return Vec::new();
         }
         let mut tests: Vec<Test> = Vec::new();
@@ -44,56 +49,95 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// Compares the answers once all systems have given them, and notes the differences.
+    /// Compares the answers once all systems have given them, and notes the differences. Where rows differ, the base and
+    /// the system are asked again: a statement may leave the difference open.
     pub(super) fn compare_answers(&mut self) -> Result<()> {
-        if self.to_compare().is_empty() || self.answers.len() < self.participants.len() {
+        let tests = self.to_compare();
+        if tests.is_empty() || self.answers.len() < self.participants.len() {
             return Ok(());
         }
-        let base = self.participants.iter().position(|it| it.system.is_base).unwrap_or(0);
-        let dialect = |system: usize| {
-            self.participants.get(system).map(|it| it.system.spec.product.dialect())
+        let answers = std::mem::take(&mut self.answers);
+        let (base, others) = (self.base(), self.like_base());
+        let Some(expected) = answers.get(&base) else { return Ok(()) };
+        let of = |system: usize| answers.get(&system).map_or(&[][..], Vec::as_slice);
+        let mut in_doubt: Vec<Doubt> =
+            others.iter().flat_map(|system| doubts(expected, of(*system))).collect();
+        in_doubt.sort_unstable();
+        in_doubt.dedup();
+        let of_base = self.ask_again(base, &tests, &in_doubt)?;
+        let mut compared = Vec::new();
+        for system in others {
+            let in_doubt = doubts(expected, of(system));
+            let of_system = self.ask_again(system, &tests, &in_doubt)?;
+            let openings = Openings::new(expected, &of_base, &of_system);
+            let sorted = |sql: &str| self.sorted(base, system, sql);
+            let found = answer_differences(expected, of(system), &openings, &sorted);
+            compared.push((system, found));
+        }
+        self.note_answers(compared)
+    }
+
+    /// Asks a system again whose server is frozen.
+    fn ask_again(&mut self, system: usize, tests: &[Test], doubts: &[Doubt]) -> Result<AskedAgain> {
+        if doubts.is_empty() {
+            return Ok(AskedAgain::default());
+        }
+        self.env.progress.update(&format!("{}: comparing answers again", self.name(system)));
+        let participant = self.participants.get(system).context("no such system")?;
+        let (is_base, dialect) =
+            (participant.system.is_base, participant.system.spec.product.dialect());
+        let (seed, budget_s) = (self.recorder.study().seed, self.recorder.study().budget_s);
+        let time = time_of_answers(budget_s, self.participants.len());
+        self.thawed(system, |this| {
+            let options = this.server(system)?.connect_options();
+            let asked = Asked { options: &options, dialect, tests, seed, is_base };
+            Ok(ask_again(&asked, doubts, time)?)
+        })
+    }
+
+    fn base(&self) -> usize {
+        self.participants.iter().position(|it| it.system.is_base).unwrap_or(0)
+    }
+
+    /// The systems whose answers are compared with those of the base: values of the other family have other texts.
+    fn like_base(&self) -> Vec<usize> {
+        let base = self.base();
+        let systems = 0..self.participants.len();
+        systems.filter(|it| *it != base && self.dialect(*it) == self.dialect(base)).collect()
+    }
+
+    fn dialect(&self, system: usize) -> Option<Dialect> {
+        self.participants.get(system).map(|it| it.system.spec.product.dialect())
+    }
+
+    /// Why the base sorts the rows of a statement that does not ask for it, if the system does not.
+    fn sorted(&self, base: usize, system: usize, sql: &str) -> Option<String> {
+        let sorts_groups = |system: usize| {
+            let system = &self.participants.get(system)?.system;
+            (system.spec.product.facts().sorts_groups)(system.artifact.version())
         };
-        let Some(expected) = self.answers.get(&base) else { return Ok(()) };
-        let mut found = Vec::new();
-        let mut values: Vec<Vec<u32>> = Vec::new();
-        // Values of the two families have other texts.
-        let others = self.answers.iter().filter(|(system, _)| **system != base);
-        for (system, answers) in others.filter(|(system, _)| dialect(**system) == dialect(base)) {
-            let compared = answer_differences(expected, answers);
-            found.extend(compared.differences.into_iter().map(|it| (*system, it)));
-            values.push(compared.values);
-        }
-        let statements = compared(expected);
-        let undetermined = found.iter().filter(|(_, it)| it.what == AnswerPart::Undetermined);
-        let mut undetermined: Vec<(&str, &str)> =
-            undetermined.map(|(_, it)| (it.test.as_str(), it.statement.as_str())).collect();
-        undetermined.sort_unstable();
-        undetermined.dedup();
-        let undetermined = undetermined.len() as u32;
-        let more = found.len().saturating_sub(TOLD);
-        for (number, (system, difference)) in found.into_iter().enumerate() {
-            let what = EventKind::AnswerDiffers(difference);
-            if number < TOLD {
-                self.env.progress.failed(self.name(system), &what.to_string());
+        let why = sorts_groups(base).filter(|_| sorts_groups(system).is_none())?;
+        groups_rows(sql, self.dialect(base)?).then(|| why.to_owned())
+    }
+
+    fn note_answers(&mut self, compared: Vec<(usize, Comparison)>) -> Result<()> {
+        let count = compared.iter().map(|(_, it)| it.differences.len()).sum::<usize>();
+        let mut told = 0;
+        for (system, Comparison { differences, counts }) in compared {
+            for difference in differences {
+                let what = EventKind::AnswerDiffers(difference);
+                if told < TOLD {
+                    self.env.progress.failed(self.name(system), &what.to_string());
+                }
+                told += 1;
+                self.recorder.event(Some(system), what)?;
             }
-            self.recorder.event(Some(system), what)?;
+            self.recorder.event(Some(system), EventKind::AnswersCompared(counts))?;
         }
-        if more > 0 {
+        if count > TOLD {
+            let more = count - TOLD;
             self.env.progress.note(&format!("{more} more differences are in the report"));
         }
-        self.answers.clear();
-        let answers = values.iter().map(|it| it.iter().map(|it| u64::from(*it)).sum()).min();
-        let least = values.iter().flatten().min().copied();
-        let (answers, least) = (answers.unwrap_or(0), least.unwrap_or(0));
-        let what = EventKind::AnswersCompared { statements, undetermined, answers, least };
-        self.recorder.event(None, what)
+        Ok(())
     }
-}
-
-/// Statements that were carried out.
-fn compared(answers: &[Answered]) -> u32 {
-    let mut all: Vec<(&str, &str)> = answers.iter().map(|it| (&*it.test, &*it.statement)).collect();
-    all.sort_unstable();
-    all.dedup();
-    all.len() as u32
 }

@@ -26,7 +26,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Counting, Examination, Experiment, Hint, Host, Study, StudyRecord, Test};
+use assay_model::{
+    Counting, EventKind, Examination, Experiment, Hint, Host, Study, StudyRecord, Test,
+};
 use assay_plan::Plan;
 use assay_study::{Driver, End, carry_out};
 
@@ -35,8 +37,9 @@ use crate::machine_lock::{self, MachineLock};
 use crate::progress::seconds;
 use crate::scheduled;
 use crate::systems::{
-    Environment, LocalSite, Participant, check_options, leave_root_for, load_beforehand,
-    machine_facts, participants, refuse_foreign_tables, still_to_age_s,
+    Environment, Gathered, LocalSite, Missing, NotStarted, Participant, check_options, gathered,
+    leave_refused_out, leave_root_for, load_beforehand, machine_facts, refuse_foreign_tables,
+    still_to_age_s,
 };
 
 use crate::workload::{check_scripts, read_captured};
@@ -65,10 +68,11 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     let unnamed = |error| Stopped { study: None, error };
     check_files(&plan.study).map_err(unnamed)?;
     env.progress.label(&plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
-    let participants = participants(&plan, env).map_err(unnamed)?;
-    check_options(&participants, env).map_err(unnamed)?;
-    refuse_foreign_tables(&participants, &plan.study, env).map_err(unnamed)?;
-    let _data = beforehand(&participants, &plan.study, env).map_err(unnamed)?;
+    let gathered = gathered(&plan, env).map_err(unnamed)?;
+    check_options(&gathered.participants, env).map_err(unnamed)?;
+    refuse_foreign_tables(&gathered.participants, &plan.study, env).map_err(unnamed)?;
+    let (Gathered { participants, missing }, _data) =
+        loaded(gathered, &plan, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
     let _lock = lock(&plan.study, env).map_err(unnamed)?;
     let doctor = examine_before(&plan.study, env);
@@ -76,6 +80,10 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     let host = host(doctor, env).map_err(unnamed)?;
     let begun = Recorder::begin(ledger, plan.study, (host, plan.shard), plan.scaled, &participants);
     let (mut recorder, claim) = begun.map_err(unnamed)?;
+    for Missing { name, error } in missing {
+        let what = EventKind::SystemMissing { system: name, why: format!("{error:#}") };
+        recorder.event(None, what).map_err(unnamed)?;
+    }
     finish(&participants, env, &mut recorder, claim)
 }
 
@@ -174,6 +182,36 @@ fn beforehand(
         env.progress.note(&format!("loading took {took}, which is not part of the budget"));
     }
     Ok(loaded)
+}
+
+/// The systems with their data, without those that do not start.
+fn loaded(
+    mut gathered: Gathered,
+    plan: &Plan,
+    env: &Environment,
+) -> Result<(Gathered, Vec<fs_err::File>)> {
+    loop {
+        let error = match beforehand(&gathered.participants, &plan.study, env) {
+            Ok(data) => return Ok((gathered, data)),
+            Err(error) => error,
+        };
+        let Some(NotStarted(name)) = error.downcast_ref() else { return Err(error) };
+        let name = name.clone();
+        let mut planned = plan.systems.iter().enumerate();
+        let Some((index, planned)) = planned.find(|(_, it)| it.name == name) else {
+            return Err(error);
+        };
+        let mut started = gathered.participants.iter_mut();
+        if let Some(participant) = started.find(|it| it.system.name == name)
+            && let Some(what) = leave_refused_out(&mut participant.system, &planned.of_file, &error)
+        {
+            env.progress.note(&format!("warning: `{name}` {what}"));
+            participant.left_out.push(what);
+            continue;
+        }
+        gathered.participants.retain(|it| it.system.name != name);
+        gathered.leave_out(index, Missing { name, error }, plan, env)?;
+    }
 }
 
 /// Gives this thread, and the servers that it starts, the lowest priority if another assay measures. Returns whether

@@ -18,7 +18,7 @@ use crate::paths;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Raised when the content of template directories is made in another way.
-pub(crate) const TEMPLATE_VERSION: u32 = 5;
+pub(crate) const TEMPLATE_VERSION: u32 = 6;
 
 /// Name of a template directory, or of a claim: a digest of everything that it depends on.
 pub(crate) fn key(parts: &[&str]) -> String {

@@ -52,6 +52,19 @@ pub(crate) struct Fetched {
     pub(crate) unreached: Vec<String>,
 }
 
+/// A system whose binaries cannot be had.
+pub(crate) struct NotGot {
+    /// Its place among those that were asked for; `None` if the failure concerns all of them.
+    pub(crate) index: Option<usize>,
+    pub(crate) error: anyhow::Error,
+}
+
+impl From<anyhow::Error> for NotGot {
+    fn from(error: anyhow::Error) -> Self {
+        Self { index: None, error }
+    }
+}
+
 /// Gets the binaries of all systems: of each product from one source, if one has them all and can be reached, otherwise
 /// each from the best one. `named`: what the user calls each system.
 ///
@@ -62,7 +75,7 @@ pub(crate) fn fetch_all(
     named: &[(&str, &SystemSpec)],
     is_of_search: bool,
     env: &Environment,
-) -> Result<Fetched> {
+) -> Result<Fetched, NotGot> {
     let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
     let agreed = if is_of_search { BTreeMap::new() } else { agree(provisioner, &specs, env)? };
     let mut get = |name: &str, spec: &SystemSpec, from: Option<&str>| {
@@ -84,7 +97,7 @@ fn from_agreed<T: Clone>(
     mut agreed: BTreeMap<Product, String>,
     get: &mut Get<'_, T>,
     tell: &mut dyn FnMut(&str),
-) -> Result<(Vec<T>, Vec<String>)> {
+) -> Result<(Vec<T>, Vec<String>), NotGot> {
     let mut unreached = Vec::new();
     loop {
         let (product, source, error) = match fetch_each(named, &agreed, get)? {
@@ -107,7 +120,7 @@ fn fetch_each<T: Clone>(
     named: &[(&str, &SystemSpec)],
     agreed: &BTreeMap<Product, String>,
     get: &mut Get<'_, T>,
-) -> Result<Result<Vec<T>, Lack>> {
+) -> Result<Result<Vec<T>, Lack>, NotGot> {
     let mut prefixes: Vec<T> = Vec::with_capacity(named.len());
     for (index, &(name, spec)) in named.iter().enumerate() {
         // The same words give the same build, even if the source gets another one meanwhile.
@@ -130,7 +143,7 @@ fn fetch_each<T: Clone>(
             }
             (_, error) => {
                 let error = error.map_or_else(|other| other, anyhow::Error::from);
-                return Err(error.context(not_got(spec)));
+                return Err(NotGot { index: Some(index), error: error.context(not_got(spec)) });
             }
         }
     }
@@ -263,7 +276,7 @@ mod tests {
     }
 
     /// What came from where and the sources that could not be used; and what was told.
-    type Past = (Result<(Vec<String>, Vec<String>)>, String);
+    type Past = (Result<(Vec<String>, Vec<String>), NotGot>, String);
 
     /// Gets systems whose common source fails with `lack`.
     fn fetched_past(lack: fn() -> assay_provision::Error) -> Past {
@@ -301,7 +314,7 @@ mod tests {
         let of_download = (fetched_past(download), "`https://u` cannot be downloaded");
         let of_expired = (fetched_past(expired), "`sid` has expired");
         for ((fetched, told), why) in [of_download, of_expired] {
-            let (got, unreached) = fetched.unwrap();
+            let (got, unreached) = fetched.map_err(|it| it.error).unwrap();
             // What the common source has of this product is not used beside others, or builds would differ for nothing.
             let expected = ["maria", "old", "mid", "new", "new"].into_iter().zip([4, 5, 6, 7, 7]);
             let expected = expected.map(|(name, at)| format!("{at}: {name} from its best"));
@@ -318,7 +331,9 @@ mod tests {
             what: "archive".to_owned(),
             detail: "torn".to_owned(),
         });
-        let error = fetched.err().map(|error| format!("{error:#}")).unwrap_or_default();
+        let NotGot { index, error } = fetched.err().unwrap();
+        assert_eq!(index, Some(2));
+        let error = format!("{error:#}");
         assert!(error.starts_with("cannot get `mysql@8.0`: malformed archive"), "{error}");
         assert_eq!(told, "");
     }

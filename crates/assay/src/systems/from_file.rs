@@ -1,10 +1,10 @@
 //! What a version does not take of a config file that is for all systems: it is left out, and all of it is told.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use anyhow::Result;
-use assay_model::{Dialect, EventKind, Prefix, SystemSpec, UntakenOption};
-use assay_servers::{RefusedOption, Site};
+use assay_model::{Dialect, EventKind, Prefix, System, SystemSpec, UntakenOption};
+use assay_servers::{CheckedOptions, DeprecatedOption, RefusedOption, Site};
 use assay_terms::{Rendered, Sizes, Terms, variable};
 
 /// A system as its server takes it.
@@ -13,8 +13,8 @@ pub(crate) struct Taken {
     pub(crate) spec: SystemSpec,
     /// What the server is started with.
     pub(crate) rendered: Rendered,
-    /// What is left out, as an event of the study.
-    pub(crate) left_out: Option<EventKind>,
+    /// What is left out, and what is deprecated, as events of the study.
+    pub(crate) events: Vec<EventKind>,
     /// What was probably meant by names that it does not know.
     pub(crate) meant: Vec<(String, String)>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Taken {
 /// The options of a system, of which those in `of_file` are left out where its version does not take them.
 pub(crate) fn taken(
     spec: &SystemSpec,
-    of_file: &BTreeSet<String>,
+    of_file: &BTreeMap<String, Option<String>>,
     (terms, sizes): (&Terms, &Sizes),
     prefix: &Prefix,
     site: &Site,
@@ -30,32 +30,86 @@ pub(crate) fn taken(
     let render = |spec: &SystemSpec| terms.render(sizes, prefix, spec.engine, &spec.overrides);
     let rendered = render(spec);
     if of_file.is_empty() {
-        return Ok(Taken { spec: spec.clone(), rendered, left_out: None, meant: Vec::new() });
+        let spec = spec.clone();
+        return Ok(Taken { spec, rendered, events: Vec::new(), meant: Vec::new() });
     }
-    let is_of_file = |option: &&String| of_file.contains(&variable_of(option));
+    let is_of_file = |option: &&String| of_file.contains_key(&variable_of(option));
     let given: Vec<String> = rendered.options.iter().filter(is_of_file).cloned().collect();
-    let refused = assay_servers::refused_options(site, prefix, &given)?;
+    let CheckedOptions { refused, deprecated } =
+        assay_servers::checked_options(site, prefix, &given)?;
+    let asked: Vec<String> = spec.overrides.iter().map(|(name, _)| variable(name)).collect();
     let mut spec = spec.clone();
     let mut untaken = Vec::new();
-    for RefusedOption { name, said, .. } in &refused {
+    for option in &refused {
+        let RefusedOption { name, said, .. } = option;
         let is_it = |other: &str| variable(other) == variable(name);
         let values = spec.overrides.iter().filter(|(other, _)| is_it(other));
         untaken.extend(values.map(|(name, value)| UntakenOption {
             name: name.clone(),
             value: value.clone(),
             said: said.clone(),
+            place: of_file.get(&variable(name)).cloned().flatten(),
+            remedy: option.remedy(spec.product),
         }));
         spec.overrides.retain(|(other, _)| !is_it(other));
     }
     untaken.extend(without_missing_libraries(&mut spec, of_file, prefix));
+    // As in the file.
+    untaken.sort_by_key(|it| asked.iter().position(|name| *name == variable(&it.name)));
     let meant = refused.iter().filter_map(|it| Some((it.name.clone(), it.meant()?.to_owned())));
     let meant = meant.collect();
     let mut rendered = render(&spec);
     // What is told of the file need not be told of the terms.
     let is_told = |setting: &str| untaken.iter().any(|it| variable(&it.name) == variable(setting));
     rendered.left_out.retain(|it| !is_told(it.setting));
-    let left_out = (!untaken.is_empty()).then_some(EventKind::ConfigLeftOut { options: untaken });
-    Ok(Taken { spec, rendered, left_out, meant })
+    let deprecated = deprecated.into_iter().map(|DeprecatedOption { name, said }| UntakenOption {
+        value: value_of(&spec, &name).unwrap_or_default(),
+        place: of_file.get(&variable(&name)).cloned().flatten(),
+        name,
+        said: Some(said),
+        remedy: String::new(),
+    });
+    let deprecated: Vec<UntakenOption> = deprecated.collect();
+    let mut events = Vec::new();
+    if !untaken.is_empty() {
+        events.push(EventKind::ConfigLeftOut { options: untaken });
+    }
+    if !deprecated.is_empty() {
+        events.push(EventKind::ConfigDeprecated { options: deprecated });
+    }
+    Ok(Taken { spec, rendered, events, meant })
+}
+
+/// The value that a system asks for.
+fn value_of(spec: &SystemSpec, name: &str) -> Option<String> {
+    let mut asked = spec.overrides.iter().rev();
+    asked.find(|(other, _)| variable(other) == variable(name)).map(|(_, value)| value.clone())
+}
+
+/// Takes an option of a config file out of a system because of which its server did not start: some values are refused
+/// only then. Returns it as an event of the study.
+pub(crate) fn leave_refused_out(
+    System { spec, options, .. }: &mut System,
+    of_file: &BTreeMap<String, Option<String>>,
+    error: &anyhow::Error,
+) -> Option<EventKind> {
+    let said = error.chain().find_map(|cause| match cause.downcast_ref() {
+        Some(assay_servers::Error::OptionRefused { said, .. }) => Some(said.clone()),
+        _ => None,
+    });
+    let said = said?;
+    let words = said.replace('-', "_").to_ascii_lowercase();
+    let is_it = |name: &&(String, String)| {
+        of_file.contains_key(&variable(&name.0)) && words.contains(&variable(&name.0))
+    };
+    let (name, value) = spec.overrides.iter().find(is_it).cloned()?;
+    spec.overrides.retain(|(other, _)| variable(other) != variable(&name));
+    options.retain(|option| variable_of(option) != variable(&name));
+    let place = of_file.get(&variable(&name)).cloned().flatten();
+    let option = RefusedOption { name: name.clone(), said: Some(said.clone()), nearest: None };
+    let remedy = option.remedy(spec.product);
+    let option = UntakenOption { name, value, said: Some(said), place, remedy };
+    Some(EventKind::ConfigLeftOut { options: vec![option] })
 }
 
 /// The variable that an option as it is rendered sets.
@@ -70,10 +124,10 @@ const PRELOADED: &str = "shared_preload_libraries";
 /// Takes libraries that the build does not have out of what Postgres is to load: it would not start.
 fn without_missing_libraries(
     spec: &mut SystemSpec,
-    of_file: &BTreeSet<String>,
+    of_file: &BTreeMap<String, Option<String>>,
     prefix: &Prefix,
 ) -> Vec<UntakenOption> {
-    if spec.product.dialect() != Dialect::Postgres || !of_file.contains(PRELOADED) {
+    if spec.product.dialect() != Dialect::Postgres || !of_file.contains_key(PRELOADED) {
         return Vec::new();
     }
     let has = |name: &str| prefix.layout.plugin_dir.join(format!("{name}.so")).exists();
@@ -86,6 +140,9 @@ fn without_missing_libraries(
                 name: name.clone(),
                 value: library,
                 said: Some("the build does not have this library".to_owned()),
+                place: of_file.get(PRELOADED).cloned().flatten(),
+                remedy: "install the library for this version, or take it out of the list"
+                    .to_owned(),
             }
         }));
         *value = there.join(",");

@@ -34,13 +34,13 @@ pub(crate) use self::counted::start_counted;
 pub(crate) use self::empty::start_on_empty;
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{Held, fetch_all, fetch_one, fetch_valgrind, provisioner};
-pub(crate) use self::from_file::{Taken, taken};
+pub(crate) use self::from_file::{Taken, leave_refused_out, taken};
 pub(crate) use self::inspect::{data_fact, explain_queue, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::options::{Asked, RefusedOptions, check_options, refuse_options};
 pub(crate) use self::participant::{
-    Participant, attach, get as participants, leave_root_for, most_clients, refuse_foreign_tables,
-    refuse_the_same_twice, sizes, terms_of,
+    Gathered, Missing, Participant, attach, get as gathered, get_all as participants,
+    leave_root_for, most_clients, refuse_foreign_tables, refuse_the_same_twice, sizes, terms_of,
 };
 pub(crate) use self::questions::Questions;
 pub(crate) use self::room::{
@@ -50,5 +50,5 @@ pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::study_tables::{StudyTables, Warm};
 pub(crate) use self::template::{
-    Templates, load_beforehand, ready, start_instance, still_to_age_s,
+    NotStarted, Templates, load_beforehand, ready, start_instance, still_to_age_s,
 };

@@ -7,14 +7,14 @@ use assay_load::workload_of;
 use assay_model::{
     Artifact, DataSet, Dialect, EventKind, Origin, Prefix, Product, Study, System, SystemSpec,
 };
-use assay_plan::{Plan, ServerUrl};
-use assay_provision::Hold;
+use assay_plan::{Plan, PlannedSystem, ServerUrl};
+use assay_provision::{Error as ProvisionError, Hold, Provisioner};
 use assay_servers::Attached;
 use assay_terms::{Sizes, Terms};
 use assay_workloads::Program;
 
 use super::environment::Environment;
-use super::fetching::{fetch_all, provisioner};
+use super::fetching::{Fetched, NotGot, fetch_all, provisioner};
 use super::from_file::{Taken, taken};
 use super::site::LocalSite;
 use super::study_tables::StudyTables;
@@ -83,41 +83,100 @@ pub(crate) fn most_clients(study: &Study) -> u32 {
     clients * workload_of(study.schema()).connections().max(sessions)
 }
 
+/// A system that takes no part, because it cannot be had.
+#[derive(Debug)]
+pub(crate) struct Missing {
+    /// Its name in the study.
+    pub(crate) name: String,
+    pub(crate) error: anyhow::Error,
+}
+
+/// The systems of a study, without those that cannot be had.
+pub(crate) struct Gathered {
+    pub(crate) participants: Vec<Participant>,
+    pub(crate) missing: Vec<Missing>,
+}
+
+impl Gathered {
+    /// Leaves a system out and says so. It is an error if nothing is left to be compared: the base or all others are
+    /// missing. A shard must have the systems of all others, and a search compares two.
+    pub(crate) fn leave_out(
+        &mut self,
+        index: usize,
+        missing: Missing,
+        plan: &Plan,
+        env: &Environment,
+    ) -> Result<()> {
+        env.interrupt.check()?;
+        let is_part = plan.shard.is_some() || plan.study.bisect.is_some();
+        let others = plan.systems.iter().filter(|it| !it.is_twin && it.name != missing.name);
+        let is_missing = |name: &str| self.missing.iter().any(|it| it.name == name);
+        let left = others.filter(|it| !is_missing(&it.name)).count();
+        let Missing { name, error } = missing;
+        if is_part || plan.systems.len() < 3 {
+            return Err(error);
+        }
+        if index == 0 {
+            return Err(error.context(format!(
+                "`{name}` is the base, and nothing is compared without it; to compare the others, name one of them first"
+            )));
+        }
+        if left < 2 {
+            return Err(error.context("too few systems are left to compare"));
+        }
+        env.progress.failed(&name, &format!("is left out: {error:#}"));
+        self.missing.push(Missing { name, error });
+        Ok(())
+    }
+}
+
+/// Gets all systems as [`get`] does. One that cannot be had is an error.
+pub(crate) fn get_all(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
+    let Gathered { participants, missing } = get(plan, env)?;
+    match missing.into_iter().next() {
+        Some(Missing { error, .. }) => Err(error),
+        None => Ok(participants),
+    }
+}
+
 /// Gets the binaries of all systems and renders their configuration.
-pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
+pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
     let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
     let provisioner = provisioner(env)?.with_logins(logins.collect());
     let provisioner = provisioner.with_source(plan.source.clone())?;
-    let ours = plan.systems.iter().filter(|planned| planned.url.is_none());
-    let named: Vec<_> = ours.map(|planned| (planned.name.as_str(), &planned.spec)).collect();
-    let is_of_search = plan.study.bisect.is_some();
-    let fetched = fetch_all(&provisioner, &named, is_of_search, env)?;
-    let mut prefixes = fetched.prefixes.into_iter();
+    let mut gathered = Gathered { participants: Vec::new(), missing: Vec::new() };
+    let Prefixes { mut prefixes, unreached } =
+        get_prefixes(plan, &provisioner, &mut gathered, env)?;
     let cpus = assay_probe::host(&env.cache_dir)?.cpus;
     let (terms, sizes) = (terms_of(&plan.study)?, sizes(&plan.study, cpus));
     let starts_any = plan.systems.iter().any(|planned| planned.url.is_none());
     Demand::of_study(most_clients(&plan.study), plan.systems.len(), starts_any).raise()?;
-    let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
     let site = LocalSite::new(env)?.site;
     let mut meant = Vec::new();
     for (index, planned) in plan.systems.iter().enumerate() {
         env.interrupt.check()?;
         let (name, spec) = (&planned.name, &planned.spec);
         if let Some(url) = &planned.url {
-            participants.push(attach(url, name, spec, index == 0, env)?);
+            match attach(url, name, spec, index == 0, env) {
+                Ok(participant) => gathered.participants.push(participant),
+                Err(error) => {
+                    let missing = Missing { name: name.clone(), error };
+                    gathered.leave_out(index, missing, plan, env)?;
+                }
+            }
             continue;
         }
-        let prefix = prefixes.next().context("a system has no binaries")?;
+        let Some(prefix) = prefixes.remove(&index) else { continue };
         let hold = provisioner.hold(&prefix)?;
         let made = taken(spec, &planned.of_file, (terms, &sizes), &prefix, &site)
             .with_context(|| format!("cannot check the options of `{name}`"))?;
-        let Taken { spec, rendered, left_out: of_file, meant: of_system } = made;
-        if let Some(what) = of_file.as_ref().filter(|_| !planned.is_twin) {
-            env.progress.note(&format!("note: `{name}` {what}"));
+        let Taken { spec, rendered, events: of_file, meant: of_system } = made;
+        for what in of_file.iter().filter(|_| !planned.is_twin) {
+            env.progress.note(&format!("warning: `{name}` {what}"));
         }
         meant.push(of_system);
         let left_out = rendered.left_out.iter().map(EventKind::from).chain(of_file);
-        participants.push(Participant {
+        gathered.participants.push(Participant {
             left_out: left_out.collect(),
             attached: None,
             _hold: Some(hold),
@@ -131,27 +190,76 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
             },
         });
     }
-    refuse_the_same_twice(&participants)?;
+    refuse_the_same_twice(&gathered.participants)?;
     for (name, meant) in misspelt(&meant) {
         env.progress.note(&format!(
             "warning: no system knows `{name}` of the config file; did you mean `{meant}`?"
         ));
     }
     // Which builds a search compares, and that they may differ, is part of its answer.
-    for product in Product::ALL.into_iter().filter(|_| !is_of_search) {
-        if let Some(differing) = different_makers(&participants, product) {
-            let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
-            let all = match provisioner.has_all(&specs, product)? {
-                Some(source) if fetched.unreached.contains(&source) => {
-                    format!("only {source} has all of them")
-                }
-                Some(source) => format!("`--source {source}` has all of them"),
-                None => "no available source has all of them".to_owned(),
-            };
-            env.progress.note(&format!("note: the builds differ: {differing}; {all}"));
-        }
+    if plan.study.bisect.is_none() {
+        note_builds(&gathered.participants, &unreached, &provisioner, env)?;
     }
-    Ok(participants)
+    Ok(gathered)
+}
+
+/// The binaries of systems by their places in the plan, and the sources that could not be reached.
+struct Prefixes {
+    prefixes: BTreeMap<usize, Prefix>,
+    unreached: Vec<String>,
+}
+
+/// Gets the binaries of all systems that can be had. What is left is got anew without those that cannot, because
+/// another source may have all the others.
+fn get_prefixes(
+    plan: &Plan,
+    provisioner: &Provisioner,
+    gathered: &mut Gathered,
+    env: &Environment,
+) -> Result<Prefixes> {
+    let is_of_search = plan.study.bisect.is_some();
+    let all = plan.systems.iter().enumerate();
+    let mut ours: Vec<(usize, &PlannedSystem)> = all.filter(|(_, it)| it.url.is_none()).collect();
+    loop {
+        let named: Vec<_> = ours.iter().map(|(_, it)| (it.name.as_str(), &it.spec)).collect();
+        let NotGot { index, error } = match fetch_all(provisioner, &named, is_of_search, env) {
+            Ok(Fetched { prefixes, unreached }) => {
+                let places = ours.iter().map(|(index, _)| *index);
+                return Ok(Prefixes { prefixes: places.zip(prefixes).collect(), unreached });
+            }
+            Err(not_got) => not_got,
+        };
+        let is_full = error.chain().any(|cause| {
+            cause.downcast_ref::<ProvisionError>().is_some_and(|it| it.missing_room().is_some())
+        });
+        let Some(at) = index.filter(|at| *at < ours.len() && !is_full) else { return Err(error) };
+        let (index, planned) = ours.remove(at);
+        let missing = Missing { name: planned.name.clone(), error };
+        gathered.leave_out(index, missing, plan, env)?;
+    }
+}
+
+/// Says which builds of a product differ.
+fn note_builds(
+    participants: &[Participant],
+    unreached: &[String],
+    provisioner: &Provisioner,
+    env: &Environment,
+) -> Result<()> {
+    let started = participants.iter().filter(|it| it.attached.is_none());
+    let specs: Vec<&SystemSpec> = started.map(|it| &it.system.spec).collect();
+    for product in Product::ALL {
+        let Some(differing) = different_makers(participants, product) else { continue };
+        let all = match provisioner.has_all(&specs, product)? {
+            Some(source) if unreached.contains(&source) => {
+                format!("only {source} has all of them")
+            }
+            Some(source) => format!("`--source {source}` has all of them"),
+            None => "no available source has all of them".to_owned(),
+        };
+        env.progress.note(&format!("note: the builds differ: {differing}; {all}"));
+    }
+    Ok(())
 }
 
 /// Names that no system knows and that are nearly those of other options. Each list has those of one system.

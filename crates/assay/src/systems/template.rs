@@ -200,6 +200,11 @@ pub(crate) fn still_to_age_s(
     Ok(seconds)
 }
 
+/// A system that does not start.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start `{0}`")]
+pub(crate) struct NotStarted(pub(crate) String);
+
 /// Frozen instances without tables, by the template that is to be made of them.
 type Empty = BTreeMap<PathBuf, Instance>;
 
@@ -216,7 +221,7 @@ fn start_empty(makers: &[Maker]) -> Result<Empty> {
             continue;
         }
         let name = &maker.participant.system.name;
-        let mut server = maker.empty().with_context(|| format!("cannot start `{name}`"))?;
+        let mut server = maker.empty().with_context(|| NotStarted(name.clone()))?;
         // One system after the other may be all that there is memory for.
         if maker.study.experiment == Experiment::Interleaved {
             server.freeze()?;

@@ -145,7 +145,8 @@ impl Servers for Family {
         let version = version_number(&prefix.version);
         let validates = self.validates_since.is_some_and(|since| version >= since);
         argv.extend(match validates {
-            true => vec!["--validate-config".into()],
+            // Warnings, too, which say what is deprecated.
+            true => vec!["--log-error-verbosity=2".into(), "--validate-config".into()],
             false => vec!["--verbose".into(), "--help".into()],
         });
         Ok(argv)

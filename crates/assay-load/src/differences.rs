@@ -1,0 +1,505 @@
+//! Where the answers of two servers to the same statements differ.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{AnswerDifference, AnswerPart, AnswersCompared};
+
+use crate::answered::{AnswerOutcome, Answered, Columns, RowsAnswered, pairs, shown};
+use crate::openings::{Opening, Openings};
+
+/// Why there is no answer in time, in words.
+pub(crate) const LATE: &str = "no answer within 10 s";
+
+/// What came of comparing the answers of a server with those of the base.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// The differences: one for each statement and differing part of its answer, from the first event that shows it.
+    pub differences: Vec<AnswerDifference>,
+    /// How many statements were compared, and with how many values.
+    pub counts: AnswersCompared,
+}
+
+/// Where a server answers differently from the base. `openings`: what was found about statements whose rows differ.
+/// `sorted` says for
+/// a statement without `ORDER BY` why the base sorts its rows all the same.
+#[must_use]
+pub fn answer_differences(
+    base: &[Answered],
+    other: &[Answered],
+    openings: &Openings,
+    sorted: &dyn Fn(&str) -> Option<String>,
+) -> Comparison {
+    let mut found: Vec<AnswerDifference> = Vec::new();
+    let mut values: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for (there, here) in pairs(base, other) {
+        *values.entry(here.of_statement()).or_default() += 1;
+        for Part { what, why, base, here: of_here } in differing(there, here, openings, sorted) {
+            let is_same = |it: &&mut AnswerDifference| {
+                (&*it.test, &*it.statement) == here.of_statement() && it.what == what
+            };
+            if let Some(known) = found.iter_mut().find(is_same) {
+                known.count += 1;
+                continue;
+            }
+            found.push(AnswerDifference {
+                test: here.test.to_string(),
+                statement: here.statement.to_string(),
+                sent: shown(&here.sent),
+                what,
+                why,
+                count: 1,
+                of: 0,
+                base: shown(&base),
+                here: shown(&of_here),
+            });
+        }
+    }
+    for it in &mut found {
+        it.of = values.get(&(&*it.test, &*it.statement)).copied().unwrap_or(it.count);
+    }
+    Comparison { counts: counts(&found, &values), differences: found }
+}
+
+fn counts(
+    differences: &[AnswerDifference],
+    values: &BTreeMap<(&str, &str), u32>,
+) -> AnswersCompared {
+    let of = |is_it: fn(&AnswerDifference) -> bool| -> BTreeSet<(&str, &str)> {
+        let all = differences.iter().filter(|it| is_it(it));
+        all.map(|it| (&*it.test, &*it.statement)).collect()
+    };
+    let (differing, undetermined) = (of(|_| true), of(|it| it.what == AnswerPart::Undetermined));
+    let same = values.iter().filter(|(statement, _)| !differing.contains(*statement));
+    let same: Vec<u32> = same.map(|(_, count)| *count).collect();
+    AnswersCompared {
+        statements: values.len() as u32,
+        same: same.len() as u32,
+        undetermined: undetermined.len() as u32,
+        least: same.iter().min().copied().unwrap_or(0),
+        most: same.iter().max().copied().unwrap_or(0),
+        values: same.iter().map(|it| u64::from(*it)).sum(),
+    }
+}
+
+/// A part in which two answers differ: why it may, and what it is of the base and of the other server.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    what: AnswerPart,
+    why: Option<String>,
+    base: String,
+    here: String,
+}
+
+impl Part {
+    fn new(what: AnswerPart, base: String, here: String) -> Self {
+        Self { what, why: None, base, here }
+    }
+}
+
+/// The parts in which two answers differ.
+fn differing(
+    base: &Answered,
+    here: &Answered,
+    openings: &Openings,
+    sorted: &dyn Fn(&str) -> Option<String>,
+) -> Vec<Part> {
+    use AnswerOutcome::{Answer, Late, Refused};
+    let of = |outcome: &AnswerOutcome| match outcome {
+        Answer(answer) => assay_model::counted(answer.rows, "row"),
+        Refused { message, .. } => message.clone(),
+        Late => LATE.to_owned(),
+    };
+    match (&base.outcome, &here.outcome) {
+        (Answer(there), Answer(answer)) => {
+            let mut parts = around_rows(there, answer);
+            let rows = Differing { base: there, here: answer };
+            parts.extend(rows.part(here, openings.of(here), sorted));
+            parts
+        }
+        (Refused { code: one, .. }, Refused { code: two, .. }) if one == two => Vec::new(),
+        // Whoever asked could not read the answer, which says nothing about the server.
+        (Refused { code: 0, .. }, _) | (_, Refused { code: 0, .. }) => Vec::new(),
+        (Late, Late) => vec![Part::new(AnswerPart::NoAnswer, LATE.to_owned(), LATE.to_owned())],
+        (one @ Late, two @ Answer(_)) | (one @ Answer(_), two @ Late) => {
+            vec![Part::new(AnswerPart::NoAnswer, of(one), of(two))]
+        }
+        (one @ Refused { .. }, two) => vec![Part::new(AnswerPart::OtherError, of(one), of(two))],
+        (one, two) => vec![Part::new(AnswerPart::Error, of(one), of(two))],
+    }
+}
+
+/// Where names and types of columns, and warnings differ.
+fn around_rows(base: &RowsAnswered, here: &RowsAnswered) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (of_base, of_here) = (&*base.columns, &*here.columns);
+    if of_base.names != of_here.names {
+        let names = |columns: &Columns| columns.names.join(", ");
+        parts.push(Part::new(AnswerPart::Names, names(of_base), names(of_here)));
+    }
+    let (one, two) = (with_collations(of_base, of_here), with_collations(of_here, of_base));
+    let differs: BTreeSet<usize> = one
+        .iter()
+        .zip(&two)
+        .enumerate()
+        .filter(|(_, (one, two))| without_alias(one) != without_alias(two))
+        .map(|(at, _)| at)
+        .collect();
+    if of_base.names.len() == of_here.names.len() && !differs.is_empty() {
+        let of = |all: &[String]| {
+            let named = all.iter().zip(&of_here.names).enumerate();
+            let named = named.filter(|(at, _)| differs.contains(at));
+            named.map(|(_, (kind, name))| format!("{name} {kind}")).collect::<Vec<_>>().join(", ")
+        };
+        parts.push(Part::new(AnswerPart::Types, of(&one), of(&two)));
+    }
+    let codes =
+        |it: &RowsAnswered| it.warnings.iter().map(|it| it.0.clone()).collect::<BTreeSet<_>>();
+    if !codes(here).is_subset(&codes(base)) {
+        let of = |it: &RowsAnswered| match it.warnings.as_slice() {
+            [] => "none".to_owned(),
+            all => all.iter().map(|it| it.1.as_str()).collect::<Vec<_>>().join("; "),
+        };
+        parts.push(Part::new(AnswerPart::Warnings, of(base), of(here)));
+    }
+    parts
+}
+
+/// A type with its collation, in which `utf8` has the name that newer versions give the same characters.
+fn without_alias(kind: &str) -> Cow<'_, str> {
+    match kind.split_once(" utf8_") {
+        Some((kind, collation)) => Cow::Owned(format!("{kind} utf8mb3_{collation}")),
+        None => Cow::Borrowed(kind),
+    }
+}
+
+/// The rows of two answers.
+#[derive(Clone, Copy)]
+struct Differing<'a> {
+    base: &'a RowsAnswered,
+    here: &'a RowsAnswered,
+}
+
+impl Differing<'_> {
+    fn part(
+        self,
+        sent: &Answered,
+        opening: &Opening,
+        sorted: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Part> {
+        let Self { base, here } = self;
+        let (same_rows, same_order) = (base.has_rows_of(here), base.has_order_of(here));
+        if same_rows && same_order {
+            return None;
+        }
+        let varies = match same_rows {
+            true => opening.order_varies,
+            false => opening.rows_vary,
+        };
+        let changes = varies.then(|| "the base itself answers in another way each time".to_owned());
+        let why = sent.undetermined.clone().filter(|_| !same_rows || sent.is_ordered);
+        if let Some(why) = why.or(changes) {
+            return Some(Part::new(AnswerPart::Undetermined, String::new(), why));
+        }
+        let (what, why) = if !same_rows {
+            match self.choice(sent, opening, sorted) {
+                Some(why) => (AnswerPart::Choice, Some(why)),
+                None if base.rows != here.rows => (AnswerPart::Rows, None),
+                None => (AnswerPart::Values, None),
+            }
+        } else if !sent.is_ordered {
+            let why = sorted(&sent.statement);
+            (AnswerPart::Order, why.or_else(|| Some("the statement has no `ORDER BY`".to_owned())))
+        } else if opening.has_ties {
+            (AnswerPart::Order, Some("the rows have equal `ORDER BY` values".to_owned()))
+        } else {
+            (AnswerPart::Values, None)
+        };
+        let (of_base, of_here) = self.shown(sent.is_ordered || what == AnswerPart::Order);
+        let of_here = match what {
+            AnswerPart::Values if same_rows => {
+                format!("the same rows in another order; first difference: {of_here}")
+            }
+            _ => of_here,
+        };
+        Some(Part { what, why, base: of_base, here: of_here })
+    }
+
+    /// Why the statement permits other rows.
+    fn choice(
+        self,
+        sent: &Answered,
+        opening: &Opening,
+        sorted: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<String> {
+        if opening.differs_without_limit {
+            return None;
+        }
+        if let Some(choice) = &sent.choice {
+            let is_open = !choice.is_within_values || self.base.lists_the_same(self.here);
+            let sorted = || sorted(&sent.statement).filter(|_| !choice.is_within_values);
+            if is_open {
+                let why = sorted().map(|sorted| format!("{}; {sorted}", choice.why));
+                return why.or_else(|| Some(choice.why.clone()));
+            }
+        }
+        let of_ties = "rows have equal `ORDER BY` values, and any of them may come first";
+        let of_ties = opening.ties_choose.then(|| of_ties.to_owned());
+        let of_column =
+            "a selected column is neither grouped nor aggregated, so any of its values is right";
+        of_ties.or_else(|| opening.is_ungrouped.then(|| of_column.to_owned()))
+    }
+
+    /// The first rows that differ, with the numbers of rows if these differ.
+    fn shown(self, is_ordered: bool) -> (String, String) {
+        let Self { base, here } = self;
+        let [of_base, of_here] = [base, here].map(|it| assay_model::counted(it.rows, "row"));
+        let row = base.first_difference(here, is_ordered);
+        if base.rows != here.rows {
+            let told = |count: String, row: Option<String>| {
+                row.map_or_else(|| count.clone(), |row| format!("{count}; first difference: {row}"))
+            };
+            let (one, two) = row.unzip();
+            return (told(of_base, one), told(of_here, two));
+        }
+        row.unwrap_or_else(|| (of_base, format!("{of_here}, with other values")))
+    }
+}
+
+/// The types of columns, with their collations where both servers tell them.
+fn with_collations(answer: &Columns, other: &Columns) -> Vec<String> {
+    let kinds = answer.types.iter().enumerate().map(|(at, kind)| {
+        let collation = answer.collations.get(at).cloned().flatten();
+        let is_told = other.collations.get(at).is_some_and(Option::is_some);
+        match collation.filter(|_| is_told) {
+            Some(collation) => format!("{kind} {collation}"),
+            None => kind.clone(),
+        }
+    });
+    kinds.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use assay_workloads::OpenChoice;
+
+    use super::*;
+
+    fn column() -> Columns {
+        let (names, types) = (vec!["a".to_owned()], vec!["int".to_owned()]);
+        Columns { names, types, collations: Vec::new() }
+    }
+
+    fn rows(texts: &[&str]) -> RowsAnswered {
+        let mut answer = RowsAnswered::keeping(3, false);
+        answer.columns = Arc::new(column());
+        texts.iter().for_each(|text| answer.add(&[Some(Cow::Borrowed(text.as_bytes()))]));
+        answer
+    }
+
+    fn answered(outcome: AnswerOutcome, is_ordered: bool) -> Answered {
+        Answered {
+            test: "t".into(),
+            statement: "SELECT ?".into(),
+            sent: "SELECT 1".to_owned(),
+            event: 0,
+            is_ordered,
+            undetermined: None,
+            choice: None,
+            outcome,
+        }
+    }
+
+    fn compared(base: &[Answered], other: &[Answered], opening: Opening) -> Comparison {
+        let sorted = |_: &str| Some("it sorts".to_owned());
+        answer_differences(base, other, &Openings::all(opening), &sorted)
+    }
+
+    fn found(
+        base: AnswerOutcome,
+        here: AnswerOutcome,
+        is_ordered: bool,
+    ) -> Vec<(AnswerPart, String, String)> {
+        let (base, here) = (answered(base, is_ordered), answered(here, is_ordered));
+        let found = compared(&[base], &[here], Opening::default());
+        found.differences.into_iter().map(|it| (it.what, it.base, it.here)).collect()
+    }
+
+    fn of(texts: &[&str]) -> AnswerOutcome {
+        AnswerOutcome::Answer(Box::new(rows(texts)))
+    }
+
+    #[test]
+    fn the_order_of_rows_counts_where_it_is_asked_for() {
+        let [(what, base, here)] =
+            found(of(&["1", "2"]), of(&["2", "1"]), false).try_into().unwrap();
+        assert_eq!((what, base.as_str(), here.as_str()), (AnswerPart::Order, "1", "2"));
+        let [(what, base, here)] =
+            found(of(&["1", "2"]), of(&["2", "1"]), true).try_into().unwrap();
+        assert_eq!((what, base.as_str()), (AnswerPart::Values, "1"));
+        assert!(here.starts_with("the same rows in another order"), "{here}");
+    }
+
+    #[test]
+    fn the_first_row_that_differs_is_shown() {
+        let text = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let [(what, base, here)] =
+            found(of(&["1", "2"]), of(&["3", "1"]), false).try_into().unwrap();
+        assert_eq!((what, (base, here)), (AnswerPart::Values, text("2", "3")));
+        let [(what, base, here)] = found(of(&["1"]), of(&["1", "2"]), false).try_into().unwrap();
+        let shown = text("1 row; first difference: no such row", "2 rows; first difference: 2");
+        assert_eq!((what, (base, here)), (AnswerPart::Rows, shown));
+    }
+
+    #[test]
+    fn errors_and_lateness_differ_from_answers() {
+        let refused = |code| AnswerOutcome::Refused { code, message: format!("error {code}") };
+        assert_eq!(found(refused(1), refused(1), false), []);
+        assert_eq!(found(refused(1), refused(2), false)[0].0, AnswerPart::OtherError);
+        assert_eq!(found(refused(1), of(&["1"]), false)[0].0, AnswerPart::OtherError);
+        assert_eq!(found(of(&["1"]), refused(2), false)[0].0, AnswerPart::Error);
+        assert_eq!(found(of(&["1"]), AnswerOutcome::Late, false)[0].0, AnswerPart::NoAnswer);
+        assert_eq!(
+            found(AnswerOutcome::Late, AnswerOutcome::Late, false)[0].0,
+            AnswerPart::NoAnswer
+        );
+    }
+
+    #[test]
+    fn types_names_and_warnings_are_parts_of_an_answer() {
+        let mut other = rows(&["1"]);
+        let types = vec!["bigint".to_owned()];
+        other.columns = Arc::new(Columns { types, ..column() });
+        other.warnings = vec![("1292".to_owned(), "wrong".to_owned())];
+        let other = AnswerOutcome::Answer(Box::new(other));
+        let parts: Vec<AnswerPart> =
+            found(of(&["1"]), other, false).into_iter().map(|it| it.0).collect();
+        assert_eq!(parts, [AnswerPart::Types, AnswerPart::Warnings]);
+        let collated = |collation: &str| {
+            let mut answer = rows(&["1"]);
+            let collations = vec![Some(collation.to_owned())];
+            answer.columns = Arc::new(Columns { collations, ..column() });
+            AnswerOutcome::Answer(Box::new(answer))
+        };
+        assert_eq!(found(collated("a"), of(&["1"]), false), []);
+        assert_eq!(found(collated("a"), collated("b"), false)[0].2, "a int b");
+    }
+
+    #[test]
+    fn what_is_undetermined_is_not_said_to_differ() {
+        let undetermined =
+            |outcome| Answered { undetermined: Some("any".to_owned()), ..answered(outcome, false) };
+        let differences = |one: &str, two: &str| {
+            let sides = [one, two].map(|it| [undetermined(of(&[it]))]);
+            compared(&sides[0], &sides[1], Opening::default()).differences
+        };
+        let [only] = differences("1", "2").try_into().unwrap();
+        assert_eq!((only.what, only.here.as_str()), (AnswerPart::Undetermined, "any"));
+        assert_eq!(differences("1", "1"), []);
+    }
+
+    #[test]
+    fn it_is_counted_for_how_many_values_an_answer_differs() {
+        let all = |texts: [&str; 3]| -> Vec<Answered> {
+            let one =
+                |(event, text): (u64, &str)| Answered { event, ..answered(of(&[text]), false) };
+            (0..).zip(texts).map(one).collect()
+        };
+        // The base was asked with one more value.
+        let (base, here) = (all(["1", "2", "3"]), all(["1", "x", "3"]));
+        let found = compared(&base, here.get(..2).unwrap(), Opening::default());
+        let counts = AnswersCompared { statements: 1, ..AnswersCompared::default() };
+        assert_eq!(found.counts, counts);
+        let [only] = found.differences.try_into().unwrap();
+        assert_eq!((only.count, only.of), (1, 2));
+    }
+
+    #[test]
+    fn a_row_beyond_those_that_are_kept_is_not_said_to_be_missing() {
+        // Three rows are kept.
+        let [(_, base, here)] =
+            found(of(&["1", "2", "3", "4"]), of(&["5", "3", "2", "1"]), false).try_into().unwrap();
+        assert_eq!((base.as_str(), here.as_str()), ("4 rows", "4 rows, with other values"));
+        let [(_, base, _)] =
+            found(of(&["1", "2", "3", "4"]), of(&["9", "1"]), false).try_into().unwrap();
+        assert_eq!(base, "4 rows; first difference: 2");
+        let [(_, base, here)] =
+            found(of(&["1", "2", "3", "4"]), of(&["1", "2", "3", "5"]), true).try_into().unwrap();
+        assert_eq!((base.as_str(), here.as_str()), ("4 rows", "4 rows, with other values"));
+    }
+    #[test]
+    fn what_a_statement_leaves_open_must_not_be_fixed() {
+        let differing =
+            |opening: Opening, rows: [&[&str]; 2], is_ordered, choice: Option<(&str, bool)>| {
+                let sides = rows.map(|rows| {
+                    let choice = choice.map(|(why, is_within_values)| OpenChoice {
+                        why: why.to_owned(),
+                        is_within_values,
+                    });
+                    Answered { choice, ..answered(of(rows), is_ordered) }
+                });
+                let [base, here] = sides;
+                let found = compared(&[base], &[here], opening).differences;
+                found.into_iter().map(|it| (it.what, it.why)).collect::<Vec<_>>()
+            };
+        let none = Opening::default;
+        let other: [&[&str]; 2] = [&["1", "2"], &["1", "3"]];
+        let turned: [&[&str]; 2] = [&["1", "2"], &["2", "1"]];
+        let [(what, why)] = differing(none(), turned, false, None).try_into().unwrap();
+        assert_eq!((what, why.as_deref()), (AnswerPart::Order, Some("it sorts")));
+        let parts = |opening, rows, is_ordered, choice| -> Vec<AnswerPart> {
+            differing(opening, rows, is_ordered, choice).into_iter().map(|it| it.0).collect()
+        };
+        let ties = || Opening { has_ties: true, ties_choose: true, ..none() };
+        assert_eq!(parts(none(), turned, true, None), [AnswerPart::Values]);
+        assert_eq!(parts(ties(), turned, true, None), [AnswerPart::Order]);
+        assert_eq!(parts(none(), other, true, None), [AnswerPart::Values]);
+        assert_eq!(parts(ties(), other, true, None), [AnswerPart::Choice]);
+        let limit = Some(("`LIMIT` without `ORDER BY` takes any rows", false));
+        assert_eq!(parts(none(), other, false, limit), [AnswerPart::Choice]);
+        // A limit does not explain what differs without it.
+        let differs = Opening { differs_without_limit: true, ..none() };
+        assert_eq!(parts(differs, other, false, limit), [AnswerPart::Values]);
+        let ungrouped = Opening { is_ungrouped: true, ..none() };
+        assert_eq!(parts(ungrouped, other, false, None), [AnswerPart::Choice]);
+        // What the base does not keep itself says nothing.
+        let varies = Opening { rows_vary: true, order_varies: true, ..none() };
+        assert_eq!(parts(varies.clone(), other, true, None), [AnswerPart::Undetermined]);
+        assert_eq!(parts(varies, turned, false, None), [AnswerPart::Undetermined]);
+    }
+
+    #[test]
+    fn a_list_in_another_order_has_the_same_elements() {
+        let list = |text: &str| {
+            let mut rows = RowsAnswered::keeping(3, true);
+            rows.columns = Arc::new(column());
+            rows.add(&[Some(Cow::Borrowed(text.as_bytes()))]);
+            let choice = OpenChoice { why: "any order".to_owned(), is_within_values: true };
+            let outcome = AnswerOutcome::Answer(Box::new(rows));
+            Answered { choice: Some(choice), ..answered(outcome, false) }
+        };
+        let part = |other: &str| {
+            let found = compared(&[list("b,a,c")], &[list(other)], Opening::default()).differences;
+            found.first().map(|it| it.what)
+        };
+        assert_eq!(part("b,a,c"), None);
+        assert_eq!(part("a,b,c"), Some(AnswerPart::Choice));
+        assert_eq!(part("a,b,d"), Some(AnswerPart::Values));
+    }
+
+    #[test]
+    fn another_name_for_utf8_is_no_other_type() {
+        let collated = |collation: &str| {
+            let mut answer = rows(&["1"]);
+            let collations = vec![Some(collation.to_owned())];
+            answer.columns = Arc::new(Columns { collations, ..column() });
+            AnswerOutcome::Answer(Box::new(answer))
+        };
+        let of = |one: &str, two: &str| found(collated(one), collated(two), false).len();
+        assert_eq!(of("utf8_general_ci", "utf8mb3_general_ci"), 0);
+        assert_eq!(of("utf8_general_ci", "utf8mb3_bin"), 1);
+        assert_eq!(of("utf8_general_ci", "utf8mb4_general_ci"), 1);
+    }
+}

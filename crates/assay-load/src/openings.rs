@@ -1,0 +1,321 @@
+//! What a statement leaves open on the data of a server: it is carried out again where the answers of two servers differ.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use assay_model::{Dialect, Setup, StatementMode, Test};
+use assay_wire::{ConnectOptions, Error as WireError};
+use assay_workloads::{Client, Program, Shuffled, shuffled, without_limits};
+
+use crate::answered::{Answered, RowsAnswered, pairs};
+use crate::asking::{Again, Asking};
+use crate::enough::share;
+use crate::error::{Error, Result};
+
+/// Values with which a statement is carried out again at most.
+const VALUES: usize = 10;
+
+/// How often it is carried out again as it is.
+const REPEATS: usize = 2;
+
+/// How often rows with equal `ORDER BY` values are put in a random order. Two rows keep their order in half of the
+/// cases.
+const SHUFFLES: usize = 4;
+
+/// A statement that takes longer is carried out only once in each form.
+const SLOW: Duration = Duration::from_millis(500);
+
+/// All statements together may take so many times the time.
+const OVER: u32 = 2;
+
+/// The errors of MySQL and MariaDB that a selected column is neither grouped nor aggregated.
+const UNGROUPED: [u32; 2] = [1055, 1140];
+
+/// An answer whose rows differ between two servers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Doubt {
+    test: Arc<str>,
+    statement: Arc<str>,
+    event: u64,
+    /// Whether the rows differ, and not only their order.
+    is_of_rows: bool,
+}
+
+/// The answers that differ in their rows and may do so, up to a few of each statement.
+#[must_use]
+pub fn doubts(base: &[Answered], other: &[Answered]) -> Vec<Doubt> {
+    let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (there, here) in pairs(base, other).filter(|(_, here)| here.undetermined.is_none()) {
+        let (Some(of_base), Some(of_here)) = (there.rows(), here.rows()) else { continue };
+        let is_of_rows = !of_base.has_rows_of(of_here);
+        if !is_of_rows && of_base.has_order_of(of_here) {
+            continue;
+        }
+        let count = known.entry((&*here.test, &*here.statement)).or_default();
+        *count += 1;
+        if *count <= VALUES {
+            let (test, statement) = (Arc::clone(&here.test), Arc::clone(&here.statement));
+            found.push(Doubt { test, statement, event: here.event, is_of_rows });
+        }
+    }
+    found
+}
+
+/// What a server answers when it is asked again.
+#[derive(Debug, Clone, Default)]
+struct Answers {
+    /// To the statement as it is.
+    repeated: Vec<RowsAnswered>,
+    /// To forms in which rows with equal `ORDER BY` values come in a random order.
+    shuffled: Vec<RowsAnswered>,
+    /// To the form without limits.
+    without_limits: Option<RowsAnswered>,
+    /// Whether a selected column is neither grouped nor aggregated.
+    is_ungrouped: bool,
+}
+
+type ByEvent<T> = BTreeMap<(Arc<str>, Arc<str>, u64), T>;
+
+/// The answers of a server that was asked again.
+#[derive(Debug, Clone, Default)]
+pub struct AskedAgain(ByEvent<Answers>);
+
+/// Where servers are asked again, and which tests have the statements.
+pub struct Asked<'a> {
+    /// How to connect.
+    pub options: &'a ConnectOptions,
+    /// Its dialect.
+    pub dialect: Dialect,
+    /// The tests of the study.
+    pub tests: &'a [Test],
+    /// The seed of the study.
+    pub seed: u64,
+    /// Whether it is the base, whose answers must be known to stay the same.
+    pub is_base: bool,
+}
+
+/// Asks a server again. Every statement is carried out again with one value however long it takes, and with others
+/// while there is time.
+pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<AskedAgain> {
+    let mut by_statement: BTreeMap<(&str, &str), Vec<&Doubt>> = BTreeMap::new();
+    for doubt in doubts {
+        by_statement.entry((&*doubt.test, &*doubt.statement)).or_default().push(doubt);
+    }
+    let (began, each) = (Instant::now(), share(time, by_statement.len()));
+    let mut found = ByEvent::new();
+    for ((test, statement), doubts) in by_statement {
+        if began.elapsed() > time * OVER {
+            break;
+        }
+        let Some(test) = asked.tests.iter().find(|it| it.name() == test) else { continue };
+        let setup = Setup { clients: 1, tables: 1, rows: 1 };
+        let program = Program::new(asked.dialect, *test, setup, StatementMode::Text);
+        let program = Arc::new(program);
+        let client = Client::new(Arc::clone(&program), asked.seed, 0);
+        let dialect = asked.dialect;
+        // Sessions with other settings have statements of their own with the same text.
+        let all = program.statements().iter().enumerate();
+        let numbers = all.filter(|(_, it)| it.sql == statement).map(|(number, it)| (number, it.session));
+        let began = Instant::now();
+        for (number, session) in numbers {
+            let (client, program) = (client.clone(), (Arc::clone(&program), session));
+            let asking = Asking::new(asked.options, dialect, *test, program, (each, 0))?;
+            let mut statement = Statement { asking, client, number, dialect, is_slow: false };
+            for doubt in &doubts {
+                if let Some(answers) = statement.answers(doubt, asked.is_base)? {
+                    let key = (Arc::clone(&doubt.test), Arc::clone(&doubt.statement), doubt.event);
+                    found.insert(key, answers);
+                }
+                if began.elapsed() > each {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(AskedAgain(found))
+}
+
+/// A statement of a test on a server.
+struct Statement {
+    asking: Asking,
+    client: Client,
+    number: usize,
+    dialect: Dialect,
+    is_slow: bool,
+}
+
+impl Statement {
+    /// `None` if the event does not carry it out, as one of a session with other settings does not.
+    fn answers(&mut self, doubt: &Doubt, is_base: bool) -> Result<Option<Answers>> {
+        let mut answers = Answers::default();
+        let Some(sql) = self.sql(doubt.event)? else { return Ok(None) };
+        if is_base {
+            for number in 0..REPEATS {
+                if number == 0 || !self.is_slow {
+                    answers.repeated.extend(self.answer(doubt, &sql)?);
+                }
+            }
+            answers.shuffled = self.shuffled(doubt, &sql, answers.repeated.first())?;
+        }
+        if doubt.is_of_rows {
+            if let Some(sql) = without_limits(&sql, self.dialect) {
+                answers.without_limits = self.answer(doubt, &sql)?;
+            }
+            answers.is_ungrouped = self.dialect == Dialect::MySql && self.is_ungrouped(&sql)?;
+        }
+        Ok(Some(answers))
+    }
+
+    /// The statement with the values of an event.
+    fn sql(&mut self, event: u64) -> Result<Option<String>> {
+        let sent = RefCell::new(None);
+        let form = |sql: &str| {
+            *sent.borrow_mut() = Some(sql.to_owned());
+            None
+        };
+        self.asking.again(&self.client, event, Again { number: self.number, form: &form })?;
+        Ok(sent.into_inner())
+    }
+
+    /// The answer to another statement in its place.
+    fn answer(&mut self, doubt: &Doubt, sql: &str) -> Result<Option<RowsAnswered>> {
+        let (form, began) = (|_: &str| Some(sql.to_owned()), Instant::now());
+        let again = Again { number: self.number, form: &form };
+        let answer = self.asking.again(&self.client, doubt.event, again);
+        self.is_slow |= began.elapsed() > SLOW;
+        answer
+    }
+
+    /// The answers to forms of the statement with a random order of equal rows, up to one that is another answer.
+    fn shuffled(
+        &mut self,
+        doubt: &Doubt,
+        sql: &str,
+        known: Option<&RowsAnswered>,
+    ) -> Result<Vec<RowsAnswered>> {
+        let mut found = Vec::new();
+        let Some(known) = known else { return Ok(found) };
+        let Shuffled { whole, single } = shuffled(sql, self.dialect);
+        for forms in [whole, single] {
+            for sql in forms {
+                for _ in 0..if self.is_slow { 1 } else { SHUFFLES } {
+                    let Some(rows) = self.answer(doubt, &sql)? else { break };
+                    let is_other = match doubt.is_of_rows {
+                        true => !known.has_rows_of(&rows),
+                        false => !known.has_order_of(&rows),
+                    };
+                    found.push(rows);
+                    if is_other {
+                        return Ok(found);
+                    }
+                }
+            }
+            // The server may have refused the whole.
+            if !found.is_empty() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the server says that a selected column is neither grouped nor aggregated.
+    fn is_ungrouped(&self, sql: &str) -> Result<bool> {
+        const STRICT: &[u8] =
+            b"SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',ONLY_FULL_GROUP_BY')";
+        let mut wire = self.asking.connect()?;
+        for sql in [STRICT, format!("EXPLAIN {sql}").as_bytes()] {
+            match wire.answer(sql, &mut |_, _| ()) {
+                Ok(_) => {}
+                Err(WireError::Server { code, .. }) => return Ok(UNGROUPED.contains(&code)),
+                Err(cause) => return Err(Error::query(sql, cause)),
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What a statement leaves open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Opening {
+    /// Whether the base returns other rows each time.
+    pub(crate) rows_vary: bool,
+    /// Whether the base returns them in another order each time.
+    pub(crate) order_varies: bool,
+    /// Whether another order of rows with equal `ORDER BY` values gives other rows, or only another order.
+    pub(crate) ties_choose: bool,
+    pub(crate) has_ties: bool,
+    /// Whether a selected column is neither grouped nor aggregated.
+    pub(crate) is_ungrouped: bool,
+    /// Whether the servers differ without limits too, so that these do not explain the difference.
+    pub(crate) differs_without_limit: bool,
+}
+
+impl Opening {
+    fn new(answered: &Answered, base: &Answers, other: Option<&Answers>) -> Self {
+        let mut found = Self::default();
+        let Some(known) = answered.rows() else { return found };
+        found.rows_vary = base.repeated.iter().any(|it| !it.has_rows_of(known));
+        found.order_varies = base.repeated.iter().any(|it| !it.has_order_of(known));
+        found.ties_choose = base.shuffled.iter().any(|it| !it.has_rows_of(known));
+        found.has_ties = base.shuffled.iter().any(|it| !it.has_order_of(known));
+        found.is_ungrouped = base.is_ungrouped && other.is_none_or(|it| it.is_ungrouped);
+        let other = other.and_then(|it| it.without_limits.as_ref());
+        let without_limits = base.without_limits.as_ref().zip(other);
+        found.differs_without_limit =
+            without_limits.is_some_and(|(one, two)| !one.has_rows_of(two));
+        found
+    }
+
+    fn with(&self, other: &Self) -> Self {
+        Self {
+            rows_vary: self.rows_vary || other.rows_vary,
+            order_varies: self.order_varies || other.order_varies,
+            ties_choose: self.ties_choose || other.ties_choose,
+            has_ties: self.has_ties || other.has_ties,
+            is_ungrouped: self.is_ungrouped || other.is_ungrouped,
+            differs_without_limit: self.differs_without_limit || other.differs_without_limit,
+        }
+    }
+}
+
+/// What statements leave open whose answers differ between the base and a server.
+#[derive(Debug, Clone, Default)]
+pub struct Openings {
+    by_event: ByEvent<Opening>,
+    /// With values with which they were not carried out again.
+    by_statement: BTreeMap<(Arc<str>, Arc<str>), Opening>,
+    none: Opening,
+}
+
+impl Openings {
+    /// What follows from the answers of the base, and from those of both servers that were asked again.
+    #[must_use]
+    pub fn new(answers: &[Answered], base: &AskedAgain, other: &AskedAgain) -> Self {
+        let mut found = Self::default();
+        for answered in answers {
+            let (test, statement) = (Arc::clone(&answered.test), Arc::clone(&answered.statement));
+            let key = (test, statement, answered.event);
+            let Some(of_base) = base.0.get(&key) else { continue };
+            let opening = Opening::new(answered, of_base, other.0.get(&key));
+            let of_all = found.by_statement.entry((key.0.clone(), key.1.clone())).or_default();
+            *of_all = of_all.with(&opening);
+            found.by_event.insert(key, opening);
+        }
+        found
+    }
+
+    /// What the statement of an answer leaves open.
+    pub(crate) fn of(&self, answered: &Answered) -> &Opening {
+        let (test, statement) = (Arc::clone(&answered.test), Arc::clone(&answered.statement));
+        let of_event = self.by_event.get(&(test.clone(), statement.clone(), answered.event));
+        of_event.or_else(|| self.by_statement.get(&(test, statement))).unwrap_or(&self.none)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn all(opening: Opening) -> Self {
+        Self { none: opening, ..Self::default() }
+    }
+}

@@ -1,0 +1,105 @@
+//! What keeps a server from starting with the config file of a study, and users of a dump from logging in. Nothing else
+//! in a report matters to an upgrade that stops there, so it comes first.
+
+use assay_model::{EventKind, Restored, RestoredKind, Severity, StudyRecord, UntakenOption};
+
+use super::answers::restored;
+use super::study::JudgedStudy;
+
+/// An obstacle of a system: its heading, and what each part of it is and needs.
+pub(crate) struct Obstacle {
+    pub(crate) heading: String,
+    pub(crate) facts: Vec<(String, String)>,
+}
+
+/// The options of config files that systems do not take, with how much they matter. What the base does not take either
+/// keeps no server of the user's from starting: it may belong to a plugin.
+pub(crate) fn options(
+    record: &StudyRecord,
+) -> impl Iterator<Item = (usize, &UntakenOption, Severity)> {
+    let base = record.systems.iter().position(|it| it.is_base);
+    let of_events = |system: Option<usize>| {
+        record.events.iter().filter(move |event| event.system == system).filter_map(|event| {
+            match &event.what {
+                EventKind::ConfigLeftOut { options } => Some((options, Severity::MustFix)),
+                EventKind::ConfigDeprecated { options } => Some((options, Severity::LookAt)),
+                _ => None,
+            }
+        })
+    };
+    let is_of_base = move |option: &UntakenOption, severity: Severity| {
+        let mut of_base = of_events(base).filter(|(_, of)| *of == severity);
+        of_base.any(|(options, _)| options.iter().any(|it| it.name == option.name))
+    };
+    let systems = (0..record.systems.len())
+        .filter(move |system| record.systems.get(*system).is_some_and(|it| !it.is_twin));
+    systems.flat_map(move |system| {
+        of_events(Some(system)).flat_map(move |(options, severity)| {
+            options.iter().map(move |option| {
+                let is_known = Some(system) == base || is_of_base(option, severity);
+                (system, option, if is_known { Severity::NotCompared } else { severity })
+            })
+        })
+    })
+}
+
+/// The users of a dump who can log in to the base and not to the system.
+fn logins(record: &StudyRecord, base: usize, system: usize) -> Vec<&Restored> {
+    let of = |wanted: usize| {
+        let all = restored(record).filter(move |(of, _)| *of == wanted);
+        all.map(|(_, it)| it).filter(|it| it.what == RestoredKind::Login)
+    };
+    of(system).filter(|it| !of(base).any(|other| other.message == it.message)).collect()
+}
+
+/// What keeps the compared systems from starting, and users from logging in.
+pub(crate) fn obstacles(study: &JudgedStudy) -> Vec<Obstacle> {
+    let record = study.record;
+    let mut found = Vec::new();
+    for &system in &study.compared {
+        let Some(artifact) = record.systems.get(system).map(|it| &it.artifact) else { continue };
+        let product = artifact.product().map_or("", |it| it.word());
+        let server = format!("{product} {}", artifact.version());
+        let facts = |severity: Severity| -> Vec<(String, String)> {
+            let of_system =
+                options(record).filter(|(of, _, rank)| *of == system && *rank == severity);
+            of_system.map(|(_, option, _)| fact(option)).collect()
+        };
+        for (severity, words) in [
+            (Severity::MustFix, "will not start with this config file"),
+            (Severity::LookAt, "starts with this config file, in which options are deprecated"),
+        ] {
+            let facts = facts(severity);
+            if !facts.is_empty() {
+                found.push(Obstacle { heading: format!("{server} {words}"), facts });
+            }
+        }
+        let logins = logins(record, study.base, system);
+        if !logins.is_empty() {
+            let heading = format!("users of the dump cannot log in to {server}");
+            found.push(Obstacle { heading, facts: logins.into_iter().map(login).collect() });
+        }
+    }
+    found
+}
+
+/// `query_cache_size=1M`, and `my.cnf, line 12: unknown to this version; remove the line`.
+fn fact(option: &UntakenOption) -> (String, String) {
+    let UntakenOption { name, value, said, place, remedy } = option;
+    let place = place.as_deref().and_then(|place| place.rsplit_once(':'));
+    let place = place.map_or_else(String::new, |(file, line)| format!("line {line} of {file}: "));
+    let said = said.as_deref().unwrap_or("this version does not know the option");
+    let remedy = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
+    (format!("{name}={value}"), format!("{place}{said}{remedy}"))
+}
+
+fn login(restored: &Restored) -> (String, String) {
+    let Restored { file, message, count, .. } = restored;
+    let more = match count {
+        0 | 1 => String::new(),
+        more => format!(" ({} such statements)", more),
+    };
+    let remedy = "before the upgrade, give such users another plugin with `ALTER USER`, or switch it on where the \
+                  version still has it";
+    (file.clone(), format!("{message}{more}; {remedy}"))
+}
