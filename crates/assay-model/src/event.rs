@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnswerDifference, AnswersCompared, DataSet, Restored, SameSystems, Setup, counted,
+    AnswerDifference, AnswersCompared, DataSet, OldRelease, Restored, SameSystems, Setup, counted,
 };
 
 /// Description of the event.
@@ -58,6 +58,8 @@ pub enum EventKind {
         /// The options, with what the server says of them.
         options: Vec<UntakenOption>,
     },
+    /// The series that was asked for is a release of years ago.
+    OldRelease(OldRelease),
     /// The sizes of config files were divided for the memory of the machine.
     Scaled(ScaledSizes),
     /// The system is the same as another one, although other options were asked for.
@@ -284,6 +286,13 @@ pub struct BusyProcess {
     pub cpu_percent: u32,
 }
 
+impl fmt::Display for BusyProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, cpu_percent, .. } = self;
+        write!(f, "`{name}` {}.{:02} CPUs", cpu_percent / 100, cpu_percent % 100)
+    }
+}
+
 impl EventKind {
     /// Whether it names this process as a busy one.
     #[must_use]
@@ -323,6 +332,7 @@ impl fmt::Display for EventKind {
                 let count = counted(options.len() as u64, "option");
                 write!(f, "warns of {count} of the config file, deprecated: {}", list.join(", "))
             }
+            Self::OldRelease(old) => old.fmt(f),
             Self::Scaled(ScaledSizes { divisor, sizes }) => {
                 let list: Vec<String> = sizes.iter().map(ToString::to_string).collect();
                 write!(f, "the sizes of the config file are divided by {divisor} on all systems")?;

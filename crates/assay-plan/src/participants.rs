@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use assay_model::{Login, Origin, ScaledSizes, ShardRun, Study, SystemSpec};
+use assay_model::{Login, Origin, ScaledSizes, ShardRun, Study, SystemSpec, short_names};
 use assay_terms::variable;
 
 use crate::common_option::CommonOption;
 use crate::config_file::{common_options, places_of};
 use crate::error::Error;
 use crate::limits::{FEWER_SYSTEMS, NAME_BYTES, SYSTEMS, at_most};
-use crate::request::Request;
+use crate::request::{Request, SystemRequest};
 use crate::system_name::{check_option, parse_system, repository_login};
 use crate::url::{ServerUrl, parse_url};
 
@@ -31,7 +31,7 @@ pub struct Plan {
 /// A system of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedSystem {
-    /// Name in every report.
+    /// Name in every report: the user's, or that of its words, shortened.
     pub name: String,
     /// The system itself.
     pub spec: SystemSpec,
@@ -45,7 +45,8 @@ pub struct PlannedSystem {
     pub login: Option<Login>,
 }
 
-/// Reads the systems. A system that is given again gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`.
+/// Reads the systems. A system that is given again gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`. Names of
+/// many options are short.
 pub(crate) fn systems(
     request: &Request,
     twin_by_preset: bool,
@@ -60,13 +61,9 @@ pub(crate) fn systems(
         request.config_options.iter().map(|it| CommonOption::read(it)).collect::<Result<_, _>>()?;
     let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
     let mut taken = HashSet::new();
-    for asked in &request.systems {
-        let mut spec = parse_system(&asked.words)?;
-        for (name, value) in &asked.options {
-            check_option(spec.product, name, value)?;
-        }
-        spec.overrides.extend(asked.options.iter().cloned());
-        let given = asked.name.clone().unwrap_or_else(|| short_name(&spec));
+    let specs: Vec<SystemSpec> = request.systems.iter().map(spec_of).collect::<Result<_, _>>()?;
+    let given = given_names(&request.systems, &specs)?;
+    for ((asked, mut spec), given) in request.systems.iter().zip(specs).zip(given) {
         let numbered = |number| format!("{given} #{number}");
         let mut names = std::iter::once(given.clone()).chain((2..).map(numbered));
         let name = names.find(|name| !taken.contains(name)).unwrap_or(given.clone());
@@ -91,14 +88,43 @@ pub(crate) fn systems(
     Ok(systems)
 }
 
-/// Bytes of a name that follows from a system's options at most: ` #100` or ` (twin)` may follow.
-const SHORT_NAME: usize = NAME_BYTES - 20;
+/// The system of a request, without options of a config file for all systems.
+fn spec_of(asked: &SystemRequest) -> Result<SystemSpec, Error> {
+    let mut spec = parse_system(&asked.words)?;
+    for (name, value) in &asked.options {
+        check_option(spec.product, name, value)?;
+    }
+    spec.overrides.extend(asked.options.iter().cloned());
+    Ok(spec)
+}
 
-/// The name of a system that got none. Of very many options, it has the first ones.
-fn short_name(spec: &SystemSpec) -> String {
-    let mut name = spec.to_string();
-    if name.len() > SHORT_NAME {
-        let end = (0..=SHORT_NAME - '…'.len_utf8()).rev().find(|at| name.is_char_boundary(*at));
+/// The name of each system: the user's, or that of its words, shortened. Refuses a name for two different systems.
+fn given_names(asked: &[SystemRequest], specs: &[SystemSpec]) -> Result<Vec<String>, Error> {
+    for (index, system) in asked.iter().enumerate() {
+        let mut before = asked.iter().take(index);
+        if let Some(name) = &system.name
+            && before.any(|other| other.name.as_ref() == Some(name) && other != system)
+        {
+            let why = "two systems have this name".to_owned();
+            let (name, at) = (name.clone(), 0..name.len());
+            return Err(Error::SystemName { name, at, why, hint: None });
+        }
+    }
+    let whole: Vec<String> = specs.iter().map(ToString::to_string).collect();
+    let short = short_names(&whole.iter().map(String::as_str).collect::<Vec<_>>());
+    let name = |(asked, short): (&SystemRequest, String)| {
+        asked.name.clone().unwrap_or_else(|| bounded(short))
+    };
+    Ok(asked.iter().zip(short).map(name).collect())
+}
+
+/// Bytes of a name that follows from a system's words at most: ` #100` or ` (twin)` may follow.
+const NAME_ROOM: usize = NAME_BYTES - 20;
+
+/// The beginning of a name that is too long even without its options.
+fn bounded(mut name: String) -> String {
+    if name.len() > NAME_ROOM {
+        let end = (0..=NAME_ROOM - '…'.len_utf8()).rev().find(|at| name.is_char_boundary(*at));
         name.truncate(end.unwrap_or(0));
         name.push('…');
     }

@@ -103,6 +103,27 @@ fn the_same_system_twice_gets_a_number() {
 }
 
 #[test]
+fn names_are_those_that_were_given_or_short() {
+    let options: String = (0..60).map(|at| format!("+option_{at}=value")).collect();
+    let mut request = request();
+    let named = format!("old=mysql@8.0{options}");
+    let [first, second] = ["0", "1"].map(|it| format!("mysql@8.0{options}+sync_binlog={it}"));
+    request.systems = [&named, &first, &second, &first].map(|it| SystemRequest::of(it)).into();
+    let short = "mysql@8.0+sync_binlog=0+...";
+    let second = "mysql@8.0+sync_binlog=1+...";
+    assert_eq!(names(&request), ["old", short, second, &format!("{short} #2")]);
+    let planned = plan(&request, MACHINE).unwrap();
+    assert_eq!(planned.systems[0].spec.to_string(), named.trim_start_matches("old="));
+    assert_eq!(planned.systems[1].spec.to_string(), first);
+    // A name stands for one system.
+    request.systems = ["a=mysql@8.0", "a=mysql@9.7"].map(SystemRequest::of).into();
+    let error = plan(&request, MACHINE).unwrap_err().to_string();
+    assert!(error.contains("`a`") && error.contains("two systems have this name"), "{error}");
+    request.systems = ["a=mysql@8.0", "a=mysql@8.0"].map(SystemRequest::of).into();
+    assert_eq!(names(&request), ["a", "a #2"]);
+}
+
+#[test]
 fn the_twin_repeats_the_base() {
     let mut request = request();
     request.twin = Some(true);

@@ -19,6 +19,7 @@ use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::common_option::common_option;
+use crate::system_name::name_of;
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::workload::{ScriptOptions, script_variable};
 
@@ -471,10 +472,14 @@ pub struct SystemRequest {
 }
 
 impl SystemRequest {
-    /// A system that is called by its words.
+    /// A system by its words, or by `NAME=` and its words.
     #[must_use]
     pub fn of(words: &str) -> Self {
-        Self { words: words.to_owned(), ..Self::default() }
+        let (name, words) = match name_of(words) {
+            Some((name, words)) => (Some(name.to_owned()), words),
+            None => (None, words),
+        };
+        Self { words: words.to_owned(), name, ..Self::default() }
     }
 }
 

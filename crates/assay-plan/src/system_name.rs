@@ -10,6 +10,7 @@ use assay_model::{
 use assay_terms::{adds_up, variable};
 
 use crate::error::{Error, NO_SCHEME};
+use crate::nearest::nearest;
 use crate::product_names::system_hint;
 use crate::url::{parse_url, shown};
 
@@ -120,6 +121,35 @@ pub fn repository_login(name: &str) -> Option<Login> {
     let end = login.address.find(['#', '+']).unwrap_or(login.address.len());
     login.address.truncate(end);
     Some(login)
+}
+
+/// The longest name that a user may give a system, bytes.
+pub(crate) const GIVEN_MAX: usize = 40;
+
+/// The name and the words of `NAME=SYSTEM`; `None` without a name. Other texts with a `=` may hold a password.
+pub(crate) fn name_of(text: &str) -> Option<(&str, &str)> {
+    let (name, words) = text.split_once('=')?;
+    let product = match words.split_once("://") {
+        Some((scheme, _)) => scheme,
+        None => words.split_once('@')?.0,
+    };
+    let is_product = nearest(product, known_words()).is_some();
+    (is_given_name(name) && is_product && !may_be_secret(name)).then_some((name, words))
+}
+
+/// The words that name products.
+fn known_words() -> impl Iterator<Item = &'static str> {
+    let all = |product: Product| {
+        std::iter::once(product.word()).chain(product.facts().aliases.iter().copied())
+    };
+    Product::ALL.into_iter().flat_map(all)
+}
+
+/// Whether a text may name a system: it stands in all reports, and is no system in words.
+pub(crate) fn is_given_name(name: &str) -> bool {
+    name.len() <= GIVEN_MAX
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }
 
 /// Whether a name begins like a URL, with a scheme of letters. The address of a repository comes after an `@`.
@@ -360,6 +390,31 @@ mod tests {
         }
         let error = parse_system("mysql@8.x+a=b+x_pwd=secret").unwrap_err().to_string();
         assert!(error.contains("`mysql@8.x+a=b+x_pwd=******`"), "{error}");
+    }
+
+    #[test]
+    fn a_name_stands_before_a_system() {
+        for (text, expected) in [
+            ("old=mysql@8.0", Some(("old", "mysql@8.0"))),
+            ("a.b-1=pg@16+jit=off", Some(("a.b-1", "pg@16+jit=off"))),
+            ("here=mysql://me@h/d?socket=/s", Some(("here", "mysql://me@h/d?socket=/s"))),
+            ("old=mysq@8.0", Some(("old", "mysq@8.0"))),
+            ("mysql@8.0+a=mysql@b", None),
+            ("user=me@h", None),
+            ("password=secret@h", None),
+            ("password=mysql1@h", None),
+            ("mysql://me@h/d?socket=/s", None),
+            ("-a=mysql@8.0", None),
+            ("=mysql@8.0", None),
+        ] {
+            assert_eq!(name_of(text), expected, "{text}");
+        }
+        assert_eq!(name_of(&format!("{}=mysql@8.0", "x".repeat(41))), None);
+        let error = parse_system("user=mysql@host password=secret").unwrap_err();
+        assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        let (_, words) = name_of("user=mysql@host password=secret").unwrap();
+        let error = parse_system(words).unwrap_err();
+        assert!(!format!("{error:?}").contains("secret"), "{error:?}");
     }
 
     #[test]

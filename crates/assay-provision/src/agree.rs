@@ -273,7 +273,11 @@ impl Provisioner {
     }
 
     /// Rows of the catalog that would also satisfy the request; no client is run.
-    fn catalogued(&self, spec: &SystemSpec, wanted: &str) -> impl Iterator<Item = Elsewhere> {
+    pub(crate) fn catalogued(
+        &self,
+        spec: &SystemSpec,
+        wanted: &str,
+    ) -> impl Iterator<Item = Elsewhere> {
         let all = self.catalog.packaged(spec.product);
         let fitting = all.filter(move |it| {
             answers(&it.version.version, wanted) && it.package.has_engine(spec.engine)
@@ -319,10 +323,10 @@ fn has_in(index: &dyn Index, offer: &Offer<'_>, wanted: &str) -> bool {
 
 /// A version that would also satisfy the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Elsewhere {
-    version: String,
-    place: String,
-    has_checksum: bool,
+pub(crate) struct Elsewhere {
+    pub(crate) version: String,
+    pub(crate) place: String,
+    pub(crate) has_checksum: bool,
 }
 
 /// Whether a source has signed indexes.
@@ -331,7 +335,7 @@ fn is_indexed(source: &str) -> bool {
 }
 
 /// Versions newer than the chosen one: the newest with a known checksum, and the newest of all if that is newer.
-fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
+pub(crate) fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
     let newest = |checked: bool, than: &str| {
         let all = elsewhere.iter().filter(|it| it.has_checksum || !checked);
         let newer = all.filter(|it| compare(&it.version, than).is_gt());

@@ -28,6 +28,8 @@ pub(crate) struct Catalog {
     /// What is tried, in this order, if a source tree does not build.
     #[serde(rename = "fix")]
     pub(crate) fixes: Vec<Fix>,
+    /// The months in which versions were released, such as `2018-07`, as far as they matter.
+    released: BTreeMap<Product, BTreeMap<String, String>>,
 }
 
 /// A release of a distribution.
@@ -236,6 +238,17 @@ impl Catalog {
             self.packages.clear();
         }
         self
+    }
+
+    /// The month in which a version was released, if it is known.
+    pub(crate) fn released(&self, product: Product, version: &str) -> Option<String> {
+        self.released.get(&product)?.get(version).cloned()
+    }
+
+    /// All months that are known.
+    #[cfg(test)]
+    pub(crate) fn all_released(&self) -> &BTreeMap<Product, BTreeMap<String, String>> {
+        &self.released
     }
 
     fn release(&self, name: &str) -> Option<&Release> {

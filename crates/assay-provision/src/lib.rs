@@ -23,6 +23,7 @@ mod host;
 mod http;
 mod keep;
 mod layout;
+mod old_release;
 mod pins;
 mod programs;
 mod provisioner;

@@ -1,19 +1,42 @@
 //! Labels: short names of systems for tables, where a URL with the path of a socket would be too wide.
 
+use assay_model::{Origin, System, short_names};
+
 /// The longest host that a label has in full.
 const HOST: usize = 24;
 
-/// The longest name with options that is its own label.
-const NAME: usize = 60;
-
-/// The longest option that a shorter label has in full.
-const OPTION: usize = 24;
-
-/// A label for each name, in their order: the name itself, or the shortest part that no other name shares of a URL or
-/// of a name with many options.
+/// A label for each name, in their order: the [short name](short_names), or the shortest part of a URL that no other
+/// name shares.
 #[must_use]
 pub fn labels(names: &[&str]) -> Vec<String> {
-    (0..names.len()).map(|index| label(names, index)).collect()
+    let short = short_names(names);
+    let short: Vec<&str> = short.iter().map(String::as_str).collect();
+    (0..short.len()).map(|index| label(&short, index)).collect()
+}
+
+/// The [exact names](exact_name) of systems; the name itself where another system has the same exact one.
+pub(crate) fn exact_names(systems: &[System]) -> Vec<String> {
+    let exact: Vec<String> = systems.iter().map(exact_name).collect();
+    let names = systems.iter().enumerate().map(|(index, system)| {
+        let own = exact.get(index).unwrap_or(&system.name);
+        let is_unique = exact.iter().filter(|other| *other == own).count() < 2;
+        if is_unique { own.clone() } else { system.name.clone() }
+    });
+    names.collect()
+}
+
+/// The name of a system, with its exact version in place of the series by which it was asked for: `mysql@8.0.12` for
+/// `mysql@8.0`.
+fn exact_name(system: &System) -> String {
+    let Origin::Version(asked) = &system.spec.origin else { return system.name.clone() };
+    let head = format!("{}@{asked}", system.spec.product);
+    let version = system.artifact.version();
+    let rest = system.name.strip_prefix(&head);
+    let is_series = version.strip_prefix(asked.as_str()).is_some_and(|it| it.starts_with('.'));
+    match rest.filter(|it| is_series && (it.is_empty() || it.starts_with(['/', '+', ' ']))) {
+        Some(rest) => format!("{}@{version}{rest}", system.spec.product),
+        None => system.name.clone(),
+    }
 }
 
 /// Headings for narrow columns: the labels without the product, if all of them have the same.
@@ -44,34 +67,10 @@ fn label(names: &[&str], index: usize) -> String {
     name.to_owned()
 }
 
-/// The first options of a long name, the more the larger `length` is: `mysql@8.0+sql_mode=STRICT_TRANS…+12 more`.
-fn with_few_options(name: &str, length: usize) -> Option<String> {
-    let (words, suffix) = name.find(" (").map_or((name, ""), |at| name.split_at(at));
-    let mut options = words.split('+');
-    let (version, kept) = (options.next()?, length + 1);
-    let all: Vec<&str> = options.collect();
-    if name.chars().count() <= NAME || length > all.len() {
-        return None;
-    }
-    let cut = |option: &&str| match option.char_indices().nth(OPTION) {
-        Some((end, _)) => format!("+{}…", option.get(..end).unwrap_or_default()),
-        None => format!("+{option}"),
-    };
-    let shown: String = all.iter().take(kept).map(cut).collect();
-    let more = match all.len().saturating_sub(kept) {
-        0 => String::new(),
-        more => format!("+{more} more"),
-    };
-    Some(format!("{version}{shown}{more}{suffix}"))
-}
-
 /// The URL without its user: `mysql://host:3307/db`, `mysql://…/dir/socket`. A suffix (`(twin)`, `#2`) is kept.
 /// A larger `length` keeps more. `None` if the name is no URL or has no more to keep.
 fn shortened(name: &str, length: usize) -> Option<String> {
-    let Some((scheme, rest)) = name.split_once("://").filter(|(scheme, _)| !scheme.contains('@'))
-    else {
-        return with_few_options(name, length);
-    };
+    let (scheme, rest) = name.split_once("://").filter(|(scheme, _)| !scheme.contains('@'))?;
     // A URL has no spaces.
     let (url, suffix) = rest.find(' ').map_or((rest, ""), |at| rest.split_at(at));
     let (_, place) = url.split_once('@')?;
@@ -165,30 +164,6 @@ mod tests {
         assert_labels(&names, &["mysql://a@h:3306/d", "mysql://b@h:3306/d", "mysql://h:3306/d #2"]);
         let sockets = ["mysql://a@/d?socket=/s", "mysql://a@/e?socket=/s"];
         assert_labels(&sockets, &sockets);
-    }
-
-    #[test]
-    fn long_names_have_as_few_options_as_tell_them_apart() {
-        let old = "mysql@8.0+sql_mode=STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION+sync_binlog=0";
-        let new =
-            "mysql@8.0+sql_mode=STRICT_TRANS_TABLES,ANSI_QUOTES+sync_binlog=1+sort_buffer_size=1M";
-        let twin = format!("{old} (twin)");
-        assert_labels(
-            &[old, new, &twin],
-            &[
-                "mysql@8.0+sql_mode=STRICT_TRANS_TA…+1 more",
-                "mysql@8.0+sql_mode=STRICT_TRANS_TA…+2 more",
-                "mysql@8.0+sql_mode=STRICT_TRANS_TA…+1 more (twin)",
-            ],
-        );
-        let next = old.replace("sync_binlog=0", "sync_binlog=1");
-        assert_labels(
-            &[old, &next],
-            &[
-                "mysql@8.0+sql_mode=STRICT_TRANS_TA…+sync_binlog=0",
-                "mysql@8.0+sql_mode=STRICT_TRANS_TA…+sync_binlog=1",
-            ],
-        );
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn an_undecided_test_with_more_instructions_says_so_first() {
     assert_eq!(
         lines,
         [
-            "mariadb@11.8 against mariadb@10.11: undecided in QPS in 5 of 5 tests, but 2 of these take more \
+            "mariadb@11.8.4 against mariadb@10.11.19: undecided in QPS in 5 of 5 tests, but 2 of these take more \
           instructions (9.8% in the median)"
         ]
     );

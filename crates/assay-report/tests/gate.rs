@@ -57,7 +57,7 @@ fn the_whole_report_begins_with_the_gate() {
     let options = TextOptions { width: 100, color: false, verbose: true };
     let whole = |format| render(&record, &judge(&record), format, &options);
     let text = whole(Format::TEXT);
-    assert!(text.starts_with("gate failed: 2 of 5 tests of mariadb@11.8 slower than"), "{text}");
+    assert!(text.starts_with("gate failed: 2 of 5 tests of mariadb@11.8.4 slower than"), "{text}");
     assert!(text.contains("base QPS") && text.contains("reproduce"), "{text}");
     let html = whole(Format::HTML);
     assert!(html.contains("Gate failed: 2 of 5 tests"), "{html}");

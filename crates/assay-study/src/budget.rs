@@ -7,8 +7,11 @@ use assay_verdict::Standing;
 use crate::learned::{RoundTime, round_times};
 use crate::rounds::RoundsLeft;
 
-/// The part of the budget that the first block may take in any case.
-const FIRST: f64 = 0.5;
+/// The part of the budget that the first block may take after preparations that took nearly all of it, or more.
+const FIRST: f64 = 0.25;
+
+/// How far a study may exceed its budget for that, unless the preparations alone exceed it.
+const EXCEEDED: f64 = 1.1;
 
 /// A round that takes more than this many times as planned counts as that.
 const PACE_MOST: f64 = 4.0;
@@ -181,10 +184,15 @@ impl Budget {
         self.began_s = None;
     }
 
-    /// Seconds used at which a block ends, whatever is left of it to measure. The first one may take half of the budget
-    /// even if loading the data took longer than the other half: nobody is helped by data alone.
+    /// Seconds used at which a block ends, whatever is left of it to measure. The first one has a part of the budget even
+    /// if preparing the data took longer than the rest: nobody is helped by data alone.
     pub(crate) fn ends_s(&self, is_first: bool, used_s: f64) -> f64 {
-        if is_first { self.budget_s.max(used_s + FIRST * self.budget_s) } else { self.budget_s }
+        if !is_first {
+            return self.budget_s;
+        }
+        let most_s =
+            if used_s < self.budget_s { EXCEEDED * self.budget_s } else { f64::INFINITY };
+        self.budget_s.max((used_s + FIRST * self.budget_s).min(most_s))
     }
 
     /// The fewest rounds of a cell in a block, if there is time for them.

@@ -26,7 +26,7 @@ pub(crate) struct Reduced {
     /// Rounds in all blocks.
     rounds: usize,
     /// The node of every block.
-    nodes: Vec<u32>,
+    pub(crate) nodes: Vec<u32>,
     /// Whether systems differ from node to node by more than from block to block, if it can be told.
     pub(crate) node_test: Option<NodeTest>,
 }
@@ -259,9 +259,9 @@ fn variance_between(cells: &[&Cell], assumed: Assumed) -> f64 {
 }
 
 /// Variance of the mean over cells of their blocks' deviations, and its degrees of freedom.
-fn common_variance(cells: &[&Cell]) -> (f64, f64) {
+pub(crate) fn common_variance(cells: &[&Reduced]) -> (f64, f64) {
     let mut deviations: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
-    for cell in cells.iter().map(|it| it.reduced).filter(|cell| cell.blocks.len() > 1) {
+    for cell in cells.iter().filter(|cell| cell.blocks.len() > 1) {
         let log = cell.log();
         for (block, centre) in &cell.blocks {
             let (sum, count) = deviations.entry(*block).or_default();
@@ -311,7 +311,7 @@ impl Shared {
             by_class.entry(cell.class).or_default().push(cell);
         }
         by_class.retain(|_, cells| cells.len() >= CELLS_MIN);
-        let (common, df) = common_variance(cells);
+        let (common, df) = common_variance(&cells.iter().map(|it| it.reduced).collect::<Vec<_>>());
         let (variance, df) = match df > 0.0 {
             true => assumed.fill(COMMON * assumed.between(), (common, df), DESIGN_DF),
             false => (common, df),

@@ -17,7 +17,7 @@ use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
     CellJudgement, Doubt, GateJudgement, Judgement, Silence, SystemSummary, TroubledBy, change,
-    count, counters, crossover, group, nodes, profile, robust, step, steps, why,
+    count, counters, crossover, group, nodes, profile, ranking, robust, step, steps, why,
 };
 
 impl Quantity {
@@ -110,18 +110,15 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     }
     explain(record, &mut cells, base);
     let groups = group::summaries(record, &cells, &rqps.reduced, base);
-    let systems = (0..record.systems.len())
-        .filter(|&system| system != base)
-        .map(|system| {
-            let median = group::median_of_system(record, &cells, &rqps.reduced, system);
-            summary(&cells, system, median)
-        })
-        .collect();
+    let systems = summaries(record, &cells, &rqps.reduced, base);
     let (steps, lines) = steps::steps(record, &samples, &cells);
     let crossovers = crossover::crossovers(record, &cells);
     let gate = gate(record, &mut samples, &cells);
     let nodes = nodes::summaries(record, &cells, &rqps.reduced);
-    (Judgement { cells, groups, systems, steps, lines, crossovers, gate, nodes }, rqps.reduced)
+    let rankings = ranking::rankings(record, &samples, &paced);
+    let judgement =
+        Judgement { cells, groups, systems, steps, lines, crossovers, gate, nodes, rankings };
+    (judgement, rqps.reduced)
 }
 
 fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
@@ -332,6 +329,21 @@ fn events_per_second(slices: &[&Slice]) -> Option<f64> {
     let ns: f64 = slices.iter().map(|slice| slice.work.elapsed_ns as f64).sum();
     // An imported result may tell queries, but no events.
     (ns > 0.0 && events > 0.0).then(|| events / (ns / 1e9))
+}
+
+/// The systems other than the base.
+fn summaries(
+    record: &StudyRecord,
+    cells: &[CellJudgement],
+    reduced: &[Option<Reduced>],
+    base: usize,
+) -> Vec<SystemSummary> {
+    let others = (0..record.systems.len()).filter(|&system| system != base);
+    let of_system = |system| {
+        let median = group::median_of_system(record, cells, reduced, system);
+        summary(cells, system, median)
+    };
+    others.map(of_system).collect()
 }
 
 fn summary(cells: &[CellJudgement], system: usize, median: Option<Estimate>) -> SystemSummary {

@@ -31,11 +31,13 @@ mod looks;
 mod moderate;
 mod node_test;
 mod nodes;
+mod over_tests;
 mod phrases;
 mod plan_change;
 mod plans;
 mod processor;
 mod profile;
+mod ranking;
 mod reads;
 mod robust;
 mod rules;
@@ -89,6 +91,7 @@ pub use processor::ProcessorChange;
 pub use profile::{
     FunctionChange, FunctionKey, Modules, ProfileChange, are_comparable, dispersion,
 };
+pub use ranking::{RANKED_MIN, RankedPair, Ranking, Rankings};
 pub use robust::{TRIM, median};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
@@ -123,6 +126,8 @@ pub struct Judgement {
     pub gate: Option<GateJudgement>,
     /// The machines that measured its shards; `None` if one machine measured all.
     pub nodes: Option<Nodes>,
+    /// Which systems are the fastest; `None` of fewer than three, and where no rate was measured.
+    pub rankings: Option<Rankings>,
 }
 
 /// The result for one system in one cell.

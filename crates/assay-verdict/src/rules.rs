@@ -290,6 +290,24 @@ impl Rules {
         }
     }
 
+    /// The verdict on an effect of which the interval of level 1 − `level` is one of several that hold at once.
+    pub(crate) fn simultaneous(&self, effect: &Effect, level: f64) -> Verdict {
+        let interval = effect.interval(level);
+        let is_ready = effect.blocks >= self.blocks_min;
+        let excludes_one = interval.low > 1.0 || interval.high < 1.0;
+        if is_ready && excludes_one && self.is_beyond(effect.log) {
+            if effect.log > 0.0 { Verdict::Faster } else { Verdict::Slower }
+        } else if is_ready
+            && !self.smoke
+            && interval.low >= 1.0 - self.threshold
+            && interval.high <= 1.0 + self.threshold
+        {
+            Verdict::Same
+        } else {
+            Verdict::Undecided
+        }
+    }
+
     /// The largest half-width with which an effect would be called, or would be called the same; and whether it is a
     /// change that would be called.
     fn room(&self, effect: &Effect) -> (f64, bool) {

@@ -296,6 +296,16 @@ impl Samples {
         index.and_then(|&index| self.cells.get(index)).is_some_and(CellSamples::is_disturbed)
     }
 
+    /// How verdicts are reached.
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// What is known of relative quantities beforehand.
+    pub(crate) fn assumed(&self) -> Assumed {
+        self.assumed
+    }
+
     /// Index of the base.
     pub(crate) fn base(&self) -> usize {
         self.base

@@ -1,5 +1,6 @@
 //! Judges simulated studies whose true effects are known. The simulation is seeded, so nothing is left to chance.
 
+#[allow(dead_code, reason = "each file of tests uses a part")]
 mod common;
 
 use assay_model::{Block, BlockCell, CellId, Preset, SliceOutcome, StudyRecord, Trouble, Verdict};

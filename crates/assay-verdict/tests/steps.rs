@@ -5,79 +5,9 @@
 #[allow(dead_code, reason = "each file of tests uses a part")]
 mod common;
 
-use assay_model::{CellId, Preset, Product, Setup, SliceOutcome, StudyRecord, System, Verdict};
+use assay_model::{CellId, Setup, SliceOutcome, System, Verdict};
 use assay_verdict::{Judgement, Step, judge};
-use common::{Noise, empty, slice, system};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// A simulated study of several systems.
-#[derive(Clone)]
-struct Versions {
-    systems: Vec<System>,
-    /// True logarithm of the QPS of each system in a cell, by the cell's number.
-    speed: fn(cell: usize, system: usize) -> f64,
-    rounds: u32,
-    pair_sd: f64,
-    block_sd: f64,
-}
-
-/// MariaDB versions; `mysql@` in front makes one of MySQL.
-fn versions(names: &[&str]) -> Vec<System> {
-    let one = |(number, name): (usize, &&str)| {
-        let mysql = name.strip_prefix("mysql@");
-        let mut system = system(mysql.unwrap_or(name), number == 0);
-        if mysql.is_some() {
-            system.spec.product = Product::MySql;
-        }
-        system
-    };
-    names.iter().enumerate().map(one).collect()
-}
-
-impl Versions {
-    fn new(names: &[&str], speed: fn(usize, usize) -> f64) -> Self {
-        Self { systems: versions(names), speed, rounds: 10, pair_sd: 0.11, block_sd: 0.01 }
-    }
-
-    fn quiet(self) -> Self {
-        Self { pair_sd: 0.01, block_sd: 0.002, ..self }
-    }
-
-    fn record(&self, seed: u64) -> StudyRecord {
-        let mut record = empty(seed, Preset::Quick, 4);
-        record.systems = self.systems.clone();
-        self.measure(&mut record, seed);
-        record
-    }
-
-    fn measure(&self, record: &mut StudyRecord, seed: u64) {
-        let cells: Vec<CellId> = record.study.cells.iter().map(|cell| cell.id).collect();
-        let mut noise = Noise(Xoshiro256PlusPlus::seed_from_u64(seed));
-        let mut drift = 0.0;
-        for block in 0..4 {
-            let mut shifts = |share: f64| -> Vec<f64> {
-                let sd = self.block_sd * share.sqrt() / 2_f64.sqrt();
-                self.systems.iter().map(|_| noise.normal() * sd).collect()
-            };
-            // Three quarters of the variance between instances are common to all tests.
-            let common = shifts(0.75);
-            let own: Vec<Vec<f64>> = cells.iter().map(|_| shifts(0.25)).collect();
-            for (number, &cell) in cells.iter().enumerate() {
-                for round in 0..self.rounds {
-                    drift = 0.95 * drift + 0.03 * noise.normal();
-                    for system in 0..self.systems.len() {
-                        let log =
-                            (self.speed)(number, system) + common[system] + own[number][system];
-                        let wobble = self.pair_sd / 2_f64.sqrt() * noise.normal();
-                        let speed = (9.0 + drift + log + wobble).exp();
-                        record.slices.push(slice(system, cell, block, round, speed));
-                    }
-                }
-            }
-        }
-    }
-}
+use common::{Versions, versions};
 
 fn step_of(judgement: &Judgement, cell: CellId, from: usize) -> &Step {
     judgement.steps.iter().find(|step| step.cell == cell && step.from == from).unwrap()

@@ -12,6 +12,7 @@ use assay_report::{Diagnosis, Format, Needed, Prospect};
 use crate::cli::{Doctor, ShapeWord};
 use crate::examination::examine;
 use crate::exit::Exit;
+use crate::lock_note::LockNote;
 use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 use crate::systems::environment;
@@ -30,17 +31,28 @@ const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
 pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, true, false, &progress)?;
-    // It would disturb a study, and the study it.
-    let _lock = MachineLock::wait(&progress, &env.interrupt)?;
-    progress.begin(&format!("measuring this machine for {:.0} s", args.seconds.ceil()));
     let access = scheduled::realtime_access();
     let priorities = match access {
         RealtimeAccess::Permitted => [Priority::Normal, Priority::Realtime].as_slice(),
         _ => &[Priority::Normal],
     };
-    let time = Duration::from_secs_f64(args.seconds / priorities.len() as f64);
-    let recording = Recording { time, priorities };
-    let doctor = examine(&env.cache_dir, recording, &env.interrupt)?;
+    // The noise would disturb a study, and the study it. The facts need no quiet machine.
+    let note = || LockNote::now("assay doctor".to_owned(), Some(args.seconds));
+    let lock = MachineLock::unless_held(note)?;
+    let time = match &lock {
+        Ok(_) => {
+            progress.begin(&format!("measuring this machine for {:.0} s", args.seconds.ceil()));
+            Duration::from_secs_f64(args.seconds / priorities.len() as f64)
+        }
+        Err(holder) => {
+            progress.note(&format!(
+                "warning: another assay is measuring on this machine ({holder}): the noise of this machine is not \
+                 measured, and that study adds to the delays; run this again once it has ended"
+            ));
+            Duration::ZERO
+        }
+    };
+    let doctor = examine(&env.cache_dir, Recording { time, priorities }, &env.interrupt)?;
     env.interrupt.check()?;
     progress.finish();
     let cpus = doctor.cpus.allowed;

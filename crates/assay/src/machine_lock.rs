@@ -16,6 +16,7 @@ use procfs::process::Process;
 use rustix::fs::OFlags;
 
 use crate::interrupt::Interrupt;
+use crate::lock_note::{self, LockNote, WrittenNote};
 use crate::machine_queue::Ticket;
 use crate::progress::{Progress, print};
 
@@ -37,6 +38,8 @@ const WAIT_LIMIT: Duration = Duration::from_secs(2 * 3600);
 /// Held while this assay measures. The kernel releases it, however assay ends.
 #[derive(Debug)]
 pub(crate) struct MachineLock {
+    /// It is removed before the lock is released.
+    _note: Option<WrittenNote>,
     _file: File,
 }
 
@@ -90,8 +93,12 @@ fn lock_file() -> PathBuf {
 }
 
 impl MachineLock {
-    /// Waits until no other assay measures on this machine.
-    pub(crate) fn wait(progress: &Progress, interrupt: &Interrupt) -> Result<Self> {
+    /// Waits until no other assay measures on this machine. `note` makes what others who wait are to read.
+    pub(crate) fn wait(
+        progress: &Progress,
+        interrupt: &Interrupt,
+        note: impl FnOnce() -> LockNote,
+    ) -> Result<Self> {
         let told = |holder: &str| {
             let hours = WAIT_LIMIT.as_secs() / 3600;
             progress.begin(&format!(
@@ -99,8 +106,29 @@ impl MachineLock {
                  (`{VARIABLE}=FILE` names another lock, for a holder that never ends)"
             ));
         };
+        let path = lock_file();
         let limits = WaitLimits { whole: WAIT_LIMIT, turn: TURN_LIMIT };
-        Self::wait_for(&lock_file(), limits, told, || Ok(interrupt.check()?))
+        let lock = Self::wait_for(&path, limits, told, || Ok(interrupt.check()?))?;
+        Ok(lock.with_note(&path, &note()))
+    }
+
+    /// The lock, unless another assay measures on this machine: then the holder, in words.
+    pub(crate) fn unless_held(note: impl FnOnce() -> LockNote) -> Result<Result<Self, String>> {
+        let path = lock_file();
+        let mut holder = String::new();
+        let told = |it: &str| it.clone_into(&mut holder);
+        let limits = WaitLimits { whole: Duration::ZERO, turn: TURN_LIMIT };
+        match Self::wait_for(&path, limits, told, || Ok(())) {
+            Ok(lock) => Ok(Ok(lock.with_note(&path, &note()))),
+            Err(error) if matches!(error.downcast_ref(), Some(LockError::Held { .. })) => {
+                Ok(Err(holder))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn with_note(self, path: &Path, note: &LockNote) -> Self {
+        Self { _note: lock_note::write(path, note), ..self }
     }
 
     fn wait_for(
@@ -133,7 +161,7 @@ impl MachineLock {
                 file.try_lock()
             };
             match locked {
-                Ok(()) if is_at(&file, path)? => return Ok(Self { _file: file }),
+                Ok(()) if is_at(&file, path)? => return Ok(Self { _note: None, _file: file }),
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => {
@@ -141,7 +169,8 @@ impl MachineLock {
                 }
             }
             check()?;
-            let holder = if is_unused { first_in_queue(&file) } else { holder(&file) };
+            let holder = if is_unused { first_in_queue(&file, path) } else { holder(&file, path) };
+            let holder = holder + &place(ticket, &file);
             if holder != last_told {
                 waits_for(&holder);
                 last_told.clone_from(&holder);
@@ -154,6 +183,12 @@ impl MachineLock {
             std::thread::sleep(ATTEMPT_EVERY);
         }
     }
+}
+
+/// The place of a ticket in the queue, behind the one who measures: `; place 2 in the queue`. Empty if it is unknown.
+fn place(ticket: Ticket, file: &File) -> String {
+    let place = ticket.ahead(file).map(|ahead| ahead.max(1));
+    place.map_or_else(String::new, |place| format!("; place {place} in the queue"))
 }
 
 /// The longest waits for the lock.
@@ -213,7 +248,7 @@ pub(crate) fn is_measured() -> bool {
 fn measuring(path: &Path) -> Option<String> {
     let file = open_existing(path).ok()?;
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Some(holder(&file)),
+        Err(TryLockError::WouldBlock) => Some(holder(&file, path)),
         _ => None,
     }
 }
@@ -264,21 +299,23 @@ fn open_existing(path: &Path) -> std::io::Result<File> {
     Ok(file.into_parts().0)
 }
 
-/// The holder of a lock on the file, according to the kernel's list of locks: `pid 4711 of user alice, running since
-/// 14:02`.
-fn holder(file: &File) -> String {
-    described(locks_on(file).iter().find(|lock| lock.lock_type == procfs::LockType::FLock))
+/// The holder of a lock on the file, according to the kernel's list of locks, with its note: `pid 4711 of user alice,
+/// running since 14:02 (mysql@8.0 against mysql@9.7, since 14:03; its budget ends at 14:13)`.
+fn holder(file: &File, path: &Path) -> String {
+    let locks = locks_on(file);
+    let lock = locks.iter().find(|lock| lock.lock_type == procfs::LockType::FLock);
+    described_process(lock.and_then(|lock| lock.pid), path)
 }
 
 /// Who is first in the queue, if that can be found out.
-fn first_in_queue(file: &File) -> String {
+fn first_in_queue(file: &File, path: &Path) -> String {
     let mut locks = locks_on(file);
     locks.retain(|lock| lock.lock_type != procfs::LockType::FLock);
     let first = locks.iter().min_by_key(|lock| lock.offset_first);
     // The list of all locks has no process for those that belong to an open file, as places in the queue do.
     let owner = first.and_then(|lock| lock.pid).filter(|pid| *pid > 0);
     let owner = owner.or_else(|| owner_of_place(file, first?.offset_first));
-    format!("{}, which keeps a place in the queue without measuring", described_process(owner))
+    format!("{}, which keeps a place in the queue without measuring", described_process(owner, path))
 }
 
 /// The locks on a file.
@@ -309,21 +346,22 @@ fn owner_of_place(file: &File, from: u64) -> Option<i32> {
     all.find(|process| Some(process.pid) != own && has_place(process)).map(|process| process.pid)
 }
 
-fn described(lock: Option<&procfs::Lock>) -> String {
-    described_process(lock.and_then(|lock| lock.pid))
-}
-
-fn described_process(pid: Option<i32>) -> String {
+/// A process that uses the lock file at `path`, with its note if it has one.
+fn described_process(pid: Option<i32>, path: &Path) -> String {
     // Processes of another container have no id here.
     let Some(process) = pid.and_then(|pid| Process::new(pid).ok()) else {
         return "a process that is not visible from here".to_owned();
     };
-    let user = process.uid().map_or_else(|_| "unknown".to_owned(), user_name);
+    let uid = process.uid().ok();
+    let note = uid.zip(u32::try_from(process.pid).ok());
+    let note = note.and_then(|(uid, pid)| lock_note::read(path, uid, pid));
+    let note = note.map_or_else(String::new, |note| format!(" ({note})"));
+    let user = uid.map_or_else(|| "unknown".to_owned(), user_name);
     let since = started(&process).map_or_else(String::new, |at| format!(", running since {at}"));
     // Whoever can read the file can lock it.
     let program = process.stat().ok().map(|stat| stat.comm).filter(|name| name != "assay");
     let program = program.map_or_else(String::new, |name| format!(" ({name}, not assay)"));
-    format!("pid {} of user {user}{program}{since}", process.pid)
+    format!("pid {} of user {user}{program}{since}{note}", process.pid)
 }
 
 fn user_name(uid: u32) -> String {
@@ -403,7 +441,12 @@ mod tests {
         assert!(
             matches!(error.downcast_ref(), Some(LockError::Held { holder, .. }) if *holder == told[0])
         );
-        assert_eq!(measuring(&path), Some(told.remove(0)));
+        assert_eq!(told.remove(0), measuring(&path).unwrap() + "; place 1 in the queue");
+        let note = LockNote::now("a against b".to_owned(), Some(60.0));
+        let held = held.with_note(&path, &note);
+        let holder = measuring(&path).unwrap();
+        assert!(holder.contains(" (a against b, since "), "{holder}");
+        assert!(holder.contains("; its budget ends at "), "{holder}");
         drop(held);
         assert_eq!(measuring(&path), None);
         lock_at(&path, Duration::ZERO).unwrap();

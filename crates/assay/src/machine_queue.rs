@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -26,6 +27,19 @@ impl Ticket {
     pub(crate) fn show(self, file: &File) -> io::Result<()> {
         let lock = range(libc::F_RDLCK, self.0, 1);
         Ok(fcntl(file, FcntlArg::F_OFD_SETLK(&lock)).map(|_| ())?)
+    }
+
+    /// How many came earlier and wait or measure; `None` if the kernel's list of locks cannot be read.
+    pub(crate) fn ahead(self, file: &File) -> Option<usize> {
+        let inode = file.metadata().ok()?.ino();
+        let mut positions: Vec<u64> = (procfs::locks().ok()?.into_iter())
+            .filter(|it| it.inode == inode && it.lock_type != procfs::LockType::FLock)
+            .map(|it| it.offset_first)
+            .filter(|first| i64::try_from(*first).is_ok_and(|it| it < self.0))
+            .collect();
+        positions.sort_unstable();
+        positions.dedup();
+        Some(positions.len())
     }
 
     /// Whether somebody who came earlier waits, or measures.
@@ -65,6 +79,7 @@ mod tests {
         }
         let behind = |index: usize| tickets[index].is_behind(&files[index]).unwrap();
         assert_eq!([0, 1, 2].map(behind), [false, true, true]);
+        assert_eq!([0, 1, 2].map(|it| tickets[it].ahead(&files[it])), [Some(0), Some(1), Some(2)]);
         let [first, second, third] = files;
         // A ticket goes with its file.
         drop(first);

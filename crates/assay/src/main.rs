@@ -31,6 +31,7 @@ mod form;
 mod import;
 mod interrupt;
 mod load;
+mod lock_note;
 mod machine_lock;
 mod machine_queue;
 mod open_files;

@@ -345,7 +345,7 @@ mod tests {
         let line = format!("{new} and {old} and mysql@9.7");
         assert_eq!(
             progress.labelled(&line),
-            "mysql@8.0+sql_mode=STRICT_TRANS_TA…+2 more and mysql@8.0+sql_mode=STRICT_TRANS_TA…+1 more and mysql@9.7"
+            "mysql@8.0+sort_buffer_size=1M+... and mysql@8.0+... and mysql@9.7"
         );
     }
 

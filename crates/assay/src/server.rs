@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Dialect, Prefix, Product, SystemSpec, address_without_login};
+use assay_model::{Dialect, Prefix, Product, SystemSpec, address_without_login, short_names};
 use assay_plan::{
     CommonOption, Place, Request, ServerUrl, common_options, places_of, repository_login,
     shell_quoted,
@@ -149,7 +149,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let login = repository_login(&args.system);
     let provisioner = provisioner(&env)?.with_logins(login.into_iter().collect());
     let provisioner = provisioner.with_source(args.from.source.clone())?;
-    let words = address_without_login(&args.system);
+    let words = short_names(&[&address_without_login(&args.system)]).concat();
     let prefix = fetch_one(&provisioner, &words, &spec, None, &env)?;
     let _hold = provisioner.hold(&prefix)?;
     if facts.refuses_root {
@@ -264,7 +264,7 @@ fn in_words(it: &KeptServer, commands: &[String]) -> String {
         "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {} (this \
          removes its data; `--keep` keeps them)",
         it.name,
-        it.system,
+        short_names(&[&it.system]).concat(),
         it.version,
         shell_quoted(&it.url),
         commands.join("\n          or: "),
@@ -327,7 +327,7 @@ fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<Strin
         return Ok(name.clone());
     }
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
-    let stem: String = spec.to_string().chars().map(plain).collect();
+    let stem: String = spec.to_string().chars().map(plain).take(STEM_MAX).collect();
     let numbered = |number: u32| match number {
         1 => stem.clone(),
         _ => format!("{stem}-{number}"),
@@ -335,6 +335,9 @@ fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<Strin
     let free = (1..).map(numbered).find(|name| !taken.contains(name));
     free.context("no name is free")
 }
+
+/// The longest name that is derived from a system, before its number, letters.
+const STEM_MAX: usize = 48;
 
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -351,29 +354,33 @@ fn free_port() -> Result<u16> {
 struct Listed<'a> {
     #[serde(flatten)]
     kept: &'a KeptServer,
+    /// The system, with only those options that tell it from the others.
+    short: String,
     state: String,
 }
 
 fn list(shape: &ShapeArg) -> Result<Exit> {
     let found = assay_servers::kept(&sandbox_site()?.run_root)?;
-    let listed: Vec<Listed> = found.iter().map(listed).collect();
+    let systems: Vec<&str> = found.iter().map(|it| it.kept.system.as_str()).collect();
+    let listed: Vec<Listed> =
+        found.iter().zip(short_names(&systems)).map(|(it, short)| listed(it, short)).collect();
     if listed.is_empty() && shape.format == ShapeWord::Text {
         print("no servers are running; `assay server start SYSTEM` starts one");
     }
     let line = |it: &Listed| {
         let port = it.kept.port.map_or_else(String::new, |port| format!("  port {port}"));
-        format!("{}  {}  {}  {}{port}", it.kept.name, it.kept.system, it.state, it.kept.url)
+        format!("{}  {}  {}  {}{port}", it.kept.name, it.short, it.state, it.kept.url)
     };
     report::put_rows(shape, &listed, line)?;
     Ok(Exit::Done)
 }
 
-fn listed(found: &FoundServer) -> Listed<'_> {
+fn listed(found: &FoundServer, short: String) -> Listed<'_> {
     let state = match found.ended {
         None => "running".to_owned(),
         Some(ending) => format!("ended with {ending}"),
     };
-    Listed { kept: &found.kept, state }
+    Listed { kept: &found.kept, short, state }
 }
 
 fn stop(args: &ServerStop) -> Result<Exit> {

@@ -238,11 +238,15 @@ fn a_second_assay_waits_until_the_first_has_measured() {
     let mut told = String::new();
     let mut stderr = second.stderr.take().unwrap();
     let mut byte = [0];
-    while !told.contains("waiting for another assay") {
+    while !told.contains("waiting for another assay") || !told.ends_with('\n') {
         assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{told}");
         told.push(char::from(byte[0]));
     }
     assert_eq!(second_place.slices(), 0);
+    // What runs, how long it may take, and how many come before.
+    for part in ["mariadb@10.11 against mariadb@11.8, since ", "its budget ends at ", "place 1 in the queue"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
     kill_process(Pid::from_child(&first), Signal::INT).unwrap();
     let (code, _) = finished(first);
     assert_eq!(code, Some(4));

@@ -23,18 +23,16 @@ const FIRST: &str = "source terms preset workload scale define suite set tests c
 /// Options that come last, in their order.
 const LAST: &str = "statements id-key twin";
 
-/// The command that asks for the same; none for named systems and several data sets.
+/// The command that asks for the same; none for systems with options of their own and several data sets.
 pub(super) fn command(request: &Request) -> Option<String> {
     let [setup] = request.setups.as_slice() else { return None };
-    let is_plain = |system: &SystemRequest| {
-        system.name.is_none() && system.options.is_empty() && system.config.is_none()
-    };
+    let is_typed = |system: &SystemRequest| SystemRequest::of(&typed_system(system)) == *system;
     // On the command line a comma separates patterns.
     let mut listed = request.tests.iter().chain(&request.workload);
     let has_comma = listed.any(|it| it.contains(','));
     // Recipes have what was in the files.
     let has_files = !request.config.is_empty() || !request.config_options.is_empty();
-    if has_comma || has_files || !request.systems.iter().all(is_plain) {
+    if has_comma || has_files || !request.systems.iter().all(is_typed) {
         return None;
     }
     let unsaid = Request { threshold: Some(usual_threshold(request.count)), ..usual() };
@@ -57,7 +55,7 @@ pub(super) fn command(request: &Request) -> Option<String> {
         let among = |keys: &str| keys.split(' ').position(|other| other == *key);
         (among(FIRST).unwrap_or(usize::MAX), among(LAST))
     });
-    let systems = request.systems.iter().map(|system| shell_quoted(&system.words));
+    let systems = request.systems.iter().map(|system| shell_quoted(&typed_system(system)));
     let options = said.into_iter().map(|(_, typed)| typed);
     let words: Vec<String> = match &request.gate {
         None => {
@@ -75,6 +73,12 @@ pub(super) fn command(request: &Request) -> Option<String> {
     let last = (!request.script_options.is_empty()).then(|| "--".to_owned());
     let of_script = request.script_options.iter().map(|word| shell_quoted(word));
     Some(words.into_iter().chain(last).chain(of_script).collect::<Vec<_>>().join(" "))
+}
+
+/// A system as a command line has it, without options of its own.
+fn typed_system(system: &SystemRequest) -> String {
+    let name = system.name.as_ref().map_or_else(String::new, |name| format!("{name}="));
+    name + &system.words
 }
 
 /// The options of `gate` that `compare` does not have.

@@ -56,11 +56,12 @@ fn system(
             None => fault.hint(format!("`[system.{words}]` must define it, with `is`")),
         });
     }
-    parse_system(words).map_err(|error| {
+    let asked = SystemRequest::of(words);
+    parse_system(&asked.words).map_err(|error| {
         let fault = mistaken(value, error);
         if is_name(words) { fault.hint(format!("or define `[system.{words}]`")) } else { fault }
     })?;
-    Ok(SystemRequest::of(words))
+    Ok(asked)
 }
 
 fn named_systems(study: &Table<'_>) -> Result<BTreeMap<String, SystemRequest>, Fault> {

@@ -541,6 +541,9 @@ fn the_command_that_says_the_same_stands_on_top() {
         "--tests 'point*,scan' --clients 1,4 --threshold 1.5% --db-ps-mode disable --no-twin"
     ));
     request.systems[0].name = Some("old".into());
+    assert!(first(&request).starts_with("# assay compare old=mariadb@10.11 "));
+    // On the command line, a system has no options besides those in its words.
+    request.systems[0].options = vec![("a".into(), "b".into())];
     assert!(!first(&request).starts_with("# "));
 }
 

@@ -156,6 +156,24 @@ fn a_search_without_an_answer_says_why() {
         partly.contains("changed at 11.4.5") && partly.contains("elsewhere too is not certain")
     );
     assert!(told(RangeEnd::Interrupted).contains("was interrupted"));
+    for end in [RangeEnd::Interrupted, RangeEnd::Unsure, RangeEnd::Budget] {
+        let mut open = search(end);
+        open.ranges[0].runners_up[0].probability = 0.06;
+        for (version, probability) in open.ranges[0].versions.iter_mut().zip([0.0, 0.0, 0.06, 0.05, 0.05]) {
+            version.probability = probability;
+        }
+        let told = text(&open, "text").split_whitespace().collect::<Vec<_>>().join(" ");
+        let sentence = "no place is probable enough to be named, since the most probable one has 6%";
+        assert!(told.contains(sentence), "{told}");
+        assert!(!told.contains("place is 11.4.5") && told.contains("possible places: 11.4.5"), "{told}");
+        let json: serde_json::Value = serde_json::from_str(&text(&open, "json")).unwrap();
+        assert!(json["answer"].is_null());
+        // Nearly all of the probability is in a part of the range.
+        open.ranges[0].versions[2].probability = 0.45;
+        open.ranges[0].versions[3].probability = 0.5;
+        let told = text(&open, "text").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("with one of 11.4.5 to 11.8.2 with a probability of 95%"), "{told}");
+    }
     assert!(told(RangeEnd::Nothing).contains("fewer than two"));
     let empty = Bisection { ranges: Vec::new(), comparisons: 0, ..search(RangeEnd::Found) };
     assert!(text(&empty, "text").contains("nothing was compared yet"));

@@ -63,6 +63,50 @@ fn is_within(ratio: Estimate, most: f64) -> bool {
     ratio.low > 1.0 - most && ratio.high < 1.0 + most
 }
 
+/// A place is named if it is at least this probable. A less probable one is no answer, and reads like one.
+const NAMED: f64 = 0.5;
+
+/// The most probable place of a change, if it is probable enough to be named.
+fn named_place(range: &SearchedRange) -> Option<&VersionStep> {
+    range.runners_up.first().filter(|it| it.probability >= NAMED)
+}
+
+/// What is known of the place of a change that is not certain.
+fn most_probable(range: &SearchedRange) -> String {
+    match (named_place(range), range.runners_up.first().filter(|it| it.probability > 0.0)) {
+        (Some(place), _) => format!("the most probable place is {}", step(range, place)),
+        (None, Some(first)) => format!(
+            "no place is probable enough to be named, since the most probable one has {}{}",
+            confidence(first.probability),
+            region(range)
+        ),
+        (None, None) => "no place is more probable than others".to_owned(),
+    }
+}
+
+/// The probability that a region has in which the place of a change is said to be.
+const REGION: f64 = 0.9;
+
+/// The shortest series of versions among which the change is with a probability of [`REGION`]; empty if it would be
+/// nearly all of them, or if that is not so probable.
+fn region(range: &SearchedRange) -> String {
+    let all: Vec<f64> = range.versions.iter().map(|it| it.probability).collect();
+    let windows = (1..all.len()).flat_map(|length| {
+        let sums = all.windows(length).map(|window| window.iter().sum::<f64>()).enumerate();
+        sums.map(move |(from, sum)| (from, from + length - 1, sum)).collect::<Vec<_>>()
+    });
+    let found = windows.into_iter().find(|(_, _, sum)| *sum >= REGION);
+    match found {
+        Some((from, to, sum)) if to > from && 4 * (to - from + 1) <= 3 * all.len() => format!(
+            "; it came with one of {} to {} with a probability of {}",
+            range.name(from),
+            range.name(to),
+            confidence(sum)
+        ),
+        _ => String::new(),
+    }
+}
+
 /// What is said of ends that do not differ with certainty.
 fn of_equal_ends(search: &Bisection<'_>, range: &SearchedRange, between: &str) -> String {
     const WIDE: f64 = 0.05;
@@ -90,10 +134,7 @@ pub(super) fn answer(search: &Bisection<'_>) -> String {
     let Some(range) = search.last() else { return format!("{of}: nothing was compared yet") };
     let ends = [0, range.versions.len().saturating_sub(1)].map(|end| range.name(end));
     let between = format!("between {} and {}", ends[0], ends[1]);
-    let most_probable = || match range.runners_up.first().filter(|it| it.probability > 0.0) {
-        Some(place) => format!("the most probable place is {}", step(range, place)),
-        None => "no place is more probable than others".to_owned(),
-    };
+    let most_probable = || most_probable(range);
     let found = || {
         let steps: Vec<String> = range.steps.iter().map(|it| step(range, it)).collect();
         steps.join("; and at ")
@@ -209,15 +250,17 @@ fn sources(range: &SearchedRange) -> Vec<String> {
 /// Other places of a change than those that the answer names.
 pub(super) fn runners_up(range: &SearchedRange) -> Option<String> {
     let is_compared = range.versions.iter().any(|it| it.comparisons > 0);
-    let named = match range.end {
-        RangeEnd::Unsure | RangeEnd::Budget => 1,
-        RangeEnd::Interrupted if range.steps.is_empty() => 1,
-        _ => 0,
+    let may_name = match range.end {
+        RangeEnd::Unsure | RangeEnd::Budget => true,
+        RangeEnd::Interrupted => range.steps.is_empty(),
+        _ => false,
     };
+    let named = usize::from(may_name && named_place(range).is_some());
     let others = range.runners_up.iter().skip(named);
     let likely = others.filter(|it| is_compared && it.probability >= 0.005);
     let told: Vec<String> = likely.map(|it| step(range, it)).collect();
-    (!told.is_empty()).then(|| format!("other places: {}", told.join("; ")))
+    let which = if may_name && named == 0 { "possible" } else { "other" };
+    (!told.is_empty()).then(|| format!("{which} places: {}", told.join("; ")))
 }
 
 /// What the search took.

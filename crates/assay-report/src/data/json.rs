@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    AuditClass, AuditFinding, Examination, Host, Priority, Product, RealtimeAccess, ShardRun,
-    StudyRecord, System, TableForm, printable_json,
+    Artifact, AuditClass, AuditFinding, Examination, Host, Priority, Product, RealtimeAccess,
+    ShardRun, StudyRecord, System, TableForm, printable_json,
 };
 use assay_verdict::{
     GroupSummary, InstructionSets, Judgement, NodeSummary, SystemSummary, instruction_sets,
@@ -16,6 +16,7 @@ use super::course::{CourseRow, courses};
 use super::findings::{self, AnswerRow, ComparedRow, ConfigRow, MissingRow, RestoredRow};
 use super::gate::{GateRow, gate};
 use super::number::Number;
+use super::ranking::RankingRow;
 use super::row::{CellRow, system_name, tables_and_rows};
 use super::same::{self, SameRow};
 use super::steps::{CrossoverRow, LineRow, StepRow, TotalRow};
@@ -45,6 +46,9 @@ struct Document<'a> {
     audit: Vec<AuditRow<'a>>,
     cells: Vec<CellRow<'a>>,
     groups: Vec<GroupRow<'a>>,
+    /// Which systems are the fastest, of three or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranking: Option<RankingRow<'a>>,
     steps: Vec<StepRow<'a>>,
     lines: Vec<LineRow<'a>>,
     crossovers: Vec<CrossoverRow<'a>>,
@@ -186,6 +190,8 @@ pub(crate) struct SystemRow<'a> {
     /// Null for published results that do not tell it, as the engine.
     product: Option<&'static str>,
     version: &'a str,
+    /// All that was asked of it. Null for published results.
+    spec: Option<String>,
     engine: Option<&'static str>,
     build: &'a str,
     source: String,
@@ -292,6 +298,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),
         groups: judgement.groups.iter().map(|summary| group(record, judgement, summary)).collect(),
+        ranking: judgement.rankings.as_ref().map(|it| RankingRow::new(record, it)),
         steps: judgement.steps.iter().map(|step| StepRow::new(record, step)).collect(),
         lines: judgement.lines.iter().map(|line| LineRow::new(record, line)).collect(),
         crossovers: (judgement.crossovers.iter().map(|it| CrossoverRow::new(record, it))).collect(),
@@ -327,6 +334,8 @@ pub(crate) fn systems(systems: &[System]) -> Vec<SystemRow<'_>> {
             name: &system.name,
             product: system.artifact.product().map(Product::word),
             version: system.artifact.version(),
+            spec: (!matches!(system.artifact, Artifact::Reported(_)))
+                .then(|| system.spec.to_string()),
             engine: system.artifact.product().map(|_| system.spec.engine.word()),
             build: system.artifact.package_version(),
             source: source(system),

@@ -7,6 +7,7 @@ mod findings;
 pub(crate) mod gate;
 pub(crate) mod json;
 pub(crate) mod number;
+mod ranking;
 pub(crate) mod row;
 pub(crate) mod same;
 mod soak;

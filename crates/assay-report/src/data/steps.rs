@@ -9,7 +9,7 @@ use super::row::{system_name, tables_and_rows};
 
 /// The cell of a row.
 #[derive(Serialize)]
-struct CellKey<'a> {
+pub(crate) struct CellKey<'a> {
     test: &'a str,
     clients: u32,
     tables: Option<u32>,
@@ -17,7 +17,7 @@ struct CellKey<'a> {
 }
 
 impl CellKey<'_> {
-    fn new(record: &StudyRecord, cell: CellId) -> Self {
+    pub(crate) fn new(record: &StudyRecord, cell: CellId) -> Self {
         let (tables, rows) = tables_and_rows(record, cell.setup);
         Self { test: &cell.test.definition().name, clients: cell.setup.clients, tables, rows }
     }

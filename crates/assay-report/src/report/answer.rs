@@ -42,6 +42,8 @@ pub(super) fn cards<'r>(report: &'r Report<'r>) -> Vec<Block<'r>> {
     let contradictions = report.soak.iter().flat_map(|it| &it.contradictions);
     let contradictions = Block::prose("", contradictions.map(|it| sentence(it)));
     let mut blocks = Block::part(Frame::Warning, "warning", contradictions);
+    let fastest = report.ranking.iter().filter_map(|it| it.headline.as_deref());
+    blocks.extend(Block::prose("fastest", fastest.map(sentence)));
     blocks.extend(Block::part(Frame::Plain, "answers", cards.collect()));
     let Caveats { suspicious, twins, notes, unmeasured, basis, .. } = &report.caveats;
     blocks.extend(Block::prose("twin", twins.iter().map(|twin| sentence(twin))));

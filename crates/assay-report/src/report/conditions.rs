@@ -128,7 +128,7 @@ fn system(system: &SystemFacts) -> Row {
     let below = |text: &str| [line_end(), small(text)];
     let name = Text::from(system.label)
         .and(role.into_iter().flat_map(|role| [words(" "), small(role)]))
-        .and(system.whole_name.into_iter().flat_map(below));
+        .and(system.whole_name.as_deref().into_iter().flat_map(below));
     let unreleased = (!system.is_released).then_some("not a release channel");
     let notes = unreleased.into_iter().chain(system.notes.iter().map(String::as_str));
     let options = match system.options {

@@ -23,8 +23,8 @@ impl Judged<'_> {
         then: &mut dyn FnMut(&Document<'_>),
     ) {
         with_report(self.record, self.judgement, |report| {
-            let others = charts::compared(report);
-            let heading = Heading::of(report.base, &others);
+            let others = charts::compared(report).into_iter().map(|it| report.titled(it));
+            let heading = Heading::of(report.titled(report.base), &others.collect::<Vec<_>>());
             let title = heading.line();
             let repeats_answer = wish.is_terminal() && wish.is_verbose;
             then(&Document { title, heading, repeats_answer, ..content(report, wish) });

@@ -67,7 +67,7 @@ fn detail(text: String) -> Line {
 fn system(system: &SystemFacts) -> Vec<Line> {
     let SystemFacts { label, version, engine, package, origin, binaries, .. } = system;
     let role = if system.is_base { " (base)" } else { "" };
-    let name = system.whole_name.map_or_else(String::new, |name| format!("{name}, "));
+    let name = system.whole_name.as_ref().map_or_else(String::new, |name| format!("{name}, "));
     let text = format!(
         "{label}{role}: {name}{version}, {engine}, package {package} from {origin}, binaries {binaries}"
     );

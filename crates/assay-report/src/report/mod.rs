@@ -11,6 +11,7 @@ mod lines;
 mod matrix;
 mod profiles;
 mod published;
+mod ranking;
 mod soak;
 mod study;
 mod summary;

@@ -5,7 +5,7 @@ use assay_verdict::Judgement;
 
 use super::judged::Judged;
 use super::{
-    again, answer as cards, conditions, counts, gate, matrix, profiles, soak, table, tables,
+    again, answer as cards, conditions, counts, gate, matrix, profiles, ranking, soak, table, tables,
     versions,
 };
 use crate::charts::{self, ChartFile, Place};
@@ -106,6 +106,8 @@ fn sections<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     }
     blocks.extend(outcomes(report, wish));
     blocks.extend(findings(report, wish, if is_short { FINDINGS_SHORT } else { usize::MAX }));
+    let ranked_tests = if is_short { 0 } else { usize::MAX };
+    blocks.extend(report.ranking.iter().flat_map(|it| ranking::blocks(it, wish, ranked_tests)));
     blocks.push(Block::Images(wish.images.at(&Place::InsertBench)));
     blocks.extend(report.insert_bench.iter().flat_map(|it| tables::insert_bench(it, wish)));
     blocks.extend(report.tpcc.iter().flat_map(|it| tables::tpcc(it, wish)));

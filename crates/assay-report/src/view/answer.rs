@@ -73,11 +73,12 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     });
     let counts = verdicts(summary);
     let of_base = cells.first().and_then(|it| study.cell(it.cell, study.base));
-    let (name, base) = (study.label(summary.system), study.label(study.base));
+    let (name, base) = (study.titled(summary.system), study.titled(study.base));
+    let (name, base) = (name.as_str(), base.as_str());
     let instructions = counts::of_undecided(&cells);
     let instructions = instructions.as_deref();
     SystemAnswer {
-        system: name,
+        system: study.label(summary.system),
         sentence: match study.has_verdicts() {
             false => format!("{name} against {base}: {}", published(summary, of_base, &cells)),
             true => sentence(name, base, summary, instructions),

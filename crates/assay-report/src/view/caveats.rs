@@ -67,7 +67,15 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
         EventKind::SystemMissing { .. } => Some(event.what.to_string()),
         _ => None,
     });
-    let mut warnings: Vec<String> = missing.chain(reservations).chain(makers(study)).collect();
+    let old = record.events.iter().filter_map(|event| match &event.what {
+        EventKind::OldRelease(old) => {
+            let system = record.systems.get(event.system?)?;
+            Some(format!("`{}` {old}", system.name))
+        }
+        _ => None,
+    });
+    let first = missing.chain(reservations).chain(old);
+    let mut warnings: Vec<String> = first.chain(makers(study)).collect();
     warnings.extend(sessions::warnings(study));
     warnings.extend(answers::warnings(study));
     warnings.extend(data_differ(study));

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use assay_model::{
-    AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Priority,
-    RealtimeAccess, Schema, Setup, StartFrom, StatementMode, Study, StudyRecord, counted,
+    Artifact, AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Priority,
+    RealtimeAccess, SHORTENED, Schema, Setup, StartFrom, StatementMode, Study, StudyRecord, System,
+    counted,
     may_equal,
 };
 
@@ -58,7 +59,7 @@ pub(crate) struct Machine {
 pub(crate) struct SystemFacts<'a> {
     pub(crate) label: &'a str,
     /// The whole name, where the label is shorter. People find it nowhere else.
-    pub(crate) whole_name: Option<&'a str>,
+    pub(crate) whole_name: Option<String>,
     pub(crate) is_base: bool,
     pub(crate) is_twin: bool,
     /// Product and version.
@@ -215,7 +216,7 @@ fn system<'a>(study: &'a JudgedStudy<'a>, index: usize) -> SystemFacts<'a> {
     let (label, artifact) = (study.label(index), &system.artifact);
     SystemFacts {
         label,
-        whole_name: Some(system.name.as_str()).filter(|name| *name != label),
+        whole_name: whole_name(system).filter(|name| *name != label),
         is_base: system.is_base,
         is_twin: system.is_twin,
         version: match artifact.product() {
@@ -229,6 +230,18 @@ fn system<'a>(study: &'a JudgedStudy<'a>, index: usize) -> SystemFacts<'a> {
         is_released: artifact.is_released(),
         notes: artifact.notes(),
         options: &system.options,
+    }
+}
+
+/// A system with all that was asked of it; `None` for published results.
+fn whole_name(system: &System) -> Option<String> {
+    let is_shortened = system.name.contains(SHORTENED)
+        || !system.name.starts_with(&format!("{}@", system.spec.product));
+    match (&system.artifact, &system.spec.origin) {
+        (Artifact::Reported(_), _) | (_, Origin::Url(_)) => Some(system.name.clone()),
+        _ if system.name.contains("://") => Some(system.name.clone()),
+        _ if is_shortened => Some(system.spec.to_string()),
+        _ => Some(system.name.clone()),
     }
 }
 

@@ -37,7 +37,8 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     let median = median(&ratios)
         .filter(|_| ratios.len() > 1)
         .map_or_else(String::new, |median| format!(" (median over tests: {})", percent(median)));
-    let (name, base) = (study.label(summary.system), study.label(study.base));
+    let (name, base) = (study.titled(summary.system), study.titled(study.base));
+    let (name, base) = (name.as_str(), base.as_str());
     let tests = counted(cells.len() as u64, "test");
     let said = match found.next() {
         None => "is not counted yet".to_owned(),
@@ -48,7 +49,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         }
     };
     SystemAnswer {
-        system: name,
+        system: study.label(summary.system),
         sentence: format!("{name} {said}"),
         sentence_below_name: sentence(&said),
         reasons: with_background(&counts).into_iter().collect(),

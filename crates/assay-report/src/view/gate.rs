@@ -102,7 +102,7 @@ fn answer(verdict: GateVerdict, allows_undecided: bool) -> &'static str {
 
 fn headline(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bool) -> String {
     let verdict = judged.verdict();
-    let systems: Vec<&str> = study.compared.iter().map(|&it| study.label(it)).collect();
+    let systems: Vec<String> = study.compared.iter().map(|&it| study.titled(it)).collect();
     let systems = match systems.len() {
         ..=SYSTEMS_MAX => systems.join(" and "),
         many => format!("{many} systems"),

@@ -30,6 +30,7 @@ mod outcomes;
 pub(crate) mod plans;
 pub(crate) mod profile;
 pub(crate) mod published;
+pub(crate) mod ranking;
 pub(crate) mod reasons;
 pub(crate) mod responses;
 pub(crate) mod rounds;
@@ -53,6 +54,8 @@ mod unequal;
 pub(crate) mod unmeasured;
 pub(crate) mod versions;
 
+use std::collections::BTreeMap;
+
 use assay_model::{Estimate, Setup, StudyRecord, counted};
 use assay_verdict::{Judgement, threshold};
 
@@ -68,6 +71,7 @@ use groups::GroupRow;
 use insert_bench::InsertBench;
 use matrix::Matrix;
 use measured::Tests;
+use ranking::RankingSection;
 use shaded::ShadedTable;
 use soak::LongerLook;
 use startup::Obstacle;
@@ -82,6 +86,8 @@ use crate::words::Separated as _;
 pub(crate) struct Report<'a> {
     /// The label of the base.
     pub(crate) base: &'a str,
+    /// The title of each system, which has its exact version, by its label.
+    titles: BTreeMap<&'a str, String>,
     /// What the gate says; `None` if the study is no gate.
     pub(crate) gate: Option<Gate<'a>>,
     /// One answer for each system but the base and its twin.
@@ -92,6 +98,8 @@ pub(crate) struct Report<'a> {
     pub(crate) causes: Vec<Cause<'a>>,
     /// A line for the cells that are undecided for the same reason.
     pub(crate) undecided: Vec<String>,
+    /// Which systems are the fastest; `None` of fewer than three.
+    pub(crate) ranking: Option<RankingSection>,
     /// Relative QPS by group.
     pub(crate) groups: Vec<GroupRow<'a>>,
     /// The tables of the Insert Benchmark; `None` for other studies.
@@ -162,6 +170,11 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// The label of a system with its exact version.
+    pub(crate) fn titled<'l>(&'l self, label: &'l str) -> &'l str {
+        self.titles.get(label).map_or(label, String::as_str)
+    }
+
     /// The setup as terminals and scripts show it.
     pub(crate) fn plain_setup(&self, setup: Setup) -> String {
         match self.conditions.study.has_known_tables {
@@ -178,6 +191,9 @@ impl<'a> Report<'a> {
     fn new(study: &'a JudgedStudy<'a>) -> Self {
         Self {
             base: study.label(study.base),
+            titles: (0..study.record.systems.len())
+                .map(|it| (study.label(it), study.titled(it)))
+                .collect(),
             gate: Gate::new(study),
             answers: match study.counts_only() {
                 true => counted::answers(study),
@@ -186,6 +202,7 @@ impl<'a> Report<'a> {
             caveats: Caveats::new(study),
             causes: causes::causes(study),
             undecided: undecided::lines(study),
+            ranking: ranking::section(study),
             groups: groups::rows(study),
             insert_bench: InsertBench::new(study),
             tpcc: tpcc::table(study),
@@ -229,8 +246,9 @@ impl<'a> Report<'a> {
         steps::changes(&self.steps)
     }
 
-    /// The answer: a line for each system, or the false calls if the base is only compared with itself. Systems that
-    /// are the same come first. If the audit is suspicious, the line after them carries a stamp.
+    /// The answer: which systems are the fastest, if there are three or more, and a line for each system, or the false
+    /// calls if the base is only compared with itself. Systems that are the same come first. If the audit is suspicious,
+    /// the line after them carries a stamp.
     pub(crate) fn answer_lines(&self) -> Vec<String> {
         let contradictions = self.soak.iter().flat_map(|it| it.contradictions.iter().cloned());
         let answers: Vec<String> = if self.answers.is_empty() {
@@ -238,7 +256,8 @@ impl<'a> Report<'a> {
         } else {
             self.answers.iter().map(|answer| answer.sentence.clone()).collect()
         };
-        let mut lines: Vec<String> = contradictions.chain(answers).collect();
+        let fastest = self.ranking.iter().filter_map(|it| it.headline.clone());
+        let mut lines: Vec<String> = fastest.chain(contradictions).chain(answers).collect();
         if let (Some(first), false) = (lines.first_mut(), self.caveats.suspicious.is_empty()) {
             *first = format!("[suspicious audit] {first}");
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::{CellId, StudyRecord, Verdict, counted};
 use assay_verdict::{CellJudgement, Judgement, PlanFindings};
 
-use crate::label::labels;
+use crate::label::{exact_names, labels};
 
 /// A report has the figures of each comparison with the base up to this many. Browsers would take long to show more,
 /// and nobody would read them.
@@ -20,6 +20,8 @@ pub(crate) struct JudgedStudy<'a> {
     /// Indices of the systems that are compared with the base. The twin is among them only if there is no other system.
     pub(crate) compared: Vec<usize>,
     labels: Vec<String>,
+    /// The labels with exact versions.
+    exact: Vec<String>,
     /// Where each cell and system is among the judged ones.
     judged: BTreeMap<(CellId, usize), usize>,
     /// The number of each cell in the study, from 1.
@@ -37,6 +39,7 @@ impl<'a> JudgedStudy<'a> {
             .filter(|&system| system != base)
             .partition(|&system| record.systems[system].is_twin);
         let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
+        let exact = exact_names(&record.systems);
         let compared = if others.is_empty() { twins } else { others };
         let judged = judgement.cells.iter().enumerate();
         let cells = record.study.cells.iter().zip(1..);
@@ -47,6 +50,7 @@ impl<'a> JudgedStudy<'a> {
             base,
             compared,
             labels: labels(&names),
+            exact: labels(&exact.iter().map(String::as_str).collect::<Vec<_>>()),
             judged: judged.map(|(at, cell)| ((cell.cell, cell.system), at)).collect(),
             numbers: cells.map(|(planned, number)| (planned.id, number)).collect(),
             plans: PlanFindings::new(&record.audit),
@@ -66,6 +70,18 @@ impl<'a> JudgedStudy<'a> {
     /// The short name of a system, for tables and sentences.
     pub(crate) fn label(&self, system: usize) -> &str {
         self.labels.get(system).map_or("?", String::as_str)
+    }
+
+    /// The label of a system with its exact version, for headings and the answer.
+    pub(crate) fn titled(&self, system: usize) -> String {
+        let label = self.exact.get(system).map_or("?", String::as_str);
+        let Some(system) = self.record.systems.get(system) else { return label.to_owned() };
+        let (product, version) = (system.spec.product.word(), system.artifact.version());
+        match (label.contains(version), label.starts_with(product)) {
+            (true, _) => label.to_owned(),
+            (false, true) => format!("{label} ({version})"),
+            (false, false) => format!("{label} ({product} {version})"),
+        }
     }
 
     /// Whether a system is the base's twin.

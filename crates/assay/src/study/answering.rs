@@ -5,14 +5,14 @@ use assay_load::{
     Asked, AskedAgain, Comparison, Doubt, Openings, answer_differences, ask_again, ask_statements,
     doubts, time_of_answers,
 };
-use assay_model::{Class, Dialect, EventKind, Test};
+use assay_model::{Class, Dialect, EventKind, Study, Test};
 use assay_workloads::groups_rows;
 
 use super::executor::StudyExecutor;
 use crate::systems::Instance;
 
 /// Differences that are told while the study runs; the report has all.
-const TOLD: usize = 5;
+pub(super) const TOLD: usize = 5;
 
 impl StudyExecutor<'_, '_> {
     /// The user's tests whose answers are still to be compared; none where all are known.
@@ -22,14 +22,7 @@ impl StudyExecutor<'_, '_> {
         if is_known || self.like_base().is_empty() {
             return Vec::new();
         }
-        let mut tests: Vec<Test> = Vec::new();
-        for test in self.recorder.study().cells.iter().map(|cell| cell.id.test) {
-            let is_read = test.user_data().is_some() && test.class == Class::Read;
-            if is_read && !tests.contains(&test) {
-                tests.push(test);
-            }
-        }
-        tests
+        tests_with_answers(self.recorder.study())
     }
 
     /// Asks a running instance of a system, unless its answers are known.
@@ -140,4 +133,16 @@ impl StudyExecutor<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The user's tests of a study whose answers are compared.
+pub(super) fn tests_with_answers(study: &Study) -> Vec<Test> {
+    let mut tests: Vec<Test> = Vec::new();
+    for test in study.cells.iter().map(|cell| cell.id.test) {
+        let is_read = test.user_data().is_some() && test.class == Class::Read;
+        if is_read && !tests.contains(&test) {
+            tests.push(test);
+        }
+    }
+    tests
 }

@@ -5,6 +5,7 @@ mod answering;
 mod checking;
 mod claim;
 mod counting;
+mod early_answers;
 mod executor;
 mod machine;
 mod measuring;
@@ -27,12 +28,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{
-    Counting, EventKind, Examination, Experiment, Hint, Host, Study, StudyRecord, Test,
+    Counting, EventKind, Examination, Experiment, Hint, Host, Profiling, Study, StudyRecord, Test,
 };
 use assay_plan::Plan;
+use assay_report::labels;
 use assay_study::{Driver, End, carry_out};
 
 use crate::examination::examine_before;
+use crate::lock_note::LockNote;
 use crate::machine_lock::{self, MachineLock};
 use crate::progress::seconds;
 use crate::scheduled;
@@ -74,7 +77,7 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     let (Gathered { participants, missing }, _data) =
         loaded(gathered, &plan, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
-    let _lock = lock(&plan.study, env).map_err(unnamed)?;
+    let _lock = lock(&plan.study, &participants, plan.study.budget_s, env).map_err(unnamed)?;
     let doctor = examine_before(&plan.study, env);
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let host = host(doctor, env).map_err(unnamed)?;
@@ -113,7 +116,8 @@ pub(crate) fn resume(
     check_files(&record.study).map_err(named)?;
     env.progress.label(&record.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
     let (participants, _data) = ready_again(&record, env).map_err(named)?;
-    let _lock = lock(&record.study, env).map_err(unnamed)?;
+    let left_s = record.budget_s() + more_s.unwrap_or(0.0) - record.elapsed_s();
+    let _lock = lock(&record.study, &participants, left_s, env).map_err(unnamed)?;
     fits_here(&record, request.count, env).map_err(unnamed)?;
     let here = Host { doctor: examine_before(&record.study, env), ..here };
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
@@ -134,13 +138,37 @@ fn check_files(study: &Study) -> Result<()> {
     check_scripts(tests_of(study))
 }
 
-/// Waits until the machine is free for a study. One that only counts needs no quiet machine; it lets others measure.
-fn lock(study: &Study, env: &Environment) -> Result<Option<MachineLock>> {
+/// Waits until the machine is free for a study, which has so many seconds left. One that only counts needs no quiet
+/// machine; it lets others measure.
+fn lock(
+    study: &Study,
+    participants: &[Participant],
+    left_s: f64,
+    env: &Environment,
+) -> Result<Option<MachineLock>> {
     if study.experiment == Experiment::Counted {
         give_way();
         return Ok(None);
     }
-    MachineLock::wait(env.progress, &env.interrupt).map(Some)
+    let names: Vec<&str> =
+        participants.iter().filter(|it| !it.system.is_twin).map(|it| &*it.system.name).collect();
+    let afterwards = afterwards(study)?.join(" and ");
+    let note = || {
+        let what = labels(&names).join(" against ");
+        LockNote::now(what, Some(left_s)).before(afterwards)
+    };
+    MachineLock::wait(env.progress, &env.interrupt, note).map(Some)
+}
+
+/// What follows the measurements of a study and is no part of its budget.
+fn afterwards(study: &Study) -> Result<Vec<&'static str>> {
+    let request = assay_plan::request_of(study)?;
+    let parts = [
+        (request.profile != Profiling::None, "profiles"),
+        (request.soak_s.is_some(), "longer looks"),
+        (request.count != Counting::None, "counts"),
+    ];
+    Ok(parts.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, words)| words).collect())
 }
 
 /// The systems of a study that goes on, with their data in the cache.
@@ -159,7 +187,8 @@ fn ready_again(
 const LOADING_TOLD: Duration = Duration::from_secs(5);
 
 /// Loads the data that are not in the cache, where they stay while the files are open. That needs no quiet machine, and
-/// what is wrong with a system is found before anybody waits.
+/// what is wrong with a system is found before anybody waits. If another assay measures, the answers to a user's
+/// statements are compared meanwhile.
 fn beforehand(
     participants: &[Participant],
     study: &Study,
@@ -171,8 +200,13 @@ fn beforehand(
     let began = Instant::now();
     let loaded = thread::scope(|scope| {
         let load = || {
-            give_way();
-            load_beforehand(participants, study, &local, env)
+            let is_measured = give_way();
+            let loaded = load_beforehand(participants, study, &local, env)?;
+            let waits = is_measured && study.experiment != Experiment::Counted;
+            if waits {
+                early_answers::ask(participants, study, &local, env)?;
+            }
+            Ok(loaded)
         };
         let loaded = thread::Builder::new().spawn_scoped(scope, load)?.join();
         loaded.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error: a thread panicked")))

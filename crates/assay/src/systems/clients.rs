@@ -348,13 +348,18 @@ pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
 impl Clients {
     /// Events per second of a run that is not recorded.
     pub(crate) fn rate(&mut self, cell: &PlannedCell, events: u64) -> Result<f64> {
+        let seconds = self.run_apart(cell, 0, events)?;
+        Ok(events as f64 / seconds.max(1e-9))
+    }
+
+    /// Runs so many events that are not recorded, after the first ones of them. Returns how long they took, seconds.
+    pub(crate) fn run_apart(&mut self, cell: &PlannedCell, after: u64, events: u64) -> Result<f64> {
         self.forget_status();
-        let work = self.session.run(sizing_sequence(cell.id), Bound::Events(events))?;
+        let work = self.session.run(sizing_sequence(cell.id) + after, Bound::Events(events))?;
         if let Some(why) = nothing_sent(&work, cell.id.test) {
             bail!("{why}");
         }
-        let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64();
-        Ok(work.events as f64 / seconds.max(1e-9))
+        Ok(Duration::from_nanos(work.elapsed_ns).as_secs_f64())
     }
 
     /// Runs a turn that is not recorded. Returns when its events ended.

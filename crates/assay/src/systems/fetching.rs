@@ -46,9 +46,12 @@ impl Held {
     }
 }
 
-/// The binaries of systems, in their order, and the sources that could not be reached.
+/// The binaries of systems, in their order.
 pub(crate) struct Fetched {
     pub(crate) prefixes: Vec<Prefix>,
+    /// The source of all versions of a product, where there is one.
+    pub(crate) agreed: BTreeMap<Product, String>,
+    /// The sources that could not be reached.
     pub(crate) unreached: Vec<String>,
 }
 
@@ -77,14 +80,14 @@ pub(crate) fn fetch_all(
     env: &Environment,
 ) -> Result<Fetched, NotGot> {
     let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
-    let agreed = if is_of_search { BTreeMap::new() } else { agree(provisioner, &specs, env)? };
+    let mut agreed = if is_of_search { BTreeMap::new() } else { agree(provisioner, &specs, env)? };
     let mut get = |name: &str, spec: &SystemSpec, from: Option<&str>| {
         env.interrupt.check()?;
         fetch(provisioner, name, spec, from, env)
     };
     let mut tell = |note: &str| env.progress.note(note);
-    let (prefixes, unreached) = from_agreed(named, agreed, &mut get, &mut tell)?;
-    Ok(Fetched { prefixes, unreached })
+    let (prefixes, unreached) = from_agreed(named, &mut agreed, &mut get, &mut tell)?;
+    Ok(Fetched { prefixes, agreed, unreached })
 }
 
 /// Gets a server by the user's name and its spec, from one source or the best one.
@@ -94,13 +97,13 @@ type Get<'a, T> = dyn FnMut(&str, &SystemSpec, Option<&str>) -> Result<T> + 'a;
 /// up.
 fn from_agreed<T: Clone>(
     named: &[(&str, &SystemSpec)],
-    mut agreed: BTreeMap<Product, String>,
+    agreed: &mut BTreeMap<Product, String>,
     get: &mut Get<'_, T>,
     tell: &mut dyn FnMut(&str),
 ) -> Result<(Vec<T>, Vec<String>), NotGot> {
     let mut unreached = Vec::new();
     loop {
-        let (product, source, error) = match fetch_each(named, &agreed, get)? {
+        let (product, source, error) = match fetch_each(named, agreed, get)? {
             Ok(prefixes) => return Ok((prefixes, unreached)),
             Err(lack) => lack,
         };
@@ -290,7 +293,7 @@ mod tests {
             ("new", &specs[2]),
             ("new again", &specs[2]),
         ];
-        let agreed = BTreeMap::from([(Product::MySql, "mysql.com".to_owned())]);
+        let mut agreed = BTreeMap::from([(Product::MySql, "mysql.com".to_owned())]);
         let (mut number, mut told) = (0, String::new());
         let mut get = |name: &str, _: &SystemSpec, from: Option<&str>| {
             number += 1;
@@ -300,7 +303,7 @@ mod tests {
                 _ => Ok(format!("{number}: {name} from {}", from.unwrap_or("its best"))),
             }
         };
-        let fetched = from_agreed(&named, agreed, &mut get, &mut |note| told.push_str(note));
+        let fetched = from_agreed(&named, &mut agreed, &mut get, &mut |note| told.push_str(note));
         (fetched, told)
     }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_load::workload_of;
 use assay_model::{
-    Artifact, DataSet, Dialect, EventKind, Origin, Prefix, Product, Study, System, SystemSpec,
+    Artifact, DataSet, Dialect, EventKind, OldRelease, Origin, Prefix, Product, Study, System,
+    SystemSpec,
 };
 use assay_plan::{Plan, PlannedSystem, ServerUrl};
 use assay_provision::{Error as ProvisionError, Hold, Provisioner};
@@ -175,7 +176,11 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
             env.progress.note(&format!("warning: `{name}` {what}"));
         }
         meant.push(of_system);
+        let agreed = fetched.agreed.get(&spec.product).map(String::as_str);
+        let old = provisioner.old_release(&spec, &prefix, agreed).filter(|_| !is_of_search);
+        let old = old.filter(|_| !planned.is_twin).inspect(|old| warn_of_old(name, old, env));
         let left_out = rendered.left_out.iter().map(EventKind::from).chain(of_file);
+        let left_out = left_out.chain(old.map(EventKind::OldRelease));
         gathered.participants.push(Participant {
             left_out: left_out.collect(),
             attached: None,
@@ -260,6 +265,11 @@ fn note_builds(
         env.progress.note(&format!("note: the builds differ: {differing}; {all}"));
     }
     Ok(())
+}
+
+/// Warns of a release of years ago.
+fn warn_of_old(name: &str, old: &OldRelease, env: &Environment) {
+    env.progress.note(&format!("warning: `{name}` {old}"));
 }
 
 /// Names that no system knows and that are nearly those of other options. Each list has those of one system.

@@ -16,7 +16,7 @@ use assay_servers::{Attached, Server};
 use assay_study::{Phase, mean_rate};
 use assay_wire::Connection;
 
-use super::aging::{aging_events, aging_s, aging_tests};
+use super::aging::{Pace, aging_events, aging_s, aging_tests, run_aging};
 use super::cached::{
     TEMPLATE_VERSION, describe, hold, hold_unless_made, key, making, mark_used, write_whole,
 };
@@ -513,10 +513,14 @@ impl Maker<'_> {
         let system = &self.participant.system;
         self.tables().fill_cache(&server.connect_options())?;
         let mut rates = BTreeMap::new();
+        let mut pace = Pace::new(self.data, self.study.budget_s);
         for test in aging_tests() {
             self.env.interrupt.check()?;
             self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
             rates.insert(test.name.clone(), self.age_with(test, server)?);
+            if let Some(told) = pace.after(test) {
+                self.env.progress.note(&format!("warning: {}: {told}", system.name));
+            }
         }
         Ok(rates)
     }
@@ -539,7 +543,7 @@ impl Maker<'_> {
         let study = Study { statements: StatementMode::Prepared, ..self.study.clone() };
         let mut clients =
             connect_clients(server, system, (&cell, cell.id.test), &study, self.local)?;
-        clients.rate(&cell, aging_events(test, self.data))
+        run_aging(&mut clients, &cell, aging_events(test, self.data), server)
     }
 
     fn count(&self, server: &Instance) -> Result<Counted> {

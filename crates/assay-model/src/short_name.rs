@@ -1,0 +1,175 @@
+//! Short names of systems with many options.
+
+use std::collections::BTreeSet;
+
+/// The longest name that stays as it is, letters.
+pub const NAME_LETTERS: usize = 60;
+
+/// The longest option that a shorter name has in full, letters.
+const OPTION_LETTERS: usize = 24;
+
+/// So many longer names are tried where a short one is another system's.
+const LONGER: usize = 3;
+
+/// Stands for the options that a short name leaves out.
+pub const SHORTENED: &str = "+...";
+
+/// A name for each system, in their order: its own name up to [`NAME_LETTERS`], otherwise its product and version with
+/// those options that other systems of this version do not have, as many as fit, and `+...` for the rest. Different names stay
+/// different. A URL stays as it is.
+#[must_use]
+pub fn short_names(names: &[&str]) -> Vec<String> {
+    let parts: Vec<Parts> = names.iter().map(|name| Parts::of(name)).collect();
+    let mut short: Vec<String> = Vec::with_capacity(names.len());
+    for (index, name) in names.iter().enumerate() {
+        if !is_long(name) {
+            short.push((*name).to_owned());
+            continue;
+        }
+        // The same words have the same short name.
+        if let Some(same) = names.iter().take(index).position(|other| other == name) {
+            let same = short.get(same).cloned();
+            short.push(same.unwrap_or_else(|| (*name).to_owned()));
+            continue;
+        }
+        let is_free = |candidate: &String| {
+            let is_taken = short.contains(candidate)
+                || names.iter().any(|other| !is_long(other) && other == candidate);
+            !is_taken
+        };
+        short.push(short_name(&parts, index).find(is_free).unwrap_or_else(|| (*name).to_owned()));
+    }
+    short
+}
+
+fn is_long(name: &str) -> bool {
+    !is_url(name) && name.contains('+') && name.chars().nth(NAME_LETTERS).is_some()
+}
+
+fn is_url(name: &str) -> bool {
+    name.split_once("://").is_some_and(|(scheme, _)| !scheme.contains('@'))
+}
+
+/// A name in parts: `mysql@8.0`, `+option=value` each, and ` (twin)` or ` #2`.
+struct Parts<'a> {
+    version: &'a str,
+    options: Vec<&'a str>,
+    /// The same, to be searched.
+    set: BTreeSet<&'a str>,
+    suffix: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    fn of(name: &'a str) -> Self {
+        let (words, suffix) = name.find(" (").or_else(|| name.rfind(" #")).map_or((name, ""), |at| {
+            name.split_at(at)
+        });
+        let mut options = words.split('+');
+        let version = options.next().unwrap_or(words);
+        let options: Vec<&str> = options.collect();
+        Self { version, set: options.iter().copied().collect(), options, suffix }
+    }
+
+    /// The name with only these options, of which a long one is cut.
+    fn with(&self, options: &[&str]) -> String {
+        let cut = |option: &&str| match option.char_indices().nth(OPTION_LETTERS) {
+            Some((end, _)) => format!("+{}…", option.get(..end).unwrap_or_default()),
+            None => format!("+{option}"),
+        };
+        let shown: String = options.iter().map(cut).collect();
+        let more = if options.len() < self.options.len() { SHORTENED } else { "" };
+        format!("{}{shown}{more}{}", self.version, self.suffix)
+    }
+}
+
+/// Candidates for the short name of a system, the best first.
+fn short_name<'a>(parts: &'a [Parts<'a>], index: usize) -> impl Iterator<Item = String> + 'a {
+    let own = &parts[index];
+    let is_distinguishing = |option: &&str| {
+        // Another version is told apart by its number.
+        let mut others = parts.iter().filter(|other| other.version == own.version);
+        others.any(|other| !other.set.contains(option))
+    };
+    let options: Vec<&str> = own.options.iter().copied().filter(is_distinguishing).collect();
+    let fits = |count: &usize| {
+        own.with(options.get(..*count).unwrap_or_default()).chars().count() <= NAME_LETTERS
+    };
+    let most = (0..=options.len()).rev().find(fits).unwrap_or(0);
+    // More options tell systems apart whose first ones are alike; numbers do so where the cut ones are alike too.
+    let longer = (most..=options.len()).take(LONGER);
+    let numbered = own.with(options.get(..most).unwrap_or_default());
+    let candidates: Vec<String> =
+        longer.map(|count| own.with(options.get(..count).unwrap_or_default())).collect();
+    let numbers = (2..).map(move |number| {
+        let end = numbered.len() - own.suffix.len();
+        let (words, suffix) = numbered.split_at(end);
+        format!("{words}~{number}{suffix}")
+    });
+    candidates.into_iter().chain(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_short(names: &[&str], expected: &[&str]) {
+        assert_eq!(short_names(names), expected);
+    }
+
+    #[test]
+    fn names_up_to_the_limit_and_urls_are_kept() {
+        let url = format!("mysql://root@/sbtest?socket=/{}/a+b+c", "x".repeat(100));
+        let names = ["mysql@8.0+sync_binlog=0", "mysql@8.0 (twin)", &url, "old", ""];
+        assert_short(&names, &names);
+    }
+
+    #[test]
+    fn long_names_have_the_options_that_others_do_not_have() {
+        let config: String = (0..40).map(|at| format!("+option_{at}=value_{at}")).collect();
+        let old = format!("mysql@8.0{config}+sync_binlog=0");
+        let new = format!("mysql@8.0{config}+sync_binlog=1");
+        let twin = format!("{old} (twin)");
+        assert_short(
+            &[&old, &new, &twin],
+            &[
+                "mysql@8.0+sync_binlog=0+...",
+                "mysql@8.0+sync_binlog=1+...",
+                "mysql@8.0+sync_binlog=0+... (twin)",
+            ],
+        );
+        let next = old.replace("8.0", "9.7");
+        assert_short(&[&old, &next], &["mysql@8.0+...", "mysql@9.7+..."]);
+        let cut = "mysql@8.0+option_0=value_0+option_1=value_1+...";
+        assert_short(&["mysql@8.0", &new], &["mysql@8.0", cut]);
+    }
+
+    /// Their differences are beyond what is shown.
+    #[test]
+    fn different_names_stay_different_and_short() {
+        let modes = "sql_mode=STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY";
+        let names: Vec<String> = (0..5).map(|it| format!("mysql@8.0+{modes},MODE_{it}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let short = short_names(&names);
+        assert_eq!(short[0], "mysql@8.0+sql_mode=STRICT_TRANS_TA…");
+        assert_eq!(short[1], "mysql@8.0+sql_mode=STRICT_TRANS_TA…~2");
+        let mut unique = short.clone();
+        unique.dedup();
+        assert_eq!(unique.len(), 5);
+        assert!(short.iter().all(|name| name.chars().count() <= NAME_LETTERS));
+        // The same words are the same system.
+        let again = short_names(&[names[0], names[0]]);
+        assert_eq!(again[0], again[1]);
+    }
+
+    #[test]
+    fn a_short_name_is_not_that_of_another_system() {
+        let long = format!("mysql@8.0{}", "+a=b".repeat(30));
+        let names = ["mysql@8.0+...", &long, "mysql@8.0"];
+        let short = short_names(&names);
+        assert!(short[1] != short[0] && short[1] != short[2], "{short:?}");
+        for odd in ["+", "++++", &"+".repeat(100), &"é".repeat(100), &" (+".repeat(40)] {
+            assert_eq!(short_names(&[odd, odd]).len(), 2);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A first comparison of the answers to a user's statements while another assay measures, which needs no quiet machine.
+//! The study compares them again, and asks again where a statement may leave its answer open.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use assay_load::{
+    Answered, AskedAgain, Openings, answer_differences, ask_statements, time_of_answers,
+};
+use assay_model::{EventKind, StartFrom, Study};
+use assay_study::Phase;
+
+use super::answering::{TOLD, tests_with_answers};
+use crate::systems::{Environment, LocalSite, Participant, Templates, start_instance};
+
+/// The answers of each system, by its index.
+type Answers = BTreeMap<usize, Vec<Answered>>;
+
+/// Asks all systems whose data are in the cache, and says where they differ. A study of other tables, or with a server
+/// that runs already, asks nothing yet.
+pub(super) fn ask(
+    participants: &[Participant],
+    study: &Study,
+    local: &LocalSite,
+    env: &Environment,
+) -> Result<()> {
+    let tests = tests_with_answers(study);
+    let Some(data) = study.setups.first().map(|setup| setup.data()) else {
+        return Ok(());
+    };
+    if tests.is_empty() || participants.iter().any(|it| it.attached.is_some()) {
+        return Ok(());
+    }
+    env.progress.begin("comparing answers, for which the machine need not be quiet");
+    let templates = Templates::prepare(participants, study, local, env, &mut |_| Ok(()))?;
+    let phase = Phase { data, start_from: StartFrom::Fresh };
+    let time = time_of_answers(study.budget_s, participants.len());
+    let mut answers = Answers::new();
+    for (index, participant) in participants.iter().enumerate() {
+        env.interrupt.check()?;
+        let template = templates.of(index, data)?;
+        let server = start_instance(participant, template, phase, study, local, env)?;
+        let dialect = participant.system.spec.product.dialect();
+        let asked = ask_statements(&server.connect_options(), dialect, &tests, study.seed, time);
+        answers.insert(index, asked?);
+        server.stop()?;
+    }
+    tell(participants, &answers, env);
+    Ok(())
+}
+
+/// Says where the answers of systems differ from those of the base.
+fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
+    let base = participants.iter().position(|it| it.system.is_base).unwrap_or(0);
+    let dialect = |index: usize| participants.get(index).map(|it| it.system.spec.product.dialect());
+    let Some(expected) = answers.get(&base) else { return };
+    let others = answers.iter().filter(|(index, _)| **index != base);
+    let nothing = AskedAgain::default();
+    let mut found = Vec::new();
+    for (index, theirs) in others.filter(|(index, _)| dialect(**index) == dialect(base)) {
+        let openings = Openings::new(expected, &nothing, &nothing);
+        let differences = answer_differences(expected, theirs, &openings, &|_| None).differences;
+        found.extend(differences.into_iter().map(|it| (*index, EventKind::AnswerDiffers(it))));
+    }
+    for (index, what) in found.iter().take(TOLD) {
+        let name = participants.get(*index).map_or("", |it| it.system.name.as_str());
+        env.progress.failed(name, &what.to_string());
+    }
+    let more = found.len().saturating_sub(TOLD);
+    let end = match (found.len(), more) {
+        (0, _) => "the answers do not differ".to_owned(),
+        (_, 0) => "these answers may differ".to_owned(),
+        (_, more) => format!("{more} more answers may differ"),
+    };
+    env.progress.note(&format!("{end}; they are compared again and times are measured once the machine is free"));
+}
