@@ -120,6 +120,20 @@ fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
         let what = counted(left.beyond as u64, "test");
         line(format!("{what} beyond the limit ({calls}{share}); `--limit` keeps more"));
     }
+    transactions_left_out(captured, text);
+    if left.settings > 0 {
+        let (sets, calls) = (left.settings as u64, counted(left.settings_calls, "call"));
+        let sets = counted(sets, "set of settings");
+        let _ = writeln!(text, "skipped    {calls} with {sets} beyond the limit of 16");
+    }
+    settings(captured, plan, text);
+    troubles(captured, text);
+}
+
+fn transactions_left_out(captured: &Captured, text: &mut String) {
+    let mut line = |what: String| {
+        let _ = writeln!(text, "skipped    {what}");
+    };
     let transactions = captured.transactions;
     if transactions.long > 0 {
         let what = counted(transactions.long, "transaction");
@@ -135,12 +149,6 @@ fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
             "{what} that change settings of the session between statements; their statements are kept one by one"
         ));
     }
-    if left.settings > 0 {
-        let (sets, calls) = (left.settings as u64, counted(left.settings_calls, "call"));
-        line(format!("{calls} with {} beyond the limit of 16", counted(sets, "set of settings")));
-    }
-    settings(captured, plan, text);
-    troubles(captured, text);
 }
 
 /// What is odd about the logs.

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_capture::{
-    Capture, Captured, Given, Options, Plan, ProbeError, Skip, Target, Written, plan, summary, probe,
-    workload,
+    Capture, Captured, Given, Options, Plan, ProbeError, Skip, Target, Written, plan, probe,
+    summary, workload,
 };
 use assay_model::Dialect;
 

@@ -118,7 +118,8 @@ pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<
         let dialect = asked.dialect;
         // Sessions with other settings have statements of their own with the same text.
         let all = program.statements().iter().enumerate();
-        let numbers = all.filter(|(_, it)| it.sql == statement).map(|(number, it)| (number, it.session));
+        let numbers =
+            all.filter(|(_, it)| it.sql == statement).map(|(number, it)| (number, it.session));
         let began = Instant::now();
         for (number, session) in numbers {
             let (client, program) = (client.clone(), (Arc::clone(&program), session));

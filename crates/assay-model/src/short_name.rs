@@ -61,9 +61,8 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn of(name: &'a str) -> Self {
-        let (words, suffix) = name.find(" (").or_else(|| name.rfind(" #")).map_or((name, ""), |at| {
-            name.split_at(at)
-        });
+        let (words, suffix) =
+            name.find(" (").or_else(|| name.rfind(" #")).map_or((name, ""), |at| name.split_at(at));
         let mut options = words.split('+');
         let version = options.next().unwrap_or(words);
         let options: Vec<&str> = options.collect();

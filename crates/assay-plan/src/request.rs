@@ -19,8 +19,8 @@ use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::common_option::common_option;
-use crate::system_name::name_of;
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
+use crate::system_name::name_of;
 use crate::workload::{ScriptOptions, script_variable};
 
 /// The headings of options in the help.

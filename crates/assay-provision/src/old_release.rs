@@ -44,9 +44,8 @@ fn of_versions(
 ) -> Option<OldRelease> {
     let released = month(version)?;
     let began = months(&released)?;
-    let months_later = |it: &Elsewhere| {
-        month(&it.version).and_then(|it| months(&it)).unwrap_or(now) - began
-    };
+    let months_later =
+        |it: &Elsewhere| month(&it.version).and_then(|it| months(&it)).unwrap_or(now) - began;
     let newest = newer.into_iter().find(|it| months_later(it) >= OLD_MONTHS)?;
     Some(OldRelease {
         version: version.to_owned(),
@@ -97,7 +96,8 @@ mod tests {
         assert_eq!(found.ask_for, "mysql@8.0.33");
         assert!(found.has_checksum);
         // The one with a known checksum is hardly newer.
-        let found = old(Product::MySql, "8.0.12", vec![elsewhere("8.0.15", true), newer[1].clone()]);
+        let found =
+            old(Product::MySql, "8.0.12", vec![elsewhere("8.0.15", true), newer[1].clone()]);
         assert_eq!(found.unwrap().newest, "8.0.46");
     }
 

@@ -70,7 +70,10 @@ fn a_title_has_exact_versions_whatever_the_names_are() {
     assert!(text.starts_with("new (mariadb 11.8.4) is slower than mariadb@10.11.19 in "), "{text}");
     let page = shown(&record, Format::HTML, false);
     let title = page.split_once("<title>").unwrap().1.split_once("</title>").unwrap().0;
-    assert!(title.contains("mariadb@10.11.19") && title.contains("new (mariadb 11.8.4)"), "{title}");
+    assert!(
+        title.contains("mariadb@10.11.19") && title.contains("new (mariadb 11.8.4)"),
+        "{title}"
+    );
     // The conditions have the whole name.
     assert!(shown(&record, Format::TEXT, true).contains("new: mariadb@11.8, mariadb 11.8.4"));
 }

@@ -467,7 +467,10 @@ fn json_has_the_shape_of_schema_1() {
     let base = &document["systems"][0];
     assert_eq!(
         keys(base),
-        ["build", "engine", "is_base", "is_twin", "name", "product", "sha256", "source", "spec", "version"]
+        [
+            "build", "engine", "is_base", "is_twin", "name", "product", "sha256", "source", "spec",
+            "version"
+        ]
     );
     assert_eq!(base["source"], "apt bookworm-security");
     assert_eq!(keys(&document["audit"][0]), ["class", "kind", "setting", "values", "why"]);

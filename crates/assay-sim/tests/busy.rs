@@ -1,6 +1,9 @@
 //! Studies on a machine that others use.
 
-#![expect(clippy::unwrap_used, reason = "a simulated machine without faults carries out every action")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a simulated machine without faults carries out every action"
+)]
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -86,7 +89,9 @@ fn a_budget_holds_on_a_machine_whose_speed_changes() {
             let told = format!("{number}: {used_s:.1} of {budget_s} s, {longest_s:.1} s at once");
             assert!(used_s <= 1.1 * budget_s + longest_s, "{told}");
             assert!(cells > 0, "{told}");
-            if std::env::var_os("SHOW").is_some() { eprintln!("SHOW {told} cells {cells}"); }
+            if std::env::var_os("SHOW").is_some() {
+                eprintln!("SHOW {told} cells {cells}");
+            }
         }
     }
 }

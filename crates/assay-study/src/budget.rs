@@ -190,8 +190,7 @@ impl Budget {
         if !is_first {
             return self.budget_s;
         }
-        let most_s =
-            if used_s < self.budget_s { EXCEEDED * self.budget_s } else { f64::INFINITY };
+        let most_s = if used_s < self.budget_s { EXCEEDED * self.budget_s } else { f64::INFINITY };
         self.budget_s.max((used_s + FIRST * self.budget_s).min(most_s))
     }
 

@@ -21,7 +21,8 @@ pub(crate) fn mean_over_tests(cells: &[(&Reduced, Effect)], assumed: Assumed) ->
         let own = common / reduced.blocks.len().max(1) as f64;
         ((effect.se * effect.se - own).max(0.0), effect.df)
     };
-    let has_nodes = reduced.iter().any(|it| it.nodes.iter().any(|node| Some(node) != it.nodes.first()));
+    let has_nodes =
+        reduced.iter().any(|it| it.nodes.iter().any(|node| Some(node) != it.nodes.first()));
     let parts = if has_nodes { count } else { count * count };
     let rest: f64 = cells.iter().map(|it| squares(it).0).sum::<f64>() / parts;
     let variance = of_common + rest;

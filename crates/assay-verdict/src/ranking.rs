@@ -220,7 +220,8 @@ impl Compared<'_> {
 
     /// The ranking of systems that all have an estimate with each other; `None` of fewer than two.
     fn ranking(&self, ranked: Vec<usize>, comparisons: Vec<Comparison>) -> Option<Ranking> {
-        let is_ranked = |it: &Comparison| ranked.contains(&it.pair.0) && ranked.contains(&it.pair.1);
+        let is_ranked =
+            |it: &Comparison| ranked.contains(&it.pair.0) && ranked.contains(&it.pair.1);
         let comparisons: Vec<Comparison> =
             comparisons.into_iter().filter(|it| is_ranked(it)).collect();
         let all = ranked.len() * ranked.len().saturating_sub(1) / 2;

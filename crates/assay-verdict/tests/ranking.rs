@@ -77,7 +77,8 @@ fn equal_systems_are_not_told_apart_in_more_than_five_percent_of_the_studies() {
 #[test]
 fn a_difference_within_the_threshold_is_the_same() {
     let speed = |_, system| 0.005 * system as f64;
-    let versions = Versions { systems: common::versions(&FOUR[..3]), ..Versions::new(&FOUR, speed) };
+    let versions =
+        Versions { systems: common::versions(&FOUR[..3]), ..Versions::new(&FOUR, speed) };
     let quiet = Versions { pair_sd: 0.002, block_sd: 0.0005, ..versions };
     let judgement = judge(&record(&quiet, 6, 1));
     let ranking = overall(&judgement);

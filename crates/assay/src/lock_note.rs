@@ -170,7 +170,8 @@ mod tests {
             fs_err::write(&place, text).unwrap();
             assert_eq!(read(&lock, uid(), 7), None, "{text}");
         }
-        fs_err::write(&place, r#"{"pid": 7, "what": "a", "since_ms": 9223372036854775807}"#).unwrap();
+        fs_err::write(&place, r#"{"pid": 7, "what": "a", "since_ms": 9223372036854775807}"#)
+            .unwrap();
         assert_eq!(read(&lock, uid(), 7).as_deref(), Some("a"));
         // Links are not followed, and a pipe does not make assay wait.
         let target = dir.path().join("target");

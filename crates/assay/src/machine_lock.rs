@@ -315,7 +315,10 @@ fn first_in_queue(file: &File, path: &Path) -> String {
     // The list of all locks has no process for those that belong to an open file, as places in the queue do.
     let owner = first.and_then(|lock| lock.pid).filter(|pid| *pid > 0);
     let owner = owner.or_else(|| owner_of_place(file, first?.offset_first));
-    format!("{}, which keeps a place in the queue without measuring", described_process(owner, path))
+    format!(
+        "{}, which keeps a place in the queue without measuring",
+        described_process(owner, path)
+    )
 }
 
 /// The locks on a file.

@@ -153,6 +153,21 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     let why = found(&result, "answers", ["test", "severity", "why"]);
     let groups = ["groups", "look-at", "in MariaDB, GROUP BY also sorts"].map(str::to_owned);
     assert!(why.contains(&groups), "{why:?}");
+    check_cells(&result);
+    let counted = found(&result, "answers", ["test", "events", "compared"]);
+    assert!(counted.contains(&["rare", "1", "39"].map(str::to_owned)), "{counted:?}");
+    check_restored(&result);
+    // The same is told from the ledger, to people.
+    let shown = place.run_to_end(&["report", "--format", "markdown"]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    for part in ["refused 3 statements of the dump", "Answers that differ", "Restoring the dump"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    place.assert_nothing_left();
+}
+
+/// What the cells say of their statements.
+fn check_cells(result: &Value) {
     let cells = result["cells"].as_array().unwrap();
     let cell = |test: &str| {
         cells.iter().find(|it| it["test"] == test && it["system"] != "mariadb@10.11").unwrap()
@@ -171,9 +186,11 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     assert_eq!(cell("city")["new_errors"], 1);
     let compared = &result["answers_compared"][0];
     assert_eq!(compared["same"], 2, "{compared}");
-    let counted = found(&result, "answers", ["test", "events", "compared"]);
-    assert!(counted.contains(&["rare", "1", "39"].map(str::to_owned)), "{counted:?}");
-    let told = found(&result, "restored", ["system", "what", "message"]);
+}
+
+/// What happened while the dump was restored.
+fn check_restored(result: &Value) {
+    let told = found(result, "restored", ["system", "what", "message"]);
     let has = |system: &str, what: &str, message: &str| {
         told.iter().any(|it| it[0].starts_with(system) && it[1] == what && it[2].contains(message))
     };
@@ -185,16 +202,9 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
         assert!(has(system, "left-out", "rights"), "{told:?}");
         assert!(has(system, "left-out", "DEFINER"), "{told:?}");
     }
-    let lines = found(&result, "restored", ["line", "statement", "what"]);
+    let lines = found(result, "restored", ["line", "statement", "what"]);
     let table = ["14", "CREATE TABLE scores (", "error"].map(str::to_owned);
     assert!(lines.contains(&table), "{lines:?}");
-    // The same is told from the ledger, to people.
-    let shown = place.run_to_end(&["report", "--format", "markdown"]);
-    let text = String::from_utf8_lossy(&shown.stdout);
-    for part in ["refused 3 statements of the dump", "Answers that differ", "Restoring the dump"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    place.assert_nothing_left();
 }
 
 #[test]

@@ -251,7 +251,10 @@ fn other_commands_warn_of_a_running_study_without_waiting() {
     assert_eq!(doctor.status.code(), Some(0), "{told}");
     assert!(told.contains("the noise of this machine is not measured"), "{told}");
     let found: serde_json::Value = serde_json::from_slice(&doctor.stdout).unwrap();
-    assert!(found["host"]["doctor"]["noise"].is_null() && !found["facts"].as_array().unwrap().is_empty());
+    assert!(
+        found["host"]["doctor"]["noise"].is_null()
+            && !found["facts"].as_array().unwrap().is_empty()
+    );
     let told = String::from_utf8_lossy(&audit.stderr);
     assert_eq!(audit.status.code(), Some(0), "{told}");
     let us = format!("is measuring on this machine (pid {} of user ", std::process::id());

@@ -244,7 +244,11 @@ fn a_second_assay_waits_until_the_first_has_measured() {
     }
     assert_eq!(second_place.slices(), 0);
     // What runs, how long it may take, and how many come before.
-    for part in ["mariadb@10.11 against mariadb@11.8, since ", "its budget ends at ", "place 1 in the queue"] {
+    for part in [
+        "mariadb@10.11 against mariadb@11.8, since ",
+        "its budget ends at ",
+        "place 1 in the queue",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     kill_process(Pid::from_child(&first), Signal::INT).unwrap();

@@ -159,13 +159,19 @@ fn a_search_without_an_answer_says_why() {
     for end in [RangeEnd::Interrupted, RangeEnd::Unsure, RangeEnd::Budget] {
         let mut open = search(end);
         open.ranges[0].runners_up[0].probability = 0.06;
-        for (version, probability) in open.ranges[0].versions.iter_mut().zip([0.0, 0.0, 0.06, 0.05, 0.05]) {
+        for (version, probability) in
+            open.ranges[0].versions.iter_mut().zip([0.0, 0.0, 0.06, 0.05, 0.05])
+        {
             version.probability = probability;
         }
         let told = text(&open, "text").split_whitespace().collect::<Vec<_>>().join(" ");
-        let sentence = "no place is probable enough to be named, since the most probable one has 6%";
+        let sentence =
+            "no place is probable enough to be named, since the most probable one has 6%";
         assert!(told.contains(sentence), "{told}");
-        assert!(!told.contains("place is 11.4.5") && told.contains("possible places: 11.4.5"), "{told}");
+        assert!(
+            !told.contains("place is 11.4.5") && told.contains("possible places: 11.4.5"),
+            "{told}"
+        );
         let json: serde_json::Value = serde_json::from_str(&text(&open, "json")).unwrap();
         assert!(json["answer"].is_null());
         // Nearly all of the probability is in a part of the range.

@@ -86,8 +86,7 @@ impl<'a> OrderRow<'a> {
             ratio: it.ratio.into(),
             verdict: it.verdict.word(),
         };
-        let system =
-            |system: usize| SystemRow { system: name(system), rank: ranking.rank(system) };
+        let system = |system: usize| SystemRow { system: name(system), rank: ranking.rank(system) };
         Self {
             groups: ranking.groups.iter().map(|group| names(group)).collect(),
             systems: ranking.systems().map(system).collect(),

@@ -4,7 +4,11 @@ use crate::document::{Block, Fold, Wish};
 use crate::view::ranking::RankingSection;
 
 /// The ranking over tests, and a line for each of at most so many tests.
-pub(super) fn blocks(ranking: &RankingSection, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
+pub(super) fn blocks(
+    ranking: &RankingSection,
+    wish: &Wish<'_>,
+    most: usize,
+) -> Vec<Block<'static>> {
     let table = ranking.overall.iter();
     let mut blocks: Vec<Block> = table
         .map(|shown| {
@@ -13,7 +17,8 @@ pub(super) fn blocks(ranking: &RankingSection, wish: &Wish<'_>, most: usize) -> 
         .collect();
     if ranking.tests.len() <= most {
         let facts = ranking.tests.iter();
-        let facts: Vec<_> = facts.map(|(test, order)| (test.clone(), order.as_str().into())).collect();
+        let facts: Vec<_> =
+            facts.map(|(test, order)| (test.clone(), order.as_str().into())).collect();
         let heading = wish.heading("fastest in each test");
         if !facts.is_empty() {
             blocks.extend(Block::folded(heading, Fold::Closed, vec![Block::Facts(facts)]));

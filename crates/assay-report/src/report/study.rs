@@ -5,8 +5,8 @@ use assay_verdict::Judgement;
 
 use super::judged::Judged;
 use super::{
-    again, answer as cards, conditions, counts, gate, matrix, profiles, ranking, soak, table, tables,
-    versions,
+    again, answer as cards, conditions, counts, gate, matrix, profiles, ranking, soak, table,
+    tables, versions,
 };
 use crate::charts::{self, ChartFile, Place};
 use crate::data;

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use assay_model::{
     Artifact, AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Priority,
     RealtimeAccess, SHORTENED, Schema, Setup, StartFrom, StatementMode, Study, StudyRecord, System,
-    counted,
-    may_equal,
+    counted, may_equal,
 };
 
 use assay_verdict::{NodeSummary, threshold};

@@ -99,8 +99,7 @@ impl Words<'_> {
         if group.len() < 2 {
             return names;
         }
-        let is_within =
-            |it: &&RankedPair| group.contains(&it.above) && group.contains(&it.below);
+        let is_within = |it: &&RankedPair| group.contains(&it.above) && group.contains(&it.below);
         let mut within = ranking.pairs.iter().filter(is_within);
         if within.all(|pair| pair.verdict == Verdict::Same) {
             return format!("{names}, which are the same within {}", self.threshold());

@@ -72,5 +72,7 @@ fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
         (_, 0) => "these answers may differ".to_owned(),
         (_, more) => format!("{more} more answers may differ"),
     };
-    env.progress.note(&format!("{end}; they are compared again and times are measured once the machine is free"));
+    env.progress.note(&format!(
+        "{end}; they are compared again and times are measured once the machine is free"
+    ));
 }

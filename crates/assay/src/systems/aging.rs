@@ -198,7 +198,12 @@ mod tests {
     #[test]
     fn aging_that_takes_a_large_part_of_the_budget_is_told() {
         let told = slow_aging(200.4, 60.0);
-        assert!(told.starts_with("aging the data takes about 3:20 of a budget of 1:00 (minutes:seconds)"), "{told}");
+        assert!(
+            told.starts_with(
+                "aging the data takes about 3:20 of a budget of 1:00 (minutes:seconds)"
+            ),
+            "{told}"
+        );
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
     let provisioner = provisioner(env)?.with_logins(logins.collect());
     let provisioner = provisioner.with_source(plan.source.clone())?;
     let mut gathered = Gathered { participants: Vec::new(), missing: Vec::new() };
-    let Prefixes { mut prefixes, unreached } =
+    let Prefixes { mut prefixes, unreached, agreed } =
         get_prefixes(plan, &provisioner, &mut gathered, env)?;
     let cpus = assay_probe::host(&env.cache_dir)?.cpus;
     let (terms, sizes) = (terms_of(&plan.study)?, sizes(&plan.study, cpus));
@@ -176,9 +176,11 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
             env.progress.note(&format!("warning: `{name}` {what}"));
         }
         meant.push(of_system);
-        let agreed = fetched.agreed.get(&spec.product).map(String::as_str);
-        let old = provisioner.old_release(&spec, &prefix, agreed).filter(|_| !is_of_search);
-        let old = old.filter(|_| !planned.is_twin).inspect(|old| warn_of_old(name, old, env));
+        let agreed = agreed.get(&spec.product).map(String::as_str);
+        let old = provisioner.old_release(&spec, &prefix, agreed);
+        let old = old
+            .filter(|_| plan.study.bisect.is_none() && !planned.is_twin)
+            .inspect(|old| warn_of_old(name, old, env));
         let left_out = rendered.left_out.iter().map(EventKind::from).chain(of_file);
         let left_out = left_out.chain(old.map(EventKind::OldRelease));
         gathered.participants.push(Participant {
@@ -212,6 +214,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
 struct Prefixes {
     prefixes: BTreeMap<usize, Prefix>,
     unreached: Vec<String>,
+    agreed: BTreeMap<Product, String>,
 }
 
 /// Gets the binaries of all systems that can be had. What is left is got anew without those that cannot, because
@@ -228,9 +231,10 @@ fn get_prefixes(
     loop {
         let named: Vec<_> = ours.iter().map(|(_, it)| (it.name.as_str(), &it.spec)).collect();
         let NotGot { index, error } = match fetch_all(provisioner, &named, is_of_search, env) {
-            Ok(Fetched { prefixes, unreached }) => {
+            Ok(Fetched { prefixes, unreached, agreed }) => {
                 let places = ours.iter().map(|(index, _)| *index);
-                return Ok(Prefixes { prefixes: places.zip(prefixes).collect(), unreached });
+                let prefixes = places.zip(prefixes).collect();
+                return Ok(Prefixes { prefixes, unreached, agreed });
             }
             Err(not_got) => not_got,
         };
