@@ -86,8 +86,8 @@ fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
     }
     if left.following > 0 {
         line(format!(
-            "{} of statements that ask about the one before them, such as FOUND_ROWS() and LAST_INSERT_ID(): alone they \
-             mean nothing",
+            "{} of statements that ask about the one before them, such as FOUND_ROWS() and LAST_INSERT_ID(): alone \
+             they mean nothing",
             counted(left.following, "call")
         ));
     }

@@ -1,4 +1,5 @@
-//! What a statement leaves open on the data of a server: it is carried out again where the answers of two servers differ.
+//! What a statement leaves open on the data of a server: it is carried out again where the answers of two servers
+//! differ.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -15,8 +15,8 @@ const LONGER: usize = 3;
 pub const SHORTENED: &str = "+...";
 
 /// A name for each system, in their order: its own name up to [`NAME_LETTERS`], otherwise its product and version with
-/// those options that other systems of this version do not have, as many as fit, and `+...` for the rest. Different names stay
-/// different. A URL stays as it is.
+/// those options that other systems of this version do not have, as many as fit, and `+...` for the rest. Different
+/// names stay different. A URL stays as it is.
 #[must_use]
 pub fn short_names(names: &[&str]) -> Vec<String> {
     let parts: Vec<Parts> = names.iter().map(|name| Parts::of(name)).collect();

@@ -110,13 +110,12 @@ mod tests {
             for bit in 0..8 {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1 << bit;
-                match Pack::read(&changed) {
-                    // The same content can be compressed in several ways.
-                    Ok(read) => assert!(
+                // The same content can be compressed in several ways.
+                if let Ok(read) = Pack::read(&changed) {
+                    assert!(
                         read == pack || read.digest != pack.digest || !read.altered().is_empty(),
                         "byte {at}"
-                    ),
-                    Err(_) => {}
+                    );
                 }
             }
         }

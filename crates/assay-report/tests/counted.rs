@@ -91,8 +91,8 @@ fn a_failure_of_all_systems_is_told_once() {
 fn the_answer_is_in_instructions_and_says_nothing_of_rates() {
     let record = counted();
     let text = shown(&record, Format::TEXT);
-    let answer = "mariadb@11.8.4 executes more instructions than mariadb@10.11.19 in 2 of 5 tests, fewer in 1, as many in \
-                  1, not counted in 1";
+    let answer = "mariadb@11.8.4 executes more instructions than mariadb@10.11.19 in 2 of 5 tests, fewer in 1, as \
+    many in 1, not counted in 1";
     assert!(text.replace("\n  ", " ").starts_with(answer), "{text}");
     assert!(
         text.contains("it ended") && !text.contains("QPS") && !text.contains("slices"),

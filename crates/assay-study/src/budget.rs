@@ -184,8 +184,8 @@ impl Budget {
         self.began_s = None;
     }
 
-    /// Seconds used at which a block ends, whatever is left of it to measure. The first one has a part of the budget even
-    /// if preparing the data took longer than the rest: nobody is helped by data alone.
+    /// Seconds used at which a block ends, whatever is left of it to measure. The first one has a part of the budget
+    /// even if preparing the data took longer than the rest: nobody is helped by data alone.
     pub(crate) fn ends_s(&self, is_first: bool, used_s: f64) -> f64 {
         if !is_first {
             return self.budget_s;

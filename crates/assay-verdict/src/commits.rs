@@ -108,6 +108,8 @@ mod tests {
             variables: Vec::new(),
             steps: statements.iter().map(send).collect(),
             captured: None,
+            session: Vec::new(),
+            logged: None,
         };
         let mut definition = assay_workloads::tests_of(TestSet::All)[0].definition().clone();
         definition.roles[0].script.mix = vec![transaction];

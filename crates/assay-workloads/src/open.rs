@@ -306,7 +306,8 @@ pub fn orders_rows(sql: &str, dialect: Dialect) -> bool {
     Parts::of(sql, dialect).whole().is_some_and(|it| it.order.is_some())
 }
 
-/// Forms of a query in which rows with equal `ORDER BY` values come in a random order. A server may refuse some of them.
+/// Forms of a query in which rows with equal `ORDER BY` values come in a random order. A server may refuse some of
+/// them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shuffled {
     /// Those that change all clauses that can be changed in one way.

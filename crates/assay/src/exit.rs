@@ -37,8 +37,9 @@ impl Exit {
                  `assay resume` continues the study."
             }
             Self::Incomplete => {
-                "Finished, but incomplete: a test could not be measured, or a system could not be had; `bisect` found no change, or is not certain; \
-                 `watch` could not measure or search something, or a search of it is not certain; \
+                "Finished, but incomplete: a test could not be measured, or a system could not be had; `bisect` \
+                 found no change, or is not certain; `watch` could not measure or search something, or a search of it \
+                 is not certain; \
                  `verify` found a difference; an import left something out; `collect` lacks a shard or its end; \
                  `workload` found nothing to measure; the server refused a statement of a dump that `load` restores; \
                  a gate has undecided tests or a claim cannot be decided, without `--allow-undecided`; `bench` sent \

@@ -347,8 +347,8 @@ fn a_dump_of_postgres_is_restored_with_its_copied_rows() {
     assert_eq!(count("error", "\"public.gone\" does not exist"), 2, "{told:?}");
     assert_eq!(told.iter().filter(|it| it[0] == "error").count(), 2, "{told:?}");
     let events = found(&result, "events", ["what", "system", "when"]);
-    let told = "the answers to 2 statements were compared: 2 statements answered the same, over 1 to 2 values each, 3 in \
-                all";
+    let told = "the answers to 2 statements were compared: 2 statements answered the same, over 1 to 2 values each, \
+    3 in all";
     let compared = |it: &[String; 3]| it[0] == told;
     assert!(events.iter().any(compared), "{events:?}");
     let with_mysql = ["compare", "postgres@15", "mysql@8.0", "--workload", &file, "--offline"];

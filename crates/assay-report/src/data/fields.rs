@@ -34,7 +34,8 @@ const FIELDS: &[(&str, &str)] = &[
     ("workload", "name of the workload file, if one was measured"),
     (
         "systems[].name",
-        "name of the system in this report: as given, short if it has many options; all other fields name systems by it",
+        "name of the system in this report: as given, short if it has many options; all other fields name systems \
+         by it",
     ),
     ("systems[].product", "`mariadb`, `mysql` or `postgres`"),
     ("systems[].version", "version of the server"),
@@ -246,7 +247,8 @@ const FIELDS: &[(&str, &str)] = &[
     ("groups[].why", "what the changes of its tests come from"),
     (
         "ranking.overall.tests",
-        "which of three or more systems is the fastest, over all tests by the geometric mean: number of tests; `ranking` is missing with fewer systems",
+        "which of three or more systems is the fastest, over all tests by the geometric mean: number of tests; \
+         `ranking` is missing with fewer systems",
     ),
     ("ranking.overall.left_out", "tests that a ranked system has not completed"),
     (
@@ -262,7 +264,8 @@ const FIELDS: &[(&str, &str)] = &[
     ("ranking.overall.pairs[].than", "the higher one"),
     (
         "ranking.overall.pairs[].ratio",
-        "QPS of the lower one divided by that of the higher one; the intervals of all pairs of a ranking hold at once with 95% confidence",
+        "QPS of the lower one divided by that of the higher one; the intervals of all pairs of a ranking hold at \
+         once with 95% confidence",
     ),
     (
         "ranking.overall.pairs[].verdict",

@@ -247,8 +247,8 @@ impl<'a> Report<'a> {
     }
 
     /// The answer: which systems are the fastest, if there are three or more, and a line for each system, or the false
-    /// calls if the base is only compared with itself. Systems that are the same come first. If the audit is suspicious,
-    /// the line after them carries a stamp.
+    /// calls if the base is only compared with itself. Systems that are the same come first. If the audit is
+    /// suspicious, the line after them carries a stamp.
     pub(crate) fn answer_lines(&self) -> Vec<String> {
         let contradictions = self.soak.iter().flat_map(|it| it.contradictions.iter().cloned());
         let answers: Vec<String> = if self.answers.is_empty() {

@@ -42,8 +42,8 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// Compares the answers once all systems have given them, and notes the differences. Where rows differ, the base and
-    /// the system are asked again: a statement may leave the difference open.
+    /// Compares the answers once all systems have given them, and notes the differences. Where rows differ, the base
+    /// and the system are asked again: a statement may leave the difference open.
     pub(super) fn compare_answers(&mut self) -> Result<()> {
         let tests = self.to_compare();
         if tests.is_empty() || self.answers.len() < self.participants.len() {

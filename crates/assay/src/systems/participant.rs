@@ -119,7 +119,8 @@ impl Gathered {
         }
         if index == 0 {
             return Err(error.context(format!(
-                "`{name}` is the base, and nothing is compared without it; to compare the others, name one of them first"
+                "`{name}` is the base, and nothing is compared without it; to compare the others, name one of them \
+                 first"
             )));
         }
         if left < 2 {
