@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use assay_model::{Dialect, SessionSetting, SettingError};
 
 use crate::sql::kind::Does;
-use crate::sql::set::{Change, Scope};
+use crate::sql::set::{Change, ModeList, Scope};
 
 /// Most sessions whose settings are known at the same time.
 const SESSIONS: usize = 200_000;
@@ -75,6 +75,8 @@ struct Session {
     local: Values,
     /// The settings when the transaction began; `None` outside of one.
     at_begin: Option<Values>,
+    /// Whether its statements begin transactions by themselves.
+    begins_by_itself: bool,
     /// The number of the set that they are.
     set: u32,
 }
@@ -140,7 +142,14 @@ impl Settings {
             self.begun_before += 1;
             self.calls_of_begun_before = self.calls_of_begun_before.saturating_add(calls);
         }
-        self.open.get(&id).map(|it| it.set).filter(|set| *set != u32::MAX)
+        let session = self.open.get_mut(&id)?;
+        let set = session.set;
+        // What is set for the next transaction ends with a statement that is one.
+        if session.at_begin.is_none() && !session.begins_by_itself && !session.local.is_empty() {
+            session.local.clear();
+            self.number(id);
+        }
+        Some(set).filter(|set| *set != u32::MAX)
     }
 
     /// The settings of a set.
@@ -153,6 +162,7 @@ impl Settings {
         let Some(session) = self.open.get_mut(&id) else { return };
         match does {
             Does::Begin => session.at_begin = Some(session.values.clone()),
+            Does::Autocommit(is_on) => session.begins_by_itself = !is_on,
             Does::Commit | Does::Rollback | Does::Definition => {
                 let before = session.at_begin.take().filter(|_| does == Does::Rollback);
                 let had_local = !session.local.is_empty();
@@ -226,11 +236,14 @@ impl Settings {
                     Err(SettingError::Value(_)) => self.lose(&text, "its value is not known"),
                 }
             }
-            Change::Modes { name, changes } => {
-                let before = session.values.get(&name).map(|it| it.value().to_owned());
-                let value = changed(before.as_deref(), &changes);
-                if let Ok(setting) = SessionSetting::new(&name, &value) {
-                    session.values.insert(name, setting);
+            Change::Modes { name, list, changes } => {
+                let before = session.values.remove(&name);
+                let before = before.filter(|_| list == ModeList::Session);
+                let value = changed(before.as_ref().map(SessionSetting::value), &changes);
+                let Some(value) = value else { return };
+                match SessionSetting::new(&name, &value) {
+                    Ok(setting) => drop(session.values.insert(name, setting)),
+                    Err(_) => self.lose(&format!("{name} = '{value}'"), "its value is not known"),
                 }
             }
             Change::Default { name, scope: Scope::Session } => {
@@ -299,12 +312,13 @@ fn without_unsafe_modes(name: &str, value: &str) -> (String, bool) {
     (rest.join(","), true)
 }
 
-/// A list of modes after changes: a list if it was one, and otherwise changes of the server's own list.
-fn changed(before: Option<&str>, changes: &[(bool, String)]) -> String {
+/// A list of modes after changes: a list if it was one, and otherwise changes of the server's own list, `None` without
+/// any.
+fn changed(before: Option<&str>, changes: &[(bool, String)]) -> Option<String> {
+    let is_list = before.is_some_and(|it| !it.starts_with(['+', '-']));
     let before = before.unwrap_or_default();
     let mut modes: Vec<String> =
         before.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
-    let is_list = modes.first().is_some_and(|it| !it.starts_with(['+', '-']));
     for (is_added, mode) in changes.iter().filter(|(_, mode)| mode != NO_BACKSLASHES) {
         modes.retain(|it| it.trim_start_matches(['+', '-']) != mode);
         match (is_list, is_added) {
@@ -314,7 +328,7 @@ fn changed(before: Option<&str>, changes: &[(bool, String)]) -> String {
             (false, false) => modes.push(format!("-{mode}")),
         }
     }
-    modes.join(",")
+    (is_list || !modes.is_empty()).then(|| modes.join(","))
 }
 
 /// Whether a change is one that no statement feels.
@@ -383,6 +397,17 @@ mod tests {
                 "SET CHARACTER SET latin1",
                 "character_set = 'latin1', sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES'",
             ),
+            ("SET sql_mode = @@GLOBAL.sql_mode", "character_set = 'latin1'"),
+            ("SET sql_mode = (SELECT @@sql_mode)", "character_set = 'latin1'"),
+            (
+                "SET sql_mode = REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
+                "character_set = 'latin1'",
+            ),
+            ("SET sql_mode = ''", "character_set = 'latin1', sql_mode = ''"),
+            (
+                "SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')",
+                "character_set = 'latin1', sql_mode = 'ANSI_QUOTES'",
+            ),
             ("SET sql_mode = DEFAULT", "character_set = 'latin1'"),
             (
                 "SET sql_mode = (SELECT REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', ''))",
@@ -404,6 +429,20 @@ mod tests {
             settings.not_carried.first,
             ["SET GLOBAL sql_mode = ''", "sql_log_bin = '0'", "SET @a = 1"]
         );
+    }
+
+    #[test]
+    fn what_is_set_for_the_next_transaction_ends_with_a_statement_that_is_one() {
+        let mut settings = Settings::default();
+        for sql in ["SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "BEGIN"] {
+            send(&mut settings, 1, sql, Dialect::MySql);
+        }
+        assert_eq!(shown(&mut settings, 1), "isolation = 'SERIALIZABLE'");
+        assert_eq!(shown(&mut settings, 1), "isolation = 'SERIALIZABLE'");
+        send(&mut settings, 1, "COMMIT", Dialect::MySql);
+        send(&mut settings, 1, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", Dialect::MySql);
+        assert_eq!(shown(&mut settings, 1), "isolation = 'READ COMMITTED'");
+        assert_eq!(shown(&mut settings, 1), "");
     }
 
     #[test]

@@ -353,7 +353,7 @@ fn login_plugins(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Strin
     if dialect == Dialect::Postgres {
         return Ok(Vec::new());
     }
-    let wire = Connection::connect(options);
+    let wire = Connection::control(options);
     let mut wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
     let mut found = Vec::new();
     let asked = wire.answer(QUERY, &mut |_, row| {

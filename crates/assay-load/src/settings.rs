@@ -5,7 +5,7 @@ use assay_wire::{Connection, Protocol};
 use assay_workloads::{modes_of, set_statements};
 
 use crate::error::{Error, Result};
-use crate::user::begin_session;
+use crate::user::{WITH_BACKSLASHES, begin_session};
 
 /// A setting that a server refuses, or refuses in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,9 @@ fn set_modes(
         if is_refused { refused.push(word.to_owned()) } else { taken.push(mode) }
     }
     // What was tried has replaced the modes.
-    drop(wire.query("SET SESSION sql_mode = DEFAULT"));
+    for sql in ["SET SESSION sql_mode = DEFAULT", WITH_BACKSLASHES] {
+        wire.query(sql).map_err(|error| Error::query(sql.as_bytes(), error))?;
+    }
     if let Ok(rest) = SessionSetting::new(setting.name(), &taken.join(",")) {
         set(wire, dialect, &rest)?;
     }

@@ -358,18 +358,19 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Connection> {
     Ok(connection)
 }
 
+/// Lets a backslash have its meaning in texts, which are written with them.
+pub(crate) const WITH_BACKSLASHES: &str = "SET sql_mode = TRIM(BOTH ',' FROM REPLACE(CONCAT(',', @@sql_mode, ','), \
+                                           ',NO_BACKSLASH_ESCAPES,', ','))";
+
 /// Makes the server take the texts of a workload for UTF-8 and its times for UTC. Postgres keeps texts as they come.
 pub(crate) fn begin_session(connection: &mut Connection) -> Result<()> {
     match connection.protocol() {
         Protocol::MySql => {
             run(connection, "SET NAMES utf8mb4")?;
             run(connection, "SET time_zone = '+00:00'")?;
-            // Texts are written with backslashes. A client may wait for its turn for long.
-            run(
-                connection,
-                "SET sql_mode = TRIM(BOTH ',' FROM REPLACE(CONCAT(',', @@sql_mode, ','), \
-                 ',NO_BACKSLASH_ESCAPES,', ',')), wait_timeout = 28800",
-            )
+            run(connection, WITH_BACKSLASHES)?;
+            // A client may wait for its turn for long.
+            run(connection, "SET wait_timeout = 28800")
         }
         Protocol::Postgres => {
             run(connection, "SET TIME ZONE 'UTC'")?;

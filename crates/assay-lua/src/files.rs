@@ -1,7 +1,7 @@
 //! The functions of `io` and `os` on files, for a script that may use only its own directory.
 
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use mlua::{Function, Lua, MultiValue, Table, Value as LuaValue};
 use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
@@ -30,12 +30,17 @@ impl<E: Into<io::Error>> From<E> for Refusal {
 #[derive(Clone)]
 struct Directory(PathBuf);
 
+/// Whether a part of a path below a directory is hidden.
+pub(crate) fn is_hidden(below: &Path) -> bool {
+    let mut parts = below.components();
+    parts.any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
+}
+
 impl Directory {
     /// Whether a real path lies in the directory and is not hidden. A script may lie beside `.ssh` and `.profile`.
     fn contains(&self, real: &Path) -> Result<bool, Refusal> {
         let Ok(below) = real.strip_prefix(self.0.canonicalize()?) else { return Ok(false) };
-        let is_hidden = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
-        Ok(!below.components().any(is_hidden))
+        Ok(!is_hidden(below))
     }
 
     fn existing(&self, path: &Path) -> Result<Pinned, Refusal> {

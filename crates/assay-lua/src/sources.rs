@@ -8,6 +8,7 @@ use assay_model::LuaFile;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, NEEDS_FILES, Result};
+use crate::files::is_hidden;
 use crate::pinned::Pinned;
 
 /// Largest file, bytes.
@@ -187,7 +188,7 @@ impl Sources {
     fn is_readable(&self, real: &Path) -> bool {
         let directories = std::iter::once(self.directory.as_path()).chain(INSTALLED.map(Path::new));
         let mut directories = directories.filter_map(|path| path.canonicalize().ok());
-        directories.any(|directory| real.starts_with(directory))
+        directories.any(|directory| real.strip_prefix(directory).is_ok_and(|it| !is_hidden(it)))
     }
 
     fn read(&self, path: &Path, may_be_anywhere: bool) -> Result<Source> {

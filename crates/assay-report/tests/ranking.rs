@@ -31,7 +31,11 @@ fn the_first_line_says_which_systems_are_the_fastest() {
         first,
         "fastest over 5 tests: mariadb@10.11.19; then mariadb@11.4.4 and mariadb@11.8.4, which are the same within 2%"
     );
-    assert!(text.contains(" ranking ") && text.contains("QPS relative to the first"), "{text}");
+    assert!(
+        text.contains("\nranking: geometric mean over 5 tests")
+            && text.contains("QPS relative to the first"),
+        "{text}"
+    );
     assert!(!text.contains("fastest in each test"), "{text}");
     let all = shown(&ranked(), Format::TEXT, true);
     assert!(all.contains("fastest in each test"), "{all}");

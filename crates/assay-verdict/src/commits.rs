@@ -1,8 +1,9 @@
 //! How much of a change is the time of commits, as the clients of a user's test saw it.
 
-use assay_model::{CellId, Slice, StudyRecord, UserStep};
+use assay_model::{CellId, Slice, StudyRecord, UserStep, Verdict};
 
 use crate::phrases::{per_operation, times};
+use crate::robust::median_of_any_order;
 use crate::statements::{STATEMENTS_NS, is_whole, place};
 
 /// The part of a change from which on commits are its cause.
@@ -20,7 +21,7 @@ pub(crate) struct CommitTime {
 impl CommitTime {
     /// The time of commits in two systems; `None` if statements were not timed, or none is a commit.
     pub(crate) fn of(record: &StudyRecord, cell: CellId, systems: [usize; 2]) -> Option<Self> {
-        let [before, after] = systems.map(|system| sums(record, cell, system));
+        let [before, after] = systems.map(|system| medians(record, cell, system));
         let (before, after) = (before?, after?);
         let change = after.all_us - before.all_us;
         let share = (after.commits_us - before.commits_us) / change;
@@ -28,9 +29,10 @@ impl CommitTime {
         (share.is_finite() && us.iter().all(|it| *it > 0.0)).then_some(Self { us, share })
     }
 
-    /// Whether they are most of the change.
-    pub(crate) fn is_most(&self) -> bool {
-        self.share >= MOST
+    /// Whether they are most of a change that has this verdict: commits and all statements changed in its direction.
+    pub(crate) fn is_most_of(&self, verdict: Verdict) -> bool {
+        let [before, after] = self.us;
+        self.share >= MOST && (after > before) == (verdict == Verdict::Slower)
     }
 
     /// The part of the change that other statements are.
@@ -52,28 +54,34 @@ impl CommitTime {
 }
 
 /// Microseconds per event.
-struct Sums {
+struct PerEvent {
     commits_us: f64,
     all_us: f64,
 }
 
-fn sums(record: &StudyRecord, cell: CellId, system: usize) -> Option<Sums> {
+/// The medians over slices: a disk that stalls once is no cause.
+fn medians(record: &StudyRecord, cell: CellId, system: usize) -> Option<PerEvent> {
     let is_counted =
         |slice: &&Slice| slice.cell == cell && slice.system == system && is_whole(slice);
-    let (mut events, mut commits_ns, mut all_ns) = (0_u64, 0_u64, 0_u64);
-    for slice in record.slices.iter().filter(is_counted) {
-        events = events.saturating_add(slice.work.events);
-        for (name, ns) in slice.counters.iter() {
-            let Some((place, STATEMENTS_NS)) = place(name) else { continue };
-            all_ns = all_ns.saturating_add(ns);
-            if is_commit(cell, place) {
-                commits_ns = commits_ns.saturating_add(ns);
-            }
-        }
+    let slices = record.slices.iter().filter(is_counted);
+    let (mut commits, mut rest): (Vec<f64>, Vec<f64>) =
+        slices.filter_map(|slice| commits_and_rest(slice, cell)).unzip();
+    let (commits_us, rest_us) =
+        (median_of_any_order(&mut commits)?, median_of_any_order(&mut rest)?);
+    Some(PerEvent { commits_us, all_us: commits_us + rest_us })
+}
+
+/// Microseconds per event of a slice: in commits, and in all other statements.
+fn commits_and_rest(slice: &Slice, cell: CellId) -> Option<(f64, f64)> {
+    let (mut commits_ns, mut rest_ns) = (0_u64, 0_u64);
+    for (name, ns) in slice.counters.iter() {
+        let Some((place, STATEMENTS_NS)) = place(name) else { continue };
+        let sum = if is_commit(cell, place) { &mut commits_ns } else { &mut rest_ns };
+        *sum = sum.saturating_add(ns);
     }
-    let per_event = |ns: u64| ns as f64 / 1e3 / events as f64;
-    (events > 0 && all_ns > 0)
-        .then(|| Sums { commits_us: per_event(commits_ns), all_us: per_event(all_ns) })
+    let per_event = |ns: u64| ns as f64 / 1e3 / slice.work.events as f64;
+    (slice.work.events > 0 && commits_ns.saturating_add(rest_ns) > 0)
+        .then(|| (per_event(commits_ns), per_event(rest_ns)))
 }
 
 /// Whether the statement at a place ends a transaction and keeps what it did.
@@ -138,13 +146,19 @@ mod tests {
     fn commits_that_are_most_of_a_change_are_its_cause() {
         let transaction = ["BEGIN", "UPDATE t SET a = 1", "commit"];
         let slower = share(&transaction, [&[10, 300, 500], &[10, 640, 2_200]]).unwrap();
-        assert!(slower.is_most() && (slower.rest() - 1.0 / 6.0).abs() < 1e-9, "{slower:?}");
+        assert!(
+            slower.is_most_of(Verdict::Slower) && (slower.rest() - 1.0 / 6.0).abs() < 1e-9,
+            "{slower:?}"
+        );
         assert_eq!(
             slower.sentence(),
             "committing takes 500 → 2,200 µs per event (×4.4), 83% of the change"
         );
         let update = share(&transaction, [&[10, 300, 500], &[10, 900, 550]]).unwrap();
-        assert!(!update.is_most(), "{update:?}");
+        assert!(!update.is_most_of(Verdict::Slower), "{update:?}");
+        // Less time of commits does not make a test slower.
+        let less = share(&transaction, [&[10, 400, 500], &[10, 390, 410]]).unwrap();
+        assert!(less.is_most_of(Verdict::Faster) && !less.is_most_of(Verdict::Slower), "{less:?}");
         let single = ["UPDATE t SET a = 1"];
         assert_eq!(share(&single, [&[300], &[900]]), None);
         assert_eq!(share(&transaction, [&[], &[]]), None);

@@ -160,12 +160,13 @@ impl Compared<'_> {
         self.rates.effects.get(index)?.filter(|_| !has_failed)
     }
 
-    /// The systems that have an estimate with each other in a cell.
+    /// The systems that have an estimate with each other in a cell; none if no two have.
     fn measured(&self, number: usize) -> Vec<usize> {
         let known = |pair: usize| self.effect(number, pair).is_some();
-        largest_complete(&self.systems, |one, other| {
+        let measured = largest_complete(&self.systems, |one, other| {
             self.pairs.iter().position(|pair| *pair == (one, other)).is_some_and(known)
-        })
+        });
+        if measured.len() < 2 { Vec::new() } else { measured }
     }
 
     fn of_cell(&self, number: usize, cell: CellId) -> Option<Ranking> {

@@ -106,15 +106,19 @@ fn explained(
     };
     let systems = [known.base, one.system];
     let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
-    let commits = CommitTime::of(known.record, one.cell, systems).filter(CommitTime::is_most);
+    let commits = CommitTime::of(known.record, one.cell, systems);
+    let commits = commits.filter(|commits| commits.is_most_of(one.verdict));
+    // Plans do not make statements wait for the log or for locks.
+    let is_of_plan = !work.is_empty() || !is_of_writing(one, change);
     let plan = PlanChange::of(known.record, known.plans, one.cell, systems);
+    let plan = plan.filter(|_| is_of_plan);
     let threads = pair.and_then(|(before, after)| {
         started_threads([&before, &after], one.verdict, known.settings, systems)
     });
     let facts = Facts {
         verdict: one.verdict,
         has_other_commits: commits.is_some(),
-        has_other_plan: plan.is_some() && (!work.is_empty() || !is_of_writing(one, change)),
+        has_other_plan: plan.is_some(),
         has_other_threads: threads.is_some(),
         has_other_work: !work.is_empty(),
         change,

@@ -104,6 +104,17 @@ fn what_failed_is_not_ranked_and_its_test_is_left_out() {
 }
 
 #[test]
+fn a_study_that_measured_a_part_of_its_tests_is_ranked_by_these() {
+    let speed = |_, system| -0.2 * system as f64;
+    let mut record = record(&Versions::new(&FOUR, speed).quiet(), 4, 1);
+    let measured = record.study.cells[1].id;
+    record.slices.retain(|it| it.cell == measured);
+    let ranking = judge(&record).rankings.unwrap().overall.unwrap();
+    assert_eq!((ranking.tests, ranking.left_out), (1, 3));
+    assert_eq!(ranking.groups, [[0], [1], [2], [3]]);
+}
+
+#[test]
 fn two_systems_and_a_twin_have_no_ranking() {
     let two = Versions::new(&FOUR[..2], |_, _| 0.0).quiet();
     assert_eq!(judge(&record(&two, 2, 1)).rankings, None);

@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 
 use crate::interrupt::Interrupt;
 use crate::lock_note::{self, LockNote, WrittenNote};
-use crate::machine_queue::Ticket;
+use crate::machine_queue::{Ticket, locks_on};
 use crate::progress::{Progress, print};
 
 /// The lock file, the same for all users of the machine.
@@ -319,19 +319,6 @@ fn first_in_queue(file: &File, path: &Path) -> String {
         "{}, which keeps a place in the queue without measuring",
         described_process(owner, path)
     )
-}
-
-/// The locks on a file.
-fn locks_on(file: &File) -> Vec<procfs::Lock> {
-    let Ok(found) = file.metadata() else { return Vec::new() };
-    let device = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
-    let mut locks = procfs::locks().unwrap_or_default();
-    locks.retain(|lock| lock.inode == found.ino());
-    // Some file systems report another device here than the list does.
-    if locks.iter().any(|lock| (lock.devmaj, lock.devmin) == device) {
-        locks.retain(|lock| (lock.devmaj, lock.devmin) == device);
-    }
-    locks
 }
 
 /// The process that has locked a file from this byte on. Only those of this user can be looked into.

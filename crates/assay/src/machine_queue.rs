@@ -31,9 +31,10 @@ impl Ticket {
 
     /// How many came earlier and wait or measure; `None` if the kernel's list of locks cannot be read.
     pub(crate) fn ahead(self, file: &File) -> Option<usize> {
-        let inode = file.metadata().ok()?.ino();
-        let mut positions: Vec<u64> = (procfs::locks().ok()?.into_iter())
-            .filter(|it| it.inode == inode && it.lock_type != procfs::LockType::FLock)
+        // Its own place is among them.
+        let locks = Some(locks_on(file)).filter(|locks| !locks.is_empty())?;
+        let mut positions: Vec<u64> = (locks.into_iter())
+            .filter(|it| it.lock_type != procfs::LockType::FLock)
             .map(|it| it.offset_first)
             .filter(|first| i64::try_from(*first).is_ok_and(|it| it < self.0))
             .collect();
@@ -48,6 +49,19 @@ impl Ticket {
         fcntl(file, FcntlArg::F_OFD_GETLK(&mut lock))?;
         Ok(i32::from(lock.l_type) != libc::F_UNLCK)
     }
+}
+
+/// The locks on a file; none if the kernel's list cannot be read.
+pub(crate) fn locks_on(file: &File) -> Vec<procfs::Lock> {
+    let Ok(found) = file.metadata() else { return Vec::new() };
+    let device = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+    let mut locks = procfs::locks().unwrap_or_default();
+    locks.retain(|lock| lock.inode == found.ino());
+    // Some file systems report another device here than the list does.
+    if locks.iter().any(|lock| (lock.devmaj, lock.devmin) == device) {
+        locks.retain(|lock| (lock.devmaj, lock.devmin) == device);
+    }
+    locks
 }
 
 fn range(kind: i32, start: i64, length: i64) -> libc::flock {

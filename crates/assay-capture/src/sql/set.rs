@@ -20,14 +20,23 @@ pub(crate) enum Scope {
 pub(crate) enum Change {
     /// A setting has this value now.
     Set { name: String, value: String, scope: Scope },
-    /// Modes are added to a list and removed from it.
-    Modes { name: String, changes: Vec<(bool, String)> },
+    /// Modes are added to a list (true) and removed from it (false).
+    Modes { name: String, list: ModeList, changes: Vec<(bool, String)> },
     /// A setting has the server's own value again.
     Default { name: String, scope: Scope },
     /// All settings have.
     DefaultAll,
     /// Something that is not a setting, or whose value is not known, in words.
     Other(String),
+}
+
+/// A list of modes that others are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModeList {
+    /// The session's own list.
+    Session,
+    /// The server's list, which sessions begin with.
+    Server,
 }
 
 /// A statement in parts.
@@ -190,9 +199,9 @@ impl Set<'_> {
         }
         match self.value(at + 2, to) {
             Some(value) => session(bare, value),
-            None if bare == "sql_mode" => match self.modes(at + 2, to) {
-                Some(Modes { base: true, changes, .. }) => {
-                    Change::Modes { name: bare.to_owned(), changes }
+            None if bare == "sql_mode" => match self.modes(at + 2, to, 0) {
+                Some(Modes { list: Some(list), changes, .. }) => {
+                    Change::Modes { name: bare.to_owned(), list, changes }
                 }
                 Some(Modes { texts, .. }) => session(bare, texts.join(",")),
                 None => other(),
@@ -322,13 +331,16 @@ fn session(name: &str, value: String) -> Change {
 /// The value of an expression that makes modes of others.
 #[derive(Debug, Default)]
 struct Modes {
-    /// Whether it begins with the modes that the session has.
-    base: bool,
+    /// The list that it begins with.
+    list: Option<ModeList>,
     /// What it adds to them (true) and removes from them.
     changes: Vec<(bool, String)>,
     /// Its texts, if it does not.
     texts: Vec<String>,
 }
+
+/// How deep the functions of such an expression may be nested.
+const NESTED: u32 = 32;
 
 /// Words of a list.
 fn words(text: &str) -> impl Iterator<Item = String> {
@@ -338,17 +350,24 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 impl Set<'_> {
     /// The value of `CONCAT(@@sql_mode, ',A')`, `REPLACE(@@sql_mode, 'A', '')`, `(SELECT ...)` of these, and
     /// `sys.list_add(@@sql_mode, 'A')`.
-    fn modes(&self, from: usize, to: usize) -> Option<Modes> {
+    fn modes(&self, from: usize, to: usize, depth: u32) -> Option<Modes> {
+        if depth > NESTED {
+            return None;
+        }
         if self.bytes(from) == b"(" && self.bytes(to.checked_sub(1)?) == b")" {
-            return self.modes(from + 1, to - 1);
+            return self.modes(from + 1, to - 1, depth + 1);
         }
         if self.is(from, "SELECT") {
-            return self.modes(from + 1, to);
+            return self.modes(from + 1, to, depth + 1);
         }
         let lower = String::from_utf8_lossy(self.bytes(from)).to_ascii_lowercase();
-        let is_own = ["@@sql_mode", "@@session.sql_mode", "@@local.sql_mode", "@@global.sql_mode"];
-        if to == from + 1 && is_own.contains(&lower.as_str()) {
-            return Some(Modes { base: true, ..Modes::default() });
+        let list = match lower.as_str() {
+            "@@sql_mode" | "@@session.sql_mode" | "@@local.sql_mode" => Some(ModeList::Session),
+            "@@global.sql_mode" => Some(ModeList::Server),
+            _ => None,
+        };
+        if to == from + 1 && list.is_some() {
+            return Some(Modes { list, ..Modes::default() });
         }
         if let Some(text) = self.value(from, to) {
             return Some(Modes { texts: words(&text).collect(), ..Modes::default() });
@@ -360,7 +379,7 @@ impl Set<'_> {
         let arguments = self.parts(at + 2, to - 1);
         let argument = |number: usize| {
             let (from, to) = *arguments.get(number)?;
-            self.modes(from, to)
+            self.modes(from, to, depth + 1)
         };
         let text = |number: usize| {
             let (from, to) = *arguments.get(number)?;
@@ -372,7 +391,7 @@ impl Set<'_> {
                 let skipped = usize::from(self.is(at, "CONCAT_WS"));
                 for number in skipped..arguments.len() {
                     let next = argument(number)?;
-                    modes.base |= next.base;
+                    modes.list = modes.list.or(next.list);
                     modes.changes.extend(next.changes);
                     modes.changes.extend(next.texts.iter().map(|it| (true, it.clone())));
                     modes.texts.extend(next.texts);
@@ -390,7 +409,7 @@ impl Set<'_> {
             }
             _ => return None,
         }
-        modes.base.then_some(modes)
+        modes.list.is_some().then_some(modes)
     }
 }
 
@@ -408,11 +427,12 @@ mod tests {
             Change::Set { name, value, scope: Scope::Transaction } => {
                 format!("local {name}={value}")
             }
-            Change::Modes { name, changes } => {
+            Change::Modes { name, list, changes } => {
+                let list = if list == ModeList::Server { " server's" } else { "" };
                 let sign = |(is_added, mode): (bool, String)| {
                     format!("{}{mode}", if is_added { "+" } else { "-" })
                 };
-                format!("{name}: {}", changes.into_iter().map(sign).collect::<String>())
+                format!("{name}:{list} {}", changes.into_iter().map(sign).collect::<String>())
             }
             Change::Default { name, scope: Scope::Session } => format!("default {name}"),
             Change::Default { name, .. } => format!("local default {name}"),
@@ -451,6 +471,8 @@ mod tests {
                 "sql_mode: -A+B",
             ),
             ("SET sql_mode = sys.list_drop(@@sql_mode, 'A')", "sql_mode: -A"),
+            ("SET sql_mode = CONCAT(@@GLOBAL.sql_mode, ',A')", "sql_mode: server's +A"),
+            ("SET sql_mode = (SELECT @@sql_mode)", "sql_mode: "),
             ("SET sql_mode = LOAD_FILE('/x')", "? SET sql_mode = LOAD_FILE('/x')"),
             ("SET group_concat_max_len = 1024 * 1024", "? SET group_concat_max_len = 1024 * 1024"),
         ] {

@@ -141,7 +141,11 @@ fn choices(report: &Report, is_verbose: bool) -> Vec<Choice> {
     let mut choices = laid_out(std::slice::from_ref(&all));
     if report.matrix.has_many_systems() {
         let others = report.matrix.labels.len().saturating_sub(1);
-        let parts = (1..=others).flat_map(|tables| [(tables, tables == 1), (tables, false)]);
+        // Every layout that is tried takes the time to render it.
+        let next = |tables: &usize| Some((tables + 1).max(tables * 4 / 3));
+        let tables = std::iter::successors(Some(1), next).take_while(|it| *it < others);
+        let parts = tables.chain([others]);
+        let parts = parts.flat_map(|tables| [(tables, tables == 1), (tables, false)]);
         choices.extend(parts.map(|(tables, has_base)| Choice::Matrix { tables, has_base }));
     } else {
         let each: Vec<Range<usize>> = (0..count).map(|system| system..system + 1).collect();

@@ -18,6 +18,7 @@ pub(crate) struct Matrix<'a> {
     pub(crate) short: Vec<String>,
     /// By setup, then by group.
     pub(crate) sections: Vec<MatrixSection<'a>>,
+    has_intervals: bool,
 }
 
 /// The tests of one group under one setup.
@@ -114,12 +115,15 @@ impl<'a> Matrix<'a> {
             Some(MatrixSection { setup: first.cell.setup, group: first.group, rows })
         };
         let labels: Vec<&str> = systems.iter().map(|&system| study.label(system)).collect();
-        Self { short: versions(&labels), labels, sections: sections.filter_map(section).collect() }
+        let sections: Vec<MatrixSection<'a>> = sections.filter_map(section).collect();
+        let mut rows = sections.iter().flat_map(|section| &section.rows);
+        let has_intervals = rows.any(|row| row.widest().is_some());
+        Self { short: versions(&labels), labels, sections, has_intervals }
     }
 
     /// Whether any interval is known.
     pub(crate) fn has_intervals(&self) -> bool {
-        self.sections.iter().flat_map(|it| &it.rows).any(|row| row.widest().is_some())
+        self.has_intervals
     }
 
     /// Whether it shows so many systems that it stands in place of wider tables.

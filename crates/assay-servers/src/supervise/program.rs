@@ -5,11 +5,18 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, setsid, wait};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, setsid, wait,
+};
 
-use super::process::kill_descendants;
+use super::process::die_with_parent;
+use super::run_dir::descendants;
+
+/// A pause after all descendants were killed, in which they end.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs a command in a shell and reports its status, as a number on a line, on a socket. The socket is standard output,
 /// or standard input if `is_apart`. Returns once neither the command nor a descendant of it runs. All of them are
@@ -37,6 +44,7 @@ fn keep(is_apart: bool, command: &OsStr) -> io::Result<()> {
     } else {
         shell.stdout(io::stderr().as_fd().try_clone_to_owned()?);
     }
+    die_with_parent(&mut shell, getpid());
     let watched = socket.try_clone()?;
     let shell = shell.spawn()?;
     std::thread::Builder::new().spawn(move || kill_at_the_end_of(watched))?;
@@ -58,6 +66,12 @@ fn keep(is_apart: bool, command: &OsStr) -> io::Result<()> {
 fn kill_at_the_end_of(mut socket: UnixStream) {
     // Nothing is ever sent to the keeper.
     let _ = socket.read(&mut [0]);
-    // Without children, the keeper ends.
-    let _ = kill_descendants();
+    // Only the main thread waits for children, and ends the keeper once there are none. A child may start another while
+    // the list is read.
+    loop {
+        for pid in descendants(getpid()).unwrap_or_default() {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(PAUSE);
+    }
 }

@@ -86,13 +86,15 @@ pub(crate) fn narrowed(plan: Plan, shard: ShardNumber, directory: &Path) -> Resu
 /// The study in which a shard has been measured or begun: the attempt that is most complete, of this ledger and of
 /// those in its directory. One of another ledger is copied, because another node may still write to it.
 ///
-/// Only attempts of this user or of the same job count, and only such an attempt at the same shard is replaced.
+/// An attempt of this ledger counts if it is this user's or of the same job, and only such an attempt at the same shard
+/// is replaced. One of another ledger must be of the same job: a copy of an own ledger may have been changed.
 pub(crate) fn begun(ledger: &mut Ledger, shard: &ShardRun) -> Result<Option<String>> {
     let is_it =
         |it: &ShardStudy| (&it.shard.study, it.shard.number) == (&shard.study, shard.number);
     let rank = |it: &ShardStudy| (it.finished, it.slices, it.started_ms);
     let mut own = ledger.shards()?;
-    own.retain(|it| is_it(it) && ledger.read(&it.id).is_ok_and(|it| is_ours(&it, shard)));
+    let is_ours = |it: &StudyRecord| is_of_job(it, shard) || study::is_own(it);
+    own.retain(|it| is_it(it) && ledger.read(&it.id).is_ok_and(|it| is_ours(&it)));
     let best_own = own.iter().max_by_key(|it| rank(it));
     let mut others = beside(ledger.path());
     others.retain(|it| is_it(&it.study) && it.study.slices > 0);
@@ -104,7 +106,7 @@ pub(crate) fn begun(ledger: &mut Ledger, shard: &ShardRun) -> Result<Option<Stri
         if !is_replaced && ledger.contains(id)? {
             continue;
         }
-        match attempt.rows().and_then(|rows| ours(rows, shard)) {
+        match attempt.rows().and_then(|rows| of_job(rows, shard)) {
             Ok(Some(rows)) => {
                 if is_replaced {
                     ledger.remove(std::slice::from_ref(id))?;
@@ -120,18 +122,17 @@ pub(crate) fn begun(ledger: &mut Ledger, shard: &ShardRun) -> Result<Option<Stri
     Ok(best_own.map(|it| it.id.clone()))
 }
 
-/// Whether an attempt is this user's, or a task of the same job as this shard.
-fn is_ours(attempt: &StudyRecord, shard: &ShardRun) -> bool {
-    let of_job = attempt.shard().is_some_and(|it| job::has_secret(it, &shard.secret));
-    of_job || study::is_own(attempt)
+/// Whether an attempt is a task of the same job as this shard.
+fn is_of_job(attempt: &StudyRecord, shard: &ShardRun) -> bool {
+    attempt.shard().is_some_and(|it| job::has_secret(it, &shard.secret))
 }
 
-/// The rows of an attempt that is ours.
-fn ours(rows: StudyRows, shard: &ShardRun) -> Result<Option<StudyRows>> {
+/// The rows of an attempt that is a task of the same job.
+fn of_job(rows: StudyRows, shard: &ShardRun) -> Result<Option<StudyRows>> {
     let mut copy = Ledger::in_memory()?;
     copy.add_rows(std::slice::from_ref(&rows))?;
     let record = copy.read(rows.study())?;
-    Ok(is_ours(&record, shard).then_some(rows))
+    Ok(is_of_job(&record, shard).then_some(rows))
 }
 
 /// The attempts in the other ledgers of a ledger's directory, as far as they can be read.

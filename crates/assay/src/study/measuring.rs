@@ -58,8 +58,9 @@ impl StudyExecutor<'_, '_> {
         let watch = Arc::new(watch(cell, self.local)?);
         for (system, clients) in &mut self.clients {
             let server = self.servers.get(system).context("its server is not running")?;
-            raise(server, &clients.session.client_tids(), self.local)?;
+            // What was raised is lowered again, even if the rest is refused.
             clients.watch(Arc::clone(&watch));
+            raise(server, &clients.session.client_tids(), self.local)?;
         }
         Ok(())
     }

@@ -203,8 +203,10 @@ fn beforehand(
             let is_measured = give_way();
             let loaded = load_beforehand(participants, study, &local, env)?;
             let waits = is_measured && study.experiment != Experiment::Counted;
-            if waits {
-                early_answers::ask(participants, study, &local, env)?;
+            if waits && let Err(error) = early_answers::ask(participants, study, &local, env) {
+                // Beside the other study there may be no room for a server. The study asks again.
+                env.interrupt.check()?;
+                env.progress.note(&format!("the answers are compared later: {error:#}"));
             }
             Ok(loaded)
         };

@@ -96,8 +96,9 @@ pub(super) fn run_aging(
             }
             Some(Part::Relaxed(part)) => {
                 let relaxed = Relaxed::begin(clients, server)?;
-                clients.run_apart(cell, done, part)?;
+                let run = clients.run_apart(cell, done, part);
                 relaxed.end()?;
+                run?;
                 return Ok(done as f64 / seconds.max(1e-9));
             }
         }
