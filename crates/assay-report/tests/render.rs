@@ -98,7 +98,10 @@ fn json_path(column: &str) -> String {
         "published_r_o" => "/published/r~1o".into(),
         "published_rkb_o" => "/published/rKB~1o".into(),
         "published_wkb_o" => "/published/wKB~1o".into(),
-        "troubled_steal" | "troubled_other_process" | "troubled_clock_jump" => {
+        "troubled_steal"
+        | "troubled_other_process"
+        | "troubled_clock_jump"
+        | "troubled_throttled" => {
             column.replacen('_', "_by/", 1).replacen("troubled", "/troubled", 1)
         }
         _ => format!("/{column}"),

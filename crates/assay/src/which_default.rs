@@ -126,7 +126,7 @@ fn follow_up(
         let names: Vec<String> = left.iter().map(|it| format!("`{}`", it.words())).collect();
         env.progress.note(&format!("not tried: {}", names.join(", ")));
     }
-    let mut systems = vec![named(wanted, record, changed.system)];
+    let mut systems = vec![wanted.clone()];
     systems.extend(tried.iter().map(|it| with(wanted, it)));
     let mut tests: Vec<String> =
         changed.cells.iter().map(|(cell, _)| cell.test.name.clone()).collect();
@@ -150,14 +150,10 @@ fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) ->
     }
 }
 
-fn named(wanted: &SystemRequest, record: &StudyRecord, system: usize) -> SystemRequest {
-    let name = record.systems.get(system).map(|it| it.name.clone());
-    SystemRequest { name, ..wanted.clone() }
-}
-
 /// A system with a setting as the old system has it.
 fn with(wanted: &SystemRequest, back: &SetBack) -> SystemRequest {
-    let mut system = SystemRequest { name: Some(back.words()), ..wanted.clone() };
+    // Its name follows from its options: a name that a user gives has no `=`.
+    let mut system = SystemRequest { name: None, ..wanted.clone() };
     system.options.extend(back.options.iter().cloned());
     system
 }
