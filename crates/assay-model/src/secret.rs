@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 /// Settings whose names suggest a secret, but that hold none.
-const HARMLESS: [&str; 18] = [
+const HARMLESS: [&str; 19] = [
+    "native_password",
     "validate_password",
     "password_check",
     "password_validation",

@@ -6,7 +6,6 @@ use crate::refused::RefusedOption;
 
 /// Options that were removed, and those that do the same now. Sources: the manuals' lists of removed options.
 const REPLACED: &[(&str, &str)] = &[
-    ("default_authentication_plugin", "authentication_policy"),
     ("expire_logs_days", "binlog_expire_logs_seconds"),
     ("innodb_log_file_size", "innodb_redo_log_capacity"),
     ("innodb_log_files_in_group", "innodb_redo_log_capacity"),
@@ -35,6 +34,11 @@ const REPLACED: &[(&str, &str)] = &[
 
 /// Options of what does not exist any more, or is always so.
 const GONE: &[(&str, &str)] = &[
+    (
+        "default_authentication_plugin",
+        "`authentication_policy` is in its place, and does not take `mysql_native_password`: users need another plugin, \
+         such as `caching_sha2_password`",
+    ),
     ("query_cache_", "there is no query cache any more"),
     ("have_query_cache", "there is no query cache any more"),
     ("innodb_file_format", "every table has the newest format"),

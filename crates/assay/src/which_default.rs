@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    AuditFinding, CellId, Class, Dialect, EventKind, Profiling, SettingsTried, StudyEvent,
-    StudyRecord, SystemSpec, Test, UndoneBy, Verdict, counted,
+    AuditFinding, CellId, Class, Dialect, EventKind, NAME_LETTERS, Profiling, SettingsTried,
+    StudyEvent, StudyRecord, SystemSpec, Test, UndoneBy, Verdict, counted,
 };
 use assay_plan::{MachineFacts, Plan, Request, SystemRequest};
 use assay_servers::audit::{Settings, value_without, variables_of};
@@ -18,6 +18,9 @@ use crate::{recorded, study};
 
 /// Settings that are tried.
 const MOST: usize = 8;
+
+/// The name of the system with its own settings in the second study.
+const UNCHANGED: &str = "unchanged";
 
 /// A setting that undoes a smaller part of a change is not named, percent.
 const LEAST: u32 = 10;
@@ -40,6 +43,13 @@ impl SetBack {
     fn words(&self) -> String {
         let words = self.options.iter().map(|(name, value)| format!("{name}={value}"));
         words.collect::<Vec<_>>().join("+")
+    }
+
+    /// Its words as the name of a system, which has no `=`.
+    fn name(&self) -> String {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let words = self.words();
+        words.chars().map(|c| if is_plain(c) { c } else { '-' }).take(NAME_LETTERS).collect()
     }
 }
 
@@ -126,7 +136,7 @@ fn follow_up(
         let names: Vec<String> = left.iter().map(|it| format!("`{}`", it.words())).collect();
         env.progress.note(&format!("not tried: {}", names.join(", ")));
     }
-    let mut systems = vec![wanted.clone()];
+    let mut systems = vec![SystemRequest { name: Some(UNCHANGED.to_owned()), ..wanted.clone() }];
     systems.extend(tried.iter().map(|it| with(wanted, it)));
     let mut tests: Vec<String> =
         changed.cells.iter().map(|(cell, _)| cell.test.name.clone()).collect();
@@ -152,8 +162,7 @@ fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) ->
 
 /// A system with a setting as the old system has it.
 fn with(wanted: &SystemRequest, back: &SetBack) -> SystemRequest {
-    // Its name follows from its options: a name that a user gives has no `=`.
-    let mut system = SystemRequest { name: None, ..wanted.clone() };
+    let mut system = SystemRequest { name: Some(back.name()), ..wanted.clone() };
     system.options.extend(back.options.iter().cloned());
     system
 }

@@ -71,6 +71,7 @@ query_cache_type = 1
 query_cache_limit = 2M
 loose_query_cache_size = 1M
 character_set_server = utf8
+sql_mode = STRICT_TRANS_TABLES,NO_AUTO_CREATE_USER
 !includedir /no/such/directory/
 [mysqld-5.7]
 sync_frm = 1
@@ -83,8 +84,9 @@ sync_frm = 1
         "`datadir`, `read_only` left out",
         "`/no/such/directory/`, which is not on this machine",
         "innodb_buffer_pool_size: 480G → ",
-        "`mysql@8.0` does not take 2 options of the config file",
+        "`mysql@8.0` does not take 3 options of the config file",
         "left out: `query_cache_type=1` (server.conf:9), `query_cache_limit=2M` (server.conf:10)",
+        "`sql_mode=NO_AUTO_CREATE_USER` (this version does not take this word; server.conf:13)",
         "mysql@99.1 is left out: cannot get `mysql@99.1`",
     ] {
         assert!(stderr.contains(told), "{told}: {stderr}");
@@ -104,6 +106,7 @@ sync_frm = 1
     let expected = [
         ["query_cache_type", "server.conf:9", "must-fix"],
         ["query_cache_limit", "server.conf:10", "must-fix"],
+        ["sql_mode", "server.conf:13", "must-fix"],
         ["character_set_server", "server.conf:12", "look-at"],
     ];
     assert_eq!(rows, expected, "{stderr}");
@@ -111,6 +114,9 @@ sync_frm = 1
     let [mariadb, mysql, _] =
         finding_of(&result, "query_cache_type", ["mariadb@10.11", "mysql@8.0"]);
     assert_eq!([mariadb.as_str(), mysql.as_str()], ["ON", ""]);
+    // The rest of a list is set.
+    let [_, mysql, _] = finding_of(&result, "sql_mode", ["mariadb@10.11", "mysql@8.0"]);
+    assert_eq!(mysql, "STRICT_TRANS_TABLES");
 }
 
 #[test]

@@ -43,6 +43,20 @@ pub(crate) fn taken(
     for option in &refused {
         let RefusedOption { name, said, .. } = option;
         let is_it = |other: &str| variable(other) == variable(name);
+        let list = spec.overrides.iter_mut().rev().find(|(other, _)| is_it(other));
+        if let Some((name, value)) = list.filter(|_| said.is_some() && is_list(&variable(name)))
+            && let Some((kept, words)) = without_refused_words(name, value, prefix, site)?
+        {
+            untaken.extend(words.into_iter().map(|word| UntakenOption {
+                name: name.clone(),
+                remedy: format!("take `{word}` out of the list"),
+                value: word,
+                said: Some("this version does not take this word".to_owned()),
+                place: of_file.get(&variable(name)).cloned().flatten(),
+            }));
+            *value = kept;
+            continue;
+        }
         let values = spec.overrides.iter().filter(|(other, _)| is_it(other));
         untaken.extend(values.map(|(name, value)| UntakenOption {
             name: name.clone(),
@@ -80,6 +94,34 @@ pub(crate) fn taken(
     Ok(Taken { spec, rendered, events, meant })
 }
 
+/// Whether the value of a variable is a list, of which a server may refuse single words.
+fn is_list(variable: &str) -> bool {
+    ["sql_mode", "optimizer_switch"].contains(&variable)
+}
+
+/// Longest list whose words are tried one by one.
+const LIST_MAX: usize = 64;
+
+/// A list without the words that a server refuses, and these words; `None` if it takes each of them alone, or none.
+fn without_refused_words(
+    name: &str,
+    value: &str,
+    prefix: &Prefix,
+    site: &Site,
+) -> Result<Option<(String, Vec<String>)>> {
+    let words: Vec<&str> = value.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
+    if words.len() > LIST_MAX {
+        return Ok(None);
+    }
+    let (mut kept, mut refused) = (Vec::new(), Vec::new());
+    for word in words {
+        let option = format!("--{}={word}", name.replace('_', "-"));
+        let is_refused = !assay_servers::refused_options(site, prefix, &[option])?.is_empty();
+        if is_refused { refused.push(word.to_owned()) } else { kept.push(word) }
+    }
+    Ok((!kept.is_empty() && !refused.is_empty()).then(|| (kept.join(","), refused)))
+}
+
 /// The value that a system asks for.
 fn value_of(spec: &SystemSpec, name: &str) -> Option<String> {
     let mut asked = spec.overrides.iter().rev();
@@ -98,9 +140,11 @@ pub(crate) fn leave_refused_out(
         _ => None,
     });
     let said = said?;
-    let words = said.replace('-', "_").to_ascii_lowercase();
+    let message = said.replace('-', "_").to_ascii_lowercase();
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let words: Vec<&str> = message.split(|c| !is_part(c)).collect();
     let is_it = |name: &&(String, String)| {
-        of_file.contains_key(&variable(&name.0)) && words.contains(&variable(&name.0))
+        of_file.contains_key(&variable(&name.0)) && words.contains(&variable(&name.0).as_str())
     };
     let (name, value) = spec.overrides.iter().find(is_it).cloned()?;
     spec.overrides.retain(|(other, _)| variable(other) != variable(&name));
