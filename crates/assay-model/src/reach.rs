@@ -7,6 +7,8 @@ use crate::Class;
 pub enum Reach {
     /// Connections that begin, accounts and what a server reports: no statement that is measured.
     Connections,
+    /// What statements and tables are allowed to be: not how long a statement takes.
+    Rules,
     /// Statements that write.
     Writes,
     /// Statements that get another plan because of it.
@@ -48,6 +50,19 @@ const OF_CONNECTIONS: [&str; 30] = [
     "tcp_keepalives_",
     "validate_password",
     "wait_timeout",
+];
+
+/// Settings that allow statements and definitions of tables, or refuse them. Sources: the manuals' chapters on SQL modes
+/// and row formats.
+const OF_RULES: [&str; 8] = [
+    "explicit_defaults_for_timestamp",
+    "innodb_file_format",
+    "innodb_file_format_check",
+    "innodb_file_format_max",
+    "innodb_large_prefix",
+    "innodb_strict_mode",
+    "old_mode",
+    "sql_mode",
 ];
 
 /// Beginnings of the names of settings that act on statements only if they write: the binary log and replication, and
@@ -160,6 +175,7 @@ pub fn reach(setting: &str) -> Reach {
     let begins = |list: &[&str]| list.iter().any(|it| name.starts_with(it));
     match name {
         _ if begins(&OF_CONNECTIONS) => Reach::Connections,
+        _ if OF_RULES.contains(&name) => Reach::Rules,
         _ if begins(&OF_WRITES) => Reach::Writes,
         _ if OF_PLANS.contains(&name) => Reach::Plans,
         _ => Reach::Statements,
@@ -173,7 +189,7 @@ impl Reach {
         match self {
             Self::Statements => true,
             Self::Writes => class == Class::Write,
-            Self::Connections | Self::Plans => false,
+            Self::Connections | Self::Rules | Self::Plans => false,
         }
     }
 }
@@ -197,6 +213,7 @@ mod tests {
             ("session.binlog_format", [false, true]),
             ("synchronous_commit", [false, true]),
             ("default_authentication_plugin", [false, false]),
+            ("sql_mode", [false, false]),
             ("enable_hashjoin", [false, false]),
             ("optimizer_switch.mrr", [true, true]),
             ("work_mem", [true, true]),
@@ -215,6 +232,7 @@ mod tests {
             ("work_mem", true),
             ("autovacuum", true),
             ("performance_schema", false),
+            ("sql_mode", false),
             ("sync_binlog", false),
             ("default_authentication_plugin", false),
         ] {

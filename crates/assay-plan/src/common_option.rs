@@ -67,6 +67,16 @@ impl CommonOption {
     }
 }
 
+/// Options as texts without the files and lines that set them: requests that differ in these alone ask for the same.
+#[must_use]
+pub fn without_places(options: &[String]) -> Vec<String> {
+    let without_place = |text: &String| match CommonOption::read(text) {
+        Ok(option) => CommonOption { place: None, ..option }.to_string(),
+        Err(_) => text.clone(),
+    };
+    options.iter().map(without_place).collect()
+}
+
 /// Reads an option of a recipe on the command line.
 pub(crate) fn common_option(text: &str) -> Result<String, Error> {
     CommonOption::read(text).map(|option| option.to_string())
@@ -101,6 +111,12 @@ fn product_named(word: &str) -> Option<Product> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_line_of_an_option_is_no_part_of_what_is_asked_for() {
+        let options = ["mysql (my.cnf:12): a=1", "mysql@8.0: b=2", "no option"].map(str::to_owned);
+        assert_eq!(without_places(&options), ["mysql: a=1", "mysql@8.0: b=2", "no option"]);
+    }
 
     #[test]
     fn an_option_is_written_as_it_is_read() {

@@ -38,7 +38,7 @@ pub use assay_options::{
     duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,
 };
 pub use claims::{Claim, ClaimFile, ClaimPart, read_claims};
-pub use common_option::{CommonOption, common_file, config_place};
+pub use common_option::{CommonOption, common_file, config_place, without_places};
 pub use config_file::{
     ConfigFault, ConfigLine, ScopedLine, common_options, config_lines, lines_for, places_of,
     repeated_options, scoped_lines,

@@ -1,6 +1,6 @@
 //! Whether two searches ask for the same.
 
-use assay_plan::{Request, SystemRequest};
+use assay_plan::{Request, SystemRequest, without_places};
 
 /// Whether two requests ask for the same, apart from their systems and from where these come.
 pub(crate) fn is_alike(one: &Request, other: &Request) -> bool {
@@ -9,8 +9,9 @@ pub(crate) fn is_alike(one: &Request, other: &Request) -> bool {
 
 /// A request as it is read back, without its systems and where these come from.
 fn bare(request: &Request) -> Option<Request> {
-    let source = None;
-    let request = Request { systems: Vec::new(), source, offline: false, ..request.clone() };
+    let (systems, config_options) = (Vec::new(), without_places(&request.config_options));
+    let request =
+        Request { systems, source: None, offline: false, config_options, ..request.clone() };
     assay_plan::read_study("request", &assay_plan::write_study(&with_systems(&request))).ok()
 }
 

@@ -41,7 +41,8 @@ fn name(plan: &Plan, of: u32) -> Result<String> {
     // A path of one machine is not that of another. What the file has is in the tests.
     let request = assay_plan::request_of(study)?;
     let (workload, offline, accept_expired_index) = (Vec::new(), false, false);
-    let request = Request { workload, offline, accept_expired_index, ..request };
+    let config_options = assay_plan::without_places(&request.config_options);
+    let request = Request { workload, offline, accept_expired_index, config_options, ..request };
     let recipe = assay_plan::write_study(&request);
     let cells =
         study.cells.iter().map(|cell| (&cell.id.test.name, &cell.id.test.digest, cell.id.setup));
