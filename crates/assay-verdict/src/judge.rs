@@ -13,6 +13,7 @@ use crate::reads::reads_go_on;
 use crate::rules::Decision;
 use crate::sample::{Fitness, Sample};
 use crate::samples::{Decided, Quantity, Samples};
+use crate::threads::share_turns;
 use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
@@ -74,9 +75,13 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let keys = record.study.cells.iter();
     let keys = keys.flat_map(|cell| (0..record.systems.len()).map(move |system| (cell, system)));
     let mut cells = Vec::with_capacity(decisions.len());
-    for (index, ((cell, system), decision)) in keys.zip(decisions).enumerate() {
+    for (index, ((cell, system), mut decision)) in keys.zip(decisions).enumerate() {
         let mine = counts.get(&(cell.id, system)).unwrap_or(&nothing);
         let judged = slices.get(&(cell.id, system)).map(Vec::as_slice).unwrap_or_default();
+        let of_base = slices.get(&(cell.id, base)).filter(|_| system != base);
+        if of_base.is_some_and(|it| share_turns(cell, it) || share_turns(cell, judged)) {
+            decision.leave_open_for(Doubt::SharedTurns);
+        }
         let mut described = described(record, judged, cell, system, mine);
         described.is_disturbed = samples.is_disturbed(cell.id);
         described.qps = qps.shown(index);
@@ -85,7 +90,6 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.total = rqps.total(index, &surplus);
         described.beyond_threshold = decision.beyond;
         described.bound = decision.bound;
-        let of_base = slices.get(&(cell.id, base)).filter(|_| system != base);
         described.change =
             of_base.and_then(|of_base| change::change(of_base, judged, shares_cpu(cell, cpus)));
         described.counters = of_base.and_then(|of_base| counters::changes(of_base, judged));

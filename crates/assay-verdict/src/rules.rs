@@ -112,9 +112,14 @@ impl Decision {
 
     /// Takes back a change that is known [of one busy block](is_of_one_busy_block) only.
     pub(crate) fn wait_for_a_block(&mut self) {
+        self.leave_open_for(Doubt::OneBusyBlock);
+    }
+
+    /// Takes back a change because of a doubt.
+    pub(crate) fn leave_open_for(&mut self, doubt: Doubt) {
         if matches!(self.verdict, Verdict::Faster | Verdict::Slower) {
             self.verdict = Verdict::Undecided;
-            self.doubt = Some(Doubt::OneBusyBlock);
+            self.doubt = Some(doubt);
             self.beyond = None;
         }
     }

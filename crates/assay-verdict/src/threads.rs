@@ -1,6 +1,6 @@
 //! Threads that a server starts for a statement, as the cause of a change.
 
-use assay_model::{AuditFinding, Verdict};
+use assay_model::{AuditFinding, PlannedCell, Priority, Slice, Verdict};
 
 use crate::PerOp;
 use crate::phrases::per_operation;
@@ -52,6 +52,25 @@ pub(crate) fn started_threads(
     })
 }
 
+/// How long the kernel lets one real-time thread run before another one of the same priority, less a tenth for the
+/// events of a slice that took less (`kernel.sched_rr_timeslice_ms` is 100).
+const TURN_NS: u64 = 90_000_000;
+
+/// Whether most slices of a system were measured at real-time priority with statements that start threads, and an event
+/// took as long as the kernel lets one of these threads run: they waited for each other's turns, which is the
+/// priority's doing.
+pub(crate) fn share_turns(cell: &PlannedCell, slices: &[&Slice]) -> bool {
+    let clients = u64::from(cell.id.setup.clients);
+    let is_shared = |slice: &&&Slice| {
+        let starts_threads =
+            slice.counters.get("server_short_lived_cpu_ns").is_some_and(|ns| ns > 0);
+        let event_ns = slice.work.elapsed_ns.saturating_mul(clients) / slice.work.events.max(1);
+        starts_threads && event_ns >= TURN_NS
+    };
+    cell.priority == Priority::Realtime
+        && 2 * slices.iter().filter(is_shared).count() > slices.len()
+}
+
 /// `` (`innodb_parallel_read_threads` = none → 4) ``.
 fn setting(settings: &[AuditFinding], [base, system]: [usize; 2]) -> Option<String> {
     let value = |finding: &AuditFinding, at: usize| {
@@ -65,7 +84,7 @@ fn setting(settings: &[AuditFinding], [base, system]: [usize; 2]) -> Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use assay_model::AuditClass;
+    use assay_model::{AuditClass, CellId, Setup, TestSet};
 
     use super::*;
 
@@ -115,5 +134,24 @@ mod tests {
         ] {
             assert_eq!(sentence(figures, verdict), None, "{figures:?}");
         }
+    }
+
+    #[test]
+    fn threads_that_take_turns_of_the_kernel_say_nothing_of_a_version() {
+        let test = assay_workloads::tests_of(TestSet::All)[0];
+        let id = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
+        let slice = |event_ms: u64, threads_ns: u64| {
+            let mut slice = Slice::of(1, id);
+            (slice.work.events, slice.work.elapsed_ns) = (5, 5 * event_ms * 1_000_000);
+            slice.counters.set("server_short_lived_cpu_ns", Some(threads_ns));
+            slice
+        };
+        let (turns, short, single) = (slice(400, 316_000), slice(13, 316_000), slice(400, 0));
+        let study = assay_model::Study::of("s".to_owned(), 0, &[id]);
+        let normal = study.cells[0].clone();
+        let realtime = PlannedCell { priority: Priority::Realtime, ..normal.clone() };
+        assert!(share_turns(&realtime, &[&turns, &turns, &short]));
+        assert!(!share_turns(&realtime, &[&turns, &short]) && !share_turns(&realtime, &[&single]));
+        assert!(!share_turns(&normal, &[&turns]) && !share_turns(&realtime, &[]));
     }
 }

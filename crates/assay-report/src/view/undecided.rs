@@ -25,6 +25,7 @@ enum Reason {
     AtThreshold,
     PerhapsUneven,
     OneBusyBlock,
+    SharedTurns,
     FewBlocks,
     Smoke,
     SinglePair,
@@ -41,6 +42,7 @@ impl Reason {
             Doubt::Paced => Self::Paced,
             Doubt::AlsoSlow => Self::AlsoSlow,
             Doubt::OneBusyBlock => Self::OneBusyBlock,
+            Doubt::SharedTurns => Self::SharedTurns,
             Doubt::FewBlocks { .. } => Self::FewBlocks,
             Doubt::Smoke => Self::Smoke,
             Doubt::AtThreshold => Self::AtThreshold,
@@ -89,6 +91,11 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
              which may be the machine's: measure a second block ({})",
             longer(record)
         ),
+        Reason::SharedTurns => {
+            "its statements start threads, which at real-time priority keep the CPU from each other for 100 ms at a time: \
+             measure it with `--priority normal`"
+                .to_owned()
+        }
         Reason::FewBlocks => format!(
             "measured in {} blocks that a verdict needs: {}",
             blocks(doubts),
