@@ -52,8 +52,8 @@ const OF_CONNECTIONS: [&str; 30] = [
     "wait_timeout",
 ];
 
-/// Settings that allow statements and definitions of tables, or refuse them. Sources: the manuals' chapters on SQL modes
-/// and row formats.
+/// Settings that allow statements and definitions of tables, or refuse them. Sources: the manuals' chapters on SQL
+/// modes and row formats.
 const OF_RULES: [&str; 8] = [
     "explicit_defaults_for_timestamp",
     "innodb_file_format",

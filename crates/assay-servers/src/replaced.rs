@@ -36,8 +36,8 @@ const REPLACED: &[(&str, &str)] = &[
 const GONE: &[(&str, &str)] = &[
     (
         "default_authentication_plugin",
-        "`authentication_policy` is in its place, and does not take `mysql_native_password`: users need another plugin, \
-         such as `caching_sha2_password`",
+        "`authentication_policy` is in its place, and does not take `mysql_native_password`: users need another \
+         plugin, such as `caching_sha2_password`",
     ),
     ("query_cache_", "there is no query cache any more"),
     ("have_query_cache", "there is no query cache any more"),

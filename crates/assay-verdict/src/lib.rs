@@ -266,8 +266,8 @@ pub enum Doubt {
     /// The machine was busy, and a single block shows a change that consists of waits for a CPU and that the server's
     /// CPU per operation does not show.
     OneBusyBlock,
-    /// At real-time priority, threads that its statements started shared a CPU with the thread that waited for them. Each
-    /// keeps the CPU for a tenth of a second.
+    /// At real-time priority, threads that its statements started shared a CPU with the thread that waited for them.
+    /// Each keeps the CPU for a tenth of a second.
     SharedTurns,
     /// Fewer blocks were measured than a verdict needs.
     FewBlocks {

@@ -92,8 +92,8 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
             longer(record)
         ),
         Reason::SharedTurns => {
-            "its statements start threads, which at real-time priority keep the CPU from each other for 100 ms at a time: \
-             measure it with `--priority normal`"
+            "its statements start threads, which at real-time priority keep the CPU from each other for 100 ms at a \
+             time: measure it with `--priority normal`"
                 .to_owned()
         }
         Reason::FewBlocks => format!(
