@@ -144,7 +144,7 @@ impl fmt::Display for AnswersCompared {
     }
 }
 
-/// How much a difference matters to whoever upgrades.
+/// How much a difference matters for an upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {

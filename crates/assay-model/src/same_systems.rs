@@ -61,7 +61,7 @@ impl SameOption {
     fn sentence(&self, terms: &str, name_of: impl Fn(usize) -> String) -> String {
         let Self { setting, value, without, because } = self;
         let value = if value.is_empty() { "empty" } else { value.as_str() };
-        // The value that a switch has otherwise; of other settings nobody knows what the user would compare with.
+        // The other value of a switch. No such value is known for other settings.
         let other = opposite(value).map_or_else(|| "...".to_owned(), str::to_owned);
         let system =
             without.map_or_else(|| "one of them".to_owned(), |it| format!("`{}`", name_of(it)));

@@ -85,7 +85,7 @@ impl<'a> Parts<'a> {
 fn short_name<'a>(parts: &'a [Parts<'a>], index: usize) -> impl Iterator<Item = String> + 'a {
     let own = &parts[index];
     let is_distinguishing = |option: &&str| {
-        // Another version is told apart by its number.
+        // The number distinguishes another version.
         let mut others = parts.iter().filter(|other| other.version == own.version);
         others.any(|other| !other.set.contains(option))
     };

@@ -185,7 +185,7 @@ impl Budget {
     }
 
     /// Seconds used at which a block ends, whatever is left of it to measure. The first one has a part of the budget
-    /// even if preparing the data took longer than the rest: nobody is helped by data alone.
+    /// even if preparing the data took longer than the rest: data alone are of no use.
     pub(crate) fn ends_s(&self, is_first: bool, used_s: f64) -> f64 {
         if !is_first {
             return self.budget_s;

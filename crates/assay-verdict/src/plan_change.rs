@@ -60,7 +60,7 @@ struct PlanOption {
     is_of_base: bool,
 }
 
-/// Of an option with a value in both systems, that of the system.
+/// An option with a value in both systems counts with that of the system.
 fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
     let variable = |name: &str| name.replace('-', "_").to_ascii_lowercase();
     let mut found: Vec<PlanOption> = Vec::new();

@@ -157,7 +157,7 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     let counted = found(&result, "answers", ["test", "events", "compared"]);
     assert!(counted.contains(&["rare", "1", "39"].map(str::to_owned)), "{counted:?}");
     check_restored(&result);
-    // The same is told from the ledger, to people.
+    // A report from the ledger says the same.
     let shown = place.run_to_end(&["report", "--format", "markdown"]);
     let text = String::from_utf8_lossy(&shown.stdout);
     for part in ["refused 3 statements of the dump", "Answers that differ", "Restoring the dump"] {

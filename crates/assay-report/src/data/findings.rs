@@ -140,7 +140,7 @@ fn name(record: &StudyRecord, system: usize) -> &str {
     record.systems.get(system).map_or("", |it| it.name.as_str())
 }
 
-/// A test of a user's workload as an upgrade has it. What nobody looked at is null.
+/// A test of a user's workload in an upgrade. Fields that were not examined are null.
 #[derive(Serialize)]
 pub(super) struct StatementRow {
     /// The statements with marks for their values; null for a mix.

@@ -83,7 +83,7 @@ const DERIVED: [(&str, &[&str]); 9] = [
     ("innodb_log_files_in_group", &["log_size"]),
 ];
 
-/// What sessions, tables and data are like: whoever asked for another default should know that these differ too.
+/// What sessions, tables and data are like: a user who asked for another default should know that these differ too.
 const NEVER_EXPLAINED: [&str; 6] =
     ["data.", "database.", "schema.", "session.cannot_run", "session.unprepared", "table."];
 

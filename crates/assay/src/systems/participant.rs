@@ -218,7 +218,7 @@ struct Prefixes {
     agreed: BTreeMap<Product, String>,
 }
 
-/// Gets the binaries of all systems that can be had. What is left is got anew without those that cannot, because
+/// Gets the binaries of all systems that can be had. The others are fetched again without those that cannot, because
 /// another source may have all the others.
 fn get_prefixes(
     plan: &Plan,
