@@ -188,10 +188,14 @@ pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
-                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(program) = programs.get(number) else { break };
                     let name = format!("{} {}", program.name.0, program.name.1);
                     let began = Instant::now();
-                    let told = run_one(program, user, &home);
+                    let told = home
+                        .scratch(number)
+                        .and_then(|scratch| run_one(program, user, &home, scratch.path()));
                     let seconds = began.elapsed().as_secs_f64();
                     match told {
                         Ok(cpu_s) => {
@@ -218,7 +222,7 @@ pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
 }
 
 /// Runs one program, and returns the seconds of CPU that it used. The error has its output.
-fn run_one(program: &TestProgram, user: User, home: &Home) -> Result<f64> {
+fn run_one(program: &TestProgram, user: User, home: &Home, scratch: &Path) -> Result<f64> {
     let mut command = match user {
         User::Me => Command::new(&program.program),
         User::Nobody => as_nobody(&program.program),
@@ -230,6 +234,7 @@ fn run_one(program: &TestProgram, user: User, home: &Home) -> Result<f64> {
         .current_dir(&program.package)
         .env_clear()
         .envs(environment(home, &program.package))
+        .env("TMPDIR", scratch)
         .stdin(std::process::Stdio::null())
         .stdout(copy(&output)?)
         .stderr(copy(&output)?);
@@ -285,10 +290,8 @@ fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
         name == "PATH" || name == "ASSAY_PUBLISHED" || is_of_network(&name)
     });
     let root = package.ancestors().find(|it| it.join("Cargo.lock").exists()).unwrap_or(package);
-    let own: [(&str, OsString); 9] = [
+    let own: [(&str, OsString); 8] = [
         ("HOME", home.path().join("home").into()),
-        // A plain user's tests cannot remove the read-only trees of servers that they leave there.
-        ("TMPDIR", home.path().join("t").into()),
         ("ASSAY_CACHE", home.path().join("cache").into()),
         ("CARGO", cargo()),
         // The snapshots lie there, and a test that fails leaves nothing in the checkout.
@@ -315,33 +318,74 @@ pub fn cargo() -> OsString {
 }
 
 /// A home and a server cache, both empty. At the end they are removed, with all the read-only trees in them.
-struct Home(TempDir);
+struct Home {
+    dir: TempDir,
+    user: User,
+}
+
+/// The directory for temporary files of one test program. It is removed when the program has ended, because a plain
+/// user's tests cannot remove the read-only trees of servers that they leave there, and those of all programs would
+/// fill a disk.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        make_writable(&self.0);
+        // A server that a failed test has left may still write there. The home is removed at the end.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Lets the owner remove a tree.
+fn make_writable(tree: &Path) {
+    // Anything that cannot be removed stays for the machine's owner: the checks are over.
+    let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(tree).status();
+}
 
 impl Home {
     fn new(user: User) -> Result<Self> {
-        let home = Self(TempDir::with_prefix("assay-ci-")?);
+        let home = Self { dir: TempDir::with_prefix("assay-ci-")?, user };
         fs::create_dir(home.path().join("home"))?;
-        let temporary = home.path().join("t");
-        fs::create_dir(&temporary)?;
-        // Root's tests also run programs as `nobody`, so everybody may write there, as in `/tmp`.
-        fs::set_permissions(temporary, Permissions::from_mode(0o1777))?;
-        if user == User::Nobody {
-            let owner = format!("{NOBODY}:{NOBODY}");
-            let status = Command::new("chown").arg("-R").arg(owner).arg(home.path()).status()?;
-            ensure!(status.success(), "cannot give a home to nobody ({status})");
-        }
+        // Root's tests also run programs as `nobody`.
+        fs::create_dir(home.path().join("t"))?;
+        fs::set_permissions(home.path().join("t"), Permissions::from_mode(0o755))?;
+        home.give_to_user(home.path())?;
         Ok(home)
     }
 
     fn path(&self) -> &Path {
-        self.0.path()
+        self.dir.path()
+    }
+
+    /// A directory for temporary files. Its path is short, because those of sockets are.
+    fn scratch(&self, number: usize) -> Result<Scratch> {
+        let scratch = Scratch(self.path().join("t").join(number.to_string()));
+        fs::create_dir(&scratch.0)?;
+        // Root's tests also run programs as `nobody`, so everybody may write there, as in `/tmp`.
+        fs::set_permissions(&scratch.0, Permissions::from_mode(0o1777))?;
+        self.give_to_user(&scratch.0)?;
+        Ok(scratch)
+    }
+
+    fn give_to_user(&self, tree: &Path) -> Result<()> {
+        if self.user == User::Nobody {
+            let owner = format!("{NOBODY}:{NOBODY}");
+            let status = Command::new("chown").arg("-R").arg(owner).arg(tree).status()?;
+            ensure!(status.success(), "cannot give a directory to nobody ({status})");
+        }
+        Ok(())
     }
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // Anything that cannot be removed stays for the machine's owner: the checks are over.
-        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.path()).status();
+        make_writable(self.path());
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is said of a test whose statements have other plans than those of the base.
 
-use assay_model::{CellId, StudyRecord, SystemSpec, changes_plans, may_be_secret};
+use assay_model::{CellId, SettingsTried, StudyRecord, SystemSpec, changes_plans, may_be_secret};
 
 use crate::PlanFindings;
 
@@ -20,12 +20,14 @@ pub(crate) struct PlanChange {
 }
 
 impl PlanChange {
-    /// `None` if the audit found no other plan.
+    /// `None` if the audit found no other plan. Where options were tried one by one and some of them undo the change,
+    /// no others are named.
     pub(crate) fn of(
         record: &StudyRecord,
         plans: &PlanFindings<'_>,
         cell: CellId,
         systems: [usize; 2],
+        tried: Option<&SettingsTried>,
     ) -> Option<Self> {
         if !plans.differ(cell, systems) {
             return None;
@@ -38,7 +40,7 @@ impl PlanChange {
         let asked = base.zip(system).map(|(base, system)| {
             let is_one_build =
                 system.artifact.sha256().is_some_and(|it| base.artifact.sha256() == Some(it));
-            (is_one_build, options(&base.spec, &system.spec))
+            (is_one_build, narrowed(options(&base.spec, &system.spec), tried))
         });
         let (is_one_build, options) = asked.unwrap_or_default();
         let named = named(&options);
@@ -60,9 +62,13 @@ struct PlanOption {
     is_of_base: bool,
 }
 
+/// The variable that an option sets.
+fn variable(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
 /// An option with a value in both systems counts with that of the system.
 fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
-    let variable = |name: &str| name.replace('-', "_").to_ascii_lowercase();
     let mut found: Vec<PlanOption> = Vec::new();
     for (of, other, is_of_base) in [(system, base, false), (base, system, true)] {
         for (name, value) in of.options_unlike(other, variable) {
@@ -78,6 +84,19 @@ fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
         }
     }
     found
+}
+
+/// The options that undo the change, if some of them do; otherwise all.
+fn narrowed(options: Vec<PlanOption>, tried: Option<&SettingsTried>) -> Vec<PlanOption> {
+    let causes = tried.map(|tried| tried.causes.as_slice()).unwrap_or_default();
+    let undone = |option: &PlanOption| {
+        let mut words = causes.iter().flat_map(|cause| cause.options.split('+'));
+        words.any(|word| word.split('=').next().is_some_and(|it| variable(it) == option.variable))
+    };
+    match options.iter().any(undone) {
+        true => options.into_iter().filter(undone).collect(),
+        false => options,
+    }
 }
 
 /// `` `enable_hashjoin=off` ``, `` `enable_hashjoin=off` of the base ``,
@@ -97,7 +116,7 @@ fn named(options: &[PlanOption]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Origin, Product};
+    use assay_model::{Origin, Product, Setup, UndoneBy};
 
     use super::*;
 
@@ -120,6 +139,19 @@ mod tests {
             "the requested options (`work_mem=1MB`, `enable-sort=off`, 1 more)"
         );
         assert!(options(&many, &many).is_empty());
+        // Those that undo the change, if any does.
+        let tried = |options: &str| SettingsTried {
+            test: "t".to_owned(),
+            setup: Setup { clients: 1, tables: 1, rows: 1 },
+            is_slower: true,
+            tried: 3,
+            undecided: 0,
+            causes: vec![UndoneBy { options: options.to_owned(), percent: 99 }],
+            study: "s".to_owned(),
+        };
+        let narrowed = |undone| named(&narrowed(options(&plain, &many), Some(&tried(undone))));
+        assert_eq!(narrowed("x=1+enable_sort=on"), "`enable-sort=off`");
+        assert_eq!(narrowed("synchronous_commit=on"), words(&plain, &many));
         // The last value counts.
         let twice = spec(&[("enable_hashjoin", "on"), ("enable_hashjoin", "off")]);
         assert_eq!(words(&plain, &twice), "`enable_hashjoin=off`");

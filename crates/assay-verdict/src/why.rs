@@ -1,6 +1,6 @@
 //! The cause of a change in one sentence.
 
-use assay_model::{AuditFinding, Class, EventKind, StudyRecord, Verdict};
+use assay_model::{AuditFinding, Class, EventKind, SettingsTried, StudyRecord, Verdict};
 
 use crate::asked::{is_leftover, requested};
 use crate::cause::{Cause, Facts, cause};
@@ -44,7 +44,7 @@ pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: u
         let explained = explained(one, of_base, &known);
         let (cause, why) = explained.unwrap_or_default();
         let lost = of_base.and_then(|of_base| lost(one, of_base));
-        let tried = settings_tried(record, one);
+        let tried = settings_tried(record, one).map(SettingsTried::finding);
         let moved = count.and_then(count_why::moved);
         let parts = tried.into_iter().chain(instructions).chain(moved).chain(why).chain(lost);
         let parts: Vec<String> = parts.collect();
@@ -55,7 +55,7 @@ pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: u
 
 /// What settings of the base undo of a change, if that was tried. A study that was measured further may have another
 /// verdict.
-fn settings_tried(record: &StudyRecord, one: &CellJudgement) -> Option<String> {
+fn settings_tried<'a>(record: &'a StudyRecord, one: &CellJudgement) -> Option<&'a SettingsTried> {
     let changed =
         |is_slower| one.verdict == if is_slower { Verdict::Slower } else { Verdict::Faster };
     record.events.iter().rev().find_map(|event| match &event.what {
@@ -64,7 +64,7 @@ fn settings_tried(record: &StudyRecord, one: &CellJudgement) -> Option<String> {
                 && changed(tried.is_slower)
                 && (tried.setup, &tried.test) == (one.cell.setup, &one.cell.test.name) =>
         {
-            Some(tried.finding())
+            Some(tried)
         }
         _ => None,
     })
@@ -110,7 +110,8 @@ fn explained(
     let commits = commits.filter(|commits| commits.is_most_of(one.verdict));
     // Plans do not make statements wait for the log or for locks.
     let is_of_plan = !work.is_empty() || !is_of_writing(one, change);
-    let plan = PlanChange::of(known.record, known.plans, one.cell, systems);
+    let tried = settings_tried(known.record, one);
+    let plan = PlanChange::of(known.record, known.plans, one.cell, systems, tried);
     let plan = plan.filter(|_| is_of_plan);
     let threads = pair.and_then(|(before, after)| {
         started_threads([&before, &after], one.verdict, known.settings, systems)
