@@ -206,17 +206,19 @@ fn a_statement_of_several_sets_of_settings_is_one() {
     // Somebody else's order of the same statement is not one thing more.
     note(&mut record, 1, EventKind::AnswerDiffers(differs("top", sql, AnswerPart::Warnings)));
     let told = text(&record);
-    let several = "1 statement (3 tests, because sessions set `names`, `sql_mode` differently)";
+    let several = "1 statement (3 tests)";
     for part in [
         format!("1 must be fixed: {several}; nothing must be looked at"),
         format!("must be fixed: refused, or other rows: {several}: top, top-2, top-3"),
-        "the report counts 3 tests for 1 statement, because sessions set".to_owned(),
+        "note: the report is about 1 statement (3 tests, because sessions set `names`, `sql_mode` differently)"
+            .to_owned(),
     ] {
         assert!(told.contains(&part), "{part}: {told}");
     }
-    assert_eq!(times(&told, "fails; 1 row → error 1064"), 1, "{told}");
+    let list = "top, top-2, top-3: fails for all of 3 values; 1 row → error 1064";
+    assert_eq!(times(&told, list), 1, "{told}");
     let alone = of_log(&["11.8"], &tests[..1]);
-    assert!(!text(&alone).contains("the report counts"));
+    assert!(!text(&alone).contains("the report is about"));
 }
 
 #[test]

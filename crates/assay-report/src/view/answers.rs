@@ -176,19 +176,26 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     [answers, told].into_iter().filter(|list| !list.facts.is_empty()).collect()
 }
 
-/// The differences of answers, the most severe first. What is the same in several tests is told once.
+/// The differences of answers, the most severe first. What several tests with the same statement show is told once.
 fn different(study: &JudgedStudy) -> Vec<(String, String)> {
     let mut all: Vec<(usize, &AnswerDifference)> =
         differences(study.record).filter(|(_, it)| !it.is_of_connection()).collect();
     all.sort_by_key(|(_, it)| it.what.severity());
-    let mut found: Vec<((usize, &AnswerDifference), Vec<&str>)> = Vec::new();
+    let mut found: Vec<(usize, AnswerDifference, Vec<&str>)> = Vec::new();
+    let parts = |it: &AnswerDifference| (it.what, it.statement.clone(), it.why.clone());
+    let mut places = BTreeMap::new();
     for (system, it) in all {
-        match found.iter_mut().find(|((of, other), _)| *of == system && is_alike(other, it)) {
-            Some((_, tests)) => tests.push(&it.test),
-            None => found.push(((system, it), vec![&it.test])),
+        let place = *places.entry((system, parts(it))).or_insert(found.len());
+        match found.get_mut(place) {
+            Some((_, known, tests)) => {
+                known.count = known.count.saturating_add(it.count);
+                known.of = known.of.saturating_add(it.of);
+                tests.push(&it.test);
+            }
+            None => found.push((system, it.clone(), vec![&it.test])),
         }
     }
-    let told = found.into_iter().map(|((system, it), tests)| {
+    let told = found.into_iter().map(|(system, it, tests)| {
         let what = match it.what {
             AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
             what if it.base == it.here => format!("{} on both", what.in_words()),
@@ -203,12 +210,6 @@ fn different(study: &JudgedStudy) -> Vec<(String, String)> {
     told.collect()
 }
 
-/// Whether two differences are the same of two tests with the same statement.
-fn is_alike(one: &AnswerDifference, other: &AnswerDifference) -> bool {
-    (one.what, &one.statement, &one.why) == (other.what, &other.statement, &other.why)
-        && (&one.base, &one.here) == (&other.base, &other.here)
-}
-
 /// Texts that have another collation because the connections have: a line for each pair of collations.
 fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -219,7 +220,7 @@ fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
             let sent = first.map_or("", |(_, it)| it.sent.as_str());
             let what = AnswerPart::Types.in_words();
             let told = format!("{what}: {why}; the first is `{}`", shown(sent));
-            found.push((about(study, system, &in_tests(study.record, &statements)), told));
+            found.push((about(study, system, &in_tests(&statements)), told));
         }
     }
     found

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{AnswerPart, StudyRecord, Verdict, counted};
+use assay_model::{AnswerPart, Verdict, counted};
 use assay_verdict::{Cause, CellJudgement};
 
 use super::answers::{Statements, differences, shortened};
@@ -33,11 +33,10 @@ pub(super) fn outcomes(study: &JudgedStudy) -> Option<Vec<(String, String)>> {
 
 /// What is to be done, as the head of the report counts it.
 fn to_do(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, String)> {
-    let record = study.record;
     let ToDo { statements, failing, settings, query_cache, .. } = to_do;
     let Statements { must_fix, look_at, not_compared, of_connection, compared } = statements;
     let mut facts = Vec::new();
-    let of = |name, of| named(record, of).map(|told| (name, told));
+    let of = |name, of| named(of).map(|told| (name, told));
     facts.extend(of("must be fixed: refused, or other rows", must_fix));
     if !failing.is_empty() {
         let names: Vec<String> = failing.iter().map(|cell| study.cell_name(cell.cell)).collect();
@@ -46,10 +45,10 @@ fn to_do(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, String)> {
     if !settings.is_empty() {
         facts.push(("must be fixed: settings of sessions", settings.join(", ")));
     }
-    facts.extend(query_cache.iter().map(|told| ("must be looked at: query cache", told.clone())));
+    facts.extend(query_cache.iter().map(|it| ("must be looked at: query cache", it.who.clone())));
     facts.extend(of("must be looked at: other order, types, names or warnings", look_at));
     let collations = of_connection.iter().filter_map(|(why, statements)| {
-        let told = format!("{why}; {}", named(record, statements)?);
+        let told = format!("{why}; {}", named(statements)?);
         Some(("must be looked at: collation of connections", told))
     });
     facts.extend(collations);
@@ -93,7 +92,7 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> 
 }
 
 /// `3 statements: orders (2 statements), top`
-fn named(record: &StudyRecord, of: &ByStatement<'_>) -> Option<String> {
+fn named(of: &ByStatement<'_>) -> Option<String> {
     let mut by_test: BTreeMap<&str, u64> = BTreeMap::new();
     of.values().flatten().for_each(|test| *by_test.entry(test).or_default() += 1);
     let name = |(test, statements): (&&str, &u64)| match statements {
@@ -101,7 +100,7 @@ fn named(record: &StudyRecord, of: &ByStatement<'_>) -> Option<String> {
         several => format!("{test} ({})", counted(*several, "statement")),
     };
     let names: Vec<String> = by_test.iter().map(name).collect();
-    let statements = in_tests(record, of);
+    let statements = in_tests(of);
     (!of.is_empty()).then(|| format!("{statements}: {}", shortened(&names)))
 }
 

@@ -9,8 +9,16 @@ use super::study::JudgedStudy;
 const TYPE: &str = "query_cache_type";
 const SIZE: &str = "query_cache_size";
 
+/// Systems of which one answers reads from its query cache.
+pub(super) struct QueryCache {
+    /// Which ones.
+    pub(super) who: String,
+    /// What it means, and what to do.
+    pub(super) warning: String,
+}
+
 /// What must be looked at if only one of the base and a system has its query cache on.
-pub(super) fn told(study: &JudgedStudy, system: usize) -> Option<String> {
+pub(super) fn query_cache(study: &JudgedStudy, system: usize) -> Option<QueryCache> {
     let record = study.record;
     let (on, off) = match (is_on(record, study.base), is_on(record, system)) {
         (true, false) => (study.base, system),
@@ -21,13 +29,15 @@ pub(super) fn told(study: &JudgedStudy, system: usize) -> Option<String> {
     let has_none = value_of_audit(record, off, TYPE) == Some(None);
     let without = if has_none { "has no such cache" } else { "has it off" };
     let name = record.systems.get(on).map(|it| it.spec.without_options().to_string());
-    Some(format!(
-        "{} answers repeated reads from its query cache (`{TYPE} = {value}`), up to 100 times as fast as it carries \
-         them out, and {} {without}; to measure without it, append `+{TYPE}=OFF` to the name of `{}`",
-        study.label(on),
-        study.label(off),
-        name.unwrap_or_default()
-    ))
+    let (name, on, off) = (name.unwrap_or_default(), study.label(on), study.label(off));
+    Some(QueryCache {
+        who: format!("{on} has it on (`{TYPE} = {value}`), and {off} {without}"),
+        warning: format!(
+            "{on} answers repeated reads from its query cache (`{TYPE} = {value}`), up to 100 times as fast as it \
+             carries them out, and {off} {without}; to measure without it, append `+{TYPE}=OFF` to the name of \
+             `{name}`"
+        ),
+    })
 }
 
 fn is_on(record: &StudyRecord, system: usize) -> bool {

@@ -49,28 +49,14 @@ fn differing(kinds: &[&'static Transaction]) -> BTreeSet<&'static str> {
     names.filter(differs).collect()
 }
 
-fn because(names: &BTreeSet<&str>) -> String {
-    if names.is_empty() {
-        return String::new();
-    }
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!(", because sessions set {} differently", names.join(", "))
-}
-
-/// `2 statements (5 tests, because sessions set `sql_mode` differently)`
-pub(super) fn in_tests(record: &StudyRecord, of: &ByStatement<'_>) -> String {
+/// `2 statements (5 tests)`
+pub(super) fn in_tests(of: &ByStatement<'_>) -> String {
     let statements = counted(of.len() as u64, "statement");
     let tests: BTreeSet<&str> = of.values().flatten().copied().collect();
-    if tests.len() <= of.len() {
-        return statements;
+    match tests.len() <= of.len() {
+        true => statements,
+        false => format!("{statements} ({})", counted(tests.len() as u64, "test")),
     }
-    let all = kinds(record);
-    let differing = of.values().flat_map(|tests| {
-        let kinds: Vec<_> = tests.iter().filter_map(|test| all.get(test).copied()).collect();
-        differing(&kinds)
-    });
-    let because = because(&differing.collect());
-    format!("{statements} ({}{because})", counted(tests.len() as u64, "test"))
 }
 
 /// How many statements the tests of a log carry out, if some are several tests because of their sessions.
@@ -80,13 +66,15 @@ pub(super) fn note(record: &StudyRecord) -> Option<String> {
         by_text.entry(text(kind)).or_default().push(kind);
     }
     let names: BTreeSet<&str> = by_text.values().flat_map(|kinds| differing(kinds)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let tests: usize = by_text.values().map(Vec::len).sum();
-    (!names.is_empty()).then(|| {
-        format!(
-            "the report counts {} for {}{}",
-            counted(tests as u64, "test"),
-            counted(by_text.len() as u64, "statement"),
-            because(&names)
-        )
-    })
+    Some(format!(
+        "the report is about {} ({}, because sessions set {} differently)",
+        counted(by_text.len() as u64, "statement"),
+        counted(tests as u64, "test"),
+        names.join(", ")
+    ))
 }

@@ -7,7 +7,7 @@ use assay_model::{AnswerPart, EventKind, Verdict, counted};
 use assay_verdict::CellJudgement;
 
 use super::answers::{FindingList, Statements, about, differences, shown};
-use super::query_cache;
+use super::query_cache::{QueryCache, query_cache};
 use super::session_sets::in_tests;
 use super::sessions;
 use super::study::JudgedStudy;
@@ -20,8 +20,8 @@ pub(super) struct ToDo<'a> {
     pub(super) failing: Vec<&'a CellJudgement>,
     /// The settings of sessions that it refuses and the base takes.
     pub(super) settings: Vec<String>,
-    /// Why times say little because of the query cache.
-    pub(super) query_cache: Option<String>,
+    /// Which of both answers reads from its query cache.
+    pub(super) query_cache: Option<QueryCache>,
     /// The tests with a statement that it refuses and the base does not.
     refused: BTreeSet<&'a str>,
 }
@@ -51,7 +51,7 @@ impl<'a> ToDo<'a> {
             statements: Statements::of(record, system),
             failing: failing(study, system, &refused),
             settings: sessions::to_fix(study, system),
-            query_cache: query_cache::told(study, system),
+            query_cache: query_cache(study, system),
             refused,
         }
     }
@@ -62,7 +62,7 @@ impl<'a> ToDo<'a> {
     }
 
     /// What must be fixed and what must be looked at, each as a number and in words.
-    fn counts(&self, study: &JudgedStudy) -> [(usize, String); 2] {
+    fn counts(&self) -> [(usize, String); 2] {
         let Statements { must_fix, look_at, of_connection, .. } = &self.statements;
         let several = |count: usize, one: &str| (count, counted(count as u64, one));
         let of = |parts: Vec<(usize, String)>| {
@@ -70,7 +70,7 @@ impl<'a> ToDo<'a> {
             let words: Vec<String> = parts.iter().map(|(_, words)| words.clone()).collect();
             (parts.iter().map(|(count, _)| count).sum(), words.join(", "))
         };
-        let statements = |it| in_tests(study.record, it);
+        let statements = in_tests;
         let (failing, settings) = (self.failing.len(), self.settings.len());
         let fix = of(vec![
             (must_fix.len(), statements(must_fix)),
@@ -89,9 +89,9 @@ impl<'a> ToDo<'a> {
 /// Sentences for those who read no further, the query cache first: it makes times meaningless.
 pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
     let all: Vec<_> = study.compared.iter().map(|it| (*it, ToDo::of(study, *it))).collect();
-    let caches = all.iter().filter_map(|(_, it)| it.query_cache.clone());
+    let caches = all.iter().filter_map(|(_, it)| Some(it.query_cache.as_ref()?.warning.clone()));
     let counts = all.iter().filter_map(|(system, it)| {
-        let [(fix, to_fix), (look, to_look_at)] = it.counts(study);
+        let [(fix, to_fix), (look, to_look_at)] = it.counts();
         let part = |count: usize, what: &str, words: &str| match count {
             0 => format!("nothing must be {what}"),
             _ => format!("{count} must be {what}: {words}"),
