@@ -200,8 +200,8 @@ fn of_connection(base: &Columns, here: &Columns) -> Option<String> {
         return None;
     }
     Some(format!(
-        "`SET NAMES {of_here}` gives texts of the connection the collation {two} instead of {one}; `SET NAMES {of_here} \
-         COLLATE {one}` gives them that of the base"
+        "`SET NAMES {of_here}` gives texts of the connection the collation {two} instead of {one}; \
+         `SET NAMES {of_here} COLLATE {one}` gives them that of the base"
     ))
 }
 

@@ -526,7 +526,8 @@ mod tests {
                     modes: vec!["B".to_owned()],
                     message: text(),
                 },
-                "refuses `sql_mode = 'A,B'`, which sessions of the workload set (only B; the rest of the list is set): x",
+                "refuses `sql_mode = 'A,B'`, which sessions of the workload set (only B; the rest of the list is \
+                 set): x",
             ),
             (
                 EventKind::KindLeftOut { test: "everything".to_owned(), part: text(), why: text() },
