@@ -33,6 +33,9 @@ const LIST_MAX: usize = 10_000;
 /// Most sessions that are counted.
 const SESSIONS: usize = 1_000_000;
 
+/// What assay's own sessions send first (`assay_wire::PING`).
+const OWN: &[u8] = b"/* assay */ ";
+
 /// Most databases whose names are kept.
 const DATABASES: usize = 10_000;
 
@@ -143,6 +146,8 @@ struct Intake {
     databases: Databases,
     /// Sessions that sent a statement.
     seen: HashSet<u64>,
+    /// Sessions of assay itself.
+    own: HashSet<u64>,
     // Buffers that are used again.
     tokens: Vec<Token>,
     normalizer: Normalizer,
@@ -153,6 +158,9 @@ impl Sink for Intake {
     fn entry(&mut self, entry: &Entry<'_>) {
         if let Some(at) = entry.at_us {
             self.counts.time(at);
+        }
+        if self.is_own(entry) {
+            return self.counts.skip(Skip::Own, entry.calls);
         }
         if let Some(session) = entry.session.filter(|_| self.seen.len() < SESSIONS) {
             self.seen.insert(session);
@@ -192,22 +200,36 @@ impl Sink for Intake {
     }
 
     fn ended(&mut self, session: u64) {
+        self.own.remove(&session);
         self.sessions.forget(session);
         self.settings.forget(session);
     }
 
     fn began(&mut self, session: u64) {
+        self.own.remove(&session);
         self.sessions.forget(session);
         self.settings.begin(session);
     }
 
     fn restarted(&mut self) {
+        self.own.clear();
         self.sessions.forget_all();
         self.settings.forget_all();
     }
 }
 
 impl Intake {
+    /// Whether assay itself sent a statement: it, or one before it in its session, has the mark.
+    fn is_own(&mut self, entry: &Entry<'_>) -> bool {
+        if !entry.text.trim_ascii_start().starts_with(OWN) {
+            return entry.session.is_some_and(|session| self.own.contains(&session));
+        }
+        if let Some(session) = entry.session.filter(|_| self.own.len() < SESSIONS) {
+            self.own.insert(session);
+        }
+        true
+    }
+
     /// Counts a statement that is not measured. The transaction around it is no longer what it was.
     fn skip_entry(&mut self, why: Skip, entry: &Entry<'_>) {
         self.counts.skip(why, entry.calls);

@@ -87,11 +87,13 @@ pub enum Skip {
     TooMany,
     /// Its text is not UTF-8 outside of values.
     NotText,
+    /// Sent by assay itself, to a server that it started or loaded.
+    Own,
 }
 
 impl Skip {
     /// Every reason, in the order of [`Skip`].
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Administration,
         Self::Session,
         Self::Definition,
@@ -105,6 +107,7 @@ impl Skip {
         Self::TooLong,
         Self::TooMany,
         Self::NotText,
+        Self::Own,
     ];
 
     /// What was skipped, for a line of the summary: the word for one of them, and what follows it.
@@ -129,6 +132,7 @@ impl Skip {
             Self::TooLong => ("statement", "with a text that is too long, or with too many values"),
             Self::TooMany => ("statement", "beyond the limit on different statements"),
             Self::NotText => ("statement", "with names that are not UTF-8"),
+            Self::Own => ("statement", "of assay itself"),
         }
     }
 }

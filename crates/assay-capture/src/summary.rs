@@ -1,11 +1,13 @@
 //! What was read, for the terminal.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use assay_model::{SessionSetting, counted, thousands};
+use assay_model::{Dialect, SessionSetting, counted, thousands};
 
 use crate::capture::Captured;
 use crate::entry::Skip;
+use crate::fingerprints::Fingerprint;
 use crate::plan::{Plan, What, Work};
 use crate::settings::NotCarried;
 use crate::template::shown;
@@ -171,11 +173,14 @@ fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
     if let Some(name) = &plan.database {
         let _ = writeln!(text, "database   {name}");
     }
+    // The same statement of sessions with other settings has fingerprints and tests of its own.
+    let different: BTreeSet<_> = captured.fingerprints.iter().map(of_fingerprint).collect();
     let _ = writeln!(
         text,
-        "tests      {}, from {}",
+        "tests      {}, from {}{}",
         plan.works.len(),
-        counted(captured.fingerprints.len() as u64, "different statement")
+        counted(different.len() as u64, "different statement"),
+        because(captured, plan)
     );
     if plan.works.is_empty() {
         return;
@@ -205,6 +210,46 @@ fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
     }
     if let Some(more) = plan.works.len().checked_sub(ROWS).filter(|more| *more > 0) {
         let _ = writeln!(text, "    and {more} more");
+    }
+}
+
+/// What tells a statement from others, whatever its sessions set.
+fn of_fingerprint(it: &Fingerprint) -> (&[u8], bool, Option<u32>) {
+    (&it.text, it.dialect == Dialect::Postgres, it.database)
+}
+
+/// Which settings make several tests of a statement, in words; nothing if none do.
+fn because(captured: &Captured, plan: &Plan) -> String {
+    let mut sets: BTreeMap<Vec<_>, Vec<&[SessionSetting]>> = BTreeMap::new();
+    for work in &plan.works {
+        let numbers = match work.what {
+            What::Statement(number) => vec![number],
+            What::Transaction(number) => {
+                let shape = captured.shapes.get(number);
+                shape.iter().flat_map(|it| &it.statements).map(|(at, _)| *at).collect()
+            }
+        };
+        let sent = numbers.iter().filter_map(|at| captured.fingerprints.get(*at));
+        let settings = captured.settings_of(&work.what);
+        sets.entry(sent.map(of_fingerprint).collect()).or_default().push(settings);
+    }
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for sets in sets.values() {
+        let value = |set: &[SessionSetting], name: &str| {
+            set.iter().find(|it| it.name() == name).map(|it| it.value().to_owned())
+        };
+        let all = sets.iter().flat_map(|set| set.iter()).map(SessionSetting::name);
+        let differs = |name: &&str| {
+            sets.windows(2).any(|it| matches!(it, [a, b] if value(a, name) != value(b, name)))
+        };
+        names.extend(all.filter(differs));
+    }
+    match names.is_empty() {
+        true => String::new(),
+        false => {
+            let names: Vec<&str> = names.into_iter().collect();
+            format!(", because sessions set {} differently", names.join(", "))
+        }
     }
 }
 

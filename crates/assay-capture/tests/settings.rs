@@ -54,6 +54,7 @@ fn the_same_statement_with_other_settings_is_another_test() {
     assert!(text.contains("mix = { select-t-by-c = 2, select-t-by-c-2 = 2 }"), "{text}");
     for part in [
         "session    names = 'utf8', sql_mode = 'NO_ENGINE_SUBSTITUTION': 2 calls\n",
+        "tests      2, from 1 different statement, because sessions set names, sql_mode differently\n",
         "2 changes of settings cannot be carried, so statements run without: SET GLOBAL sql_mode = '', \
          sql_log_bin = '0'\n",
     ] {
@@ -76,6 +77,31 @@ fn tenants_of_postgres_are_tests_of_their_own() {
     assert!(text.contains(r#"session = { search_path = "\"tenant 2\", public" }"#), "{text}");
     assert_eq!(text.matches("[test.select-users").count(), 3, "{text}");
     assert!(summary.contains("do not show the beginning of 1 session:"), "{summary}");
+}
+
+#[test]
+fn sessions_of_assay_itself_are_left_out() {
+    let log = general(&[
+        &["/* assay */ SET SESSION max_execution_time = 0", "SELECT COUNT(*) FROM t"],
+        &["SELECT a FROM t"],
+        &["/* assay */ SELECT 1"],
+        &["SELECT '/* assay */'"],
+    ]);
+    // The number of a session may come again.
+    let again = log.replace("    7 ", "    9 ").replace("/* assay */ SELECT 1", "SELECT b FROM t");
+    let (text, summary) = read(&(log + &again.replace("/* assay */", "/* other */")));
+    assert!(summary.contains("skipped    3 statements of assay itself\n"), "{summary}");
+    assert_eq!(text.matches("COUNT(*)").count(), 1, "{text}");
+    assert_eq!(text.matches("SELECT b FROM t").count(), 1, "{text}");
+}
+
+#[test]
+fn a_file_of_statements_begins_its_session() {
+    let (text, summary) =
+        read("SELECT a FROM t WHERE id = 1;\nSET sql_mode = '';\nSELECT b FROM t;\n");
+    assert!(!summary.contains("do not show the beginning"), "{summary}");
+    assert!(summary.contains("tests      2, from 2 different statements\n"), "{summary}");
+    assert_eq!(text.matches("session = ").count(), 1, "{text}");
 }
 
 #[test]

@@ -116,6 +116,8 @@ pub(crate) struct Asking {
     columns: BTreeMap<usize, Arc<Columns>>,
     /// Types of Postgres by their numbers.
     types: BTreeMap<String, String>,
+    /// The collation of the connection, once it was asked for.
+    collation: Option<String>,
     answers: Vec<Answered>,
     /// Whether nothing but the rows of an answer matters.
     has_only_rows: bool,
@@ -147,6 +149,7 @@ impl Asking {
             room,
             columns: BTreeMap::new(),
             types: BTreeMap::new(),
+            collation: None,
             answers: Vec::new(),
             has_only_rows: false,
         })
@@ -395,6 +398,7 @@ impl Asking {
                 Dialect::MySql => column.kind,
                 Dialect::Postgres => self.type_name(column.kind)?,
             };
+            columns.of_tables.push(column.is_of_table);
             columns.names.push(column.name);
             columns.types.push(kind);
         }
@@ -407,6 +411,7 @@ impl Asking {
         }
         if self.dialect == Dialect::MySql {
             columns.collations = self.collations(sql, &columns.names)?;
+            columns.connection = self.collation_of_connection()?;
         }
         answer.columns = Arc::new(columns);
         self.columns.insert(number, Arc::clone(&answer.columns));
@@ -452,6 +457,17 @@ impl Asking {
         dropped.map_err(|cause| Error::query(drop.as_bytes(), cause))?;
         let is_same = found.len() == names.len();
         Ok(if is_same { found.into_iter().map(|it| it.1).collect() } else { Vec::new() })
+    }
+
+    /// The collation of the connection.
+    fn collation_of_connection(&mut self) -> Result<Option<String>> {
+        if self.collation.is_none() {
+            let sql = "SELECT @@SESSION.collation_connection";
+            let found =
+                self.wire.query(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+            self.collation = found.first_string();
+        }
+        Ok(self.collation.clone())
     }
 
     /// The name of a type of Postgres: those that users make have another number on each server.

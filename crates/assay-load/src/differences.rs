@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{AnswerDifference, AnswerPart, AnswersCompared};
 
 use crate::answered::{AnswerOutcome, Answered, Columns, RowsAnswered, pairs, shown};
-use crate::openings::{Opening, Openings};
+use crate::openings::{Known, Opening, Openings};
 
 /// Why there is no answer in time, in words.
 pub(crate) const LATE: &str = "no answer within 10 s";
@@ -35,8 +35,11 @@ pub fn answer_differences(
     for (there, here) in pairs(base, other) {
         *values.entry(here.of_statement()).or_default() += 1;
         for Part { what, why, base, here: of_here } in differing(there, here, openings, sorted) {
+            // The reasons of types tell columns of the connection's collation from others.
             let is_same = |it: &&mut AnswerDifference| {
-                (&*it.test, &*it.statement) == here.of_statement() && it.what == what
+                (&*it.test, &*it.statement) == here.of_statement()
+                    && it.what == what
+                    && (what != AnswerPart::Types || it.why == why)
             };
             if let Some(known) = found.iter_mut().find(is_same) {
                 known.count += 1;
@@ -61,21 +64,27 @@ pub fn answer_differences(
     Comparison { counts: counts(&found, &values), differences: found }
 }
 
+/// A statement counts once, in however many tests it is.
 fn counts(
     differences: &[AnswerDifference],
     values: &BTreeMap<(&str, &str), u32>,
 ) -> AnswersCompared {
-    let of = |is_it: fn(&AnswerDifference) -> bool| -> BTreeSet<(&str, &str)> {
+    let mut by_statement: BTreeMap<&str, u32> = BTreeMap::new();
+    for ((_, statement), count) in values {
+        *by_statement.entry(statement).or_default() += count;
+    }
+    let of = |is_it: fn(&AnswerDifference) -> bool| -> BTreeSet<&str> {
         let all = differences.iter().filter(|it| is_it(it));
-        all.map(|it| (&*it.test, &*it.statement)).collect()
+        all.map(|it| it.statement.as_str()).collect()
     };
-    let (differing, undetermined) = (of(|_| true), of(|it| it.what == AnswerPart::Undetermined));
-    let same = values.iter().filter(|(statement, _)| !differing.contains(*statement));
+    let differing = of(|_| true);
+    let compared = of(|it| it.what != AnswerPart::Undetermined);
+    let same = by_statement.iter().filter(|(statement, _)| !differing.contains(*statement));
     let same: Vec<u32> = same.map(|(_, count)| *count).collect();
     AnswersCompared {
-        statements: values.len() as u32,
+        statements: by_statement.len() as u32,
         same: same.len() as u32,
-        undetermined: undetermined.len() as u32,
+        undetermined: differing.difference(&compared).count() as u32,
         least: same.iter().min().copied().unwrap_or(0),
         most: same.iter().max().copied().unwrap_or(0),
         values: same.iter().map(|it| u64::from(*it)).sum(),
@@ -137,22 +146,7 @@ fn around_rows(base: &RowsAnswered, here: &RowsAnswered) -> Vec<Part> {
         let names = |columns: &Columns| columns.names.join(", ");
         parts.push(Part::new(AnswerPart::Names, names(of_base), names(of_here)));
     }
-    let (one, two) = (with_collations(of_base, of_here), with_collations(of_here, of_base));
-    let differs: BTreeSet<usize> = one
-        .iter()
-        .zip(&two)
-        .enumerate()
-        .filter(|(_, (one, two))| without_alias(one) != without_alias(two))
-        .map(|(at, _)| at)
-        .collect();
-    if of_base.names.len() == of_here.names.len() && !differs.is_empty() {
-        let of = |all: &[String]| {
-            let named = all.iter().zip(&of_here.names).enumerate();
-            let named = named.filter(|(at, _)| differs.contains(at));
-            named.map(|(_, (kind, name))| format!("{name} {kind}")).collect::<Vec<_>>().join(", ")
-        };
-        parts.push(Part::new(AnswerPart::Types, of(&one), of(&two)));
-    }
+    parts.extend(types(of_base, of_here));
     let codes =
         |it: &RowsAnswered| it.warnings.iter().map(|it| it.0.clone()).collect::<BTreeSet<_>>();
     if !codes(here).is_subset(&codes(base)) {
@@ -163,6 +157,57 @@ fn around_rows(base: &RowsAnswered, here: &RowsAnswered) -> Vec<Part> {
         parts.push(Part::new(AnswerPart::Warnings, of(base), of(here)));
     }
     parts
+}
+
+/// Where the types of columns differ: those whose texts have the collation of the connection on both servers, and the
+/// others.
+fn types(base: &Columns, here: &Columns) -> Vec<Part> {
+    if base.names.len() != here.names.len() {
+        return Vec::new();
+    }
+    let (one, two) = (with_collations(base, here), with_collations(here, base));
+    let differs =
+        |(_, (one, two)): &(usize, (&String, &String))| without_alias(one) != without_alias(two);
+    let differing: Vec<usize> =
+        one.iter().zip(&two).enumerate().filter(differs).map(|(at, _)| at).collect();
+    let why = of_connection(base, here);
+    let is_of_connection = |at: &usize| {
+        let has = |it: &Columns| {
+            let collation = it.collations.get(*at).cloned().flatten();
+            let is_of_table = it.of_tables.get(*at).copied().unwrap_or(false);
+            collation.is_some() && collation == it.connection && !is_of_table
+        };
+        why.is_some() && base.types.get(*at) == here.types.get(*at) && has(base) && has(here)
+    };
+    let (of_connection, others): (Vec<usize>, Vec<usize>) =
+        differing.into_iter().partition(is_of_connection);
+    let part = |at: &[usize], why: Option<String>| {
+        let of = |all: &[String]| {
+            let named = at.iter().filter_map(|at| Some((all.get(*at)?, here.names.get(*at)?)));
+            named.map(|(kind, name)| format!("{name} {kind}")).collect::<Vec<_>>().join(", ")
+        };
+        (!at.is_empty()).then(|| Part { why, ..Part::new(AnswerPart::Types, of(&one), of(&two)) })
+    };
+    [part(&others, None), part(&of_connection, why)].into_iter().flatten().collect()
+}
+
+/// Why the connections of two servers have different collations, and what makes them the same; `None` if they do not.
+fn of_connection(base: &Columns, here: &Columns) -> Option<String> {
+    let (one, two) = (base.connection.as_deref()?, here.connection.as_deref()?);
+    let set = |collation: &str| collation.split('_').next().unwrap_or_default().to_owned();
+    let (of_base, of_here) = (set(one), set(two));
+    if one == two || without_alias_of_set(&of_base) != without_alias_of_set(&of_here) {
+        return None;
+    }
+    Some(format!(
+        "`SET NAMES {of_here}` gives texts of the connection the collation {two} instead of {one}; \
+         `SET NAMES {of_here} COLLATE {one}` gives them that of the base"
+    ))
+}
+
+/// The name that newer versions give a character set.
+fn without_alias_of_set(set: &str) -> &str {
+    if set == "utf8" { "utf8mb3" } else { set }
 }
 
 /// A type with its collation, in which `utf8` has the name that newer versions give the same characters.
@@ -184,7 +229,7 @@ impl Differing<'_> {
     fn part(
         self,
         sent: &Answered,
-        opening: &Opening,
+        known: Known<'_>,
         sorted: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Part> {
         let Self { base, here } = self;
@@ -192,6 +237,17 @@ impl Differing<'_> {
         if same_rows && same_order {
             return None;
         }
+        let (is_open, none) = (same_rows && !sent.is_ordered, Opening::default());
+        let opening = match known {
+            Known::Opening(opening) => opening,
+            // Its text leaves the order open.
+            Known::Unknown if is_open => &none,
+            Known::Unknown => {
+                let why = "with other values the statement leaves it open, and there was no time to find out whether \
+                           it does with these";
+                return Some(Part::new(AnswerPart::Undetermined, String::new(), why.to_owned()));
+            }
+        };
         let varies = match same_rows {
             true => opening.order_varies,
             false => opening.rows_vary,
@@ -289,7 +345,7 @@ mod tests {
 
     fn column() -> Columns {
         let (names, types) = (vec!["a".to_owned()], vec!["int".to_owned()]);
-        Columns { names, types, collations: Vec::new() }
+        Columns { names, types, ..Columns::default() }
     }
 
     fn rows(texts: &[&str]) -> RowsAnswered {
@@ -388,6 +444,43 @@ mod tests {
     }
 
     #[test]
+    fn a_collation_of_the_connection_is_told_apart() {
+        let collated = |columns: [&str; 2], connection: &str, is_of_table: bool| {
+            let mut answer = rows(&["1"]);
+            let [names, types] =
+                [["a", "b"], ["varchar"; 2]].map(|it| it.map(str::to_owned).into());
+            let collations = columns.map(|it| Some(it.to_owned())).into();
+            let (connection, of_tables) = (Some(connection.to_owned()), vec![false, is_of_table]);
+            answer.columns = Arc::new(Columns { names, types, collations, of_tables, connection });
+            AnswerOutcome::Answer(Box::new(answer))
+        };
+        let differing = |base, here, connections: [&str; 2], is_of_table| {
+            let base = answered(collated(base, connections[0], is_of_table), false);
+            let here = answered(collated(here, connections[1], is_of_table), false);
+            compared(&[base], &[here], Opening::default()).differences
+        };
+        let (old, new) = ("utf8mb4_general_ci", "utf8mb4_0900_ai_ci");
+        let [only] = differing([old, old], [new, new], [old, new], false).try_into().unwrap();
+        assert!(only.is_of_connection());
+        assert_eq!(only.here, "a varchar utf8mb4_0900_ai_ci, b varchar utf8mb4_0900_ai_ci");
+        let why = only.why.unwrap();
+        assert!(why.contains("`SET NAMES utf8mb4 COLLATE utf8mb4_general_ci`"), "{why}");
+        // Another collation of its own, and that of a column of a table.
+        for (base, is_of_table, expected) in
+            [(["utf8mb4_bin", old], false, ["a", "b"]), ([old, old], true, ["b", "a"])]
+        {
+            let own = differing(base, [new, new], [old, new], is_of_table);
+            let of_connection: Vec<bool> =
+                own.iter().map(AnswerDifference::is_of_connection).collect();
+            assert_eq!(of_connection, [false, true]);
+            let here = expected.map(|name| format!("{name} varchar {new}"));
+            assert_eq!([&own[0].here, &own[1].here], [&here[0], &here[1]]);
+        }
+        let [only] = differing([old, old], [old, new], [old, old], false).try_into().unwrap();
+        assert!(!only.is_of_connection());
+    }
+
+    #[test]
     fn what_is_undetermined_is_not_said_to_differ() {
         let undetermined =
             |outcome| Answered { undetermined: Some("any".to_owned()), ..answered(outcome, false) };
@@ -414,6 +507,27 @@ mod tests {
         assert_eq!(found.counts, counts);
         let [only] = found.differences.try_into().unwrap();
         assert_eq!((only.count, only.of), (1, 2));
+    }
+
+    #[test]
+    fn a_statement_of_several_tests_counts_once() {
+        let of =
+            |test: &str, text: &str| Answered { test: test.into(), ..answered(of(&[text]), false) };
+        let other = Answered { statement: "SELECT b".into(), ..of("u", "1") };
+        let base = [of("t", "1"), of("t-2", "1"), other.clone()];
+        let here = [of("t", "1"), of("t-2", "2"), other];
+        let found = compared(&base, &here, Opening::default());
+        let counts = AnswersCompared {
+            statements: 2,
+            same: 1,
+            undetermined: 0,
+            least: 1,
+            most: 1,
+            values: 1,
+        };
+        assert_eq!(found.counts, counts);
+        let found = compared(&base, &base, Opening::default());
+        assert_eq!((found.counts.same, found.counts.most, found.counts.values), (2, 2, 3));
     }
 
     #[test]

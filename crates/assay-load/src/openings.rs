@@ -2,7 +2,7 @@
 //! differ.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,8 @@ use crate::asking::{Again, Asking};
 use crate::enough::share;
 use crate::error::{Error, Result};
 
-/// Values with which a statement is carried out again at most.
-const VALUES: usize = 10;
+/// Values with which a statement is carried out again at most, while there is time.
+const VALUES: usize = 100;
 
 /// How often it is carried out again as it is.
 const REPEATS: usize = 2;
@@ -271,15 +271,10 @@ impl Opening {
         found
     }
 
-    fn with(&self, other: &Self) -> Self {
-        Self {
-            rows_vary: self.rows_vary || other.rows_vary,
-            order_varies: self.order_varies || other.order_varies,
-            ties_choose: self.ties_choose || other.ties_choose,
-            has_ties: self.has_ties || other.has_ties,
-            is_ungrouped: self.is_ungrouped || other.is_ungrouped,
-            differs_without_limit: self.differs_without_limit || other.differs_without_limit,
-        }
+    /// Whether it explains some difference.
+    fn explains(&self) -> bool {
+        let Self { rows_vary, order_varies, ties_choose, has_ties, is_ungrouped, .. } = *self;
+        rows_vary || order_varies || ties_choose || has_ties || is_ungrouped
     }
 }
 
@@ -287,9 +282,21 @@ impl Opening {
 #[derive(Debug, Clone, Default)]
 pub struct Openings {
     by_event: ByEvent<Opening>,
-    /// With values with which they were not carried out again.
-    by_statement: BTreeMap<(Arc<str>, Arc<str>), Opening>,
+    /// The statements that leave something open with a value, so that nobody knows what they do with values with which
+    /// they were not carried out again.
+    open: BTreeSet<(Arc<str>, Arc<str>)>,
+    /// The statements whose limits do not explain the difference with a value: they excuse none with others.
+    differing: BTreeMap<(Arc<str>, Arc<str>), Opening>,
     none: Opening,
+}
+
+/// What is known of what a statement leaves open with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known<'a> {
+    /// This.
+    Opening(&'a Opening),
+    /// Nothing: it leaves something open with another value, and was not carried out again with this one.
+    Unknown,
 }
 
 impl Openings {
@@ -302,22 +309,96 @@ impl Openings {
             let key = (test, statement, answered.event);
             let Some(of_base) = base.0.get(&key) else { continue };
             let opening = Opening::new(answered, of_base, other.0.get(&key));
-            let of_all = found.by_statement.entry((key.0.clone(), key.1.clone())).or_default();
-            *of_all = of_all.with(&opening);
+            let statement = (key.0.clone(), key.1.clone());
+            if opening.explains() {
+                found.open.insert(statement);
+            } else if opening.differs_without_limit {
+                let of_others = Opening { differs_without_limit: true, ..Opening::default() };
+                found.differing.insert(statement, of_others);
+            }
             found.by_event.insert(key, opening);
         }
         found
     }
 
-    /// What the statement of an answer leaves open.
-    pub(crate) fn of(&self, answered: &Answered) -> &Opening {
-        let (test, statement) = (Arc::clone(&answered.test), Arc::clone(&answered.statement));
-        let of_event = self.by_event.get(&(test.clone(), statement.clone(), answered.event));
-        of_event.or_else(|| self.by_statement.get(&(test, statement))).unwrap_or(&self.none)
+    /// What the statement of an answer leaves open with its value. What it leaves open with another one says nothing
+    /// about this one.
+    pub(crate) fn of(&self, answered: &Answered) -> Known<'_> {
+        let statement = (Arc::clone(&answered.test), Arc::clone(&answered.statement));
+        let event = (statement.0.clone(), statement.1.clone(), answered.event);
+        match self.by_event.get(&event) {
+            Some(opening) => Known::Opening(opening),
+            None if self.open.contains(&statement) => Known::Unknown,
+            None => Known::Opening(self.differing.get(&statement).unwrap_or(&self.none)),
+        }
     }
 
     #[cfg(test)]
     pub(crate) fn all(opening: Opening) -> Self {
         Self { none: opening, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use assay_model::AnswerPart;
+
+    use super::*;
+    use crate::answered::AnswerOutcome;
+    use crate::differences::answer_differences;
+
+    fn rows(texts: &[&str]) -> RowsAnswered {
+        let mut answer = RowsAnswered::keeping(3, false);
+        texts.iter().for_each(|text| answer.add(&[Some(Cow::Borrowed(text.as_bytes()))]));
+        answer
+    }
+
+    fn answered(event: u64, texts: &[&str]) -> Answered {
+        Answered {
+            test: "t".into(),
+            statement: "SELECT a FROM t WHERE b = ? ORDER BY c LIMIT 1".into(),
+            sent: String::new(),
+            event,
+            is_ordered: true,
+            undetermined: None,
+            choice: None,
+            outcome: AnswerOutcome::Answer(Box::new(rows(texts))),
+        }
+    }
+
+    /// The parts that differ, with the number of values, if a base that was asked again gives these other answers.
+    fn differing(again: &[(u64, &[&str])]) -> Vec<(AnswerPart, u32)> {
+        let base = [1, 2, 3].map(|event| answered(event, &["1"]));
+        let here = [1, 2, 3].map(|event| answered(event, &["2"]));
+        let asked = again.iter().map(|(event, shuffled)| {
+            let answers = Answers {
+                repeated: vec![rows(&["1"])],
+                shuffled: vec![rows(shuffled)],
+                ..Answers::default()
+            };
+            let first = &base[0];
+            ((Arc::clone(&first.test), Arc::clone(&first.statement), *event), answers)
+        });
+        let asked = AskedAgain(asked.collect());
+        let openings = Openings::new(&base, &asked, &AskedAgain::default());
+        let found = answer_differences(&base, &here, &openings, &|_| None).differences;
+        found.into_iter().map(|it| (it.what, it.count)).collect()
+    }
+
+    #[test]
+    fn what_is_open_with_a_value_excuses_no_other_one() {
+        use AnswerPart::{Choice, Undetermined, Values};
+        let (ties, none): (&[&str], &[&str]) = (&["2"], &["1"]);
+        // Rows have equal values with the first one only.
+        assert_eq!(differing(&[(1, ties), (2, none), (3, none)]), [(Choice, 1), (Values, 2)]);
+        // There was no time for the third one.
+        assert_eq!(
+            differing(&[(1, ties), (2, none)]),
+            [(Choice, 1), (Values, 1), (Undetermined, 1)]
+        );
+        assert_eq!(differing(&[(1, none), (2, none)]), [(Values, 3)]);
+        assert_eq!(differing(&[]), [(Values, 3)]);
     }
 }

@@ -133,7 +133,7 @@ pub enum EventKind {
     AnswersCompared(AnswersCompared),
     /// The system answers a user's statement differently from the base.
     AnswerDiffers(AnswerDifference),
-    /// The system refuses a setting of the sessions of a user's workload. Statements run without it.
+    /// The system refuses a setting of the sessions of a user's workload. Statements run without what it refuses.
     SettingRefused {
         /// The setting: `query_cache_type = 'OFF'`.
         setting: String,
@@ -379,7 +379,7 @@ impl fmt::Display for EventKind {
 fn setting_refused(setting: &str, modes: &[String], message: &str) -> String {
     let but = match modes {
         [] => String::new(),
-        modes => format!(" (all but {} is set)", modes.join(", ")),
+        modes => format!(" (only {}; the rest of the list is set)", modes.join(", ")),
     };
     format!("refuses `{setting}`, which sessions of the workload set{but}: {message}")
 }
@@ -526,7 +526,8 @@ mod tests {
                     modes: vec!["B".to_owned()],
                     message: text(),
                 },
-                "refuses `sql_mode = 'A,B'`, which sessions of the workload set (all but B is set): x",
+                "refuses `sql_mode = 'A,B'`, which sessions of the workload set (only B; the rest of the list is \
+                 set): x",
             ),
             (
                 EventKind::KindLeftOut { test: "everything".to_owned(), part: text(), why: text() },

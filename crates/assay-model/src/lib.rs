@@ -127,7 +127,7 @@ pub use study::{
     Run, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use suite::{RandType, Suite};
-pub use system::{Origin, SystemSpec};
+pub use system::{AUTOCOMMIT_OFF, Origin, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };

@@ -52,7 +52,8 @@ pub struct AnswerDifference {
     pub sent: String,
     /// What differs.
     pub what: AnswerPart,
-    /// Why the statement permits the difference; `None` if its text decides the answer.
+    /// Why the statement permits the difference; `None` if its text decides the answer. Of types, why the connections
+    /// give texts other collations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// How many events it differed in.
@@ -218,6 +219,13 @@ impl fmt::Display for Restored {
 }
 
 impl AnswerDifference {
+    /// Whether texts have another collation only because the connections of both systems have: then it is one
+    /// difference of all statements, and not one of each.
+    #[must_use]
+    pub fn is_of_connection(&self) -> bool {
+        self.what == AnswerPart::Types && self.why.is_some()
+    }
+
     /// ` for 2 of 30 values`, and nothing where it was compared for one.
     #[must_use]
     pub fn in_some(&self) -> String {

@@ -5,7 +5,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, Product};
+use crate::{Dialect, Engine, Product};
+
+/// What options do that switch `autocommit` off, after their owner.
+pub const AUTOCOMMIT_OFF: &str =
+    "switch `autocommit` off; assay's connections, also those that measure, switch it on";
 
 /// The origin of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,6 +68,25 @@ impl SystemSpec {
         found.into_iter().map(|(_, option)| option).collect()
     }
 
+    /// Whether an option switches `autocommit` off. Connections of assay switch it on again.
+    #[must_use]
+    pub fn switches_autocommit_off(&self) -> bool {
+        if self.product.dialect() == Dialect::Postgres {
+            return false;
+        }
+        let found = self.overrides.iter().rev().find_map(|(name, value)| {
+            let name = name.replace('-', "_").to_ascii_lowercase();
+            let name = name.strip_prefix("loose_").unwrap_or(&name);
+            let is_off = ["off", "0", "false", "no"].contains(&value.to_ascii_lowercase().as_str());
+            match name {
+                "autocommit" => Some(is_off),
+                "skip_autocommit" | "disable_autocommit" => Some(!is_off),
+                _ => None,
+            }
+        });
+        found.unwrap_or(false)
+    }
+
     /// The same without options: what its binaries are got by.
     #[must_use]
     pub fn without_options(&self) -> Self {
@@ -90,5 +113,31 @@ impl fmt::Display for SystemSpec {
             write!(f, "+{option}={value}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_option_decides_whether_autocommit_is_off() {
+        let of = |product: Product, options: &[(&str, &str)]| {
+            let overrides = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            let spec = SystemSpec::of(product, Origin::Version("1".to_owned()));
+            SystemSpec { overrides: overrides.collect(), ..spec }.switches_autocommit_off()
+        };
+        for (options, expected) in [
+            (&[][..], false),
+            (&[("autocommit", "OFF")], true),
+            (&[("loose-autocommit", "0")], true),
+            (&[("skip-autocommit", "")], true),
+            (&[("skip-autocommit", "0")], false),
+            (&[("autocommit", "OFF"), ("autocommit", "ON")], false),
+            (&[("autocommit", "1")], false),
+        ] {
+            assert_eq!(of(Product::MySql, options), expected, "{options:?}");
+        }
+        assert!(!of(Product::Postgres, &[("autocommit", "off")]));
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Prefix};
-use assay_wire::{ConnectOptions, Connection, Stop};
+use assay_wire::{ConnectOptions, Connection, PING, Stop};
 use fs_err as fs;
 use rustix::process::{Pid, setpriority_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -204,7 +204,7 @@ impl Server {
         let deadline = Instant::now() + START_LIMIT;
         let options = self.connect_options();
         loop {
-            let answer = Connection::connect(&options).and_then(|mut it| it.query("SELECT 1"));
+            let answer = Connection::connect(&options).and_then(|mut it| it.query(PING));
             if answer.is_ok() {
                 return Ok(());
             }

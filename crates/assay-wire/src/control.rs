@@ -5,9 +5,20 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::options::{ConnectOptions, Protocol};
 
+/// What the first statement of a session of assay's own begins with, so that logs tell it from the sessions of users:
+/// `assay workload from` leaves it out.
+macro_rules! own {
+    ($sql:literal) => {
+        concat!("/* assay */ ", $sql)
+    };
+}
+
+/// A question to a server that may not answer yet.
+pub const PING: &str = own!("SELECT 1");
+
 /// What a session of MySQL and MariaDB needs. Versions that lack a variable refuse its statement.
 const MYSQL: [&str; 7] = [
-    "SET SESSION max_execution_time = 0",
+    own!("SET SESSION max_execution_time = 0"),
     "SET SESSION max_statement_time = 0",
     "SET SESSION autocommit = 1, completion_type = 0, foreign_key_checks = 1, sql_big_selects = 1, \
      time_zone = '+00:00', unique_checks = 1, wait_timeout = 28800",
@@ -24,7 +35,7 @@ const WITH_BACKSLASHES: &str = "SET SESSION sql_mode = TRIM(BOTH ',' FROM REPLAC
 
 /// What a session of Postgres needs, first what could end the rest.
 const POSTGRES: [&str; 2] = [
-    "SET statement_timeout = 0",
+    own!("SET statement_timeout = 0"),
     "SELECT pg_catalog.set_config(s.name, v.value, false) FROM (VALUES \
      ('lock_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0'), \
      ('transaction_timeout', '0'), ('default_transaction_read_only', 'off'), \

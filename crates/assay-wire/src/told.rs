@@ -18,6 +18,8 @@ pub struct Described {
     pub name: String,
     /// Its type: a word of MySQL or MariaDB, or the number that Postgres gives it, and its modifier.
     pub kind: String,
+    /// Whether it is a column of a table, and not an expression. Postgres is not asked.
+    pub is_of_table: bool,
 }
 
 /// A message for the user that is no error.

@@ -5,10 +5,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use assay_load::{LoadReport, Place, Tables, UserTables, Workload as _};
 use assay_model::{
-    DataSet, Dialect, Engine, IdKey, Product, RestoredKind, Suite, TableForm, counted,
+    AUTOCOMMIT_OFF, DataSet, Dialect, Engine, IdKey, Product, RestoredKind, Suite, TableForm,
+    counted,
 };
 use assay_plan::parse_engine;
-use assay_wire::{ConnectOptions, Stop};
+use assay_wire::{ConnectOptions, Connection, Stop};
 use assay_workloads::TpccOptions;
 use serde::Serialize;
 
@@ -51,6 +52,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
     let url = crate::server::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
+    note_autocommit(url.dialect, &options);
     let progress = Progress::new(args.quiet);
     if !args.own.workload.is_empty() {
         let loaded = load_workload(args, url.dialect, &options, &progress);
@@ -104,6 +106,18 @@ fn load_tables(args: &Load) -> Result<Exit> {
     };
     report::put_one(&args.shape, &loaded, words)?;
     Ok(Exit::Done)
+}
+
+/// Says that the load does not work as the options of the server ask. A server that does not answer is told later.
+fn note_autocommit(dialect: Dialect, options: &ConnectOptions) {
+    let is_off = |mut control: Connection| {
+        let found = control.query("SELECT @@GLOBAL.autocommit").ok()?;
+        Some(found.first_string()? == "0")
+    };
+    if dialect == Dialect::MySql && Connection::control(options).ok().and_then(is_off) == Some(true)
+    {
+        print(&format!("note: the options of the server {AUTOCOMMIT_OFF}"));
+    }
 }
 
 /// Creates and fills the tables of a user's workload.

@@ -5,7 +5,9 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Dialect, Prefix, Product, SystemSpec, address_without_login, short_names};
+use assay_model::{
+    AUTOCOMMIT_OFF, Dialect, Prefix, Product, SystemSpec, address_without_login, short_names,
+};
 use assay_plan::{
     CommonOption, Place, Request, ServerUrl, common_options, places_of, repository_login,
     shell_quoted,
@@ -207,8 +209,11 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Says what a server does not take of a config file.
+/// Says what a server does not take of a config file, and what connections do not do as it asks.
 fn tell_left_out(words: &str, made: &Taken) {
+    if made.spec.switches_autocommit_off() {
+        print(&format!("note: the options of `{words}` {AUTOCOMMIT_OFF}"));
+    }
     made.events.iter().for_each(|what| print(&format!("note: `{words}` {what}")));
     for (name, meant) in &made.meant {
         print(&format!("warning: `{name}` of the config file is unknown; did you mean `{meant}`?"));

@@ -16,7 +16,8 @@ pub(super) const FORMAT: Format = Format {
     looks,
     open: |head, given| {
         let dialect = given.dialect.or_else(|| guessed(head)).unwrap_or(Dialect::MySql);
-        Box::new(Script { splitter: Splitter::new(dialect), dialect, database: None })
+        let splitter = Splitter::new(dialect);
+        Box::new(Script { splitter, dialect, database: None, has_begun: false })
     },
 };
 
@@ -50,10 +51,18 @@ struct Script {
     dialect: Dialect,
     splitter: Splitter,
     database: Option<String>,
+    has_begun: bool,
 }
+
+/// The session of a file: the clients that take such files have one.
+const SESSION: u64 = 0;
 
 impl Reader for Script {
     fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+        // Nothing was set before the file.
+        if !std::mem::replace(&mut self.has_begun, true) {
+            out.began(SESSION);
+        }
         let mut found = Vec::new();
         self.splitter.line(line, &mut found);
         found.into_iter().for_each(|statement| self.take(&statement, out));
@@ -98,7 +107,7 @@ impl Script {
         out.entry(&Entry {
             dialect: self.dialect,
             at_us: None,
-            session: Some(0),
+            session: Some(SESSION),
             database: self.database.as_deref(),
             text,
             parameters: &[],

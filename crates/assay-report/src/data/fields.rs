@@ -392,7 +392,11 @@ const FIELDS: &[(&str, &str)] = &[
         "answers[].severity",
         "`must-fix`, `look-at`, or `not-compared`, which says nothing about the system",
     ),
-    ("answers[].why", "why the statement permits the difference; null if it decides the answer"),
+    (
+        "answers[].why",
+        "why the statement permits the difference, or of types why the connections give texts other collations; null \
+         if the statement decides the answer",
+    ),
     ("answers[].events", "number of events in which it differed"),
     ("answers[].compared", "number of events in which it was compared, each with other values"),
     ("answers[].base", "the answer of the base, as far as it differs"),

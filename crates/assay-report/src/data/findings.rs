@@ -1,14 +1,15 @@
 //! Findings of a user's workload as values: answers that differ, and what was told while a dump was restored.
 
 use assay_model::{
-    AnswerDifference, AnswerPart, AnswersCompared, Class, EventKind, PerDialect, RestoredKind,
-    Severity, Sql, StudyRecord, UserStep,
+    AnswerDifference, AnswerPart, AnswersCompared, Class, EventKind, RestoredKind, Severity,
+    StudyRecord,
 };
 use assay_verdict::{CellJudgement, PlanFindings};
 use serde::Serialize;
 
 use super::number::Number;
 use crate::view::answers::{self, Statements};
+use crate::view::session_sets::{only_kind, text};
 use crate::view::startup;
 
 /// An answer that differs from that of the base.
@@ -162,22 +163,12 @@ impl StatementRow {
     pub(super) fn new(record: &StudyRecord, judged: &CellJudgement) -> Option<Self> {
         let test = judged.cell.test;
         test.user_data()?;
-        let mut kinds = test.definition().roles.iter().flat_map(|role| &role.script.mix);
-        let kind = kinds.next().filter(|_| kinds.next().is_none());
+        let kind = only_kind(test);
         let logged = kind.and_then(|it| it.logged);
-        let text = |step: &UserStep| match step {
-            UserStep::Send { sql: PerDialect { mysql, postgres }, .. } => {
-                let dialects = [mysql, postgres];
-                let mut texts = dialects.into_iter().filter_map(Option::as_ref).map(marked);
-                texts.next()
-            }
-            UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
-        };
-        let texts = kind.map(|it| it.steps.iter().filter_map(text).collect::<Vec<_>>());
         // The statements of a mix are compared in the tests that it mixes.
         let answers = kind.and_then(|_| Answers::of(record, judged));
         Some(Self {
-            fingerprint: texts.map(|it| it.join("; ")),
+            fingerprint: kind.map(text),
             calls: logged.map(|it| it.calls),
             share: logged.map(|it| it.share.into()),
             plan_changed: plan_changed(record, judged),
@@ -186,12 +177,6 @@ impl StatementRow {
             new_warnings: answers.as_ref().map(|it| it.warnings),
         })
     }
-}
-
-/// A statement with marks in place of its values.
-fn marked(sql: &Sql) -> String {
-    let text = sql.with_marks(|_| "?".to_owned());
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What differs in the answers to the statements of a test.

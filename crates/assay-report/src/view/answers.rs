@@ -7,10 +7,14 @@ use assay_model::{
     StudyRecord,
 };
 
+use super::session_sets::{ByStatement, in_tests};
 use super::study::JudgedStudy;
 
 /// Texts are cut after so many characters.
 const SHOWN: usize = 160;
+
+/// Tests that are named.
+const NAMED: usize = 6;
 
 /// Findings of a kind that are shown.
 const SHOWN_MAX: usize = 100;
@@ -33,52 +37,58 @@ pub(crate) fn restored(record: &StudyRecord) -> impl Iterator<Item = (usize, &Re
     })
 }
 
-/// The statements that a system answers differently from the base, by test, and those that it answers the same.
+/// The statements that a system answers differently from the base, and how many it answers the same. A statement is
+/// among those of its most severe difference.
+#[derive(Default)]
 pub(crate) struct Statements<'a> {
     /// Those that it refuses or answers with other rows.
-    pub(crate) must_fix: ByTest<'a>,
+    pub(crate) must_fix: ByStatement<'a>,
     /// Those with other rows or another order that the statement leaves open, or with other types, names or warnings.
-    pub(crate) look_at: ByTest<'a>,
+    pub(crate) look_at: ByStatement<'a>,
     /// Those whose answers cannot be compared.
-    pub(crate) not_compared: ByTest<'a>,
+    pub(crate) not_compared: ByStatement<'a>,
+    /// Those whose texts have the collation of the connection, by the reason why it is another one. Each reason is one
+    /// thing to look at.
+    pub(crate) of_connection: BTreeMap<&'a str, ByStatement<'a>>,
     /// `None` if no answers were compared.
     pub(crate) compared: Option<AnswersCompared>,
 }
 
-/// Statements by the tests that have them.
-pub(crate) type ByTest<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
-
 impl<'a> Statements<'a> {
     pub(crate) fn of(record: &'a StudyRecord, system: usize) -> Self {
-        let mut severity: BTreeMap<(&str, &str), Severity> = BTreeMap::new();
+        let mut found = Self::default();
+        let mut by_statement: BTreeMap<&str, (Severity, BTreeSet<&str>)> = BTreeMap::new();
         for (_, it) in differences(record).filter(|(of, _)| *of == system) {
-            let of_statement = severity.entry((&it.test, &it.statement));
-            let of_part = it.what.severity();
-            of_statement.and_modify(|it| *it = of_part.min(*it)).or_insert(of_part);
-        }
-        let of = |wanted: Severity| {
-            let mut found = ByTest::new();
-            for ((test, statement), _) in severity.iter().filter(|(_, it)| **it == wanted) {
-                found.entry(*test).or_default().insert(*statement);
+            if let Some(why) = it.why.as_deref().filter(|_| it.is_of_connection()) {
+                let of_why = found.of_connection.entry(why).or_default();
+                of_why.entry(&it.statement).or_default().insert(&it.test);
+                continue;
             }
-            found
-        };
-        let compared = record.events.iter().find_map(|event| match event.what {
+            let severity = it.what.severity();
+            let (known, tests) =
+                by_statement.entry(&it.statement).or_insert((severity, BTreeSet::new()));
+            if severity < *known {
+                *known = severity;
+                tests.clear();
+            }
+            if severity == *known {
+                tests.insert(&it.test);
+            }
+        }
+        for (statement, (severity, tests)) in by_statement {
+            let of = match severity {
+                Severity::MustFix => &mut found.must_fix,
+                Severity::LookAt => &mut found.look_at,
+                Severity::NotCompared => &mut found.not_compared,
+            };
+            of.insert(statement, tests);
+        }
+        found.compared = record.events.iter().find_map(|event| match event.what {
             EventKind::AnswersCompared(compared) if event.system == Some(system) => Some(compared),
             _ => None,
         });
-        Self {
-            must_fix: of(Severity::MustFix),
-            look_at: of(Severity::LookAt),
-            not_compared: of(Severity::NotCompared),
-            compared,
-        }
+        found
     }
-}
-
-/// How many statements these are.
-pub(crate) fn number(of: &ByTest<'_>) -> u64 {
-    of.values().map(|it| it.len() as u64).sum()
 }
 
 /// Sentences for those who read no further.
@@ -110,15 +120,6 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
                 assay_model::counted(made.count, "table")
             ));
         }
-        let Statements { must_fix, look_at, .. } = Statements::of(record, system);
-        let (must_fix, look_at) = (number(&must_fix), number(&look_at));
-        if must_fix + look_at > 0 {
-            let count = assay_model::counted(must_fix + look_at, "statement");
-            let base = study.label(study.base);
-            warnings.push(format!(
-                "{name} answers {count} differently from {base}: {must_fix} must be fixed, {look_at} must be looked at"
-            ));
-        }
     }
     warnings
 }
@@ -135,26 +136,12 @@ pub(crate) struct FindingList {
 
 /// The answers that differ, and what systems told of a dump.
 pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
-    let mut all: Vec<(usize, &AnswerDifference)> = differences(study.record).collect();
-    all.sort_by_key(|(_, it)| it.what.severity());
-    let answers = all.into_iter().take(SHOWN_MAX).map(|(system, it)| {
-        let what = match it.what {
-            AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
-            what if it.base == it.here => format!("{} on both", what.in_words()),
-            what => {
-                let why = it.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-                let what = format!("{}{}{why}", what.in_words(), it.in_some());
-                format!("{what}; {} → {}", shown(&it.base), shown(&it.here))
-            }
-        };
-        let told = format!("{what}; `{}`", shown(&it.sent));
-        (about(study, system, &it.test), told)
-    });
+    let answers = different(study).into_iter().take(SHOWN_MAX);
     let answers = FindingList {
         title: "answers that differ",
         note: "before anything was measured, each statement that only reads was carried out on all systems with the \
                same values, up to 300 of them while there was time; what the base answers stands first",
-        facts: answers.collect(),
+        facts: answers.chain(of_connections(study)).collect(),
     };
     let told = restored(study.record).take(SHOWN_MAX).map(|(system, it)| {
         let place = match it.line {
@@ -187,6 +174,66 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
         facts: told.collect(),
     };
     [answers, told].into_iter().filter(|list| !list.facts.is_empty()).collect()
+}
+
+/// The differences of answers, the most severe first. What several tests with the same statement show is told once.
+fn different(study: &JudgedStudy) -> Vec<(String, String)> {
+    let mut all: Vec<(usize, &AnswerDifference)> =
+        differences(study.record).filter(|(_, it)| !it.is_of_connection()).collect();
+    all.sort_by_key(|(_, it)| it.what.severity());
+    let mut found: Vec<(usize, AnswerDifference, Vec<&str>)> = Vec::new();
+    let parts = |it: &AnswerDifference| (it.what, it.statement.clone(), it.why.clone());
+    let mut places = BTreeMap::new();
+    for (system, it) in all {
+        let place = *places.entry((system, parts(it))).or_insert(found.len());
+        match found.get_mut(place) {
+            Some((_, known, tests)) => {
+                known.count = known.count.saturating_add(it.count);
+                known.of = known.of.saturating_add(it.of);
+                tests.push(&it.test);
+            }
+            None => found.push((system, it.clone(), vec![&it.test])),
+        }
+    }
+    let told = found.into_iter().map(|(system, it, tests)| {
+        let what = match it.what {
+            AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
+            what if it.base == it.here => format!("{} on both", what.in_words()),
+            what => {
+                let why = it.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+                let what = format!("{}{}{why}", what.in_words(), it.in_some());
+                format!("{what}; {} → {}", shown(&it.base), shown(&it.here))
+            }
+        };
+        (about(study, system, &shortened(&tests)), format!("{what}; `{}`", shown(&it.sent)))
+    });
+    told.collect()
+}
+
+/// Texts that have another collation because the connections have: a line for each pair of collations.
+fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for system in study.compared.iter().copied() {
+        for (why, statements) in Statements::of(study.record, system).of_connection {
+            let first = differences(study.record)
+                .find(|(of, it)| *of == system && it.why.as_deref() == Some(why));
+            let sent = first.map_or("", |(_, it)| it.sent.as_str());
+            let what = AnswerPart::Types.in_words();
+            let told = format!("{what}: {why}; the first is `{}`", shown(sent));
+            found.push((about(study, system, &in_tests(&statements)), told));
+        }
+    }
+    found
+}
+
+/// The first of these names, and how many more there are.
+pub(super) fn shortened(names: &[impl AsRef<str>]) -> String {
+    let mut shown: Vec<String> =
+        names.iter().take(NAMED).map(|name| name.as_ref().to_owned()).collect();
+    if names.len() > NAMED {
+        shown.push(format!("{} more", names.len() - NAMED));
+    }
+    shown.join(", ")
 }
 
 /// `orders-by-customer`, and the system if there are several.

@@ -1,12 +1,14 @@
 //! Why cells changed or failed, the most important first.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use assay_model::Verdict;
 use assay_verdict::CellJudgement;
 
 use super::counted;
 use super::study::JudgedStudy;
+use super::to_do::ToDo;
 use super::undecided::silence;
 
 /// A cell with its explanation.
@@ -19,8 +21,15 @@ pub(crate) struct Cause<'a> {
 
 /// Failures first, then the largest changes.
 pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
-    let mut causes: Vec<(f64, Cause)> =
-        study.judgement.cells.iter().filter_map(|cell| cause(study, cell)).collect();
+    let to_do: BTreeMap<usize, ToDo> =
+        study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
+    // What must be fixed is told where it is listed.
+    let is_told = |cell: &&CellJudgement| {
+        let of_system = to_do.get(&cell.system).filter(|_| cell.failure.is_some());
+        of_system.is_some_and(|it| it.tells(cell.cell.test.name()))
+    };
+    let cells = study.judgement.cells.iter().filter(|cell| !is_told(cell));
+    let mut causes: Vec<(f64, Cause)> = cells.filter_map(|cell| cause(study, cell)).collect();
     causes.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     causes.into_iter().map(|(_, cause)| cause).collect()
 }

@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 
 use assay_model::{
-    DataContent, EventKind, Experiment, Origin, ScaledSizes, StudyRecord, System, Verdict, counted,
-    may_equal, thousands,
+    AUTOCOMMIT_OFF, DataContent, EventKind, Experiment, Origin, ScaledSizes, StudyRecord, System,
+    Verdict, counted, may_equal, thousands,
 };
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use super::same::{same_systems, sentence};
 use super::study::JudgedStudy;
-use super::{answers, findings, nothing, sessions, trouble, unequal, unmeasured};
+use super::{
+    answers, findings, nothing, session_sets, sessions, to_do, trouble, unequal, unmeasured,
+};
 use crate::number::{duration, share};
 use crate::words::origin;
 
@@ -75,7 +77,8 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
         _ => None,
     });
     let first = missing.chain(reservations).chain(old);
-    let mut warnings: Vec<String> = first.chain(makers(study)).collect();
+    let mut warnings = to_do::warnings(study);
+    warnings.extend(first.chain(makers(study)));
     warnings.extend(sessions::warnings(study));
     warnings.extend(answers::warnings(study));
     warnings.extend(data_differ(study));
@@ -176,6 +179,8 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
         .into_iter()
         .chain(unremovable)
         .chain(unfelt)
+        .chain(session_sets::note(study.record))
+        .chain(autocommit(study))
         .chain(published)
         .chain(nodes)
         .collect()
@@ -184,28 +189,65 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
 /// The most options that a note names.
 const OPTIONS: usize = 6;
 
-/// What was not taken of config files as it stands there: conditions are less equal than the files.
+/// What was not taken of config files as it stands there: conditions are less equal than the files. Systems that do not
+/// take the same options share a sentence.
 fn config_files(study: &JudgedStudy) -> Vec<String> {
-    let events = study.record.events.iter();
-    let told = events.filter_map(|event| match &event.what {
-        EventKind::ConfigLeftOut { options } if !event.system.is_some_and(|it| study.is_twin(it)) => {
-            let names: Vec<String> =
-                options.iter().take(OPTIONS).map(|it| format!("`{}`", it.name)).collect();
-            let more = options.len().saturating_sub(OPTIONS);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let system = event.system.map_or("a system", |system| study.label(system));
-            let count = counted(options.len() as u64, "option");
-            Some(format!(
-                "{system} runs without {count} of the config file, which it does not take: {}{more}",
-                names.join(", ")
-            ))
+    let mut left_out: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    let mut told = Vec::new();
+    for event in &study.record.events {
+        match &event.what {
+            EventKind::ConfigLeftOut { options }
+                if !event.system.is_some_and(|it| study.is_twin(it)) =>
+            {
+                let names: Vec<&str> = options.iter().map(|it| it.name.as_str()).collect();
+                let system = event.system.map_or("a system", |system| study.label(system));
+                match left_out.iter_mut().find(|(known, _)| *known == names) {
+                    Some((_, systems)) if systems.contains(&system) => {}
+                    Some((_, systems)) => systems.push(system),
+                    None => left_out.push((names, vec![system])),
+                }
+            }
+            EventKind::Scaled(ScaledSizes { divisor, .. }) if *divisor > 1 => told.push(format!(
+                "the sizes of the config file are divided by {divisor} on all systems"
+            )),
+            _ => {}
         }
-        EventKind::Scaled(ScaledSizes { divisor, .. }) if *divisor > 1 => {
-            Some(format!("the sizes of the config file are divided by {divisor} on all systems"))
-        }
-        _ => None,
-    });
-    told.collect()
+    }
+    let without = left_out.iter().map(|(options, systems)| without(options, systems));
+    without.chain(told).collect()
+}
+
+/// The systems whose settings say that nothing commits by itself, which is not what is measured.
+fn autocommit(study: &JudgedStudy) -> Option<String> {
+    let systems = study.record.systems.iter().enumerate();
+    let off = systems.filter(|(_, it)| !it.is_twin && it.spec.switches_autocommit_off());
+    let names: Vec<&str> = off.map(|(index, _)| study.label(index)).collect();
+    (!names.is_empty()).then(|| format!("the options of {} {AUTOCOMMIT_OFF}", listed(&names)))
+}
+
+/// `a, b and c`
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// `a and b run without 1 option of the config file, which they do not take: x`
+fn without(options: &[&str], systems: &[&str]) -> String {
+    let names: Vec<String> = options.iter().take(OPTIONS).map(|it| format!("`{it}`")).collect();
+    let more = options.len().saturating_sub(OPTIONS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let (run, take) = match systems {
+        [_] => ("runs", "it does not take"),
+        _ => ("run", "they do not take"),
+    };
+    let systems = listed(systems);
+    let count = counted(options.len() as u64, "option");
+    format!(
+        "{systems} {run} without {count} of the config file, which {take}: {}{more}",
+        names.join(", ")
+    )
 }
 
 /// How many defaults differ, if versions keep theirs.

@@ -30,12 +30,14 @@ mod outcomes;
 pub(crate) mod plans;
 pub(crate) mod profile;
 pub(crate) mod published;
+mod query_cache;
 pub(crate) mod ranking;
 pub(crate) mod reasons;
 pub(crate) mod responses;
 pub(crate) mod rounds;
 pub(crate) mod same;
 pub(crate) mod seconds;
+pub(crate) mod session_sets;
 mod sessions;
 pub(crate) mod shaded;
 pub(crate) mod soak;
@@ -46,6 +48,7 @@ mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;
 pub(crate) mod sweep;
+mod to_do;
 mod totals;
 pub(crate) mod tpcc;
 mod trouble;
@@ -78,6 +81,7 @@ use startup::Obstacle;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use sweep::Sweep;
+use to_do::ToDo;
 use versions::VersionLine;
 
 use crate::words::Separated as _;
@@ -210,7 +214,7 @@ impl<'a> Report<'a> {
             responses: responses::table(study),
             obstacles: startup::obstacles(study),
             outcomes: outcomes::outcomes(study),
-            findings: [sessions::lists(study), answers::lists(study)].concat(),
+            findings: findings_of_users(study),
             statements: statements::tables(study),
             counts: Counts::new(study),
             soak: LongerLook::new(study),
@@ -295,6 +299,14 @@ impl<'a> Report<'a> {
         lines.push(caveats.basis.clone());
         lines
     }
+}
+
+/// What was found about the statements of a log or of a workload, with the errors of servers: each thing once.
+fn findings_of_users(study: &JudgedStudy) -> Vec<FindingList> {
+    let to_do: BTreeMap<usize, ToDo> =
+        study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
+    let is_told = |system: usize, test: &str| to_do.get(&system).is_some_and(|it| it.tells(test));
+    [to_do::lists(study), sessions::lists(study, is_told), answers::lists(study)].concat()
 }
 
 /// Lays a report out: `layout` gets the view of the study.

@@ -1,26 +1,21 @@
 //! What happens to a user's captured statements in another version, for a meeting: what must be fixed, what must be
 //! looked at, what is slower, the same or faster, and what could not be tested.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use assay_model::{AnswerPart, Verdict, counted};
 use assay_verdict::{Cause, CellJudgement};
 
-use super::answers::{ByTest, Statements, differences, number};
-use super::sessions::to_fix;
+use super::answers::{Statements, differences, shortened};
+use super::session_sets::{ByStatement, in_tests};
 use super::study::JudgedStudy;
+use super::to_do::{ToDo, is_of_statements};
 use crate::ratio::narrow;
-
-/// Tests that are named.
-const NAMED: usize = 6;
 
 /// What happens to a system's statements, as facts with their names. `None` unless statements came from logs or answers
 /// were compared.
 pub(super) fn outcomes(study: &JudgedStudy) -> Option<Vec<(String, String)>> {
-    let roles = study.record.study.cells.iter().flat_map(|cell| &cell.id.test.definition().roles);
-    let mut kinds = roles.flat_map(|role| &role.script.mix);
-    let is_captured = kinds.any(|kind| kind.captured.is_some());
-    if !is_captured && differences(study.record).next().is_none() {
+    if !is_of_statements(study) {
         return None;
     }
     let facts = study.compared.iter().flat_map(|system| {
@@ -36,30 +31,38 @@ pub(super) fn outcomes(study: &JudgedStudy) -> Option<Vec<(String, String)>> {
     (!facts.is_empty()).then_some(facts)
 }
 
-/// Answers first, then speed: the verdicts of all tests, as the answer of the report counts them.
-fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> {
-    let Statements { must_fix, look_at, not_compared, compared } =
-        Statements::of(study.record, system);
+/// What is to be done, as the head of the report counts it.
+fn to_do(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, String)> {
+    let ToDo { statements, failing, settings, query_cache, .. } = to_do;
+    let Statements { must_fix, look_at, not_compared, of_connection, compared } = statements;
     let mut facts = Vec::new();
-    let answers = [
-        ("must be fixed: refused, or other rows", &must_fix),
-        ("must be looked at: other order, types, names or warnings", &look_at),
-    ];
-    facts.extend(answers.into_iter().filter_map(|(name, of)| Some((name, named(of)?))));
-    let settings = to_fix(study, system);
+    let of = |name, of| named(of).map(|told| (name, told));
+    facts.extend(of("must be fixed: refused, or other rows", must_fix));
+    if !failing.is_empty() {
+        let names: Vec<String> = failing.iter().map(|cell| study.cell_name(cell.cell)).collect();
+        facts.push(("must be fixed: fails on this system only", listed(&names, "test")));
+    }
     if !settings.is_empty() {
         facts.push(("must be fixed: settings of sessions", settings.join(", ")));
     }
+    facts.extend(query_cache.iter().map(|it| ("must be looked at: query cache", it.who.clone())));
+    facts.extend(of("must be looked at: other order, types, names or warnings", look_at));
+    let collations = of_connection.iter().filter_map(|(why, statements)| {
+        let told = format!("{why}; {}", named(statements)?);
+        Some(("must be looked at: collation of connections", told))
+    });
+    facts.extend(collations);
+    facts.extend(compared.map(|compared| ("the same answers", compared.same_in_words())));
+    facts.extend(of("answers not compared", not_compared));
+    facts
+}
+
+/// Answers first, then speed: the verdicts of all tests, as the answer of the report counts them.
+fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> {
+    let to_do_here = ToDo::of(study, system);
+    let mut facts = to_do(study, &to_do_here);
     let cells = study.judgement.cells.iter().filter(|cell| cell.system == system);
     let cells: Vec<&CellJudgement> = cells.collect();
-    let failing = failing(study, &cells);
-    if !failing.is_empty() {
-        facts.push(("must be fixed: fails on this system only", listed(&failing, "test")));
-    }
-    if let Some(compared) = compared {
-        facts.push(("the same answers", compared.same_in_words()));
-    }
-    facts.extend(named(&not_compared).map(|told| ("answers not compared", told)));
     let verdicts = [
         (Verdict::Slower, "slower"),
         (Verdict::Uneven, "uneven"),
@@ -75,48 +78,34 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> 
             let speed = |cell: &CellJudgement| cell.rqps.map_or(1.0, |ratio| ratio.value);
             of_verdict.sort_by(|a, b| speed(a).total_cmp(&speed(b)));
         }
-        let names: Vec<String> = of_verdict.iter().map(|cell| name(study, cell)).collect();
-        facts.extend((!names.is_empty()).then(|| (words, listed(&names, "test"))));
+        let count = of_verdict.len();
+        of_verdict
+            .retain(|cell| verdict != Verdict::Failed || !to_do_here.tells(cell.cell.test.name()));
+        let told = (count > of_verdict.len())
+            .then(|| format!("{} that must be fixed", count - of_verdict.len()));
+        let names = told.into_iter().chain(of_verdict.iter().map(|cell| name(study, cell)));
+        let names: Vec<String> = names.collect();
+        let counted = counted(count as u64, "test");
+        facts.extend((count > 0).then(|| (words, format!("{counted}: {}", shortened(&names)))));
     }
     facts
 }
 
 /// `3 statements: orders (2 statements), top`
-fn named(of: &ByTest<'_>) -> Option<String> {
-    let name = |(test, statements): (&&str, &BTreeSet<&str>)| match statements.len() {
+fn named(of: &ByStatement<'_>) -> Option<String> {
+    let mut by_test: BTreeMap<&str, u64> = BTreeMap::new();
+    of.values().flatten().for_each(|test| *by_test.entry(test).or_default() += 1);
+    let name = |(test, statements): (&&str, &u64)| match statements {
         1 => (*test).to_owned(),
-        several => format!("{test} ({})", counted(several as u64, "statement")),
+        several => format!("{test} ({})", counted(*several, "statement")),
     };
-    let names: Vec<String> = of.iter().map(name).collect();
-    let statements = counted(number(of), "statement");
+    let names: Vec<String> = by_test.iter().map(name).collect();
+    let statements = in_tests(of);
     (!of.is_empty()).then(|| format!("{statements}: {}", shortened(&names)))
 }
 
 fn listed(names: &[String], what: &str) -> String {
     format!("{}: {}", counted(names.len() as u64, what), shortened(names))
-}
-
-fn shortened(names: &[String]) -> String {
-    let mut shown: Vec<String> = names.iter().take(NAMED).cloned().collect();
-    if names.len() > NAMED {
-        shown.push(format!("{} more", names.len() - NAMED));
-    }
-    shown.join(", ")
-}
-
-/// The tests that fail on a system and not on the base. A mix fails with its parts.
-fn failing(study: &JudgedStudy, cells: &[&CellJudgement]) -> Vec<String> {
-    let is_one = |cell: &&&CellJudgement| {
-        let roles = cell.cell.test.definition().roles.iter();
-        roles.flat_map(|role| &role.script.mix).count() == 1
-    };
-    // Before a cell is given up that could not begin on a system, the others are tried.
-    let base_ran = |cell: &&&CellJudgement| {
-        let of_base = study.cell(cell.cell, study.base);
-        of_base.is_some_and(|base| base.failure.is_none() && base.silence.is_none())
-    };
-    let failed = cells.iter().filter(|cell| cell.verdict == Verdict::Failed);
-    failed.filter(is_one).filter(base_ran).map(|cell| name(study, cell)).collect()
 }
 
 /// `orders-by-customer 0.45 with another plan`

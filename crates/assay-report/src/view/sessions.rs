@@ -1,6 +1,6 @@
 //! Settings of a workload's sessions that systems refuse, and kinds of events that left their mix.
 
-use assay_model::{EventKind, counted};
+use assay_model::EventKind;
 
 use super::answers::{FindingList, about, shown};
 use super::study::JudgedStudy;
@@ -33,20 +33,9 @@ pub(super) fn to_fix(study: &JudgedStudy, system: usize) -> Vec<String> {
     all.iter().filter(is_new).map(|it| format!("`{}`", it.setting)).collect()
 }
 
-/// Sentences for those who read no further.
+/// Sentences for those who read no further: the mixes that are measured in part.
 pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
     let mut warnings = Vec::new();
-    for system in study.compared.iter().copied() {
-        let settings = to_fix(study, system);
-        if !settings.is_empty() {
-            warnings.push(format!(
-                "{} refuses {} that sessions of the workload set: {}",
-                study.label(system),
-                counted(settings.len() as u64, "setting"),
-                settings.join(", ")
-            ));
-        }
-    }
     let left_out = study.record.events.iter().filter_map(|event| match &event.what {
         EventKind::KindLeftOut { test, part, .. } => Some((test.as_str(), part.as_str())),
         _ => None,
@@ -68,23 +57,27 @@ pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
     warnings
 }
 
-/// The settings and kinds of events, with the errors of servers.
-pub(super) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
+/// The settings that are refused and the kinds of events that left their mixes, with the errors of servers. `is_told`
+/// says of which kinds reports tell elsewhere why they fail.
+pub(super) fn lists(
+    study: &JudgedStudy,
+    is_told: impl Fn(usize, &str) -> bool,
+) -> Vec<FindingList> {
     let settings = refused(study).into_iter().map(|it| {
-        let but = match it.modes {
+        let modes = match it.modes {
             [] => String::new(),
-            modes => format!(", all but {} is set", modes.join(", ")),
+            modes => format!(" (only {}; the rest of the list is set)", modes.join(", ")),
         };
-        let told = format!("`{}`{but}: {}", it.setting, shown(it.message));
+        let told = format!("`{}`{modes}: {}", it.setting, shown(it.message));
         (about(study, it.system, "sessions"), told)
     });
     let settings = FindingList {
         title: "settings of sessions that are refused",
-        note: "sessions of the workload set them; statements were carried out without them",
+        note: "sessions of the workload set them; statements were carried out without what is refused",
         facts: settings.collect(),
     };
     let kinds = study.record.events.iter().filter_map(|event| match (&event.what, event.system) {
-        (EventKind::KindLeftOut { part, why, .. }, Some(system)) => {
+        (EventKind::KindLeftOut { part, why, .. }, Some(system)) if !is_told(system, part) => {
             Some((about(study, system, part), shown(why)))
         }
         _ => None,

@@ -65,13 +65,19 @@ pub(crate) fn obstacles(study: &JudgedStudy) -> Vec<Obstacle> {
                 options(record).filter(|(of, _, rank)| *of == system && *rank == severity);
             of_system.map(|(_, option, _)| fact(option)).collect()
         };
-        for (severity, words) in [
-            (Severity::MustFix, "will not start with this config file"),
-            (Severity::LookAt, "starts with this config file, in which options are deprecated"),
-        ] {
-            let facts = facts(severity);
+        let (refused, deprecated) = (facts(Severity::MustFix), facts(Severity::LookAt));
+        let of_deprecated = match refused.is_empty() {
+            true => {
+                format!("{server} starts with this config file, in which options are deprecated")
+            }
+            false => {
+                format!("{server} takes other options of this config file that are deprecated")
+            }
+        };
+        let of_refused = format!("{server} will not start with this config file");
+        for (heading, facts) in [(of_refused, refused), (of_deprecated, deprecated)] {
             if !facts.is_empty() {
-                found.push(Obstacle { heading: format!("{server} {words}"), facts });
+                found.push(Obstacle { heading, facts });
             }
         }
         let logins = logins(record, study.base, system);

@@ -249,6 +249,17 @@ pub fn parse_column(payload: &[u8]) -> Result<String, Error> {
     cursor.string(WHAT)?.map(text).ok_or(Error::Protocol(WHAT))
 }
 
+/// Whether a column with this description is one of a table, and not an expression.
+pub fn parse_is_of_table(payload: &[u8]) -> Result<bool, Error> {
+    const WHAT: &str = "the description of a column";
+    let mut cursor = Cursor(payload);
+    // Catalog, schema, table.
+    for _ in 0..3 {
+        cursor.string(WHAT)?;
+    }
+    Ok(cursor.string(WHAT)?.is_some_and(|table| !table.is_empty()))
+}
+
 /// Parses a row of the text protocol; `None` is NULL.
 pub fn parse_row(payload: &[u8], columns: usize) -> Result<Vec<Option<Vec<u8>>>, Error> {
     let row = parse_values(payload, columns)?;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::binary::{parse_binary_row, parse_column_type};
 use super::codec::{
     HEADER, Head, MAX_PAYLOAD, MORE_RESULTS, frame, header, is_eof, packets, parse_column,
-    parse_eof, parse_error, parse_head, parse_header, parse_prepared, parse_row, parse_values,
+    parse_eof, parse_error, parse_head, parse_header, parse_is_of_table, parse_prepared, parse_row,
+    parse_values,
 };
 use super::constants::{CapabilityFlags, Command};
 use super::execute::Statement;
@@ -272,6 +273,7 @@ impl Session {
                 let column = Described {
                     name: parse_column(packet)?,
                     kind: parse_column_type(packet)?.to_string(),
+                    is_of_table: parse_is_of_table(packet)?,
                 };
                 if is_first {
                     told.columns.push(column);

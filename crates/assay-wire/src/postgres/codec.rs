@@ -139,7 +139,8 @@ pub fn parse_described(body: &[u8]) -> Result<Vec<Described>, Error> {
         };
         let kind = u32::from_be_bytes([*a, *b, *c, *d]);
         let modifier = i32::from_be_bytes([*e, *f, *g, *h]);
-        columns.push(Described { name: name.to_owned(), kind: format!("{kind} {modifier}") });
+        let kind = format!("{kind} {modifier}");
+        columns.push(Described { name: name.to_owned(), kind, is_of_table: false });
         rest = after;
     }
     Ok(columns)

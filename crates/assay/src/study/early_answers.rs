@@ -59,7 +59,12 @@ fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
     let mut found = Vec::new();
     for (index, theirs) in others.filter(|(index, _)| dialect(**index) == dialect(base)) {
         let openings = Openings::new(expected, &nothing, &nothing);
-        let differences = answer_differences(expected, theirs, &openings, &|_| None).differences;
+        let mut differences =
+            answer_differences(expected, theirs, &openings, &|_| None).differences;
+        // Another collation of the connection is one difference of all statements.
+        let mut of_connection = false;
+        differences
+            .retain(|it| !(it.is_of_connection() && std::mem::replace(&mut of_connection, true)));
         found.extend(differences.into_iter().map(|it| (*index, EventKind::AnswerDiffers(it))));
     }
     for (index, what) in found.iter().take(TOLD) {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_load::workload_of;
 use assay_model::{
-    Artifact, DataSet, Dialect, EventKind, OldRelease, Origin, Prefix, Product, Study, System,
-    SystemSpec,
+    AUTOCOMMIT_OFF, Artifact, DataSet, Dialect, EventKind, OldRelease, Origin, Prefix, Product,
+    Study, System, SystemSpec, short_names,
 };
 use assay_plan::{Plan, PlannedSystem, ServerUrl};
 use assay_provision::{Error as ProvisionError, Hold, Provisioner};
@@ -199,6 +199,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
         });
     }
     refuse_the_same_twice(&gathered.participants)?;
+    note_autocommit(&gathered.participants, env);
     for (name, meant) in misspelt(&meant) {
         env.progress.note(&format!(
             "warning: no system knows `{name}` of the config file; did you mean `{meant}`?"
@@ -270,6 +271,19 @@ fn note_builds(
         env.progress.note(&format!("note: the builds differ: {differing}; {all}"));
     }
     Ok(())
+}
+
+/// Says that connections do not work as the options of servers ask.
+fn note_autocommit(participants: &[Participant], env: &Environment) {
+    let systems = participants.iter().map(|it| &it.system).filter(|it| !it.is_twin);
+    let off = systems.filter(|it| it.spec.switches_autocommit_off());
+    let names: Vec<&str> = off.map(|it| it.name.as_str()).collect();
+    if !names.is_empty() {
+        let names: Vec<String> =
+            short_names(&names).into_iter().map(|name| format!("`{name}`")).collect();
+        let names = names.join(", ");
+        env.progress.note(&format!("note: the options of {names} {AUTOCOMMIT_OFF}"));
+    }
 }
 
 /// Warns of a release of years ago.

@@ -1,0 +1,80 @@
+//! Statements that several tests carry out, because sessions of the log set other settings before them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{
+    PerDialect, SessionSetting, Sql, StudyRecord, Test, Transaction, UserStep, counted,
+};
+
+/// Statements with marks for their values, each with the tests that have it.
+pub(crate) type ByStatement<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+/// The only kind of events of a test; `None` of a mix, and of tests that are not the user's.
+pub(crate) fn only_kind(test: Test) -> Option<&'static Transaction> {
+    let mut kinds = test.definition().roles.iter().flat_map(|role| &role.script.mix);
+    kinds.next().filter(|_| kinds.next().is_none())
+}
+
+/// The statements of a kind of events with marks for their values.
+pub(crate) fn text(kind: &Transaction) -> String {
+    let sent = kind.steps.iter().filter_map(|step| match step {
+        UserStep::Send { sql: PerDialect { mysql, postgres }, .. } => {
+            mysql.as_ref().or(postgres.as_ref()).map(marked)
+        }
+        UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
+    });
+    sent.collect::<Vec<_>>().join("; ")
+}
+
+fn marked(sql: &Sql) -> String {
+    let text = sql.with_marks(|_| "?".to_owned());
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The kinds of events that are tests of their own, by their names.
+fn kinds(record: &StudyRecord) -> BTreeMap<&'static str, &'static Transaction> {
+    let tests = record.study.cells.iter().map(|cell| cell.id.test);
+    tests.filter_map(|test| Some((test.name(), only_kind(test)?))).collect()
+}
+
+/// The settings in which the sessions of these kinds differ.
+fn differing(kinds: &[&'static Transaction]) -> BTreeSet<&'static str> {
+    let names = kinds.iter().flat_map(|kind| &kind.session).map(SessionSetting::name);
+    let differs = |name: &&str| {
+        let value = |kind: &&'static Transaction| {
+            kind.session.iter().find(|it| it.name() == *name).map(SessionSetting::value)
+        };
+        kinds.windows(2).any(|pair| matches!(pair, [one, next] if value(one) != value(next)))
+    };
+    names.filter(differs).collect()
+}
+
+/// `2 statements (5 tests)`
+pub(super) fn in_tests(of: &ByStatement<'_>) -> String {
+    let statements = counted(of.len() as u64, "statement");
+    let tests: BTreeSet<&str> = of.values().flatten().copied().collect();
+    match tests.len() <= of.len() {
+        true => statements,
+        false => format!("{statements} ({})", counted(tests.len() as u64, "test")),
+    }
+}
+
+/// How many statements the tests of a log carry out, if some are several tests because of their sessions.
+pub(super) fn note(record: &StudyRecord) -> Option<String> {
+    let mut by_text: BTreeMap<String, Vec<&'static Transaction>> = BTreeMap::new();
+    for kind in kinds(record).into_values().filter(|it| !it.steps.is_empty()) {
+        by_text.entry(text(kind)).or_default().push(kind);
+    }
+    let names: BTreeSet<&str> = by_text.values().flat_map(|kinds| differing(kinds)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let tests: usize = by_text.values().map(Vec::len).sum();
+    Some(format!(
+        "the report is about {} ({}, because sessions set {} differently)",
+        counted(by_text.len() as u64, "statement"),
+        counted(tests as u64, "test"),
+        names.join(", ")
+    ))
+}

@@ -1,0 +1,303 @@
+//! What a report of an upgrade says to do: each thing once, in its head and in its body alike.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
+
+mod common;
+
+use assay_model::{
+    AnswerDifference, AnswerPart, AuditClass, AuditFinding, EventKind, Logged, PerDialect, Sending,
+    SessionSetting, SliceOutcome, Sql, StudyEvent, StudyRecord, Test, Transaction, UntakenOption,
+    UserStep,
+};
+use assay_report::{Format, TextOptions, render};
+use assay_verdict::judge;
+use common::record;
+
+/// A report without the breaks of its lines.
+fn shown(record: &StudyRecord, format: Format) -> String {
+    let options = TextOptions { width: 100, color: false, verbose: true };
+    let text = render(record, &judge(record), format, &options);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn text(record: &StudyRecord) -> String {
+    shown(record, Format::TEXT)
+}
+
+/// How often a text has another one.
+fn times(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+fn note(record: &mut StudyRecord, system: usize, what: EventKind) {
+    record.events.push(StudyEvent { when_ms: 0, system: Some(system), what });
+}
+
+/// A test of a log: its name, its statement, and what its sessions set.
+type Logs<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
+/// A study whose first tests are those of a log. The others are left out.
+fn of_log(others: &[&str], tests: &[Logs<'_>]) -> StudyRecord {
+    let mut record = record(others);
+    record.study.cells.truncate(tests.len());
+    let mut made = Vec::new();
+    for (cell, (name, sql, session)) in record.study.cells.iter_mut().zip(tests) {
+        let settings = session.iter().map(|(name, value)| SessionSetting::new(name, value));
+        let sql = Sql { pieces: vec![(*sql).to_owned()], variables: Vec::new() };
+        let step = UserStep::Send {
+            sql: PerDialect::all(sql),
+            times: 1,
+            keep: Vec::new(),
+            sending: Sending::Alone,
+            when: None,
+        };
+        let kind = Transaction {
+            name: (*name).to_owned(),
+            weight: 1.0,
+            variables: Vec::new(),
+            steps: vec![step],
+            captured: None,
+            session: settings.map(Result::unwrap).collect(),
+            logged: Some(Logged { calls: 10, share: 0.1 }),
+        };
+        let mut definition = cell.id.test.definition().clone();
+        definition.name = (*name).to_owned();
+        definition.roles[0].script.mix = vec![kind];
+        made.push((cell.id, Test::of(definition)));
+        cell.id.test = made.last().unwrap().1;
+    }
+    record.slices.retain(|slice| made.iter().any(|(before, _)| *before == slice.cell));
+    for slice in &mut record.slices {
+        slice.cell.test = made.iter().find(|(before, _)| *before == slice.cell).unwrap().1;
+    }
+    record
+}
+
+fn differs(test: &str, statement: &str, what: AnswerPart) -> AnswerDifference {
+    AnswerDifference {
+        test: test.to_owned(),
+        statement: statement.to_owned(),
+        sent: statement.to_owned(),
+        what,
+        why: None,
+        count: 1,
+        of: 1,
+        base: "1 row".to_owned(),
+        here: "error 1064: near `rank`".to_owned(),
+    }
+}
+
+/// Lets the cells of a test fail on a system.
+fn fail(record: &mut StudyRecord, system: usize, test: &str, why: &str) {
+    for slice in &mut record.slices {
+        if slice.system == system && slice.cell.test.name() == test {
+            slice.outcome = SliceOutcome::Failed(why.to_owned());
+        }
+    }
+}
+
+#[test]
+fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
+    let of = |values: [Option<&str>; 2], size: Option<&str>| {
+        let mut record = of_log(&["11.8"], &[("top", "SELECT 1", &[])]);
+        let finding = |setting: &str, values: [Option<&str>; 2]| AuditFinding {
+            setting: setting.to_owned(),
+            values: values.into_iter().map(|it| it.map(str::to_owned)).collect(),
+            class: AuditClass::Expected,
+            why: "requested".to_owned(),
+            is_asked: true,
+        };
+        record.audit = vec![finding("query_cache_type", values)];
+        let asked = size.map(|size| ("query-cache-size".to_owned(), size.to_owned()));
+        record.systems[0].spec.overrides.extend(asked);
+        record
+    };
+    let warning = "answers repeated reads from its query cache (`query_cache_type = ON`)";
+    for (format, begin) in [(Format::TEXT, "warning: "), (Format::HTML, "Warning")] {
+        let told = shown(&of([Some("ON"), None], None), format);
+        let plain = told.replace("<code>", "`").replace("</code>", "`");
+        let first = plain.find(begin).unwrap();
+        let place = plain.find("answers repeated reads from its query cache").unwrap();
+        assert!(place > first && place - first < 200, "{plain}");
+        assert!(plain.contains("append `+query_cache_type=OFF` to the name of `mariadb@10.11`"));
+        assert!(plain.contains("1 must be looked at: the query cache"), "{plain}");
+        assert!(plain.to_lowercase().contains("must be looked at: query cache"), "{plain}");
+    }
+    assert!(text(&of([Some("1"), Some("OFF")], Some("16M"))).contains("query_cache_type = 1"));
+    for without in [
+        of([Some("OFF"), None], None),
+        of([Some("DEMAND"), None], None),
+        of([Some("ON"), None], Some("0M")),
+        of([Some("ON"), Some("1")], None),
+    ] {
+        assert!(!text(&without).contains("from its query cache"));
+    }
+    // The other way round, times are as meaningless.
+    assert!(text(&of([None, Some("ON")], None)).contains(warning));
+}
+
+#[test]
+fn a_statement_that_fails_is_counted_once_and_told_once() {
+    let sql = "SELECT rank FROM t";
+    let tests: [Logs<'_>; 4] = [
+        ("ranks", sql, &[]),
+        ("orders", "INSERT INTO orders VALUES (1)", &[]),
+        ("top", "SELECT 1", &[]),
+        ("old", "SELECT old", &[]),
+    ];
+    let mut record = of_log(&["11.8"], &tests);
+    note(&mut record, 1, EventKind::AnswerDiffers(differs("ranks", sql, AnswerPart::Error)));
+    fail(&mut record, 1, "ranks", "error 1064: near `rank`");
+    fail(&mut record, 1, "orders", "error 1364: no default");
+    for system in 0..2 {
+        fail(&mut record, system, "old", "error 1146: no table");
+    }
+    let refused = EventKind::SettingRefused {
+        setting: "sql_mode = 'A,B'".to_owned(),
+        modes: vec!["B".to_owned()],
+        message: "error 1231".to_owned(),
+    };
+    note(&mut record, 1, refused);
+    for (part, why) in [("ranks", "error 1064: near `rank`"), ("orders", "error 1364: no default")]
+    {
+        let left_out = EventKind::KindLeftOut {
+            test: "everything".to_owned(),
+            part: part.to_owned(),
+            why: why.to_owned(),
+        };
+        note(&mut record, 1, left_out);
+    }
+    // What follows has all events in their order.
+    let told = text(&record);
+    let told = told.split("conditions").next().unwrap();
+    assert!(
+        told.contains(
+            "3 must be fixed: 1 statement, 1 test failing on it only, 1 session setting; nothing must be looked at"
+        ),
+        "{told}"
+    );
+    for part in [
+        "must be fixed: refused, or other rows: 1 statement: ranks",
+        "must be fixed: fails on this system only: 1 test: orders",
+        "failed: could not be tested: 3 tests: 2 that must be fixed, old (on all systems: ",
+        "`sql_mode = 'A,B'` (only B; the rest of the list is set): error 1231",
+        "statements were carried out without what is refused",
+    ] {
+        assert_eq!(times(told, part), 1, "{part}: {told}");
+    }
+    for error in ["error 1064: near `rank`", "error 1364: no default"] {
+        assert_eq!(times(told, error), 1, "{error}: {told}");
+    }
+    assert!(!told.contains("all but"), "{told}");
+}
+
+#[test]
+fn a_statement_of_several_sets_of_settings_is_one() {
+    let sql = "SELECT a FROM t GROUP BY b";
+    let tests: [Logs<'_>; 3] = [
+        ("top", sql, &[("sql_mode", "ANSI")]),
+        ("top-2", sql, &[("sql_mode", "ANSI"), ("names", "utf8mb4")]),
+        ("top-3", sql, &[("sql_mode", "")]),
+    ];
+    let mut record = of_log(&["11.8"], &tests);
+    for (test, ..) in tests {
+        note(&mut record, 1, EventKind::AnswerDiffers(differs(test, sql, AnswerPart::Error)));
+    }
+    // Somebody else's order of the same statement is not one thing more.
+    note(&mut record, 1, EventKind::AnswerDiffers(differs("top", sql, AnswerPart::Warnings)));
+    let told = text(&record);
+    let several = "1 statement (3 tests)";
+    for part in [
+        format!("1 must be fixed: {several}; nothing must be looked at"),
+        format!("must be fixed: refused, or other rows: {several}: top, top-2, top-3"),
+        "note: the report is about 1 statement (3 tests, because sessions set `names`, `sql_mode` differently)"
+            .to_owned(),
+    ] {
+        assert!(told.contains(&part), "{part}: {told}");
+    }
+    let list = "top, top-2, top-3: fails for all of 3 values; 1 row → error 1064";
+    assert_eq!(times(&told, list), 1, "{told}");
+    let alone = of_log(&["11.8"], &tests[..1]);
+    assert!(!text(&alone).contains("the report is about"));
+}
+
+#[test]
+fn another_collation_of_the_connection_is_one_finding() {
+    let tests: [Logs<'_>; 2] = [("a", "SELECT 'a'", &[]), ("b", "SELECT 'b'", &[])];
+    let mut record = of_log(&["11.8"], &tests);
+    for (test, sql, _) in tests {
+        let why = Some("the connection has another collation".to_owned());
+        let types = AnswerDifference { why, ..differs(test, sql, AnswerPart::Types) };
+        note(&mut record, 1, EventKind::AnswerDiffers(types));
+    }
+    let told = text(&record);
+    assert!(told.contains("nothing must be fixed; 1 must be looked at: 1 connection collation"));
+    for part in [
+        "must be looked at: collation of connections: the connection has another collation; 2 statements: a, b",
+        "returns columns of other types: the connection has another collation; the first is `SELECT 'a'`",
+    ] {
+        assert_eq!(times(&told, part), 1, "{part}: {told}");
+    }
+}
+
+#[test]
+fn a_server_that_will_not_start_is_not_said_to_start() {
+    let option = |name: &str| UntakenOption {
+        name: name.to_owned(),
+        value: "1".to_owned(),
+        said: None,
+        place: None,
+        remedy: String::new(),
+    };
+    let of = |refused: &[&str]| {
+        let mut record = of_log(&["11.8"], &[("top", "SELECT 1", &[])]);
+        let options: Vec<UntakenOption> = refused.iter().map(|name| option(name)).collect();
+        if !options.is_empty() {
+            note(&mut record, 1, EventKind::ConfigLeftOut { options });
+        }
+        let options = vec![option("binlog_format")];
+        note(&mut record, 1, EventKind::ConfigDeprecated { options });
+        text(&record)
+    };
+    let (not_started, started) = (of(&["query_cache_size"]), of(&[]));
+    assert!(not_started.contains("will not start with this config file"), "{not_started}");
+    assert!(!not_started.contains("starts with this config file"), "{not_started}");
+    assert!(not_started.contains("takes other options of this config file that are deprecated"));
+    assert!(started.contains("starts with this config file, in which options are deprecated"));
+}
+
+#[test]
+fn systems_that_do_not_take_the_same_options_share_a_note() {
+    let mut record = of_log(&["11.4", "11.8"], &[("top", "SELECT 1", &[])]);
+    let option = |name: &str| UntakenOption {
+        name: name.to_owned(),
+        value: "1".to_owned(),
+        said: None,
+        place: None,
+        remedy: String::new(),
+    };
+    for (system, name) in [(0, "x"), (0, "x"), (1, "y"), (2, "x")] {
+        note(&mut record, system, EventKind::ConfigLeftOut { options: vec![option(name)] });
+    }
+    let told = text(&record);
+    let both = "mariadb@10.11 and mariadb@11.8 run without 1 option of the config file, which they do not take: `x`";
+    for part in
+        [both, "mariadb@11.4 runs without 1 option of the config file, which it does not take: `y`"]
+    {
+        assert_eq!(times(&told, part), 1, "{part}: {told}");
+    }
+    assert_eq!(times(&told, "without 1 option"), 2, "{told}");
+}
+
+#[test]
+fn servers_without_autocommit_are_noted() {
+    let mut record = of_log(&["11.8"], &[("top", "SELECT 1", &[])]);
+    assert!(!text(&record).contains("autocommit"));
+    for system in &mut record.systems {
+        system.spec.overrides.push(("autocommit".to_owned(), "OFF".to_owned()));
+    }
+    let told = text(&record);
+    let note = "note: the options of mariadb@10.11 and mariadb@11.8 switch `autocommit` off; assay's connections, also \
+                those that measure, switch it on";
+    assert_eq!(times(&told, note), 1, "{told}");
+}
