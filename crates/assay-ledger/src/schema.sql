@@ -174,7 +174,8 @@ CREATE TABLE audit (
     "values" TEXT NOT NULL,             -- JSON: value by system, null if it has no such setting
     class TEXT NOT NULL,                -- expected, harmless, suspicious
     why TEXT NOT NULL,
-    is_asked INTEGER NOT NULL CHECK (is_asked IN (0, 1))  -- whether a user asked for the difference
+    is_asked INTEGER NOT NULL CHECK (is_asked IN (0, 1)), -- whether a user asked for the difference
+    statements TEXT NOT NULL            -- JSON: statements of a user's test with other plans, by place
 ) STRICT;
 
 -- Something worth reporting that is not a measurement: errors, restarts, trouble.

@@ -395,15 +395,16 @@ fn set_audit(
     transaction.execute("DELETE FROM audit WHERE study = ?", [study])?;
     for finding in findings {
         transaction.execute(
-            r#"INSERT INTO audit (study, setting, "values", class, why, is_asked)
-               VALUES (?, ?, ?, ?, ?, ?)"#,
+            r#"INSERT INTO audit (study, setting, "values", class, why, is_asked, statements)
+               VALUES (?, ?, ?, ?, ?, ?, ?)"#,
             params![
                 study,
                 finding.setting,
                 json(&finding.values)?,
                 word(&finding.class)?,
                 finding.why,
-                finding.is_asked
+                finding.is_asked,
+                json(&finding.statements)?
             ],
         )?;
     }

@@ -32,6 +32,7 @@ mod moderate;
 mod node_test;
 mod nodes;
 mod over_tests;
+mod part;
 mod phrases;
 mod plan_change;
 mod plans;

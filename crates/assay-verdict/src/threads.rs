@@ -99,7 +99,8 @@ mod tests {
         let setting = "innodb_parallel_read_threads".to_owned();
         let class = AuditClass::Harmless;
         let why = String::new();
-        let finding = AuditFinding { setting, values, class, why, is_asked: false };
+        let (is_asked, statements) = (false, Vec::new());
+        let finding = AuditFinding { setting, values, class, why, is_asked, statements };
         started_threads([&before, &after], verdict, &[finding], [0, 1])
     }
 

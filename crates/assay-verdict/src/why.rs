@@ -110,7 +110,7 @@ fn explained(
     let commits = commits.filter(|commits| commits.is_most_of(one.verdict));
     // Plans do not make statements wait for the log or for locks.
     let is_of_plan = !work.is_empty() || !is_of_writing(one, change);
-    let plan = PlanChange::of(known.record, known.plans, one.cell, systems);
+    let plan = PlanChange::of(known.record, known.plans, one.cell, systems, one.verdict);
     let plan = plan.filter(|_| is_of_plan);
     let threads = pair.and_then(|(before, after)| {
         started_threads([&before, &after], one.verdict, known.settings, systems)
@@ -118,7 +118,7 @@ fn explained(
     let facts = Facts {
         verdict: one.verdict,
         has_other_commits: commits.is_some(),
-        has_other_plan: plan.is_some(),
+        has_other_plan: plan.as_ref().is_some_and(|plan| plan.is_most),
         has_other_threads: threads.is_some(),
         has_other_work: !work.is_empty(),
         change,

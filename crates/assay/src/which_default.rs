@@ -362,6 +362,7 @@ mod tests {
             class,
             why: String::new(),
             is_asked: false,
+            statements: Vec::new(),
         }
     }
 
