@@ -2,9 +2,9 @@
 --
 -- In all tables, `study` is study.id and `system` is system.number within the study. `*_ms` columns of moments are
 -- milliseconds since the Unix epoch, `*_ns` are nanoseconds, `*_kb` are KiB. Kinds are stored as the words that reports
--- use. Rows are added and never changed, with these exceptions: the calibration sets cell.events, cell.turn_ms and
--- cell.warm_us, the end of a study sets study.finished, study.judged_by and its verdicts, a later audit of a study
--- replaces the earlier one, and the user names studies.
+-- use. Rows are added and never changed, with these exceptions: the calibration sets cell.events, cell.turn_ms,
+-- cell.warm_us and cell.priority, the end of a study sets study.finished, study.judged_by and its verdicts, a later
+-- audit of a study replaces the earlier one, and the user names studies.
 --
 -- A file is a ledger only if its schema is this text to the letter. A change of this text is a new version.
 
