@@ -441,7 +441,8 @@ fn read_audit(
     study: &str,
     systems: usize,
 ) -> Result<Vec<AuditFinding>, Problem> {
-    let sql = r#"SELECT id, setting, "values", class, why, is_asked FROM audit WHERE study = ? ORDER BY id"#;
+    let sql = r#"SELECT id, setting, "values", class, why, is_asked, statements FROM audit WHERE study = ?
+        ORDER BY id"#;
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("audit", "id", row);
         let finding = AuditFinding {
@@ -450,9 +451,11 @@ fn read_audit(
             class: fields.word("class")?,
             why: fields.get("why")?,
             is_asked: fields.get("is_asked")?,
+            statements: fields.json("statements")?,
         };
-        if finding.values.len() > systems {
-            return Err(fields.wrong(format!("has more `values` than the {systems} systems")));
+        let plans = finding.statements.iter().map(|it| it.plans.len());
+        if plans.chain([finding.values.len()]).any(|it| it > systems) {
+            return Err(fields.wrong(format!("has more values than the {systems} systems")));
         }
         Ok(finding)
     })

@@ -13,12 +13,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use crate::read_limits::TimeLimit;
 use crate::{Problem, shape};
 
-/// `ASFN`: marks the file as a ledger.
-const APPLICATION_ID: i32 = 0x4153_464E;
+/// `ASPL`: marks the file as a ledger.
+const APPLICATION_ID: i32 = 0x4153_504C;
 
-/// `ASSY`, `ASAY`, `ASAL`, `ASLG`, `ASLD` and `ASWT`: marked ledgers of schemas that were never released.
-const UNRELEASED: [i32; 6] =
-    [0x4153_5359, 0x4153_4159, 0x4153_414C, 0x4153_4C47, 0x4153_4C44, 0x4153_5754];
+/// `ASSY`, `ASAY`, `ASAL`, `ASLG`, `ASLD`, `ASWT` and `ASFN`: marked ledgers of schemas that were never released.
+const UNRELEASED: [i32; 7] =
+    [0x4153_5359, 0x4153_4159, 0x4153_414C, 0x4153_4C47, 0x4153_4C44, 0x4153_5754, 0x4153_464E];
 
 /// The version of the schema.
 pub(crate) const VERSION: i32 = 1;

@@ -2,9 +2,9 @@
 --
 -- In all tables, `study` is study.id and `system` is system.number within the study. `*_ms` columns of moments are
 -- milliseconds since the Unix epoch, `*_ns` are nanoseconds, `*_kb` are KiB. Kinds are stored as the words that reports
--- use. Rows are added and never changed, with these exceptions: the calibration sets cell.events, cell.turn_ms and
--- cell.warm_us, the end of a study sets study.finished, study.judged_by and its verdicts, a later audit of a study
--- replaces the earlier one, and the user names studies.
+-- use. Rows are added and never changed, with these exceptions: the calibration sets cell.events, cell.turn_ms,
+-- cell.warm_us and cell.priority, the end of a study sets study.finished, study.judged_by and its verdicts, a later
+-- audit of a study replaces the earlier one, and the user names studies.
 --
 -- A file is a ledger only if its schema is this text to the letter. A change of this text is a new version.
 
@@ -174,7 +174,8 @@ CREATE TABLE audit (
     "values" TEXT NOT NULL,             -- JSON: value by system, null if it has no such setting
     class TEXT NOT NULL,                -- expected, harmless, suspicious
     why TEXT NOT NULL,
-    is_asked INTEGER NOT NULL CHECK (is_asked IN (0, 1))  -- whether a user asked for the difference
+    is_asked INTEGER NOT NULL CHECK (is_asked IN (0, 1)), -- whether a user asked for the difference
+    statements TEXT NOT NULL            -- JSON: statements of a user's test with other plans, by place
 ) STRICT;
 
 -- Something worth reporting that is not a measurement: errors, restarts, trouble.

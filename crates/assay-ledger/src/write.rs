@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_model::{
-    AuditFinding, Block, CellId, Conclusions, DataContent, Instance, PlannedCell, Run, Setup,
-    Slice, SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
+    AuditFinding, Block, CellId, Conclusions, DataContent, Instance, PlannedCell, Priority, Run,
+    Setup, Slice, SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
@@ -76,6 +76,16 @@ impl Ledger {
         warm_us: u32,
     ) -> Result<(), Error> {
         self.named(set_turn(&self.connection, study, cell, turn_ms, warm_us))
+    }
+
+    /// Sets the priority of a cell, of which nothing was measured yet.
+    pub fn set_priority(
+        &mut self,
+        study: &str,
+        cell: CellId,
+        priority: Priority,
+    ) -> Result<(), Error> {
+        self.named(set_priority(&self.connection, study, cell, priority))
     }
 
     /// Removes a study without slices. Returns whether it did: a study with slices always stays.
@@ -395,15 +405,16 @@ fn set_audit(
     transaction.execute("DELETE FROM audit WHERE study = ?", [study])?;
     for finding in findings {
         transaction.execute(
-            r#"INSERT INTO audit (study, setting, "values", class, why, is_asked)
-               VALUES (?, ?, ?, ?, ?, ?)"#,
+            r#"INSERT INTO audit (study, setting, "values", class, why, is_asked, statements)
+               VALUES (?, ?, ?, ?, ?, ?, ?)"#,
             params![
                 study,
                 finding.setting,
                 json(&finding.values)?,
                 word(&finding.class)?,
                 finding.why,
-                finding.is_asked
+                finding.is_asked,
+                json(&finding.statements)?
             ],
         )?;
     }
@@ -434,12 +445,21 @@ fn set_turn(
     update_cell(connection, study, cell, "turn_ms = ?, warm_us = ?", &values)
 }
 
+fn set_priority(
+    connection: &Connection,
+    study: &str,
+    cell: CellId,
+    priority: Priority,
+) -> Result<(), Problem> {
+    update_cell(connection, study, cell, "priority = ?", &[word(&priority)?])
+}
+
 fn update_cell(
     connection: &Connection,
     study: &str,
     cell: CellId,
     set: &str,
-    values: &[i64],
+    values: &[impl ToSql],
 ) -> Result<(), Problem> {
     let Setup { clients, tables, rows } = cell.setup;
     let sql = format!(

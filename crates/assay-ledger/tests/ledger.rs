@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use assay_ledger::{Ledger, Problem};
 use assay_model::{
-    Attachment, CallNode, CallTree, CellId, CellProfile, EventKind, Frame, Hint, ProcessorPart,
-    Profile, ProfileLimits, Series, SliceId, SliceOutcome, StudyEvent, StudyRecord, TestSet, Waits,
+    Attachment, CallNode, CallTree, CellId, CellProfile, EventKind, Frame, Hint, Priority,
+    ProcessorPart, Profile, ProfileLimits, Series, SliceId, SliceOutcome, StudyEvent, StudyRecord,
+    TestSet, Waits,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -367,6 +368,10 @@ fn calibration_and_later_audits_replace_earlier_ones() {
     common::write(&mut ledger, &record);
     ledger.set_calibrated_events("sample", cell, 777).unwrap();
     ledger.set_turn("sample", cell, 12, 2500).unwrap();
+    for priority in [Priority::Realtime, Priority::Normal] {
+        ledger.set_priority("sample", cell, priority).unwrap();
+        assert_eq!(ledger.read("sample").unwrap().study.cells[0].priority, priority);
+    }
     ledger.set_audit("sample", &record.audit[..1]).unwrap();
     let read = ledger.read("sample").unwrap();
     let written = &read.study.cells[0];

@@ -124,7 +124,7 @@ pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounter
 pub use soak::{CellSoak, Soak, SoakTurn};
 pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Instance, PlannedCell,
-    Run, Study, StudyEvent, StudyRecord, StudySummary, System,
+    Run, StatementPlans, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use suite::{RandType, Suite};
 pub use system::{AUTOCOMMIT_OFF, Origin, SystemSpec};

@@ -52,7 +52,7 @@ fn is_off(value: &str) -> bool {
 fn plain(name: &str) -> String {
     let name = name.replace('-', "_").to_ascii_lowercase();
     let mut name = name.rsplit_once('.').map_or(name.as_str(), |(_, option)| option);
-    let modifiers = ["loose_", "skip_", "disable_", "enable_", "maximum_"];
+    let modifiers = ["loose_", "skip_", "disable_", "enable_", "maximum_", "autoset_"];
     while let Some(rest) = modifiers.iter().find_map(|modifier| name.strip_prefix(modifier)) {
         name = rest;
     }
@@ -117,6 +117,8 @@ mod tests {
             ("loose-datadir", "x"),
             ("loose_skip_networking", "0"),
             ("maximum-port", "1"),
+            ("autoset-port", "1"),
+            ("loose_autoset_datadir", "x"),
             ("hot_cache.datadir", "x"),
             ("secure-file-priv", ""),
             ("skip_grant_tables", "1"),

@@ -327,6 +327,20 @@ pub struct AuditFinding {
     pub why: String,
     /// Whether a user asked for the difference, by a system's name, options or engine.
     pub is_asked: bool,
+    /// The statements of a user's test whose plans differ. Empty where a differing plan has no place in the test, and
+    /// where it is not about plans.
+    pub statements: Vec<StatementPlans>,
+}
+
+/// A statement of a user's test whose plans differ between systems.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementPlans {
+    /// Its place: the kind of events.
+    pub kind: u32,
+    /// Its place: the step of the kind.
+    pub step: u32,
+    /// The plan by system index: equal numbers stand for equal plans. `None` if the plan is not known.
+    pub plans: Vec<Option<u32>>,
 }
 
 /// Everything the ledger holds about one study.

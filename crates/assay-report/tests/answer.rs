@@ -130,6 +130,7 @@ fn differences_inherent_in_versions_are_noted_but_not_suspicious() {
         class: AuditClass::Expected,
         why: why.into(),
         is_asked,
+        statements: Vec::new(),
     };
     study.audit = vec![
         finding("plan.scan", false, "`S`: executed with another plan by another version's planner"),

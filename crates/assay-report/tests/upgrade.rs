@@ -106,6 +106,7 @@ fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
             class: AuditClass::Expected,
             why: "requested".to_owned(),
             is_asked: true,
+            statements: Vec::new(),
         };
         record.audit = vec![finding("query_cache_type", values)];
         let asked = size.map(|size| ("query-cache-size".to_owned(), size.to_owned()));

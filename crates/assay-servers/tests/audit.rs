@@ -46,7 +46,8 @@ fn facts_of(server: &TestServer, version: &str, control: &mut Connection) -> Fac
     settings.extend(build_facts(server.pid(), &Artifact::Prefix(prefix(version))).unwrap());
     let plan = explain(control, RANGE).unwrap().unwrap().plan;
     let (test, statement) = ("range-notcovered-si".to_owned(), RANGE.to_owned());
-    Facts { settings, plans: vec![Plan { test, statement, event: 0, plan, notes: Vec::new() }] }
+    let (place, event, notes) = (None, 0, Vec::new());
+    Facts { settings, plans: vec![Plan { test, statement, place, event, plan, notes }] }
 }
 
 /// Facts about a server of a version with these options besides the intent's.
@@ -251,7 +252,8 @@ fn postgres(version: &str, options: &[&str]) -> Facts {
     let covered = "SELECT k FROM sbtest1 WHERE k BETWEEN 50 AND 60";
     let plan = explain(&mut control, covered).unwrap().unwrap().plan;
     let (test, statement) = ("range-covered-si".to_owned(), covered.to_owned());
-    Facts { settings, plans: vec![Plan { test, statement, event: 0, plan, notes: Vec::new() }] }
+    let (place, event, notes) = (None, 0, Vec::new());
+    Facts { settings, plans: vec![Plan { test, statement, place, event, plan, notes }] }
 }
 
 #[test]

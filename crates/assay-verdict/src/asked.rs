@@ -92,7 +92,8 @@ mod tests {
         class: AuditClass,
     ) -> AuditFinding {
         let values = values.into_iter().map(|it| Some(it.to_owned())).collect();
-        AuditFinding { setting: setting.to_owned(), values, class, why: String::new(), is_asked }
+        let (setting, why, statements) = (setting.to_owned(), String::new(), Vec::new());
+        AuditFinding { setting, values, class, why, is_asked, statements }
     }
 
     #[test]

@@ -1,91 +1,47 @@
 //! How much of a change is the time of commits, as the clients of a user's test saw it.
 
-use assay_model::{CellId, Slice, StudyRecord, UserStep, Verdict};
+use assay_model::{CellId, StudyRecord, UserStep, Verdict};
 
+use crate::part::{MOST, PartTime};
 use crate::phrases::{per_operation, times};
-use crate::robust::median_of_any_order;
-use crate::statements::{STATEMENTS_NS, is_whole, place};
-
-/// The part of a change from which on commits are its cause.
-const MOST: f64 = 0.5;
+use crate::plans::Place;
 
 /// The time of commits in a test whose statements clients timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct CommitTime {
-    /// Microseconds per event in the base and in the other system.
-    pub(crate) us: [f64; 2],
-    /// Its part of the change of the time of all statements.
-    pub(crate) share: f64,
-}
+pub(crate) struct CommitTime(PartTime);
 
 impl CommitTime {
     /// The time of commits in two systems; `None` if statements were not timed, or none is a commit.
     pub(crate) fn of(record: &StudyRecord, cell: CellId, systems: [usize; 2]) -> Option<Self> {
-        let [before, after] = systems.map(|system| medians(record, cell, system));
-        let (before, after) = (before?, after?);
-        let change = after.all_us - before.all_us;
-        let share = (after.commits_us - before.commits_us) / change;
-        let us = [before.commits_us, after.commits_us];
-        (share.is_finite() && us.iter().all(|it| *it > 0.0)).then_some(Self { us, share })
+        let part = PartTime::of(record, cell, systems, |place| is_commit(cell, place))?;
+        part.us.iter().all(|it| *it > 0.0).then_some(Self(part))
     }
 
-    /// Whether they are most of a change that has this verdict: commits and all statements changed in its direction.
+    /// Whether they are most of a change that has this verdict.
     pub(crate) fn is_most_of(&self, verdict: Verdict) -> bool {
-        let [before, after] = self.us;
-        self.share >= MOST && (after > before) == (verdict == Verdict::Slower)
+        self.0.is_part_of(verdict, MOST)
     }
 
     /// The part of the change that other statements are.
     pub(crate) fn rest(&self) -> f64 {
-        1.0 - self.share
+        1.0 - self.0.share
     }
 
     /// `committing takes 500 → 2,200 µs (×4.40), 83% of the change`.
     pub(crate) fn sentence(&self) -> String {
-        let [before, after] = self.us;
+        let [before, after] = self.0.us;
         format!(
             "committing takes {} → {} µs per event ({}), {:.0}% of the change",
             per_operation(before),
             per_operation(after),
             times(after / before),
-            100.0 * self.share.min(1.0)
+            100.0 * self.0.share.min(1.0)
         )
     }
 }
 
-/// Microseconds per event.
-struct PerEvent {
-    commits_us: f64,
-    all_us: f64,
-}
-
-/// The medians over slices: a disk that stalls once is no cause.
-fn medians(record: &StudyRecord, cell: CellId, system: usize) -> Option<PerEvent> {
-    let is_counted =
-        |slice: &&Slice| slice.cell == cell && slice.system == system && is_whole(slice);
-    let slices = record.slices.iter().filter(is_counted);
-    let (mut commits, mut rest): (Vec<f64>, Vec<f64>) =
-        slices.filter_map(|slice| commits_and_rest(slice, cell)).unzip();
-    let (commits_us, rest_us) =
-        (median_of_any_order(&mut commits)?, median_of_any_order(&mut rest)?);
-    Some(PerEvent { commits_us, all_us: commits_us + rest_us })
-}
-
-/// Microseconds per event of a slice: in commits, and in all other statements.
-fn commits_and_rest(slice: &Slice, cell: CellId) -> Option<(f64, f64)> {
-    let (mut commits_ns, mut rest_ns) = (0_u64, 0_u64);
-    for (name, ns) in slice.counters.iter() {
-        let Some((place, STATEMENTS_NS)) = place(name) else { continue };
-        let sum = if is_commit(cell, place) { &mut commits_ns } else { &mut rest_ns };
-        *sum = sum.saturating_add(ns);
-    }
-    let per_event = |ns: u64| ns as f64 / 1e3 / slice.work.events as f64;
-    (slice.work.events > 0 && commits_ns.saturating_add(rest_ns) > 0)
-        .then(|| (per_event(commits_ns), per_event(rest_ns)))
-}
-
 /// Whether the statement at a place ends a transaction and keeps what it did.
-fn is_commit(cell: CellId, (kind, step): (u32, u32)) -> bool {
+fn is_commit(cell: CellId, (kind, step): Place) -> bool {
     let mut kinds = cell.test.roles.iter().flat_map(|role| &role.script.mix);
     let step = kinds.nth(kind as usize).and_then(|kind| kind.steps.get(step as usize));
     let Some(UserStep::Send { sql, .. }) = step else { return false };
@@ -97,7 +53,9 @@ fn is_commit(cell: CellId, (kind, step): (u32, u32)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Host, PerDialect, Sending, Setup, Sql, Study, Test, TestSet, Transaction};
+    use assay_model::{
+        Host, PerDialect, Sending, Setup, Slice, Sql, Study, Test, TestSet, Transaction,
+    };
 
     use super::*;
 

@@ -32,6 +32,7 @@ mod moderate;
 mod node_test;
 mod nodes;
 mod over_tests;
+mod part;
 mod phrases;
 mod plan_change;
 mod plans;
@@ -100,6 +101,7 @@ pub use soak::{SOAK_INTERVALS_S, SOAK_STALL, SoakJudgement, SoakStalls, soak, so
 pub use statements::{StatementChange, statement_changes};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
+pub use threads::{SHORT_LIVED_NS, waits_for_turns};
 pub use trend::{
     Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, comparable, trend,
 };

@@ -1,14 +1,20 @@
 //! What is said of a test whose statements have other plans than those of the base.
 
-use assay_model::{CellId, SettingsTried, StudyRecord, SystemSpec, changes_plans, may_be_secret};
+use assay_model::{
+    CellId, SettingsTried, StudyRecord, SystemSpec, Verdict, changes_plans, may_be_secret,
+};
 
 use crate::PlanFindings;
+use crate::part::{MOST, PartTime};
 
 /// Another version has other plans.
 const ANOTHER_PLAN: &str = "executed with another plan than by the base";
 
 /// The most options that a sentence names.
 const OPTIONS: usize = 2;
+
+/// Statements whose time is a smaller part of a change are no reason for it.
+const LEAST: f64 = 0.1;
 
 /// A difference of plans between the base and another system.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,19 +23,31 @@ pub(crate) struct PlanChange {
     pub(crate) sentence: String,
     /// The options that the sentence names, as variables.
     pub(crate) options: Vec<String>,
+    /// Whether the statements with other plans are most of the change, as far as their times are known.
+    pub(crate) is_most: bool,
 }
 
 impl PlanChange {
-    /// `None` if the audit found no other plan. Where options were tried one by one and some of them undo the change,
+    /// `None` if the audit found no other plan, and if the times of the statements tell that those with other plans are
+    /// no part of a change that has this verdict. Where options were tried one by one and some of them undo the change,
     /// no others are named.
     pub(crate) fn of(
         record: &StudyRecord,
         plans: &PlanFindings<'_>,
         cell: CellId,
         systems: [usize; 2],
+        verdict: Verdict,
         tried: Option<&SettingsTried>,
     ) -> Option<Self> {
         if !plans.differ(cell, systems) {
+            return None;
+        }
+        let part = plans.places(cell, systems).and_then(|places| {
+            PartTime::of(record, cell, systems, |place| places.contains(&place))
+        });
+        let has_direction = matches!(verdict, Verdict::Slower | Verdict::Faster);
+        let part = part.filter(|_| has_direction);
+        if part.is_some_and(|part| !part.is_part_of(verdict, LEAST)) {
             return None;
         }
         let pair = match plans.pair(cell, systems) {
@@ -49,8 +67,11 @@ impl PlanChange {
             _ if is_one_build => format!("{named} changed the plan{pair}"),
             _ => format!("{ANOTHER_PLAN}{pair}, because of its version or of {named}"),
         };
+        let small = part.filter(|part| !part.is_part_of(verdict, MOST));
+        let of_change = small.map(|part| format!(", {:.0}% of the change", 100.0 * part.share));
+        let sentence = sentence + &of_change.unwrap_or_default();
         let options = options.into_iter().map(|option| option.variable).collect();
-        Some(Self { sentence, options })
+        Some(Self { sentence, options, is_most: small.is_none() })
     }
 }
 
@@ -116,7 +137,10 @@ fn named(options: &[PlanOption]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Origin, Product, Setup, UndoneBy};
+    use assay_model::{
+        AuditClass, AuditFinding, Host, Origin, Product, Setup, Slice, StatementPlans, Study,
+        TestSet, UndoneBy,
+    };
 
     use super::*;
 
@@ -124,6 +148,52 @@ mod tests {
         let overrides = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let origin = Origin::Version("17".to_owned());
         SystemSpec { overrides: overrides.collect(), ..SystemSpec::of(Product::Postgres, origin) }
+    }
+
+    /// What is said of a mix whose second statement has another plan, if each statement takes so many microseconds in
+    /// the base and in another system.
+    fn of_mix(us: [[u64; 2]; 2], verdict: Verdict, is_placed: bool) -> Option<PlanChange> {
+        let test = assay_workloads::tests_of(TestSet::All)[0];
+        let cell = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
+        let study = Study::of("s".to_owned(), 0, &[cell]);
+        let mut record = StudyRecord::new(study, Host::default(), Vec::new());
+        for (system, us) in us.into_iter().enumerate() {
+            let mut slice = Slice::of(system, cell);
+            slice.work.events = 10;
+            for (step, us) in us.iter().enumerate() {
+                slice.counters.set(&format!("statement.0.{step}.ns"), Some(10_000 * us));
+            }
+            record.slices.push(slice);
+        }
+        let placed = |step, plans| StatementPlans { kind: 0, step, plans };
+        let statements = vec![placed(0, vec![Some(0), Some(0)]), placed(1, vec![Some(0), Some(1)])];
+        record.audit = vec![AuditFinding {
+            setting: format!("plan.{}", test.name()),
+            values: ["range", "ref"].map(|it| Some(it.to_owned())).into(),
+            class: AuditClass::Expected,
+            why: String::new(),
+            is_asked: false,
+            statements: if is_placed { statements } else { Vec::new() },
+        }];
+        PlanChange::of(&record, &PlanFindings::new(&record.audit), cell, [0, 1], verdict, None)
+    }
+
+    #[test]
+    fn a_plan_is_a_reason_only_for_the_statement_that_has_it() {
+        use Verdict::{Faster, Slower, Uneven};
+        let own = of_mix([[300, 500], [310, 900]], Slower, true).unwrap();
+        assert!(own.is_most, "{own:?}");
+        assert_eq!(own.sentence, "executed with another plan than by the base (range → ref)");
+        // The first statement, such as a commit, takes longer.
+        assert_eq!(of_mix([[500, 300], [2_200, 305]], Slower, true), None);
+        let small = of_mix([[500, 300], [1_200, 500]], Slower, true).unwrap();
+        assert!(!small.is_most && small.sentence.ends_with(", 22% of the change"), "{small:?}");
+        // The better plan is no reason for a slower test.
+        assert_eq!(of_mix([[500, 300], [900, 200]], Slower, true), None);
+        assert_eq!(of_mix([[500, 300], [900, 200]], Faster, true), None);
+        assert!(of_mix([[500, 300], [2_200, 305]], Uneven, true).is_some());
+        // Nothing tells which statement has the plan.
+        assert!(of_mix([[500, 300], [2_200, 305]], Slower, false).is_some_and(|it| it.is_most));
     }
 
     #[test]

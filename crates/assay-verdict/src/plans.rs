@@ -1,8 +1,8 @@
 //! What the audit found about the plans of each test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{AuditFinding, CellId};
+use assay_model::{AuditFinding, CellId, StatementPlans};
 
 /// Differences of plans, by test.
 #[derive(Debug, Default)]
@@ -40,6 +40,29 @@ impl<'a> PlanFindings<'a> {
             let [one, other] = systems.map(|it| finding.values.get(it).and_then(Option::as_ref));
             one.zip(other).is_some_and(|(one, other)| one != other)
         })
+    }
+}
+
+/// The place of a statement in a user's test: the kind of events, and the step.
+pub(crate) type Place = (u32, u32);
+
+impl PlanFindings<'_> {
+    /// The places of the statements of a user's test that these systems execute otherwise; `None` if they are not
+    /// known.
+    pub(crate) fn places(&self, cell: CellId, systems: [usize; 2]) -> Option<BTreeSet<Place>> {
+        let mut places = BTreeSet::new();
+        for finding in self.of(cell) {
+            if finding.statements.is_empty() {
+                return None;
+            }
+            let differs = |it: &&StatementPlans| {
+                let [one, other] = systems.map(|system| it.plans.get(system).copied().flatten());
+                one.zip(other).is_some_and(|(one, other)| one != other)
+            };
+            let differing = finding.statements.iter().filter(differs);
+            places.extend(differing.map(|it| (it.kind, it.step)));
+        }
+        Some(places)
     }
 }
 

@@ -52,9 +52,19 @@ pub(crate) fn started_threads(
     })
 }
 
+/// The counter of the CPU time of threads that begin and end in a slice, nanoseconds.
+pub const SHORT_LIVED_NS: &str = "server_short_lived_cpu_ns";
+
 /// How long the kernel lets one real-time thread run before another one of the same priority, less a tenth for the
 /// events of a slice that took less (`kernel.sched_rr_timeslice_ms` is 100).
 const TURN_NS: u64 = 90_000_000;
+
+/// Whether the statements of an event that took so long started threads, which used so much CPU time, and waited as
+/// long as the kernel lets one of them run at real-time priority.
+#[must_use]
+pub fn waits_for_turns(threads_ns: u64, event_ns: u64) -> bool {
+    threads_ns > 0 && event_ns >= TURN_NS
+}
 
 /// Whether most slices of a system were measured at real-time priority with statements that start threads, and an event
 /// took as long as the kernel lets one of these threads run: they waited for each other's turns, which is the
@@ -62,10 +72,8 @@ const TURN_NS: u64 = 90_000_000;
 pub(crate) fn share_turns(cell: &PlannedCell, slices: &[&Slice]) -> bool {
     let clients = u64::from(cell.id.setup.clients);
     let is_shared = |slice: &&&Slice| {
-        let starts_threads =
-            slice.counters.get("server_short_lived_cpu_ns").is_some_and(|ns| ns > 0);
         let event_ns = slice.work.elapsed_ns.saturating_mul(clients) / slice.work.events.max(1);
-        starts_threads && event_ns >= TURN_NS
+        waits_for_turns(slice.counters.get(SHORT_LIVED_NS).unwrap_or(0), event_ns)
     };
     cell.priority == Priority::Realtime
         && 2 * slices.iter().filter(is_shared).count() > slices.len()
@@ -99,7 +107,8 @@ mod tests {
         let setting = "innodb_parallel_read_threads".to_owned();
         let class = AuditClass::Harmless;
         let why = String::new();
-        let finding = AuditFinding { setting, values, class, why, is_asked: false };
+        let (is_asked, statements) = (false, Vec::new());
+        let finding = AuditFinding { setting, values, class, why, is_asked, statements };
         started_threads([&before, &after], verdict, &[finding], [0, 1])
     }
 

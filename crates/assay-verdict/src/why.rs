@@ -111,7 +111,7 @@ fn explained(
     // Plans do not make statements wait for the log or for locks.
     let is_of_plan = !work.is_empty() || !is_of_writing(one, change);
     let tried = settings_tried(known.record, one);
-    let plan = PlanChange::of(known.record, known.plans, one.cell, systems, tried);
+    let plan = PlanChange::of(known.record, known.plans, one.cell, systems, one.verdict, tried);
     let plan = plan.filter(|_| is_of_plan);
     let threads = pair.and_then(|(before, after)| {
         started_threads([&before, &after], one.verdict, known.settings, systems)
@@ -119,7 +119,7 @@ fn explained(
     let facts = Facts {
         verdict: one.verdict,
         has_other_commits: commits.is_some(),
-        has_other_plan: plan.is_some(),
+        has_other_plan: plan.as_ref().is_some_and(|plan| plan.is_most),
         has_other_threads: threads.is_some(),
         has_other_work: !work.is_empty(),
         change,

@@ -431,12 +431,12 @@ fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
 fn finding(systems: usize) -> impl Strategy<Value = AuditFinding> {
     let class = select(vec![AuditClass::Expected, AuditClass::Harmless, AuditClass::Suspicious]);
     (text(), vec(option::of(text()), systems), class, text(), any::<bool>()).prop_map(
-        |(setting, values, class, why, is_asked)| AuditFinding {
-            setting,
-            values,
-            class,
-            why,
-            is_asked,
+        |(setting, values, class, why, is_asked)| {
+            let plan = |it: &Option<String>| it.as_ref().map(|it| it.len() as u32);
+            let plans = values.iter().map(plan).collect();
+            let statement = StatementPlans { kind: u32::MAX, step: 2, plans };
+            let statements = if is_asked { vec![statement] } else { Vec::new() };
+            AuditFinding { setting, values, class, why, is_asked, statements }
         },
     )
 }

@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use toml::Table;
 
 use super::de::option_of;
 use super::keys::keys_of;
@@ -97,12 +98,13 @@ pub(super) fn lines(values: &impl Serialize) -> String {
     toml::to_string(values).expect("numbers, texts and lists of them are TOML")
 }
 
-/// A line for each option that differs from its default.
-pub(super) fn changed_lines<T: Default + Serialize>(options: &T) -> String {
-    let usual = lines(&T::default());
-    let written = lines(options);
-    let changed = written.lines().filter(|line| !usual.lines().any(|other| other == *line));
-    changed.map(|line| format!("{line}\n")).collect()
+/// The keys and values of options that differ from their defaults. A value may take several lines.
+pub(super) fn changed_lines<T: Default + DeserializeOwned + Serialize>(options: &T) -> String {
+    let table = |options| Table::try_from(options).expect("numbers and texts are TOML");
+    let (usual, written) = (table(&T::default()), table(options));
+    let values = keys_of::<T>().iter().filter_map(|key| Some((*key, written.get(*key)?)));
+    let changed = values.filter(|(key, value)| usual.get(*key) != Some(*value));
+    changed.map(|(key, value)| format!("{key} = {value}\n")).collect()
 }
 
 /// The keys of values that differ from the usual ones, in their order, each with the option as it is typed.

@@ -548,6 +548,36 @@ fn the_command_that_says_the_same_stands_on_top() {
 }
 
 #[test]
+fn control_characters_stay_in_their_text() {
+    let odd = "a\nset = 27\r\u{1b}[2J\u{7f}\"\\b\n'''\n\"\"\"".to_owned();
+    let usual = Request::of_systems(&["mysql@8.0", "mysql@9.7"].map(str::to_owned));
+    let written = |change: &dyn Fn(&mut Request)| -> toml::Table {
+        let mut request = usual.clone();
+        change(&mut request);
+        let text = write_study(&request);
+        assert!(!text.starts_with('#'), "{text}");
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let odd = || odd.clone();
+    let text = Some(odd());
+    let text = text.as_deref();
+    assert_eq!(written(&|it| it.tests = vec![odd()])["tests"][0].as_str(), text);
+    assert_eq!(written(&|it| it.workload = vec![odd()])["workload"].as_str(), text);
+    assert_eq!(written(&|it| it.source = Some(odd()))["source"].as_str(), text);
+    let script = written(&|it| it.script_options = vec![odd()]);
+    assert_eq!(script["script-options"][0].as_str(), text);
+    // A line of the text is that of an option with its usual value.
+    let option = || "a\nrange-size = 100\n".to_owned();
+    let oltp = written(&|it| it.oltp.create_table_options = option());
+    assert_eq!(oltp["oltp"]["create-table-options"].as_str(), Some(option().as_str()));
+    let system = written(&|it| {
+        let options = vec![(odd(), odd())];
+        it.systems[0] = SystemRequest { name: Some(odd()), options, ..it.systems[0].clone() };
+    });
+    assert_eq!(system["system"][odd().as_str()]["options"][odd().as_str()].as_str(), text);
+}
+
+#[test]
 fn a_value_that_begins_with_a_dash_is_typed_with_its_option() {
     let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
     let workload = vec!["-x y.toml".to_owned()];

@@ -12,12 +12,14 @@ use assay_options::percent_text;
 
 /// The study file that asks for the same: [`crate::read_study`] gives the request again.
 ///
-/// If one command asks for the same, the first line is that command, after `# `. Values that the preset decides are
-/// left out. Systems with a name or options of their own get a table; two of one name are taken to be the same.
+/// If one command of one line asks for the same, the first line is that command, after `# `. Values that the preset
+/// decides are left out. Systems with a name or options of their own get a table; two of one name are taken to be the
+/// same.
 #[must_use]
 pub fn write_study(request: &Request) -> String {
-    let mut text: Vec<String> =
-        command(request).map(|command| format!("# {command}\n")).into_iter().collect();
+    // A line break would end the comment, and what follows it would be read.
+    let command = command(request).filter(|command| !command.contains(char::is_control));
+    let mut text: Vec<String> = command.iter().map(|command| format!("# {command}\n")).collect();
     text.push(lines(request));
     text.push(line("compare", list(request.systems.iter().map(|system| quoted(&entry(system))))));
 
@@ -66,8 +68,17 @@ fn list(entries: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", entries.into_iter().collect::<Vec<_>>().join(", "))
 }
 
+/// A text in quotes, on one line: a key cannot have several.
 fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+    if !text.contains(char::is_control) {
+        return Value::from(text).to_string();
+    }
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
 fn key(text: &str) -> String {

@@ -259,6 +259,7 @@ mod tests {
             class: AuditClass::Suspicious,
             why: "it matters".to_owned(),
             is_asked: false,
+            statements: Vec::new(),
         }
     }
 

@@ -54,6 +54,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
             class: AuditClass::Harmless,
             why: "the data is cached".into(),
             is_asked: false,
+            statements: Vec::new(),
         }],
         finished: true,
         running: false,

@@ -56,6 +56,7 @@ fn audit(systems: usize) -> Vec<AuditFinding> {
         class,
         why: why.into(),
         is_asked: why == "requested",
+        statements: Vec::new(),
     };
     vec![
         finding(

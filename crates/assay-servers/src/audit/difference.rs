@@ -28,5 +28,5 @@ pub(super) fn finding(
     why: &str,
 ) -> AuditFinding {
     let (setting, why) = (setting.to_owned(), why.to_owned());
-    AuditFinding { setting, values, class, why, is_asked: false }
+    AuditFinding { setting, values, class, why, is_asked: false, statements: Vec::new() }
 }

@@ -21,6 +21,8 @@ pub struct Plan {
     pub test: String,
     /// The statement, without its parameters.
     pub statement: String,
+    /// Where a user's test has it: the number of the kind of events, and of the step.
+    pub place: Option<(u32, u32)>,
     /// The number of the event whose values it has. All systems get the same values in the same event.
     pub event: u64,
     /// The relevant parts of the plan; see [`crate::explain`].

@@ -166,6 +166,7 @@ mod tests {
             plans: vec![Plan {
                 test: "t".to_owned(),
                 statement: statement.to_owned(),
+                place: None,
                 event: 0,
                 plan: plans[at].to_owned(),
                 notes: Vec::new(),

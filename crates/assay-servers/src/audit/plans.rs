@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use assay_model::{AuditClass, AuditFinding, changes_plans};
+use assay_model::{AuditClass, AuditFinding, StatementPlans, changes_plans};
 
 use super::asked::{Asked, OPTIONS, options_between};
 use super::difference::{differ, finding};
-use super::facts::Audited;
+use super::facts::{Audited, Plan};
 
 /// Other things that a plan depends on, for users who look for the cause.
 const WHY: &str = "executed with another plan, so another algorithm is measured; the cause is an index, the \
@@ -60,7 +60,21 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     let why = format!("{}: {why}{}", told.join(", "), notes.concat());
     let is_asked = is_asked && class == AuditClass::Expected;
     let found = finding(&format!("plan.{test}"), values, class, &why);
-    Some(AuditFinding { is_asked, ..found })
+    Some(AuditFinding { is_asked, statements: places(&statements), ..found })
+}
+
+/// The places of statements in a user's test, each with its plans; none if one of the statements has no place.
+fn places(statements: &[Different<'_>]) -> Vec<StatementPlans> {
+    let of = |statement: &Different<'_>| {
+        let (kind, step) = statement.place?;
+        let number = |plan: &Option<&str>| {
+            let first = statement.plans.iter().position(|it| it == plan);
+            first.filter(|_| plan.is_some()).map(|at| at as u32)
+        };
+        let plans = statement.plans.iter().map(number).collect();
+        Some(StatementPlans { kind, step, plans })
+    };
+    statements.iter().map(of).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Why two systems may have different plans.
@@ -126,6 +140,7 @@ fn expected(reasons: &BTreeSet<Reason>) -> String {
 /// A statement whose plans differ.
 struct Different<'a> {
     statement: &'a str,
+    place: Option<(u32, u32)>,
     /// How many values it was explained with on several systems, and for how many of them the plans differ.
     values: usize,
     differing: usize,
@@ -154,7 +169,8 @@ fn different<'a>(test: &str, systems: &[Audited<'a>]) -> Vec<Different<'a>> {
     let all = systems.iter().flat_map(|it| &it.facts.plans).filter(|it| it.test == test);
     let mut seen = BTreeSet::new();
     let mut found: Vec<Different<'a>> = Vec::new();
-    for (statement, event) in all.map(|it| (it.statement.as_str(), it.event)) {
+    for Plan { statement, event, place, .. } in all {
+        let (statement, event, place) = (statement.as_str(), *event, *place);
         if !seen.insert((statement, event)) {
             continue;
         }
@@ -166,7 +182,8 @@ fn different<'a>(test: &str, systems: &[Audited<'a>]) -> Vec<Different<'a>> {
         }
         let differs = differ(plans.iter().flatten());
         let at = found.iter().position(|it| it.statement == statement).unwrap_or_else(|| {
-            found.push(Different { statement, values: 0, differing: 0, plans: Vec::new() });
+            let (values, differing, plans) = (0, 0, Vec::new());
+            found.push(Different { statement, place, values, differing, plans });
             found.len() - 1
         });
         if let Some(known) = found.get_mut(at) {

@@ -202,6 +202,7 @@ mod tests {
         let plan = |plan: &str| Plan {
             test: "t".to_owned(),
             statement: "s".to_owned(),
+            place: None,
             event: 0,
             plan: plan.to_owned(),
             notes: Vec::new(),

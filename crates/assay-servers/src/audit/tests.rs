@@ -1,6 +1,6 @@
 //! Findings about made-up systems.
 
-use assay_model::{Engine, Origin, Product, SystemSpec};
+use assay_model::{Engine, Origin, Product, StatementPlans, SystemSpec};
 
 use super::*;
 
@@ -341,6 +341,7 @@ fn with_plans(plans: &[(&str, &str, &str)]) -> Facts {
     let plan = |(test, statement, plan): &(&str, &str, &str)| Plan {
         test: (*test).to_owned(),
         statement: (*statement).to_owned(),
+        place: None,
         event: 0,
         plan: (*plan).to_owned(),
         notes: Vec::new(),
@@ -380,6 +381,24 @@ fn plans_are_compared_for_each_of_several_values() {
     assert_eq!(found[0].values, [Some("range k".to_owned()), Some("whole".to_owned())]);
     assert!(found[0].why.starts_with("`S1` (for 1 of 2 values): "), "{found:?}");
     assert_eq!(audit_of([&plain, &plain], [&one, &one]), []);
+}
+
+#[test]
+fn a_different_plan_comes_with_the_place_of_its_statement() {
+    let of = |plans: [&str; 3], places: [Option<(u32, u32)>; 3]| {
+        let statements = ["S1", "S2", "S3"];
+        let mut facts = with_plans(&[0, 1, 2].map(|at| ("a", statements[at], plans[at])));
+        facts.plans.iter_mut().zip(places).for_each(|(plan, place)| plan.place = place);
+        facts
+    };
+    let plain = spec(Product::MariaDb, &[]);
+    let statements = |places| {
+        let facts = [of(["x", "x", "y"], places), of(["x", "z", "y"], places)];
+        audit_of([&plain, &plain], [&facts[0], &facts[1]]).remove(0).statements
+    };
+    let second = StatementPlans { kind: 0, step: 2, plans: vec![Some(0), Some(1)] };
+    assert_eq!(statements([Some((0, 0)), Some((0, 2)), Some((1, 0))]), [second]);
+    assert_eq!(statements([None; 3]), []);
 }
 
 #[test]

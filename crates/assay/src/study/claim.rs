@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Hint, PlannedCell, Study, StudyRecord, StudySummary};
+use assay_model::{Hint, PlannedCell, Priority, Study, StudyRecord, StudySummary};
 use fs_err as fs;
 use rustix::process::geteuid;
 
@@ -234,8 +234,10 @@ fn made(record: &StudyRecord) -> Result<PathBuf> {
 fn path(record: &StudyRecord) -> Result<PathBuf> {
     let cells = record.study.cells.iter().cloned();
     // What is chosen while the study is measured is no part of its plan.
+    let priority = Priority::Normal;
     let cells =
-        cells.map(|cell| PlannedCell { warm_us: None, turn_ms: 0, events: None, ..cell }).collect();
+        cells.map(|it| PlannedCell { warm_us: None, turn_ms: 0, events: None, priority, ..it });
+    let cells = cells.collect();
     let plan = serde_json::to_string(&Study { cells, ..record.study.clone() })?;
     let tests: Vec<_> = record.study.cells.iter().map(|cell| cell.id.test.definition()).collect();
     let shard = record.shard().map(|it| (&it.study, it.number, it.of, it.first, it.step));
@@ -253,6 +255,8 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
     use std::time::Duration;
+
+    use assay_model::{CellId, Host, Setup, TestSet};
 
     use super::*;
 
@@ -281,6 +285,22 @@ mod tests {
         fs::os::unix::fs::symlink(&place, &other).unwrap();
         assert!(!is_trusted(&other.join("claim")), "a link leads to it");
         assert!(is_trusted(&claim));
+    }
+
+    /// The first turns of a cell decide its length, and may decide its priority.
+    #[test]
+    fn a_claim_outlives_what_is_chosen_while_the_study_is_measured() {
+        let setup = Setup { clients: 1, tables: 1, rows: 1000 };
+        let cell = CellId { test: assay_workloads::tests_of(TestSet::All)[0], setup };
+        let study = Study::of("s".to_owned(), 0, &[cell]);
+        let mut record = StudyRecord::new(study, Host::default(), Vec::new());
+        record.study.cells[0].priority = Priority::Realtime;
+        let before = path(&record).unwrap();
+        let planned = &mut record.study.cells[0];
+        (planned.priority, planned.turn_ms, planned.warm_us) = (Priority::Normal, 12, Some(7));
+        assert_eq!(path(&record).unwrap(), before);
+        record.study.cells[0].id.setup.rows += 1;
+        assert_ne!(path(&record).unwrap(), before);
     }
 
     #[test]

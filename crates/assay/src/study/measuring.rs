@@ -7,8 +7,8 @@ use std::time::{Duration, Instant as Clock};
 use anyhow::{Context, Result};
 use assay_model::{Class, Counting, PlannedCell, Priority, Slice};
 use assay_plan::round_order;
-use assay_study::{Outcome, mean_rate};
-use assay_verdict::Sample;
+use assay_study::{Outcome, TurnTrace, mean_rate};
+use assay_verdict::{SHORT_LIVED_NS, Sample, waits_for_turns};
 
 use super::executor::StudyExecutor;
 use super::realtime::{ControlThread, at_priority, lower, raise, watch};
@@ -23,6 +23,13 @@ const TRACES: u32 = 7;
 /// They end early, but not before so many, once they have taken this long.
 const TRACES_MIN: u32 = 4;
 const TRACE_LIMIT: Duration = Duration::from_millis(300);
+
+/// How long an event took in these turns, nanoseconds, by when the events of each turn ended, microseconds.
+fn event_ns(turns: &[TurnTrace], clients: u32) -> u64 {
+    let us: u64 = turns.iter().filter_map(|ends| ends.iter().max()).map(|it| u64::from(*it)).sum();
+    let events = turns.iter().map(Vec::len).sum::<usize>().max(1) as u64;
+    1000 * us * u64::from(clients) / events
+}
 
 impl StudyExecutor<'_, '_> {
     /// Connects the clients of every system.
@@ -133,8 +140,48 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Sized { rate: mean_rate(rates.into_iter()) })
     }
 
-    /// Turns of every system that are not recorded: so many, unless they take too long.
+    /// Turns of every system that are not recorded. If they show that statements start threads which wait for each
+    /// other's real-time turns, the cell gets normal priority, before anything of it is recorded.
     pub(super) fn trace(&mut self, cell: usize, block: u32) -> Result<Outcome> {
+        let planned = self.cell(cell)?;
+        // The machines that share a test could come to different priorities.
+        let record = self.recorder.record();
+        if planned.priority == Priority::Normal
+            || record.shard().is_some()
+            || record.slices.iter().any(|slice| slice.cell == planned.id)
+        {
+            return self.traced(cell, block);
+        }
+        let mut open = Vec::with_capacity(self.clients.len());
+        for (system, clients) in &mut self.clients {
+            let slot = Slot { system: *system, block, round: 0, position: 0 };
+            open.push(clients.begin(&planned, slot)?);
+        }
+        let traced = self.traced(cell, block)?;
+        let Outcome::Traced { systems, .. } = &traced else { return Ok(traced) };
+        let mut waits = false;
+        for ((clients, open), turns) in self.clients.values_mut().zip(&open).zip(systems) {
+            let threads_ns = clients.usage(open)?.counters.get(SHORT_LIVED_NS).unwrap_or(0);
+            waits |= waits_for_turns(threads_ns, event_ns(turns, planned.id.setup.clients));
+        }
+        if !waits {
+            return Ok(traced);
+        }
+        self.env.progress.note(&format!(
+            "{} runs at normal priority: its statements start threads, which wait for each other's real-time turns",
+            planned.id.test
+        ));
+        self.recorder.set_priority(planned.id, Priority::Normal)?;
+        let order: Vec<usize> = self.clients.keys().copied().collect();
+        // The CPUs of clients and of the threads that serve them are those of the priority at which they connect.
+        let is_done = |outcome: &Outcome| matches!(outcome, Outcome::Done);
+        let left = self.disconnect()?;
+        let again = if is_done(&left) { self.connect(cell, block, &order)? } else { left };
+        if is_done(&again) { self.traced(cell, block) } else { Ok(again) }
+    }
+
+    /// So many turns of every system, unless they take too long.
+    fn traced(&mut self, cell: usize, block: u32) -> Result<Outcome> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
         let _control = ControlThread::for_cell(&planned, self.local)?;
@@ -468,5 +515,18 @@ impl StudyExecutor<'_, '_> {
         let (name, seconds) = (self.name(system), cell.slice_ms / 1000);
         self.env.progress.begin(&format!("{name}: warming with {}, {seconds} s", cell.id.test));
         self.connect_noting(system, cell)?.warm(cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_an_event_follows_from_when_events_ended() {
+        // A turn of two events, and one that ended after its first.
+        assert_eq!(event_ns(&[vec![100_000, 200_000], vec![130_000]], 1), 110_000_000);
+        assert_eq!(event_ns(&[vec![100_000, 100_000]], 2), 100_000_000);
+        assert_eq!(event_ns(&[vec![], vec![]], 1), 0);
     }
 }

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
     Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, CellSoak,
-    DataContent, DataSet, EventKind, Host, Instance, Run, ScaledSizes, Series, ShardRun, Slice,
-    SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
+    DataContent, DataSet, EventKind, Host, Instance, Priority, Run, ScaledSizes, Series, ShardRun,
+    Slice, SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts, Plan, same_systems};
 use assay_study::TurnLength;
@@ -362,6 +362,15 @@ impl<'a> Recorder<'a> {
         self.ledger.set_turn(&self.record.study.id, cell, turn_ms, warm_us)?;
         for planned in self.record.study.cells.iter_mut().filter(|planned| planned.id == cell) {
             (planned.turn_ms, planned.warm_us) = (turn_ms, Some(warm_us));
+        }
+        Ok(())
+    }
+
+    /// Sets the priority of a cell, of which nothing was measured yet.
+    pub(crate) fn set_priority(&mut self, cell: CellId, priority: Priority) -> Result<()> {
+        self.ledger.set_priority(&self.record.study.id, cell, priority)?;
+        for planned in self.record.study.cells.iter_mut().filter(|planned| planned.id == cell) {
+            planned.priority = priority;
         }
         Ok(())
     }

@@ -36,6 +36,7 @@ pub(super) fn plans(
     let program = Arc::new(Program::new(dialect, test, setup(asked.data), StatementMode::Text));
     let mut plans: Vec<(usize, Plan)> = Vec::new();
     let mut spent: BTreeMap<usize, (u32, Duration)> = BTreeMap::new();
+    let is_own = program.is_own();
     let itself: fn(&mut Connection) -> &mut Connection = |it| it;
     for session in 0..program.sessions().len() {
         let mut control = connect_as_client(options, &program, session)?;
@@ -46,7 +47,8 @@ pub(super) fn plans(
             let Some(explained) = assay_servers::explain(control, &sql)? else { return Ok(false) };
             let (test, statement) = (test.name.clone(), shortened(&found.statement.sql));
             let (plan, notes) = (explained.plan, explained.warnings);
-            plans.push((number, Plan { test, statement, event: found.event, plan, notes }));
+            let (event, place) = (found.event, is_own.then_some(found.statement.place));
+            plans.push((number, Plan { test, statement, place, event, plan, notes }));
             let (times, time) = spent.entry(number).or_default();
             *times += 1;
             *time += began.elapsed();
@@ -60,7 +62,8 @@ pub(super) fn plans(
         if let Some(explained) = assay_servers::explain(&mut control, &sql)? {
             let (test, statement) = (test.name.clone(), shortened(&told));
             let (plan, notes) = (explained.plan, explained.warnings);
-            plans.push((number, Plan { test, statement, event: 0, plan, notes }));
+            let (event, place) = (0, None);
+            plans.push((number, Plan { test, statement, place, event, plan, notes }));
         }
     }
     if asked.statements == StatementMode::Prepared {
@@ -100,8 +103,15 @@ mod tests {
     #[test]
     fn statements_that_are_alike_in_short_have_numbers() {
         let plan = |number: usize, statement: &str, event| {
-            let (test, plan) = ("t".to_owned(), String::new());
-            (number, Plan { test, statement: statement.to_owned(), event, plan, notes: Vec::new() })
+            let plan = Plan {
+                test: "t".to_owned(),
+                statement: statement.to_owned(),
+                place: None,
+                event,
+                plan: String::new(),
+                notes: Vec::new(),
+            };
+            (number, plan)
         };
         let all = [
             plan(0, "SELECT …", 0),

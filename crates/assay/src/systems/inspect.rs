@@ -121,7 +121,8 @@ pub(crate) fn explain_queue<'a>(
     for IbenchStatement { purpose, shape, sql } in ibench_statements(table, steps, lowest) {
         if let Some(found) = assay_servers::explain(control, &sql)? {
             let (test, plan, notes) = (purpose.to_owned(), found.plan, found.warnings);
-            plans.push(Plan { test, statement: shape, event: 0, plan, notes });
+            let (statement, place, event) = (shape, None, 0);
+            plans.push(Plan { test, statement, place, event, plan, notes });
         }
     }
     Ok(plans)
