@@ -260,6 +260,34 @@ mod tests {
     }
 
     #[test]
+    fn hidden_files_are_no_part_of_a_script() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        for folder in [".ssh", "shared"] {
+            fs_err::create_dir(at(folder)).unwrap();
+        }
+        for name in ["main.lua", ".profile", ".ssh/key.lua", "shared/.key.lua", "shared/key.lua"] {
+            fs_err::write(at(name), "x").unwrap();
+        }
+        fs_err::os::unix::fs::symlink(at(".profile"), at("link.lua")).unwrap();
+        let sources = Sources::of(&at("main.lua"), None, false);
+        for name in
+            [".profile", ".ssh/key.lua", "shared/.key.lua", "shared/../.profile", "link.lua"]
+        {
+            let refused = sources.file(Path::new(name)).err().unwrap().to_string();
+            assert!(refused.contains(NEEDS_FILES), "{name}: {refused}");
+        }
+        for name in [".profile", "shared/.key.lua", "link"] {
+            let refused = sources.module(name).err().unwrap().to_string();
+            assert!(refused.contains(NEEDS_FILES), "{name}: {refused}");
+        }
+        assert!(sources.file(Path::new("shared/key.lua")).is_ok());
+        assert!(sources.module("shared.key").is_ok());
+        let all = Sources::of(&at("main.lua"), None, true);
+        assert!(all.file(Path::new(".profile")).is_ok());
+    }
+
+    #[test]
     fn modules_are_found_where_the_user_says() {
         let (place, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let script = place.path().join("main.lua");

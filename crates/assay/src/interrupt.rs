@@ -15,7 +15,7 @@ use crate::progress::print;
 static ASKED: OnceLock<Stop> = OnceLock::new();
 
 /// Whether the user asked to stop.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt {
     stop: Stop,
     /// Whether assay may exit at any point of its current work.

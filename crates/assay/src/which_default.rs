@@ -136,8 +136,7 @@ fn follow_up(
         let names: Vec<String> = left.iter().map(|it| format!("`{}`", it.words())).collect();
         env.progress.note(&format!("not tried: {}", names.join(", ")));
     }
-    let mut systems = vec![SystemRequest { name: Some(UNCHANGED.to_owned()), ..wanted.clone() }];
-    systems.extend(tried.iter().map(|it| with(wanted, it)));
+    let systems = systems(wanted, &tried);
     let mut tests: Vec<String> =
         changed.cells.iter().map(|(cell, _)| cell.test.name.clone()).collect();
     tests.sort_unstable();
@@ -158,6 +157,12 @@ fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) ->
         soak_s: None,
         ..request.clone()
     }
+}
+
+/// The systems of the second study: the new one with its own settings, and once more for each that is set back.
+fn systems(wanted: &SystemRequest, tried: &[SetBack]) -> Vec<SystemRequest> {
+    let own = SystemRequest { name: Some(UNCHANGED.to_owned()), ..wanted.clone() };
+    std::iter::once(own).chain(tried.iter().map(|it| with(wanted, it))).collect()
 }
 
 /// A system with a setting as the old system has it.
@@ -423,6 +428,39 @@ mod tests {
             .map(|it| finding(it, AuditClass::Expected));
         let expected = ["character_set_server=latin1+collation_server=latin1_x"];
         assert_eq!(chosen(&audit, &old, &new), expected);
+    }
+
+    #[test]
+    fn systems_of_the_second_study_have_short_names_that_users_may_give() {
+        let option = |name: String| (name, "on".to_owned());
+        let options: Vec<_> = (0..40).map(|it| option(format!("innodb_option_{it}"))).collect();
+        let wanted = SystemRequest { options, ..SystemRequest::of("new=mysql@8.4") };
+        let flags: Vec<String> = (0..40).map(|it| format!("flag_{it}=on")).collect();
+        let back = |name: &str, value: &str| SetBack {
+            options: vec![(name.to_owned(), value.to_owned())],
+        };
+        let tried = [back("sync_binlog", "0"), back(FLAGS, &flags.join(","))];
+        let request = Request {
+            systems: systems(&wanted, &tried),
+            ..Request::of_systems(&["mysql@8.4".to_owned()])
+        };
+        let machine =
+            MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
+        let plan = assay_plan::plan(&request, machine).unwrap();
+        let names: Vec<&str> = plan.systems.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "unchanged",
+                "sync_binlog-0",
+                "optimizer_switch-flag_0-on-flag_1-on-flag_2-on-flag_3-on-fla"
+            ]
+        );
+        // A name in a study file, with the same words.
+        assert_eq!(
+            assay_plan::read_study("", &assay_plan::write_study(&request)).unwrap(),
+            request
+        );
     }
 
     #[test]

@@ -3,9 +3,13 @@
 
 mod common;
 
-use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::io::{BufRead as _, BufReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 
+use assay_testkit::eventually;
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -481,4 +485,41 @@ fn what_a_script_has_started_ends_with_it() {
     }
     let password = fs_err::read_to_string(scripts.path("password")).unwrap();
     assert_eq!(password, "no password\n");
+}
+
+/// The keeper of a program that prints a line first, and the socket on which it reports.
+fn kept(command: &str) -> (Child, String, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut keeper = Command::new(env!("CARGO_BIN_EXE_assay"));
+    keeper.args([assay_lua::PROGRAM_COMMAND, assay_lua::ProgramOutput::Apart.word(), command]);
+    keeper.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut keeper = keeper.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(keeper.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    (keeper, line.trim().to_owned(), ours)
+}
+
+/// A process that was not there yet when its keeper listed all others would live on, and the keeper would wait for it.
+#[test]
+fn a_keeper_ends_what_starts_while_it_ends_the_rest() {
+    let place = tempfile::tempdir().unwrap();
+    // Each process waits for a writer and is there for a moment only, so the last one is on no list.
+    let command = format!(
+        "cd {} && mkfifo pipe; echo begun; while :; do : < pipe & kill -9 $!; wait; done",
+        place.path().display()
+    );
+    for _ in 0..200 {
+        let (mut keeper, _, socket) = kept(&command);
+        drop(socket);
+        eventually("the keeper has ended", || keeper.try_wait().unwrap().is_some());
+    }
+}
+
+#[test]
+fn a_program_ends_with_its_keeper() {
+    let (mut keeper, pid, _socket) = kept("echo $$; exec sleep 1000");
+    keeper.kill().unwrap();
+    keeper.wait().unwrap();
+    let program = Path::new("/proc").join(pid).join("exe");
+    eventually("the program has ended", || !program.exists());
 }

@@ -141,10 +141,7 @@ fn choices(report: &Report, is_verbose: bool) -> Vec<Choice> {
     let mut choices = laid_out(std::slice::from_ref(&all));
     if report.matrix.has_many_systems() {
         let others = report.matrix.labels.len().saturating_sub(1);
-        // Every layout that is tried takes the time to render it.
-        let next = |tables: &usize| Some((tables + 1).max(tables * 4 / 3));
-        let tables = std::iter::successors(Some(1), next).take_while(|it| *it < others);
-        let parts = tables.chain([others]);
+        let parts = numbers_of_tables(others).into_iter();
         let parts = parts.flat_map(|tables| [(tables, tables == 1), (tables, false)]);
         choices.extend(parts.map(|(tables, has_base)| Choice::Matrix { tables, has_base }));
     } else {
@@ -152,6 +149,14 @@ fn choices(report: &Report, is_verbose: bool) -> Vec<Choice> {
         choices.extend(laid_out(&each));
     }
     choices
+}
+
+/// The numbers of tables that are tried for the columns of so many systems. Every layout that is tried takes the time
+/// to render it, so there are few of them.
+fn numbers_of_tables(systems: usize) -> Vec<usize> {
+    let next = |tables: &usize| Some((tables + 1).max(tables * 4 / 3));
+    let tables = std::iter::successors(Some(1), next).take_while(|it| *it < systems);
+    tables.chain([systems]).collect()
 }
 
 fn terminal(report: &Report, choice: &Choice, is_verbose: bool) -> Vec<Block<'static>> {
@@ -348,4 +353,22 @@ fn matrix_tables(report: &Report, tables: usize, has_base: bool) -> Vec<Block<'s
         Block::Table(Table { columns, groups: groups.collect(), ..Table::default() })
     };
     (1..=others).step_by(size).map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_layouts_of_many_systems_are_tried() {
+        assert_eq!(numbers_of_tables(5), [1, 2, 3, 4, 5]);
+        for systems in [4, 20, 200, 5000] {
+            let tried = numbers_of_tables(systems);
+            assert!(tried.is_sorted_by(|one, next| one < next), "{tried:?}");
+            assert_eq!((tried.first(), tried.last()), (Some(&1), Some(&systems)));
+            // Each has at most a third more tables than the one before it.
+            let most = 4 + (systems as f64).log(4.0 / 3.0).ceil() as usize;
+            assert!(tried.len() <= most, "{systems}: {tried:?}");
+        }
+    }
 }

@@ -90,11 +90,19 @@ pub(crate) fn narrowed(plan: Plan, shard: ShardNumber, directory: &Path) -> Resu
 /// An attempt of this ledger counts if it is this user's or of the same job, and only such an attempt at the same shard
 /// is replaced. One of another ledger must be of the same job: a copy of an own ledger may have been changed.
 pub(crate) fn begun(ledger: &mut Ledger, shard: &ShardRun) -> Result<Option<String>> {
+    best_attempt(ledger, shard, study::is_own)
+}
+
+fn best_attempt(
+    ledger: &mut Ledger,
+    shard: &ShardRun,
+    is_own: impl Fn(&StudyRecord) -> bool,
+) -> Result<Option<String>> {
     let is_it =
         |it: &ShardStudy| (&it.shard.study, it.shard.number) == (&shard.study, shard.number);
     let rank = |it: &ShardStudy| (it.finished, it.slices, it.started_ms);
     let mut own = ledger.shards()?;
-    let is_ours = |it: &StudyRecord| is_of_job(it, shard) || study::is_own(it);
+    let is_ours = |it: &StudyRecord| is_of_job(it, shard) || is_own(it);
     own.retain(|it| is_it(it) && ledger.read(&it.id).is_ok_and(|it| is_ours(&it)));
     let best_own = own.iter().max_by_key(|it| rank(it));
     let mut others = beside(ledger.path());
@@ -181,5 +189,71 @@ pub(crate) fn go_on(
             study::run(plan, env, ledger)
         }
         ended => ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use rusqlite::Connection;
+
+    use super::*;
+
+    const STUDY: &str = include_str!("../../../assay-ledger/tests/recorded/study.id");
+    const WHOLE: &str = "shards-0123456789ab";
+    const SECRET: &str = "5ec2e7";
+
+    fn shard(secret: &str) -> ShardRun {
+        ShardRun {
+            study: WHOLE.to_owned(),
+            number: 1,
+            of: 1,
+            first: 0,
+            step: 1,
+            attempt: String::new(),
+            node: String::new(),
+            secret: secret.to_owned(),
+        }
+    }
+
+    /// A ledger with an attempt at the shard that has so many slices.
+    fn attempt(path: &Path, secret: &str, slices: u32) {
+        let recorded = include_bytes!("../../../assay-ledger/tests/recorded/study.db.gz");
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(recorded.as_slice()).read_to_end(&mut bytes).unwrap();
+        fs_err::write(path, bytes).unwrap();
+        let connection = Connection::open(path).unwrap();
+        let run = serde_json::to_string(&shard(secret)).unwrap();
+        connection.execute("UPDATE run SET shard = ?", [run]).unwrap();
+        connection
+            .execute(
+                "DELETE FROM slice WHERE id NOT IN (SELECT id FROM slice ORDER BY id LIMIT ?)",
+                [slices],
+            )
+            .unwrap();
+    }
+
+    /// The slices of the attempt that counts, where the own ledger has one with ten slices and another ledger a copy
+    /// with more of them. Every study counts as this user's: only the plan of one is proven, not its slices.
+    fn taken([own, other]: [&str; 2], secret: &str) -> usize {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.db");
+        attempt(&path, own, 10);
+        attempt(&folder.path().join("other.db"), other, 20);
+        let mut ledger = Ledger::open(&path).unwrap();
+        let found = best_attempt(&mut ledger, &shard(secret), |_| true).unwrap();
+        assert_eq!(found.as_deref(), Some(STUDY));
+        ledger.read(STUDY).unwrap().slices.len()
+    }
+
+    #[test]
+    fn an_attempt_of_another_ledger_counts_if_it_is_of_the_job() {
+        assert_eq!(taken([SECRET, SECRET], SECRET), 20);
+        assert_eq!(taken(["", SECRET], SECRET), 20);
+        // A changed copy of an own ledger.
+        assert_eq!(taken(["", ""], ""), 10);
+        assert_eq!(taken([SECRET, ""], SECRET), 10);
+        assert_eq!(taken([SECRET, "5ec2e8"], SECRET), 10);
     }
 }

@@ -11,6 +11,7 @@ use assay_model::{EventKind, StartFrom, Study};
 use assay_study::Phase;
 
 use super::answering::{TOLD, tests_with_answers};
+use crate::interrupt::Interrupt;
 use crate::systems::{Environment, LocalSite, Participant, Templates, start_instance};
 
 /// The answers of each system, by its index.
@@ -49,6 +50,23 @@ pub(super) fn ask(
     Ok(())
 }
 
+/// Takes a comparison that failed for one that comes later: beside the other study there may be no room for a server,
+/// and the study asks again.
+///
+/// # Errors
+/// When the user has asked to stop, which ends the study too.
+pub(super) fn or_later(
+    asked: Result<()>,
+    interrupt: &Interrupt,
+    note: impl FnOnce(&str),
+) -> Result<()> {
+    if let Err(error) = asked {
+        interrupt.check()?;
+        note(&format!("the answers are compared later: {error:#}"));
+    }
+    Ok(())
+}
+
 /// Says where the answers of systems differ from those of the base.
 fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
     let base = participants.iter().position(|it| it.system.is_base).unwrap_or(0);
@@ -75,4 +93,24 @@ fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
     env.progress.note(&format!(
         "{end}; they are compared again and times are measured once the machine is free"
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_comparison_that_fails_early_is_a_note_and_no_end() {
+        let interrupt = Interrupt::default();
+        let failed = || Err(anyhow!("no room").context("cannot start a server"));
+        let mut told = String::new();
+        let mut note = |text: &str| told.push_str(text);
+        assert!(or_later(failed(), &interrupt, &mut note).is_ok());
+        assert!(or_later(Ok(()), &interrupt, &mut note).is_ok());
+        assert_eq!(told, "the answers are compared later: cannot start a server: no room");
+        interrupt.stop().ask();
+        assert!(or_later(failed(), &interrupt, |told| panic!("{told}")).is_err());
+    }
 }

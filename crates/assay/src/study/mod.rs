@@ -203,10 +203,9 @@ fn beforehand(
             let is_measured = give_way();
             let loaded = load_beforehand(participants, study, &local, env)?;
             let waits = is_measured && study.experiment != Experiment::Counted;
-            if waits && let Err(error) = early_answers::ask(participants, study, &local, env) {
-                // Beside the other study there may be no room for a server. The study asks again.
-                env.interrupt.check()?;
-                env.progress.note(&format!("the answers are compared later: {error:#}"));
+            if waits {
+                let asked = early_answers::ask(participants, study, &local, env);
+                early_answers::or_later(asked, &env.interrupt, |told| env.progress.note(told))?;
             }
             Ok(loaded)
         };
