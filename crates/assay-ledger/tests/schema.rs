@@ -35,7 +35,9 @@ fn a_ledger_of_another_version_is_refused_with_what_to_do() {
                  or read it with that assay";
     other("user_version", 0, older);
     other("user_version", -1, older);
-    for unreleased in [0x4153_5359, 0x4153_4159, 0x4153_414C, 0x4153_4C44] {
+    let unreleased = *b"ASSYASAYASALASLGASLDASWTASFN";
+    for mark in unreleased.chunks(4) {
+        let unreleased = i32::from_be_bytes(mark.try_into().unwrap());
         other("application_id", unreleased, older);
     }
 }

@@ -6,9 +6,13 @@ use assay_model::{
 
 use crate::PlanFindings;
 use crate::part::{MOST, PartTime};
+use crate::plans::Place;
 
 /// Another version has other plans.
 const ANOTHER_PLAN: &str = "executed with another plan than by the base";
+
+/// An option that undoes this part of a change undoes it, percent.
+const WHOLE_PERCENT: u32 = 95;
 
 /// The most options that a sentence names.
 const OPTIONS: usize = 2;
@@ -43,7 +47,13 @@ impl PlanChange {
             return None;
         }
         let part = plans.places(cell, systems).and_then(|places| {
-            PartTime::of(record, cell, systems, |place| places.contains(&place))
+            // Statements of a pipeline are not timed one by one.
+            let is_timed = |one: &Place| {
+                let time = PartTime::of(record, cell, systems, |place| place == *one);
+                time.is_some_and(|time| time.us.iter().all(|us| *us > 0.0))
+            };
+            let part = PartTime::of(record, cell, systems, |place| places.contains(&place));
+            part.filter(|_| places.iter().all(is_timed))
         });
         let has_direction = matches!(verdict, Verdict::Slower | Verdict::Faster);
         let part = part.filter(|_| has_direction);
@@ -107,11 +117,12 @@ fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
     found
 }
 
-/// The options that undo the change, if some of them do; otherwise all.
+/// The options that undo the whole change, if some of them do; otherwise all.
 fn narrowed(options: Vec<PlanOption>, tried: Option<&SettingsTried>) -> Vec<PlanOption> {
     let causes = tried.map(|tried| tried.causes.as_slice()).unwrap_or_default();
     let undone = |option: &PlanOption| {
-        let mut words = causes.iter().flat_map(|cause| cause.options.split('+'));
+        let whole = causes.iter().filter(|cause| cause.percent >= WHOLE_PERCENT);
+        let mut words = whole.flat_map(|cause| cause.options.split('+'));
         words.any(|word| word.split('=').next().is_some_and(|it| variable(it) == option.variable))
     };
     match options.iter().any(undone) {
@@ -192,6 +203,8 @@ mod tests {
         assert_eq!(of_mix([[500, 300], [900, 200]], Slower, true), None);
         assert_eq!(of_mix([[500, 300], [900, 200]], Faster, true), None);
         assert!(of_mix([[500, 300], [2_200, 305]], Uneven, true).is_some());
+        // The statement is part of a pipeline.
+        assert!(of_mix([[500, 0], [2_200, 0]], Slower, true).is_some_and(|it| it.is_most));
         // Nothing tells which statement has the plan.
         assert!(of_mix([[500, 300], [2_200, 305]], Slower, false).is_some_and(|it| it.is_most));
     }

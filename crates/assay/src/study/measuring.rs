@@ -150,14 +150,14 @@ impl StudyExecutor<'_, '_> {
             || record.shard().is_some()
             || record.slices.iter().any(|slice| slice.cell == planned.id)
         {
-            return self.traced(cell, block);
+            return self.traced(cell, block, 0);
         }
         let mut open = Vec::with_capacity(self.clients.len());
         for (system, clients) in &mut self.clients {
             let slot = Slot { system: *system, block, round: 0, position: 0 };
             open.push(clients.begin(&planned, slot)?);
         }
-        let traced = self.traced(cell, block)?;
+        let traced = self.traced(cell, block, 0)?;
         let Outcome::Traced { systems, .. } = &traced else { return Ok(traced) };
         let mut waits = false;
         for ((clients, open), turns) in self.clients.values_mut().zip(&open).zip(systems) {
@@ -177,11 +177,12 @@ impl StudyExecutor<'_, '_> {
         let is_done = |outcome: &Outcome| matches!(outcome, Outcome::Done);
         let left = self.disconnect()?;
         let again = if is_done(&left) { self.connect(cell, block, &order)? } else { left };
-        if is_done(&again) { self.traced(cell, block) } else { Ok(again) }
+        // The data is the same, so no event of the first turns may be sent again: its rows would exist already.
+        if is_done(&again) { self.traced(cell, block, TRACES) } else { Ok(again) }
     }
 
-    /// So many turns of every system, unless they take too long.
-    fn traced(&mut self, cell: usize, block: u32) -> Result<Outcome> {
+    /// [`TRACES`] turns of every system from this one on, fewer if they take too long.
+    fn traced(&mut self, cell: usize, block: u32, first: u32) -> Result<Outcome> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
         let _control = ControlThread::for_cell(&planned, self.local)?;
@@ -193,8 +194,8 @@ impl StudyExecutor<'_, '_> {
         if !freezes && let Err((system, error)) = self.each_server(&connected, Instance::thaw) {
             return self.failed(system, error);
         }
-        for turn in 0..TRACES {
-            if turn >= TRACES_MIN && began.elapsed() > TRACE_LIMIT {
+        for turn in first..first + TRACES {
+            if turn - first >= TRACES_MIN && began.elapsed() > TRACE_LIMIT {
                 break;
             }
             let order = round_order(seed, block, cell, turn, connected.len());
