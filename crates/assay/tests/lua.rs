@@ -502,10 +502,14 @@ fn kept(command: &str) -> (Child, String, UnixStream) {
 /// A process that was not there yet when its keeper listed all others would live on, and the keeper would wait for it.
 #[test]
 fn a_keeper_ends_what_starts_while_it_ends_the_rest() {
-    // Each process is there for a moment only, so the one that is there at the end is on no list.
-    let command = "echo begun; while :; do sleep 1000 & kill -9 $!; wait; done";
-    for _ in 0..16 {
-        let (mut keeper, _, socket) = kept(command);
+    let place = tempfile::tempdir().unwrap();
+    // Each process waits for a writer and is there for a moment only, so the last one is on no list.
+    let command = format!(
+        "cd {} && mkfifo pipe; echo begun; while :; do : < pipe & kill -9 $!; wait; done",
+        place.path().display()
+    );
+    for _ in 0..200 {
+        let (mut keeper, _, socket) = kept(&command);
         drop(socket);
         eventually("the keeper has ended", || keeper.try_wait().unwrap().is_some());
     }
