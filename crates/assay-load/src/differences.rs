@@ -237,17 +237,17 @@ impl Differing<'_> {
         if same_rows && same_order {
             return None;
         }
-        let (is_open, none) = (same_rows && !sent.is_ordered, Opening::default());
-        let opening = match known {
-            Known::Opening(opening) => opening,
-            // Its text leaves the order open.
-            Known::Unknown if is_open => &none,
-            Known::Unknown => {
-                let why = "with other values the statement leaves it open, and there was no time to find out whether \
-                           it does with these";
-                return Some(Part::new(AnswerPart::Undetermined, String::new(), why.to_owned()));
-            }
+        let Known { opening, rows_unknown, order_unknown } = known;
+        let is_unknown = match same_rows {
+            // If its text leaves the order open, nothing need be known.
+            true => order_unknown && sent.is_ordered,
+            false => rows_unknown && self.choice(sent, opening, sorted).is_none(),
         };
+        if is_unknown {
+            let why = "with other values the statement leaves it open, and there was no time to find out whether it \
+                       does with these";
+            return Some(Part::new(AnswerPart::Undetermined, String::new(), why.to_owned()));
+        }
         let varies = match same_rows {
             true => opening.order_varies,
             false => opening.rows_vary,
