@@ -33,8 +33,15 @@ const LIST_MAX: usize = 10_000;
 /// Most sessions that are counted.
 const SESSIONS: usize = 1_000_000;
 
-/// What assay's own sessions send first (`assay_wire::PING`).
-const OWN: &[u8] = b"/* assay */ ";
+/// What assay's own sessions send first, exactly (`assay_wire::OWN_FIRST`). Anybody may write the same comment elsewhere.
+const OWN_FIRST: [&[u8]; 3] = [
+    b"/* assay */ SELECT 1",
+    b"/* assay */ SET SESSION max_execution_time = 0",
+    b"/* assay */ SET statement_timeout = 0",
+];
+
+/// The format of files that users write.
+const SCRIPT: &str = "sql";
 
 /// Most databases whose names are kept.
 const DATABASES: usize = 10_000;
@@ -81,6 +88,7 @@ impl Capture {
         source: &mut dyn BufRead,
     ) -> io::Result<()> {
         self.intake.counts.begin(name, probe.format.name);
+        self.intake.is_script = probe.format.name == SCRIPT;
         let mut reader = (probe.format.open)(without_mark(head), &self.given);
         let intake = &mut self.intake;
         // A line that is cut because of its length is one that its reader counts.
@@ -146,8 +154,12 @@ struct Intake {
     databases: Databases,
     /// Sessions that sent a statement.
     seen: HashSet<u64>,
+    /// Sessions that have sent a statement since they began, or whose beginning is not known.
+    begun: HashSet<u64>,
     /// Sessions of assay itself.
     own: HashSet<u64>,
+    /// Whether users wrote the statements into a file.
+    is_script: bool,
     // Buffers that are used again.
     tokens: Vec<Token>,
     normalizer: Normalizer,
@@ -200,34 +212,48 @@ impl Sink for Intake {
     }
 
     fn ended(&mut self, session: u64) {
-        self.own.remove(&session);
+        self.forget_own(session);
         self.sessions.forget(session);
         self.settings.forget(session);
     }
 
     fn began(&mut self, session: u64) {
-        self.own.remove(&session);
+        self.forget_own(session);
         self.sessions.forget(session);
         self.settings.begin(session);
     }
 
     fn restarted(&mut self) {
         self.own.clear();
+        self.begun.clear();
         self.sessions.forget_all();
         self.settings.forget_all();
     }
 }
 
 impl Intake {
-    /// Whether assay itself sent a statement: it, or one before it in its session, has the mark.
+    /// Whether assay itself sent a statement: the first one of its session is one with which assay's own sessions begin.
     fn is_own(&mut self, entry: &Entry<'_>) -> bool {
-        if !entry.text.trim_ascii_start().starts_with(OWN) {
-            return entry.session.is_some_and(|session| self.own.contains(&session));
+        let Some(session) = entry.session.filter(|_| !self.is_script) else { return false };
+        if self.own.contains(&session) {
+            return true;
         }
-        if let Some(session) = entry.session.filter(|_| self.own.len() < SESSIONS) {
-            self.own.insert(session);
+        let is_first = self.begun.len() < SESSIONS && self.begun.insert(session);
+        let text = entry.text.trim_ascii();
+        let text = text.strip_suffix(b";").unwrap_or(text).trim_ascii_end();
+        if !is_first || entry.is_cut || !OWN_FIRST.contains(&text) {
+            return false;
         }
-        true
+        // An earlier session with the same number ended with what it had begun.
+        self.sessions.forget(session);
+        self.settings.forget(session);
+        self.own.insert(session)
+    }
+
+    /// A session begins or ends: its number says nothing any more about who sends statements.
+    fn forget_own(&mut self, session: u64) {
+        self.own.remove(&session);
+        self.begun.remove(&session);
     }
 
     /// Counts a statement that is not measured. The transaction around it is no longer what it was.

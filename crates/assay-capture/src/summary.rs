@@ -235,14 +235,16 @@ fn because(captured: &Captured, plan: &Plan) -> String {
     }
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for sets in sets.values() {
-        let value = |set: &[SessionSetting], name: &str| {
-            set.iter().find(|it| it.name() == name).map(|it| it.value().to_owned())
-        };
-        let all = sets.iter().flat_map(|set| set.iter()).map(SessionSetting::name);
-        let differs = |name: &&str| {
-            sets.windows(2).any(|it| matches!(it, [a, b] if value(a, name) != value(b, name)))
-        };
-        names.extend(all.filter(differs));
+        let mut values: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
+        for setting in sets.iter().flat_map(|set| set.iter()) {
+            let (count, of_name) = values.entry(setting.name()).or_default();
+            *count += 1;
+            of_name.insert(setting.value());
+        }
+        // A session without the setting has the server's value.
+        let differs =
+            |(count, values): &(usize, BTreeSet<&str>)| values.len() > 1 || *count < sets.len();
+        names.extend(values.iter().filter(|(_, it)| differs(it)).map(|(name, _)| name));
     }
     match names.is_empty() {
         true => String::new(),

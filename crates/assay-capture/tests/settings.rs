@@ -96,6 +96,24 @@ fn sessions_of_assay_itself_are_left_out() {
 }
 
 #[test]
+fn only_sessions_that_begin_as_those_of_assay_are_left_out() {
+    let own = "/* assay */ SET SESSION max_execution_time = 0";
+    let log = general(&[
+        // The mark comes later, or is in another statement.
+        &["SELECT a FROM t", own, "SELECT b FROM t"],
+        &["/* assay */ SELECT c FROM t", "SELECT d FROM t"],
+    ]);
+    let (text, summary) = read(&log);
+    for column in ["a", "b", "c", "d"] {
+        assert_eq!(text.matches(&format!("SELECT {column} FROM t")).count(), 1, "{text}");
+    }
+    assert!(!summary.contains("of assay itself"), "{summary}");
+    let (text, summary) = read(&format!("{own};\nSELECT a FROM t;\nSELECT b FROM t;\n"));
+    assert_eq!(text.matches("SELECT b FROM t").count(), 1, "{text}");
+    assert!(!summary.contains("of assay itself"), "{summary}");
+}
+
+#[test]
 fn a_file_of_statements_begins_its_session() {
     let (text, summary) =
         read("SELECT a FROM t WHERE id = 1;\nSET sql_mode = '';\nSELECT b FROM t;\n");

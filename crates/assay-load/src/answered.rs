@@ -59,9 +59,9 @@ pub struct Columns {
     pub types: Vec<String>,
     /// Their collations, if the server tells them; `None` of a column without one.
     pub collations: Vec<Option<String>>,
-    /// Which columns are those of tables, and not expressions; only of MySQL and MariaDB.
-    pub of_tables: Vec<bool>,
-    /// The collation of the connection, which texts have that come from no table; only where that of a column is known.
+    /// Which columns have another collation if the connection has; only of MySQL and MariaDB.
+    pub of_connection: Vec<bool>,
+    /// The collation of the connection; only where that of a column is known.
     pub connection: Option<String>,
 }
 

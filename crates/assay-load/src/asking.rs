@@ -392,13 +392,13 @@ impl Asking {
         warnings.dedup();
         warnings.truncate(WARNINGS);
         answer.warnings = warnings;
-        let mut columns = Columns::default();
+        let (mut columns, mut of_tables) = (Columns::default(), Vec::new());
         for column in told.columns {
             let kind = match self.dialect {
                 Dialect::MySql => column.kind,
                 Dialect::Postgres => self.type_name(column.kind)?,
             };
-            columns.of_tables.push(column.is_of_table);
+            of_tables.push(column.is_of_table);
             columns.names.push(column.name);
             columns.types.push(kind);
         }
@@ -412,6 +412,7 @@ impl Asking {
         if self.dialect == Dialect::MySql {
             columns.collations = self.collations(sql, &columns.names)?;
             columns.connection = self.collation_of_connection()?;
+            columns.of_connection = self.of_connection(sql, &columns, &of_tables)?;
         }
         answer.columns = Arc::new(columns);
         self.columns.insert(number, Arc::clone(&answer.columns));
@@ -459,6 +460,37 @@ impl Asking {
         Ok(if is_same { found.into_iter().map(|it| it.1).collect() } else { Vec::new() })
     }
 
+    /// Which columns of a query have another collation if the connection has. The columns of tables have their own, and
+    /// so have most expressions over them, which replies do not tell from others.
+    fn of_connection(
+        &mut self,
+        sql: &str,
+        columns: &Columns,
+        of_tables: &[bool],
+    ) -> Result<Vec<bool>> {
+        let Some(connection) = columns.connection.as_deref() else { return Ok(Vec::new()) };
+        let mut all = columns.collations.iter().zip(of_tables);
+        if !all.any(|(it, is_of_table)| it.as_deref() == Some(connection) && !is_of_table) {
+            return Ok(Vec::new());
+        }
+        if !self.set_collation(&other_collation(connection))? {
+            return Ok(Vec::new());
+        }
+        let found = self.collations(sql, &columns.names)?;
+        self.set_collation(connection)?;
+        Ok(columns.collations.iter().zip(&found).map(|(one, other)| one != other).collect())
+    }
+
+    /// Gives the connection a collation. Returns whether the server has it.
+    fn set_collation(&mut self, name: &str) -> Result<bool> {
+        let sql = format!("SET SESSION collation_connection = {name}");
+        match self.wire.execute_text(sql.as_bytes()) {
+            Ok(_) => Ok(true),
+            Err(WireError::Server { .. }) => Ok(false),
+            Err(cause) => Err(Error::query(sql.as_bytes(), cause)),
+        }
+    }
+
     /// The collation of the connection.
     fn collation_of_connection(&mut self) -> Result<Option<String>> {
         if self.collation.is_none() {
@@ -504,6 +536,12 @@ fn is_short_float(kind: &str) -> Option<bool> {
         "double" | "701" => Some(false),
         _ => None,
     }
+}
+
+/// Another collation of the same character set, which all but `binary` have.
+fn other_collation(name: &str) -> String {
+    let (set, rest) = name.split_once('_').unwrap_or((name, ""));
+    format!("{set}_{}", if rest == "bin" { "general_ci" } else { "bin" })
 }
 
 fn text_at(row: &[Option<&[u8]>], place: usize) -> String {

@@ -174,8 +174,8 @@ fn types(base: &Columns, here: &Columns) -> Vec<Part> {
     let is_of_connection = |at: &usize| {
         let has = |it: &Columns| {
             let collation = it.collations.get(*at).cloned().flatten();
-            let is_of_table = it.of_tables.get(*at).copied().unwrap_or(false);
-            collation.is_some() && collation == it.connection && !is_of_table
+            let is_of_connection = it.of_connection.get(*at).copied().unwrap_or(false);
+            is_of_connection && collation.is_some() && collation == it.connection
         };
         why.is_some() && base.types.get(*at) == here.types.get(*at) && has(base) && has(here)
     };
@@ -201,7 +201,7 @@ fn of_connection(base: &Columns, here: &Columns) -> Option<String> {
     }
     Some(format!(
         "`SET NAMES {of_here}` gives texts of the connection the collation {two} instead of {one}; \
-         `SET NAMES {of_here} COLLATE {one}` gives them that of the base"
+         `SET NAMES {of_here} COLLATE {one}` gives them that of the base, if the server has it"
     ))
 }
 
@@ -237,17 +237,17 @@ impl Differing<'_> {
         if same_rows && same_order {
             return None;
         }
-        let (is_open, none) = (same_rows && !sent.is_ordered, Opening::default());
-        let opening = match known {
-            Known::Opening(opening) => opening,
-            // Its text leaves the order open.
-            Known::Unknown if is_open => &none,
-            Known::Unknown => {
-                let why = "with other values the statement leaves it open, and there was no time to find out whether \
-                           it does with these";
-                return Some(Part::new(AnswerPart::Undetermined, String::new(), why.to_owned()));
-            }
+        let Known { opening, rows_unknown, order_unknown } = known;
+        let is_unknown = match same_rows {
+            // If its text leaves the order open, nothing need be known.
+            true => order_unknown && sent.is_ordered,
+            false => rows_unknown && self.choice(sent, opening, sorted).is_none(),
         };
+        if is_unknown {
+            let why = "with other values the statement leaves it open, and there was no time to find out whether it \
+                       does with these";
+            return Some(Part::new(AnswerPart::Undetermined, String::new(), why.to_owned()));
+        }
         let varies = match same_rows {
             true => opening.order_varies,
             false => opening.rows_vary,
@@ -445,18 +445,19 @@ mod tests {
 
     #[test]
     fn a_collation_of_the_connection_is_told_apart() {
-        let collated = |columns: [&str; 2], connection: &str, is_of_table: bool| {
+        let collated = |columns: [&str; 2], connection: &str, is_own: bool| {
             let mut answer = rows(&["1"]);
             let [names, types] =
                 [["a", "b"], ["varchar"; 2]].map(|it| it.map(str::to_owned).into());
             let collations = columns.map(|it| Some(it.to_owned())).into();
-            let (connection, of_tables) = (Some(connection.to_owned()), vec![false, is_of_table]);
-            answer.columns = Arc::new(Columns { names, types, collations, of_tables, connection });
+            let (connection, of_connection) = (Some(connection.to_owned()), vec![true, !is_own]);
+            answer.columns =
+                Arc::new(Columns { names, types, collations, of_connection, connection });
             AnswerOutcome::Answer(Box::new(answer))
         };
-        let differing = |base, here, connections: [&str; 2], is_of_table| {
-            let base = answered(collated(base, connections[0], is_of_table), false);
-            let here = answered(collated(here, connections[1], is_of_table), false);
+        let differing = |base, here, connections: [&str; 2], is_own| {
+            let base = answered(collated(base, connections[0], is_own), false);
+            let here = answered(collated(here, connections[1], is_own), false);
             compared(&[base], &[here], Opening::default()).differences
         };
         let (old, new) = ("utf8mb4_general_ci", "utf8mb4_0900_ai_ci");
@@ -465,11 +466,11 @@ mod tests {
         assert_eq!(only.here, "a varchar utf8mb4_0900_ai_ci, b varchar utf8mb4_0900_ai_ci");
         let why = only.why.unwrap();
         assert!(why.contains("`SET NAMES utf8mb4 COLLATE utf8mb4_general_ci`"), "{why}");
-        // Another collation of its own, and that of a column of a table.
-        for (base, is_of_table, expected) in
+        // Another collation of its own, and that of an expression over a column.
+        for (base, is_own, expected) in
             [(["utf8mb4_bin", old], false, ["a", "b"]), ([old, old], true, ["b", "a"])]
         {
-            let own = differing(base, [new, new], [old, new], is_of_table);
+            let own = differing(base, [new, new], [old, new], is_own);
             let of_connection: Vec<bool> =
                 own.iter().map(AnswerDifference::is_of_connection).collect();
             assert_eq!(of_connection, [false, true]);

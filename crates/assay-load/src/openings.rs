@@ -271,10 +271,14 @@ impl Opening {
         found
     }
 
-    /// Whether it explains some difference.
-    fn explains(&self) -> bool {
-        let Self { rows_vary, order_varies, ties_choose, has_ties, is_ungrouped, .. } = *self;
-        rows_vary || order_varies || ties_choose || has_ties || is_ungrouped
+    /// Whether it leaves open which rows there are.
+    fn leaves_rows(&self) -> bool {
+        self.rows_vary || self.ties_choose || self.is_ungrouped
+    }
+
+    /// Whether it leaves their order open.
+    fn leaves_order(&self) -> bool {
+        self.order_varies || self.has_ties
     }
 }
 
@@ -282,9 +286,11 @@ impl Opening {
 #[derive(Debug, Clone, Default)]
 pub struct Openings {
     by_event: ByEvent<Opening>,
-    /// The statements that leave something open with a value, so that nobody knows what they do with values with which
+    /// The statements that leave their rows open with a value, so that nobody knows what they do with values with which
     /// they were not carried out again.
-    open: BTreeSet<(Arc<str>, Arc<str>)>,
+    open_rows: BTreeSet<(Arc<str>, Arc<str>)>,
+    /// Those that leave the order of rows open with a value, which excuses no other rows.
+    open_order: BTreeSet<(Arc<str>, Arc<str>)>,
     /// The statements whose limits do not explain the difference with a value: they excuse none with others.
     differing: BTreeMap<(Arc<str>, Arc<str>), Opening>,
     none: Opening,
@@ -292,11 +298,13 @@ pub struct Openings {
 
 /// What is known of what a statement leaves open with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known<'a> {
-    /// This.
-    Opening(&'a Opening),
-    /// Nothing: it leaves something open with another value, and was not carried out again with this one.
-    Unknown,
+pub(crate) struct Known<'a> {
+    /// What it leaves open, as far as that is known.
+    pub(crate) opening: &'a Opening,
+    /// Whether it leaves its rows open with another value, and was not carried out again with this one.
+    pub(crate) rows_unknown: bool,
+    /// The same of their order.
+    pub(crate) order_unknown: bool,
 }
 
 impl Openings {
@@ -310,8 +318,11 @@ impl Openings {
             let Some(of_base) = base.0.get(&key) else { continue };
             let opening = Opening::new(answered, of_base, other.0.get(&key));
             let statement = (key.0.clone(), key.1.clone());
-            if opening.explains() {
-                found.open.insert(statement);
+            if opening.leaves_order() {
+                found.open_order.insert(statement.clone());
+            }
+            if opening.leaves_rows() {
+                found.open_rows.insert(statement);
             } else if opening.differs_without_limit {
                 let of_others = Opening { differs_without_limit: true, ..Opening::default() };
                 found.differing.insert(statement, of_others);
@@ -326,10 +337,13 @@ impl Openings {
     pub(crate) fn of(&self, answered: &Answered) -> Known<'_> {
         let statement = (Arc::clone(&answered.test), Arc::clone(&answered.statement));
         let event = (statement.0.clone(), statement.1.clone(), answered.event);
-        match self.by_event.get(&event) {
-            Some(opening) => Known::Opening(opening),
-            None if self.open.contains(&statement) => Known::Unknown,
-            None => Known::Opening(self.differing.get(&statement).unwrap_or(&self.none)),
+        if let Some(opening) = self.by_event.get(&event) {
+            return Known { opening, rows_unknown: false, order_unknown: false };
+        }
+        Known {
+            opening: self.differing.get(&statement).unwrap_or(&self.none),
+            rows_unknown: self.open_rows.contains(&statement),
+            order_unknown: self.open_order.contains(&statement),
         }
     }
 
@@ -400,5 +414,24 @@ mod tests {
         );
         assert_eq!(differing(&[(1, none), (2, none)]), [(Values, 3)]);
         assert_eq!(differing(&[]), [(Values, 3)]);
+    }
+    #[test]
+    fn an_open_order_excuses_no_other_rows() {
+        let of = |texts: &[&str]| [1, 2].map(|event| answered(event, texts));
+        let base = of(&["1", "2"]);
+        let key = (Arc::clone(&base[0].test), Arc::clone(&base[0].statement), 1);
+        let (repeated, shuffled) = (vec![rows(&["1", "2"])], vec![rows(&["2", "1"])]);
+        let answers = Answers { repeated, shuffled, ..Answers::default() };
+        let asked = AskedAgain([(key, answers)].into());
+        let openings = Openings::new(&base, &asked, &AskedAgain::default());
+        let parts = |here: &[Answered]| -> Vec<(AnswerPart, u32)> {
+            let found = answer_differences(&base, here, &openings, &|_| None).differences;
+            found.into_iter().map(|it| (it.what, it.count)).collect()
+        };
+        assert_eq!(parts(&of(&["1"])), [(AnswerPart::Rows, 2)]);
+        assert_eq!(parts(&of(&["1", "3"])), [(AnswerPart::Values, 2)]);
+        // There was no time for the second one.
+        let turned = [(AnswerPart::Order, 1), (AnswerPart::Undetermined, 1)];
+        assert_eq!(parts(&of(&["2", "1"])), turned);
     }
 }

@@ -95,6 +95,9 @@ pub mod user {
     /// Steps of an event.
     pub const STEPS: usize = 1000;
 
+    /// Settings of a session.
+    pub const SETTINGS: usize = 64;
+
     /// Variables of an event.
     pub const VARIABLES: usize = 65_535;
 

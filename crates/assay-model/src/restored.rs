@@ -52,8 +52,8 @@ pub struct AnswerDifference {
     pub sent: String,
     /// What differs.
     pub what: AnswerPart,
-    /// Why the statement permits the difference; `None` if its text decides the answer. Of types, why the connections
-    /// give texts other collations.
+    /// Why the statement permits the difference; `None` if its text decides the answer. For types: why the
+    /// connections give texts another collation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// How many events it differed in.

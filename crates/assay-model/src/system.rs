@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Dialect, Engine, Product};
 
-/// What options do that switch `autocommit` off, after their owner.
+/// What follows the owner of options that switch `autocommit` off, in a sentence.
 pub const AUTOCOMMIT_OFF: &str =
-    "switch `autocommit` off; assay's connections, also those that measure, switch it on";
+    "switch `autocommit` off; assay's connections, including those that measure, switch it on";
 
 /// The origin of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -5,9 +5,9 @@
 mod common;
 
 use assay_model::{
-    AnswerDifference, AnswerPart, AuditClass, AuditFinding, EventKind, Logged, PerDialect, Sending,
-    SessionSetting, SliceOutcome, Sql, StudyEvent, StudyRecord, Test, Transaction, UntakenOption,
-    UserStep,
+    AnswerDifference, AnswerPart, Artifact, AuditClass, AuditFinding, EventKind, Logged,
+    PerDialect, Sending, SessionSetting, SliceOutcome, Sql, StudyEvent, StudyRecord, Test,
+    Transaction, UntakenOption, UserStep,
 };
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
@@ -121,15 +121,28 @@ fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
         let place = plain.find("answers repeated reads from its query cache").unwrap();
         assert!(place > first && place - first < 200, "{plain}");
         assert!(plain.contains("append `+query_cache_type=OFF` to the name of `mariadb@10.11`"));
-        assert!(plain.contains("1 must be looked at: the query cache"), "{plain}");
+        assert!(plain.contains("1 thing to look at: the query cache"), "{plain}");
         assert!(plain.to_lowercase().contains("must be looked at: query cache"), "{plain}");
     }
     assert!(text(&of([Some("1"), Some("OFF")], Some("16M"))).contains("query_cache_type = 1"));
+    // MariaDB 10.0 has no size by default.
+    let mut without_size = of([Some("ON"), None], None);
+    if let Artifact::Prefix(prefix) = &mut without_size.systems[0].artifact {
+        prefix.version = "10.0.38".to_owned();
+    }
+    // Several systems without a cache share the sentence of the base.
+    let mut several = of_log(&["11.4", "11.8"], &[("top", "SELECT 1", &[])]);
+    several.audit = of([Some("ON"), None], None).audit;
+    several.audit[0].values.push(None);
+    let told = text(&several);
+    assert_eq!(times(&told, "answers repeated reads from its query cache"), 1, "{told}");
+    assert!(told.contains("mariadb@11.4 and mariadb@11.8 have no such cache"), "{told}");
     for without in [
         of([Some("OFF"), None], None),
         of([Some("DEMAND"), None], None),
         of([Some("ON"), None], Some("0M")),
         of([Some("ON"), Some("1")], None),
+        without_size,
     ] {
         assert!(!text(&without).contains("from its query cache"));
     }
@@ -173,7 +186,7 @@ fn a_statement_that_fails_is_counted_once_and_told_once() {
     let told = told.split("conditions").next().unwrap();
     assert!(
         told.contains(
-            "3 must be fixed: 1 statement, 1 test failing on it only, 1 session setting; nothing must be looked at"
+            "3 things to fix: 1 statement, 1 test failing on it only, 1 session setting; nothing to look at"
         ),
         "{told}"
     );
@@ -209,7 +222,7 @@ fn a_statement_of_several_sets_of_settings_is_one() {
     let told = text(&record);
     let several = "1 statement (3 tests)";
     for part in [
-        format!("1 must be fixed: {several}; nothing must be looked at"),
+        format!("1 thing to fix: {several}; nothing to look at"),
         format!("must be fixed: refused, or other rows: {several}: top, top-2, top-3"),
         "note: the report is about 1 statement (3 tests, because sessions set `names`, `sql_mode` differently)"
             .to_owned(),
@@ -232,7 +245,7 @@ fn another_collation_of_the_connection_is_one_finding() {
         note(&mut record, 1, EventKind::AnswerDiffers(types));
     }
     let told = text(&record);
-    assert!(told.contains("nothing must be fixed; 1 must be looked at: 1 connection collation"));
+    assert!(told.contains("nothing to fix; 1 thing to look at: 1 connection collation"));
     for part in [
         "must be looked at: collation of connections: the connection has another collation; 2 statements: a, b",
         "returns columns of other types: the connection has another collation; the first is `SELECT 'a'`",
@@ -261,6 +274,13 @@ fn a_server_that_will_not_start_is_not_said_to_start() {
         text(&record)
     };
     let (not_started, started) = (of(&["query_cache_size"]), of(&[]));
+    let of_options =
+        "1 thing to fix: 1 option of the config file; 1 thing to look at: 1 deprecated option";
+    assert!(not_started.contains(of_options), "{not_started}");
+    assert!(
+        started.contains("nothing to fix; 1 thing to look at: 1 deprecated option"),
+        "{started}"
+    );
     assert!(not_started.contains("will not start with this config file"), "{not_started}");
     assert!(!not_started.contains("starts with this config file"), "{not_started}");
     assert!(not_started.contains("takes other options of this config file that are deprecated"));
@@ -298,7 +318,7 @@ fn servers_without_autocommit_are_noted() {
         system.spec.overrides.push(("autocommit".to_owned(), "OFF".to_owned()));
     }
     let told = text(&record);
-    let note = "note: the options of mariadb@10.11 and mariadb@11.8 switch `autocommit` off; assay's connections, also \
-                those that measure, switch it on";
+    let note = "note: the options of mariadb@10.11 and mariadb@11.8 switch `autocommit` off; assay's connections, \
+                including those that measure, switch it on";
     assert_eq!(times(&told, note), 1, "{told}");
 }

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::options::{ConnectOptions, Protocol};
 
 /// What the first statement of a session of assay's own begins with, so that logs tell it from the sessions of users:
-/// `assay workload from` leaves it out.
+/// `assay workload from` leaves out sessions that begin with one of [`OWN_FIRST`].
 macro_rules! own {
     ($sql:literal) => {
         concat!("/* assay */ ", $sql)
@@ -15,6 +15,9 @@ macro_rules! own {
 
 /// A question to a server that may not answer yet.
 pub const PING: &str = own!("SELECT 1");
+
+/// The statements with which sessions of assay's own begin.
+pub const OWN_FIRST: [&str; 3] = [PING, MYSQL[0], POSTGRES[0]];
 
 /// What a session of MySQL and MariaDB needs. Versions that lack a variable refuse its statement.
 const MYSQL: [&str; 7] = [

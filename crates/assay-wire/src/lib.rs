@@ -27,7 +27,7 @@ mod walk;
 
 pub use catalog::Schema;
 pub use connection::Connection;
-pub use control::PING;
+pub use control::{OWN_FIRST, PING};
 pub use error::{Error, code_name, code_of_state};
 pub use options::{Address, ConnectOptions, Protocol};
 pub use pace::Pace;

@@ -108,7 +108,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Says that the load does not work as the options of the server ask. A server that does not answer is told later.
+/// Says that the load does not work as the options of the server ask. A server that does not answer is reported later.
 fn note_autocommit(dialect: Dialect, options: &ConnectOptions) {
     let is_off = |mut control: Connection| {
         let found = control.query("SELECT @@GLOBAL.autocommit").ok()?;

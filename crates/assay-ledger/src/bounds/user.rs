@@ -2,8 +2,8 @@
 
 use assay_model::limits::captured::{LINES, WIDTH};
 use assay_model::limits::user::{
-    COLUMNS, EVENT_BYTES, KINDS, ROW_BYTES, STATEMENTS, STEPS, TABLES, TERMS, TEXT, TIMES, USES,
-    VALUES, VARIABLES,
+    COLUMNS, EVENT_BYTES, KINDS, ROW_BYTES, SETTINGS, STATEMENTS, STEPS, TABLES, TERMS, TEXT,
+    TIMES, USES, VALUES, VARIABLES,
 };
 use assay_model::{Captured, Generator, Logged, Range, Transaction, UserData, UserRows, UserStep};
 
@@ -19,6 +19,7 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
         within("weight", kind.weight, &(f64::MIN_POSITIVE..=1e9))?;
         within("variables", kind.variables.len(), &(0..=VARIABLES))?;
         within("steps", kind.steps.len(), &(0..=STEPS))?;
+        within("session", kind.session.len(), &(0..=SETTINGS))?;
         for values in kind.variables.iter().filter_map(|it| it.values.as_ref()) {
             generator(values, 0)?;
         }

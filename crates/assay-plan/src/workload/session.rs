@@ -1,5 +1,6 @@
 //! Settings of the sessions in which a test runs.
 
+use assay_model::limits::user::SETTINGS;
 use assay_model::{Dialect, SessionSetting, SettingError};
 use toml::de::DeValue;
 
@@ -9,6 +10,9 @@ use crate::nearest::nearest;
 /// Reads `session`: settings in the order in which they are set.
 pub(super) fn settings(value: &Value<'_>) -> Result<Vec<SessionSetting>, Fault> {
     let table = value.table("a table such as `{ sql_mode = \"ANSI_QUOTES\" }`")?;
+    if table.values().len() > SETTINGS {
+        return Err(value.fault(format!("a session may have at most {SETTINGS} settings")));
+    }
     let mut read = all(table.values().iter().map(setting))?;
     read.sort();
     if let Some(pair) = read.windows(2).find(|pair| pair[0].name() == pair[1].name()) {

@@ -394,7 +394,7 @@ const FIELDS: &[(&str, &str)] = &[
     ),
     (
         "answers[].why",
-        "why the statement permits the difference, or of types why the connections give texts other collations; null \
+        "why the statement permits the difference; for types, why the connections give texts another collation; null \
          if the statement decides the answer",
     ),
     ("answers[].events", "number of events in which it differed"),

@@ -212,17 +212,21 @@ fn different(study: &JudgedStudy) -> Vec<(String, String)> {
 
 /// Texts that have another collation because the connections have: a line for each pair of collations.
 fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
+    let mut first: BTreeMap<(usize, &str), &str> = BTreeMap::new();
+    for (system, it) in differences(study.record).filter(|(_, it)| it.is_of_connection()) {
+        let why = it.why.as_deref().unwrap_or_default();
+        first.entry((system, why)).or_insert(&it.sent);
+    }
     let mut found = Vec::new();
     for system in study.compared.iter().copied() {
         for (why, statements) in Statements::of(study.record, system).of_connection {
-            let first = differences(study.record)
-                .find(|(of, it)| *of == system && it.why.as_deref() == Some(why));
-            let sent = first.map_or("", |(_, it)| it.sent.as_str());
+            let sent = first.get(&(system, why)).copied().unwrap_or_default();
             let what = AnswerPart::Types.in_words();
             let told = format!("{what}: {why}; the first is `{}`", shown(sent));
             found.push((about(study, system, &in_tests(&statements)), told));
         }
     }
+    found.truncate(SHOWN_MAX);
     found
 }
 
@@ -234,6 +238,14 @@ pub(super) fn shortened(names: &[impl AsRef<str>]) -> String {
         shown.push(format!("{} more", names.len() - NAMED));
     }
     shown.join(", ")
+}
+
+/// `a, b and c`
+pub(super) fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// `orders-by-customer`, and the system if there are several.

@@ -26,7 +26,7 @@ pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
     // What must be fixed is told where it is listed.
     let is_told = |cell: &&CellJudgement| {
         let of_system = to_do.get(&cell.system).filter(|_| cell.failure.is_some());
-        of_system.is_some_and(|it| it.tells(cell.cell.test.name()))
+        of_system.is_some_and(|it| it.tells(cell.cell.test.name(), cell.failure.as_deref()))
     };
     let cells = study.judgement.cells.iter().filter(|cell| !is_told(cell));
     let mut causes: Vec<(f64, Cause)> = cells.filter_map(|cell| cause(study, cell)).collect();

@@ -1,6 +1,6 @@
 //! Caveats: everything that a reader must know before believing the answer, and its basis.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
     AUTOCOMMIT_OFF, DataContent, EventKind, Experiment, Origin, ScaledSizes, StudyRecord, System,
@@ -8,6 +8,7 @@ use assay_model::{
 };
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
+use super::answers::listed;
 use super::same::{same_systems, sentence};
 use super::study::JudgedStudy;
 use super::{
@@ -192,7 +193,7 @@ const OPTIONS: usize = 6;
 /// What was not taken of config files as it stands there: conditions are less equal than the files. Systems that do not
 /// take the same options share a sentence.
 fn config_files(study: &JudgedStudy) -> Vec<String> {
-    let mut left_out: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    let mut left_out: BTreeMap<Vec<&str>, BTreeSet<usize>> = BTreeMap::new();
     let mut told = Vec::new();
     for event in &study.record.events {
         match &event.what {
@@ -200,12 +201,7 @@ fn config_files(study: &JudgedStudy) -> Vec<String> {
                 if !event.system.is_some_and(|it| study.is_twin(it)) =>
             {
                 let names: Vec<&str> = options.iter().map(|it| it.name.as_str()).collect();
-                let system = event.system.map_or("a system", |system| study.label(system));
-                match left_out.iter_mut().find(|(known, _)| *known == names) {
-                    Some((_, systems)) if systems.contains(&system) => {}
-                    Some((_, systems)) => systems.push(system),
-                    None => left_out.push((names, vec![system])),
-                }
+                left_out.entry(names).or_default().extend(event.system);
             }
             EventKind::Scaled(ScaledSizes { divisor, .. }) if *divisor > 1 => told.push(format!(
                 "the sizes of the config file are divided by {divisor} on all systems"
@@ -213,7 +209,10 @@ fn config_files(study: &JudgedStudy) -> Vec<String> {
             _ => {}
         }
     }
-    let without = left_out.iter().map(|(options, systems)| without(options, systems));
+    let without = left_out.iter().map(|(options, systems)| {
+        let systems: Vec<&str> = systems.iter().map(|system| study.label(*system)).collect();
+        without(options, if systems.is_empty() { &["a system"] } else { &systems })
+    });
     without.chain(told).collect()
 }
 
@@ -223,14 +222,6 @@ fn autocommit(study: &JudgedStudy) -> Option<String> {
     let off = systems.filter(|(_, it)| !it.is_twin && it.spec.switches_autocommit_off());
     let names: Vec<&str> = off.map(|(index, _)| study.label(index)).collect();
     (!names.is_empty()).then(|| format!("the options of {} {AUTOCOMMIT_OFF}", listed(&names)))
-}
-
-/// `a, b and c`
-fn listed(names: &[&str]) -> String {
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.concat(),
-    }
 }
 
 /// `a and b run without 1 option of the config file, which they do not take: x`

@@ -305,7 +305,9 @@ impl<'a> Report<'a> {
 fn findings_of_users(study: &JudgedStudy) -> Vec<FindingList> {
     let to_do: BTreeMap<usize, ToDo> =
         study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
-    let is_told = |system: usize, test: &str| to_do.get(&system).is_some_and(|it| it.tells(test));
+    let is_told = |system: usize, test: &str, failure: &str| {
+        to_do.get(&system).is_some_and(|it| it.tells(test, Some(failure)))
+    };
     [to_do::lists(study), sessions::lists(study, is_told), answers::lists(study)].concat()
 }
 

@@ -79,8 +79,11 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> 
             of_verdict.sort_by(|a, b| speed(a).total_cmp(&speed(b)));
         }
         let count = of_verdict.len();
-        of_verdict
-            .retain(|cell| verdict != Verdict::Failed || !to_do_here.tells(cell.cell.test.name()));
+        let is_told = |cell: &CellJudgement| {
+            let test = cell.cell.test.name();
+            verdict == Verdict::Failed && to_do_here.tells(test, cell.failure.as_deref())
+        };
+        of_verdict.retain(|cell| !is_told(cell));
         let told = (count > of_verdict.len())
             .then(|| format!("{} that must be fixed", count - of_verdict.len()));
         let names = told.into_iter().chain(of_verdict.iter().map(|cell| name(study, cell)));

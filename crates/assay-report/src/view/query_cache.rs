@@ -1,8 +1,11 @@
 //! The query cache of MySQL up to 5.7 and of MariaDB. A system with it answers a read that it has answered before
 //! without carrying it out, and a comparison with a system without it says little about the read.
 
-use assay_model::{StudyRecord, System};
+use std::collections::BTreeMap;
 
+use assay_model::{Product, StudyRecord, System};
+
+use super::answers::listed;
 use super::study::JudgedStudy;
 
 /// The setting that switches it on, and the one without which it holds nothing.
@@ -13,8 +16,9 @@ const SIZE: &str = "query_cache_size";
 pub(super) struct QueryCache {
     /// Which ones.
     pub(super) who: String,
-    /// What it means, and what to do.
-    pub(super) warning: String,
+    /// The one with the cache, and the other.
+    on: usize,
+    off: usize,
 }
 
 /// What must be looked at if only one of the base and a system has its query cache on.
@@ -26,29 +30,75 @@ pub(super) fn query_cache(study: &JudgedStudy, system: usize) -> Option<QueryCac
         _ => return None,
     };
     let value = value(record, on, TYPE).unwrap_or_default();
-    let has_none = value_of_audit(record, off, TYPE) == Some(None);
-    let without = if has_none { "has no such cache" } else { "has it off" };
-    let name = record.systems.get(on).map(|it| it.spec.without_options().to_string());
-    let (name, on, off) = (name.unwrap_or_default(), study.label(on), study.label(off));
-    Some(QueryCache {
-        who: format!("{on} has it on (`{TYPE} = {value}`), and {off} {without}"),
-        warning: format!(
-            "{on} answers repeated reads from its query cache (`{TYPE} = {value}`), up to 100 times as fast as it \
-             carries them out, and {off} {without}; to measure without it, append `+{TYPE}=OFF` to the name of \
-             `{name}`"
-        ),
-    })
+    let without = without(record, &[off]);
+    let who = format!(
+        "{} has it on (`{TYPE} = {value}`), and {} {without}",
+        study.label(on),
+        study.label(off)
+    );
+    Some(QueryCache { who, on, off })
+}
+
+/// What it means that systems have a query cache, and what to do: a sentence for each of these systems.
+pub(super) fn warnings<'a>(
+    study: &JudgedStudy,
+    found: impl Iterator<Item = &'a QueryCache>,
+) -> Vec<String> {
+    let record = study.record;
+    let mut all: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    found.for_each(|it| all.entry(it.on).or_default().push(it.off));
+    let told = all.into_iter().map(|(on, off)| {
+        let value = value(record, on, TYPE).unwrap_or_default();
+        let name = record.systems.get(on).map(|it| it.spec.without_options().to_string());
+        let others: Vec<&str> = off.iter().map(|it| study.label(*it)).collect();
+        format!(
+            "{} answers repeated reads from its query cache (`{TYPE} = {value}`) without carrying them out, and {} \
+             {}; to measure without it, append `+{TYPE}=OFF` to the name of `{}`",
+            study.label(on),
+            listed(&others),
+            without(record, &off),
+            name.unwrap_or_default()
+        )
+    });
+    told.collect()
+}
+
+/// `has no such cache`, of one system or of several ones.
+fn without(record: &StudyRecord, systems: &[usize]) -> &'static str {
+    let lacks = |it: &usize| value_of_audit(record, *it, TYPE) == Some(None);
+    match (systems.len(), systems.iter().filter(|it| lacks(it)).count()) {
+        (1, 1) => "has no such cache",
+        (1, _) => "has it off",
+        (all, lacking) if all == lacking => "have no such cache",
+        (_, 0) => "have it off",
+        _ => "have no such cache or have it off",
+    }
 }
 
 fn is_on(record: &StudyRecord, system: usize) -> bool {
     let is_switched_on = value(record, system, TYPE)
         .is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("on"));
-    // All versions have a size by default.
-    let is_empty = value(record, system, SIZE).is_some_and(|size| {
-        let number = size.trim_end_matches(|it: char| it.is_ascii_alphabetic());
-        number.parse::<u64>() == Ok(0)
-    });
+    let is_empty = match value(record, system, SIZE) {
+        Some(size) => {
+            let number = size.trim_end_matches(|it: char| it.is_ascii_alphabetic());
+            number.parse::<u64>() == Ok(0)
+        }
+        None => is_empty_by_default(record, system),
+    };
     is_switched_on && !is_empty
+}
+
+/// Whether the cache has no size unless an option gives it one: MySQL before 5.6.8, MariaDB before 10.1.7. An audit has
+/// no size that all systems have.
+fn is_empty_by_default(record: &StudyRecord, system: usize) -> bool {
+    let Some(artifact) = record.systems.get(system).map(|it| &it.artifact) else { return false };
+    let numbers = artifact.version().split(|it: char| !it.is_ascii_digit());
+    let numbers: Vec<u32> = numbers.take(3).filter_map(|it| it.parse().ok()).collect();
+    let first_with_size = match artifact.product() {
+        Some(Product::MariaDb) => [10, 1, 7],
+        _ => [5, 6, 8],
+    };
+    !numbers.is_empty() && numbers.as_slice() < first_with_size.as_slice()
 }
 
 /// The value of a setting that differs between systems, or else the one that was asked for.

@@ -39,14 +39,16 @@ fn kinds(record: &StudyRecord) -> BTreeMap<&'static str, &'static Transaction> {
 
 /// The settings in which the sessions of these kinds differ.
 fn differing(kinds: &[&'static Transaction]) -> BTreeSet<&'static str> {
-    let names = kinds.iter().flat_map(|kind| &kind.session).map(SessionSetting::name);
-    let differs = |name: &&str| {
-        let value = |kind: &&'static Transaction| {
-            kind.session.iter().find(|it| it.name() == *name).map(SessionSetting::value)
-        };
-        kinds.windows(2).any(|pair| matches!(pair, [one, next] if value(one) != value(next)))
-    };
-    names.filter(differs).collect()
+    let mut values: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
+    for setting in kinds.iter().flat_map(|kind| &kind.session) {
+        let (count, of_name) = values.entry(setting.name()).or_default();
+        *count += 1;
+        of_name.insert(setting.value());
+    }
+    // A session without the setting has the server's value.
+    let differ =
+        |(count, values): &(usize, BTreeSet<&str>)| values.len() > 1 || *count < kinds.len();
+    values.into_iter().filter(|(_, it)| differ(it)).map(|(name, _)| name).collect()
 }
 
 /// `2 statements (5 tests)`

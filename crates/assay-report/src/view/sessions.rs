@@ -58,10 +58,10 @@ pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
 }
 
 /// The settings that are refused and the kinds of events that left their mixes, with the errors of servers. `is_told`
-/// says of which kinds reports tell elsewhere why they fail.
+/// says which failures of kinds reports tell elsewhere.
 pub(super) fn lists(
     study: &JudgedStudy,
-    is_told: impl Fn(usize, &str) -> bool,
+    is_told: impl Fn(usize, &str, &str) -> bool,
 ) -> Vec<FindingList> {
     let settings = refused(study).into_iter().map(|it| {
         let modes = match it.modes {
@@ -77,7 +77,7 @@ pub(super) fn lists(
         facts: settings.collect(),
     };
     let kinds = study.record.events.iter().filter_map(|event| match (&event.what, event.system) {
-        (EventKind::KindLeftOut { part, why, .. }, Some(system)) if !is_told(system, part) => {
+        (EventKind::KindLeftOut { part, why, .. }, Some(system)) if !is_told(system, part, why) => {
             Some((about(study, system, part), shown(why)))
         }
         _ => None,

@@ -44,7 +44,7 @@ pub(crate) fn options(
 }
 
 /// The users of a dump who can log in to the base and not to the system.
-fn logins(record: &StudyRecord, base: usize, system: usize) -> Vec<&Restored> {
+pub(super) fn logins(record: &StudyRecord, base: usize, system: usize) -> Vec<&Restored> {
     let of = |wanted: usize| {
         let all = restored(record).filter(move |(of, _)| *of == wanted);
         all.map(|(_, it)| it).filter(|it| it.what == RestoredKind::Login)

@@ -1,5 +1,7 @@
 //! Compares the answers of all systems to the statements of a user's tests, before anything is measured.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
 use assay_load::{
     Asked, AskedAgain, Comparison, Doubt, Openings, answer_differences, ask_again, ask_statements,
@@ -116,11 +118,11 @@ impl StudyExecutor<'_, '_> {
     fn note_answers(&mut self, compared: Vec<(usize, Comparison)>) -> Result<()> {
         let (mut told, mut more) = (0, 0);
         for (system, Comparison { differences, counts }) in compared {
-            let mut of_connection = false;
+            let mut known = BTreeSet::new();
             for difference in differences {
-                // Another collation of the connection is one difference of all statements.
+                // A pair of collations of connections is one difference of all statements.
                 let is_known =
-                    difference.is_of_connection() && std::mem::replace(&mut of_connection, true);
+                    difference.is_of_connection() && !known.insert(difference.why.clone());
                 let what = EventKind::AnswerDiffers(difference);
                 if !is_known && told < TOLD {
                     self.env.progress.failed(self.name(system), &what.to_string());

@@ -1,7 +1,7 @@
 //! A first comparison of the answers to a user's statements while another assay measures, which needs no quiet machine.
 //! The study compares them again, and asks again where a statement may leave its answer open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use assay_load::{
@@ -79,10 +79,9 @@ fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
         let openings = Openings::new(expected, &nothing, &nothing);
         let mut differences =
             answer_differences(expected, theirs, &openings, &|_| None).differences;
-        // Another collation of the connection is one difference of all statements.
-        let mut of_connection = false;
-        differences
-            .retain(|it| !(it.is_of_connection() && std::mem::replace(&mut of_connection, true)));
+        // A pair of collations of connections is one difference of all statements.
+        let mut known = BTreeSet::new();
+        differences.retain(|it| !it.is_of_connection() || known.insert(it.why.clone()));
         found.extend(differences.into_iter().map(|it| (*index, EventKind::AnswerDiffers(it))));
     }
     for (index, what) in found.iter().take(TOLD) {
