@@ -6,8 +6,8 @@ mod common;
 
 use assay_model::{
     AnswerDifference, AnswerPart, Artifact, AuditClass, AuditFinding, EventKind, Logged,
-    PerDialect, Sending, SessionSetting, SliceOutcome, Sql, StudyEvent, StudyRecord, Test,
-    Transaction, UntakenOption, UserStep,
+    PerDialect, Restored, RestoredKind, Sending, SessionSetting, SliceOutcome, Sql, StudyEvent,
+    StudyRecord, Test, Transaction, UntakenOption, UserStep,
 };
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
@@ -203,6 +203,48 @@ fn a_statement_that_fails_is_counted_once_and_told_once() {
         assert_eq!(times(told, error), 1, "{error}: {told}");
     }
     assert!(!told.contains("all but"), "{told}");
+}
+
+#[test]
+fn another_failure_of_a_refused_statement_is_told_too() {
+    let sql = "SELECT rank FROM t";
+    let of = |failure: &str| {
+        let mut record = of_log(&["11.8"], &[("ranks", sql, &[]), ("top", "SELECT 1", &[])]);
+        note(&mut record, 1, EventKind::AnswerDiffers(differs("ranks", sql, AnswerPart::Error)));
+        fail(&mut record, 1, "ranks", failure);
+        text(&record).split("conditions").next().unwrap().to_owned()
+    };
+    let told = of("query `SELECT rank FROM t` failed: server error 1064 (`42000`): near `rank`");
+    assert!(!told.contains("server error 1064"), "{told}");
+    let other = of("query `SELECT rank FROM t` failed: server error 1205 (`HY000`): Lock wait");
+    assert!(other.contains("server error 1205"), "{other}");
+    assert!(other.contains("1 thing to fix: 1 statement"), "{other}");
+}
+
+#[test]
+fn statements_of_a_dump_that_the_base_refuses_too_are_nothing_to_fix() {
+    let of = |systems: &[usize]| {
+        let mut record = of_log(&["11.8"], &[("top", "SELECT 1", &[])]);
+        let restored = |what, message: &str| Restored {
+            what,
+            file: "shop.sql".to_owned(),
+            line: 12,
+            statement: "CREATE TABLE scores (".to_owned(),
+            message: message.to_owned(),
+            count: 2,
+        };
+        for system in systems {
+            let refused = restored(RestoredKind::Error, "error 1064");
+            note(&mut record, *system, EventKind::Restored(refused));
+            let login = restored(RestoredKind::Login, "user `a` logs in with `b`");
+            note(&mut record, *system, EventKind::Restored(login));
+        }
+        text(&record)
+    };
+    let told = of(&[1]);
+    let both = "3 things to fix: 1 login plugin, 2 statements of the dump; nothing to look at";
+    assert!(told.contains(both), "{told}");
+    assert!(!of(&[0, 1]).contains("to fix"));
 }
 
 #[test]

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{
-    PerDialect, SessionSetting, Sql, StudyRecord, Test, Transaction, UserStep, counted,
-};
+use assay_model::{PerDialect, Sql, StudyRecord, Test, Transaction, UserStep, counted};
 
 /// Statements with marks for their values, each with the tests that have it.
 pub(crate) type ByStatement<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
