@@ -33,7 +33,7 @@ const LIST_MAX: usize = 10_000;
 /// Most sessions that are counted.
 const SESSIONS: usize = 1_000_000;
 
-/// What assay's own sessions send first, exactly (`assay_wire::OWN_FIRST`). Anybody may write the same comment elsewhere.
+/// What assay's own sessions send first, exactly (`assay_wire::OWN_FIRST`). Anybody may write the comment elsewhere.
 const OWN_FIRST: [&[u8]; 3] = [
     b"/* assay */ SELECT 1",
     b"/* assay */ SET SESSION max_execution_time = 0",
@@ -232,7 +232,7 @@ impl Sink for Intake {
 }
 
 impl Intake {
-    /// Whether assay itself sent a statement: the first one of its session is one with which assay's own sessions begin.
+    /// Whether assay itself sent a statement: the first one of its session is one of [`OWN_FIRST`].
     fn is_own(&mut self, entry: &Entry<'_>) -> bool {
         let Some(session) = entry.session.filter(|_| !self.is_script) else { return false };
         if self.own.contains(&session) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Product, StudyRecord, System};
+use assay_model::{StudyRecord, System};
 
 use super::answers::listed;
 use super::study::JudgedStudy;
@@ -94,10 +94,8 @@ fn is_empty_by_default(record: &StudyRecord, system: usize) -> bool {
     let Some(artifact) = record.systems.get(system).map(|it| &it.artifact) else { return false };
     let numbers = artifact.version().split(|it: char| !it.is_ascii_digit());
     let numbers: Vec<u32> = numbers.take(3).filter_map(|it| it.parse().ok()).collect();
-    let first_with_size = match artifact.product() {
-        Some(Product::MariaDb) => [10, 1, 7],
-        _ => [5, 6, 8],
-    };
+    // No version of MySQL that has the cache is as high as 10.
+    let first_with_size = if numbers.first() >= Some(&10) { [10, 1, 7] } else { [5, 6, 8] };
     !numbers.is_empty() && numbers.as_slice() < first_with_size.as_slice()
 }
 

@@ -122,8 +122,8 @@ fn refused_of_dump(record: &StudyRecord, base: usize, system: usize) -> u64 {
     of(system).filter(|it| !of_base.contains(&place(it))).map(|it| it.count).sum()
 }
 
-/// Whether two failures are the same error of a server. Answers and tests have its code in forms of their own, and maybe
-/// other values in its words.
+/// Whether two failures are the same error of a server. Answers and tests have its code in forms of their own, and
+/// maybe other values in its words.
 fn is_same_error(one: &str, other: &str) -> bool {
     let both = code_and_words(one).zip(code_and_words(other));
     let is_same = both.is_some_and(|((code, words), (other_code, other_words))| {
