@@ -286,8 +286,8 @@ impl Opening {
 #[derive(Debug, Clone, Default)]
 pub struct Openings {
     by_event: ByEvent<Opening>,
-    /// The statements that leave their rows open with a value, so that nobody knows what they do with values with which
-    /// they were not carried out again.
+    /// The statements whose rows are open for at least one value. For values that were not tried again, it is unknown
+    /// whether the rows are open.
     open_rows: BTreeSet<(Arc<str>, Arc<str>)>,
     /// Those that leave the order of rows open with a value, which excuses no other rows.
     open_order: BTreeSet<(Arc<str>, Arc<str>)>,

@@ -176,7 +176,7 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     [answers, told].into_iter().filter(|list| !list.facts.is_empty()).collect()
 }
 
-/// The differences of answers, the most severe first. What several tests with the same statement show is told once.
+/// The differences of answers, the most severe first. Tests that share a statement share one line.
 fn different(study: &JudgedStudy) -> Vec<(String, String)> {
     let mut all: Vec<(usize, &AnswerDifference)> =
         differences(study.record).filter(|(_, it)| !it.is_of_connection()).collect();

@@ -23,7 +23,7 @@ pub(crate) struct Cause<'a> {
 pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
     let to_do: BTreeMap<usize, ToDo> =
         study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
-    // What must be fixed is told where it is listed.
+    // The list of things to fix shows these failures.
     let is_told = |cell: &&CellJudgement| {
         let of_system = to_do.get(&cell.system).filter(|_| cell.failure.is_some());
         of_system.is_some_and(|it| it.tells(cell.cell.test.name(), cell.failure.as_deref()))
