@@ -2,7 +2,6 @@
 
 use assay_model::Hint;
 
-/// A failure, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub(crate) struct Advised {
@@ -16,7 +15,6 @@ impl Advised {
         Self { what: what.into(), hint: hint.into(), source: None }
     }
 
-    /// The same error with its cause.
     pub(crate) fn caused_by(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self { source: Some(Box::new(source)), ..self }
     }

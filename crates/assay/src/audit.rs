@@ -26,12 +26,11 @@ use crate::systems::{
 };
 use crate::workload;
 
-/// The table for explaining statements. It is large enough for plans to use indexes.
+/// Large enough for plans to use indexes.
 const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
 
 const EXAMPLE: &str = "for example `assay audit mariadb@10.11 mariadb@11.8`";
 
-/// Compares the systems as a study would start them.
 pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let Getting { offline, accept_expired_index, quiet, .. } = args.getting;
     let progress = Progress::new(quiet);
@@ -46,7 +45,6 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     if args.systems.len() < 2 {
         bail!(Advised::new("an audit needs at least one other system to compare with", EXAMPLE));
     }
-    // An audit needs less than a study.
     let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
     let tests = workload::suite(&request)?;
     let plan = assay_plan::plan_of(&request, unlimited, tests.clone())?;
@@ -74,7 +72,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         let system = &participant.system;
         progress.update(&format!("asking {}", system.name));
         if let Some(attached) = &participant.attached {
-            // The server's tables are left alone, so there are none to explain statements on.
+            // The tables of a running server are left alone.
             let instance = Instance::Attached(attached.clone());
             all_facts.push(facts(&instance, system, &Questions { tests: &[], ..questions })?);
             continue;
@@ -99,7 +97,6 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(if missing.is_empty() { Exit::Done } else { Exit::Incomplete })
 }
 
-/// What the audit says.
 fn shown(systems: &[System], facts: &[Facts], study: &Study, format: ShapeWord) -> Result<String> {
     let audited = systems.iter().zip(facts);
     let audited: Vec<_> =
@@ -118,7 +115,6 @@ fn shown(systems: &[System], facts: &[Facts], study: &Study, format: ShapeWord) 
     })
 }
 
-/// How much was compared.
 fn compared(systems: &[System], all_facts: &[Facts]) -> Compared {
     let names: BTreeSet<&String> = all_facts.iter().flat_map(|it| it.settings.keys()).collect();
     Compared { settings: names.len(), plans: plans_of_all(systems, all_facts) }
@@ -138,7 +134,6 @@ fn plans_of_all(systems: &[System], all_facts: &[Facts]) -> usize {
     common.map_or(0, |common| common.len())
 }
 
-/// Fills the tables and collects their statistics. Returns the content that the server then has.
 fn load(
     server: &Instance,
     system: &System,

@@ -1,8 +1,7 @@
-//! Judges a study against another of its systems.
+//! Rebases a study on another of its systems.
 
 use assay_model::{EventKind, Hint, StudyRecord};
 
-/// No system of the study, or several of them, are meant.
 #[derive(Debug, thiserror::Error)]
 #[error("study `{study}` has no single system `{words}`")]
 pub(crate) struct NoBase {
@@ -18,11 +17,10 @@ impl Hint for NoBase {
     }
 }
 
-/// The same study with another base: that of the name, or else the only one whose name ends like this (`11.4` for
-/// `mariadb@11.4`), or else the one with this number, from 1.
+/// Rebases a study on the system with this name, else on the only one whose name ends like this (`11.4` for
+/// `mariadb@11.4`), else on the one with this number, from 1.
 ///
-/// The twin of the old base is left out, because it says nothing about the new one. So are the limits of a gate, and
-/// which settings of the old base undo changes.
+/// Drops the twin of the old base, the limits of a gate, and the settings of the old base that undo changes.
 pub(crate) fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, NoBase> {
     let base = position(&record, words)?;
     if record.systems.get(base).is_some_and(|system| system.is_base) {
@@ -39,7 +37,6 @@ pub(crate) fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecor
     }
 }
 
-/// The index of the system that the words mean.
 pub(crate) fn position(record: &StudyRecord, words: &str) -> Result<usize, NoBase> {
     find(record, words).ok_or_else(|| NoBase {
         study: record.study.id.clone(),
@@ -48,7 +45,6 @@ pub(crate) fn position(record: &StudyRecord, words: &str) -> Result<usize, NoBas
     })
 }
 
-/// The systems that can be a base, with their indices.
 fn shown(record: &StudyRecord) -> impl Iterator<Item = (usize, &str)> {
     let systems = record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
     systems.map(|(index, system)| (index, system.name.as_str()))
@@ -66,7 +62,6 @@ fn find(record: &StudyRecord, words: &str) -> Option<usize> {
         .or_else(|| Some(shown(record).nth(number()?)?.0))
 }
 
-/// The study without a system.
 fn without(mut record: StudyRecord, removed: usize) -> StudyRecord {
     let after = |index: usize| if index > removed { index - 1 } else { index };
     record.systems.remove(removed);

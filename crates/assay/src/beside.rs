@@ -4,17 +4,14 @@ use assay_import::{Reference, references};
 
 use crate::advice::Advised;
 
-/// The published table of this name.
 pub(crate) fn table(name: &str) -> Option<Reference> {
     references().into_iter().find(|table| table.slug == name)
 }
 
-/// The conditions of a table in words.
 pub(crate) fn note(table: &Reference) -> String {
     format!("there: {}; {}", table.source, table.note)
 }
 
-/// Neither a study nor a table has this name.
 pub(crate) fn nothing(name: &str) -> Advised {
     let names: Vec<String> = references().into_iter().map(|table| table.slug).collect();
     Advised::new(

@@ -1,4 +1,4 @@
-//! `assay cache`: lists and frees what the cache keeps.
+//! `assay cache`: lists and frees entries of the cache.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -19,7 +19,7 @@ use crate::systems::{
     sandbox_site, size, templates,
 };
 
-/// A server that was left running may use binaries of the cache, and it is unknown which.
+/// A server left running may use any binaries of the cache.
 #[derive(Debug, thiserror::Error)]
 #[error("the server `{0}` is running and may use the cache")]
 pub(crate) struct StillRunning(String);
@@ -30,9 +30,7 @@ impl Hint for StillRunning {
     }
 }
 
-/// Carries out one of the commands.
 pub(crate) fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Exit> {
-    // Listing the cache does not create it.
     if let Some(named) = cache_dir {
         check_there(
             named,
@@ -47,7 +45,6 @@ pub(crate) fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Ex
     }
 }
 
-/// An entry of the cache, for people and scripts.
 #[derive(Debug, Serialize)]
 struct Kept {
     kind: &'static str,
@@ -74,7 +71,7 @@ fn list(shape: &ShapeArg, env: &Environment) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Servers and the files that belong to them, then loaded data directories, the last used first.
+/// Servers with their files, then loaded data directories, most recently used first.
 fn everything(env: &Environment) -> Result<Vec<Kept>> {
     let mut kept: Vec<Kept> = provisioner(env)?
         .entries()?
@@ -105,7 +102,6 @@ fn everything(env: &Environment) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-/// The data directories that instances are copied from.
 fn data(env: &Environment) -> Result<Vec<Kept>> {
     let mut found = Vec::new();
     for path in templates(&env.cache_dir)? {
@@ -154,7 +150,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Holds the binaries of servers that were left running, because those servers hold nothing themselves.
+/// Holds the binaries of servers left running, which hold nothing themselves.
 fn hold_of_running(provisioner: &Provisioner, cache: &Path) -> Result<Vec<Hold>> {
     let running = assay_servers::kept(&sandbox_site()?.run_root)?;
     let mut holds = Vec::new();
@@ -169,11 +165,9 @@ fn hold_of_running(provisioner: &Provisioner, cache: &Path) -> Result<Vec<Hold>>
     Ok(holds)
 }
 
-/// The part of the cache that a program comes from.
 #[derive(Debug, PartialEq, Eq)]
 enum Used<'a> {
     Prefix(&'a Prefix),
-    /// None: the program is elsewhere.
     Nothing,
     Unknown,
 }

@@ -1,5 +1,4 @@
-//! What a shell may complete a word with: systems, tests, studies and servers. Nothing is fetched, and a failure
-//! completes nothing.
+//! Shell completions for systems, tests, studies and servers. Nothing is fetched, and a failure completes nothing.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -11,7 +10,7 @@ use clap_complete::engine::CompletionCandidate;
 
 use crate::paths;
 
-/// Systems that the catalog names: first the series, and the patch releases of a series once it is typed.
+/// Systems of the catalog: first the series, and the patch releases of a series once it is typed.
 pub(crate) fn systems(word: &OsStr) -> Vec<CompletionCandidate> {
     let typed = word.to_string_lossy();
     let all = assay_provision::catalog_names().unwrap_or_default();
@@ -20,7 +19,6 @@ pub(crate) fn systems(word: &OsStr) -> Vec<CompletionCandidate> {
     beginning(word, names)
 }
 
-/// The name of a system, or that of its series while the word has no more.
 fn shown<'a>(name: &'a str, typed: &str) -> &'a str {
     let parts = if name.starts_with("postgres@") { 1 } else { 2 };
     match name.match_indices('.').nth(parts - 1) {
@@ -29,7 +27,6 @@ fn shown<'a>(name: &'a str, typed: &str) -> &'a str {
     }
 }
 
-/// Tests: the microbenchmarks, the scripts of sysbench and the TPC-C-like workload.
 pub(crate) fn tests(word: &OsStr) -> Vec<CompletionCandidate> {
     let micro = assay_workloads::tests_of(TestSet::All);
     let scripts = assay_workloads::oltp_tests(&assay_workloads::OltpOptions::default());
@@ -37,7 +34,6 @@ pub(crate) fn tests(word: &OsStr) -> Vec<CompletionCandidate> {
     beginning(word, all.chain([assay_workloads::TPCC.to_owned()]))
 }
 
-/// Studies of the ledger: their names, else their ids, the latest first.
 pub(crate) fn studies(word: &OsStr) -> Vec<CompletionCandidate> {
     let ledger = || -> anyhow::Result<Vec<String>> {
         let given = std::env::var_os("ASSAY_LEDGER").map(PathBuf::from);
@@ -51,10 +47,8 @@ pub(crate) fn studies(word: &OsStr) -> Vec<CompletionCandidate> {
     beginning(word, latest.into_iter().chain(found))
 }
 
-/// Servers that `assay server start` left running.
 pub(crate) fn servers(word: &OsStr) -> Vec<CompletionCandidate> {
     let found = || -> anyhow::Result<Vec<FoundServer>> {
-        // Completing a word creates nothing.
         if !paths::state_dir()?.is_dir() {
             return Ok(Vec::new());
         }
@@ -63,7 +57,6 @@ pub(crate) fn servers(word: &OsStr) -> Vec<CompletionCandidate> {
     beginning(word, found().unwrap_or_default().into_iter().map(|it| it.kept.name))
 }
 
-/// Those that begin with a word.
 fn beginning(word: &OsStr, all: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
     let word = word.to_string_lossy();
     let fitting = all.into_iter().filter(|it| it.starts_with(&*word));

@@ -1,4 +1,4 @@
-//! `assay workload`: a workload file of logs.
+//! `assay workload`: makes a workload file from logs.
 
 mod place;
 mod source;
@@ -21,17 +21,14 @@ use crate::exit::Exit;
 use crate::progress::print;
 use crate::{paths, report};
 
-/// Advice if a log is not there.
 const LOGS: &str = "name logs of statements, such as a slow query log; `assay workload from --help` lists the formats";
 
-/// Makes a workload.
 pub(crate) fn run(command: &WorkloadCommand) -> Result<Exit> {
     match command {
         WorkloadCommand::From(args) => from(args),
     }
 }
 
-/// A log before it is read.
 struct Log {
     path: PathBuf,
     head: Vec<u8>,
@@ -57,8 +54,7 @@ fn from(args: &WorkloadFrom) -> Result<Exit> {
     Ok(if plan.works.is_empty() { Exit::Incomplete } else { Exit::Done })
 }
 
-/// Reads logs, and chooses what becomes a test. Files of statements without signs of their dialect are in that of the
-/// dump, or else in that of the systems.
+/// Reads logs and chooses the tests. Logs without signs of a dialect take that of the dump, else that of the systems.
 fn read(
     logs: &[PathBuf],
     args: &OfLogs,
@@ -72,7 +68,7 @@ fn read(
     check_dialects(&logs, args, dump.dialect)?;
     let named = logs.iter().find_map(|it| server_version(&it.head));
     let server = named.or(dump.server);
-    // Rotated files may be named in any order. Those without times stay where they are, at the end.
+    // Rotated files may be named in any order. Those without times stay at the end.
     logs.sort_by_key(|it| it.probe.first_us.unwrap_or(i64::MAX));
     let mut capture = Capture::new(given);
     for Log { path, head, probe } in &logs {
@@ -98,7 +94,6 @@ fn read(
     Ok((captured, plan, server))
 }
 
-/// Refuses a dump of the other family than a log.
 fn check_dialects(logs: &[Log], args: &OfLogs, of_dump: Option<Dialect>) -> Result<()> {
     let (Some(of_dump), Some(dump)) = (of_dump, &args.schema) else { return Ok(()) };
     let is_other = |log: &&Log| log.probe.format.dialect.is_some_and(|it| it != of_dump);
@@ -114,8 +109,7 @@ fn check_dialects(logs: &[Log], args: &OfLogs, of_dump: Option<Dialect>) -> Resu
     ))
 }
 
-/// The request of `upgrade`, with a workload that is made of the logs. The same logs and options give the same files,
-/// so a study that was interrupted finds them again.
+/// Request of `upgrade`. The same logs and options give the same files, so an interrupted study finds them again.
 pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     let request = args.request();
     if !request.workload.is_empty() {
@@ -161,7 +155,7 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     Ok(Request { workload: vec![file], statements, ..request })
 }
 
-/// The dialect of the systems of a request, if they have the same.
+/// The dialect of all systems of a request; `None` if they differ.
 fn dialect_of_systems(request: &Request) -> Option<Dialect> {
     let specs = request.systems.iter().filter_map(|it| parse_system(&it.words).ok());
     let mut dialects = specs.map(|spec| spec.product.dialect());
@@ -169,14 +163,11 @@ fn dialect_of_systems(request: &Request) -> Option<Dialect> {
     dialects.all(|it| it == first).then_some(first)
 }
 
-/// What becomes of a dump without rows.
 const MADE: &str = "\nnote: the dump has no rows, so rows are made from the definitions of its tables; with your own \
                     rows, plans and times are nearer to yours\n";
 
-/// The name of a workload that `upgrade` makes.
 const STEM: &str = "queries";
 
-/// A digest of all files of a workload.
 fn digest(written: &Written) -> String {
     let mut hash = Sha256::new();
     hash.update(&written.text);
@@ -195,7 +186,6 @@ fn those(names: &[String]) -> String {
     }
 }
 
-/// What was written, and what follows.
 fn written_lines(
     file: &Path,
     written: &Written,
@@ -230,7 +220,7 @@ fn written_lines(
     text
 }
 
-/// The version that wrote the log, and one that follows it.
+/// The version that wrote the log, and a later one.
 fn systems(dialect: Dialect, server: Option<&ServerVersion>) -> String {
     const LINES: [(&str, &[&str]); 3] = [
         ("mysql", &["8.0", "8.4"]),
@@ -256,7 +246,6 @@ fn systems(dialect: Dialect, server: Option<&ServerVersion>) -> String {
     format!("{product}@{from} {product}@{to}")
 }
 
-/// A log and its format.
 fn log(path: &Path, args: &OfLogs, given: &Given) -> Result<Log> {
     source::check(path, LOGS)?;
     let head = source::head(path, HEAD_BYTES as u64)?;
@@ -289,13 +278,12 @@ fn unknown(path: &Path, error: &ProbeError, given: &Given) -> Advised {
     }
 }
 
-/// The tables of a dump, if it has no rows.
+/// Tables of a dump; `None` if it has rows.
 fn schema_without_rows(path: &Path, dialect: Dialect) -> Result<Option<Schema>> {
     let dump = source::head(path, SCHEMA_BYTES as u64 + 1)?;
     Ok(if dump.len() > SCHEMA_BYTES { None } else { schema(&dump, dialect) })
 }
 
-/// The name of the workload, and where its dump is from there.
 fn target(file: &Path, dump: Option<&Path>, dialect: Dialect) -> Result<Target> {
     let stem = file.file_stem().and_then(|it| it.to_str()).filter(|it| !it.is_empty());
     let stem = stem
@@ -305,7 +293,7 @@ fn target(file: &Path, dump: Option<&Path>, dialect: Dialect) -> Result<Target> 
     Ok(Target { stem: stem.to_owned(), dump, schema })
 }
 
-/// The path of a file as seen from a folder: relative if it is in there or beside it.
+/// Path of a file as seen from a folder: relative if it is in the folder or beside it.
 fn relative(folder: &Path, file: &Path) -> Result<String> {
     let (folder, file) = (fs_err::canonicalize(folder)?, fs_err::canonicalize(file)?);
     let shared = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
@@ -320,7 +308,6 @@ fn relative(folder: &Path, file: &Path) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Writes the workload file and the values, which no other user can read.
 fn write(file: &Path, written: &Written) -> Result<()> {
     place::check_file(file)?;
     for values in &written.values {

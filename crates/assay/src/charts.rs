@@ -1,4 +1,4 @@
-//! Writes the charts of a study into a directory, with the Markdown report that shows them.
+//! Writes the charts of a study into a directory, with a Markdown report that shows them.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,16 @@ use assay_report::ChartFile;
 use crate::progress::print;
 use crate::whole_file;
 
-/// The file of the report, beside the charts.
 pub(crate) const REPORT: &str = "report.md";
 
-/// The form of a chart's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChartForm {
-    /// A drawing, which is sharp at any size.
     Svg,
-    /// A picture.
     Png,
 }
 
 impl ChartForm {
-    /// The ending of its files, which is also its word in `--format`.
+    /// File extension, which is also the word in `--format`.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Svg => "svg",
@@ -33,19 +29,14 @@ impl ChartForm {
     }
 }
 
-/// Why charts cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoCharts {
-    /// No directory was named.
     #[error("`--format {0}` writes several files, so it needs a directory")]
     NoDirectory(&'static str),
-    /// Something else has the name of the directory.
     #[error("`{}` is no directory", .0.display())]
     NotADirectory(PathBuf),
-    /// Something that is no file has the name of a chart.
     #[error("`{}` is no regular file, so it is not replaced", .0.display())]
     NotAFile(PathBuf),
-    /// Only reports and trends have charts.
     #[error("this command has no charts")]
     NoReport,
 }
@@ -68,7 +59,7 @@ impl Hint for NoCharts {
     }
 }
 
-/// Checks, before anything is measured, that a directory can take the files of a format. Nothing is created.
+/// Checks, before anything is measured, that a directory can take the files of a format. Creates nothing.
 pub(crate) fn check(word: &'static str, directory: Option<&Path>) -> Result<(), NoCharts> {
     let directory = directory.ok_or(NoCharts::NoDirectory(word))?;
     match fs_err::metadata(directory) {
@@ -77,7 +68,7 @@ pub(crate) fn check(word: &'static str, directory: Option<&Path>) -> Result<(), 
     }
 }
 
-/// Writes charts, and the report that shows them. Only files of their names are replaced.
+/// Writes the charts and their report. Only files of their names are replaced.
 pub(crate) fn write_files(
     charts: &[ChartFile],
     report: &str,
@@ -110,7 +101,7 @@ pub(crate) fn write_files(
     Ok(())
 }
 
-/// Checks that a file may be created or replaced: a link might lead out of the directory, and a pipe would wait.
+/// Checks that a file may be created or replaced: a link might lead out of the directory, and a pipe would block.
 pub(crate) fn check_file(path: &Path) -> Result<()> {
     match fs_err::symlink_metadata(path) {
         Ok(it) if it.is_file() => Ok(()),

@@ -1,4 +1,4 @@
-//! `assay claims`: published statements against studies of the ledger.
+//! `assay claims`: checks published statements against studies of the ledger.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,6 @@ use crate::cli::Claims;
 use crate::exit::Exit;
 use crate::{paths, report};
 
-/// Advice if the file is not one with claims.
 const CLAIM_FILES: &str = "name a file with claims, such as those in `claims/`; \
      `docs/reference/claim-files.md` describes them";
 
@@ -114,7 +113,6 @@ fn checked_part(part: &ClaimPart, sources: &mut [(&StudyRecord, ClaimSource<'_>)
     }
 }
 
-/// The groups of a study, in their order.
 fn groups(record: &StudyRecord) -> String {
     let groups = record.study.cells.iter().map(|cell| cell.id.test.group(record.study.set));
     let groups: BTreeSet<_> = groups.collect();

@@ -5,7 +5,7 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use fs_err as fs;
 use procfs::process::Process;
 
-/// Overwrites the passwords in it. They have been parsed by then.
+/// Overwrites passwords in the command line. They have been parsed by then.
 pub(crate) fn hide_passwords() {
     // If /proc is hidden, the command line is hidden too.
     let _ = overwrite();
@@ -27,8 +27,8 @@ fn overwrite() -> io::Result<()> {
     memory.write_all(&hidden)
 }
 
-/// The words, each with a zero byte at its end, with `x` for every byte of a password. A password stands between the
-/// first `:` and the last `@` of a word, not counting slashes, or after `password=`.
+/// The words, each ending in a zero byte, with `x` for every byte of a password. A password is between the first `:`
+/// and the last `@` of a word, not counting slashes, or after `password=`.
 fn masked(words: &[u8]) -> Vec<u8> {
     let mut masked = words.to_vec();
     for word in masked.split_mut(|byte| *byte == 0) {

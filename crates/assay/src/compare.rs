@@ -1,4 +1,4 @@
-//! The commands that measure: `compare`, `run` and `resume`. They turn words into a plan, a study and a result.
+//! The commands that measure: `compare`, `run`, `resume` and their variants.
 
 use std::path::Path;
 
@@ -26,28 +26,23 @@ use crate::{
     which_default, workload,
 };
 
-/// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
     from_request(args.request(), &args.measuring, More::explaining(args.explain), cache_dir)
 }
 
-/// `assay upgrade`: the statements of logs.
 pub(crate) fn upgrade(args: &Upgrade, cache_dir: Option<&Path>) -> Result<Exit> {
     let request = captured::upgrade(args)?;
     from_request(request, &args.measuring, More::explaining(args.explain), cache_dir)
 }
 
-/// `assay count`: instructions in place of times.
 pub(crate) fn count(args: &Count, cache_dir: Option<&Path>) -> Result<Exit> {
     from_request(args.request(), &args.measuring, More::default(), cache_dir)
 }
 
-/// `assay insert-bench`: the steps of the Insert Benchmark.
 pub(crate) fn insert_bench(args: &InsertBench, cache_dir: Option<&Path>) -> Result<Exit> {
     from_request(args.request(), &args.measuring, More::default(), cache_dir)
 }
 
-/// `assay gate`: the same for CI, with an exit code by verdict.
 pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
     let junit = args.junit.as_deref();
     match args.request() {
@@ -58,7 +53,6 @@ pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
     }
 }
 
-/// Judges a study of the ledger by the limits of a gate, or by its own.
 fn judge_by_limits(args: &Gate) -> Result<Exit> {
     report::check(&args.measuring.output, args.junit.as_deref(), &args.measuring.ledger)?;
     feeds::check(&args.measuring.output)?;
@@ -99,11 +93,9 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
     report::write_gate(&record, &args.measuring.output, args.junit.as_deref())
 }
 
-/// Advice if the file is not a study file.
 const STUDY_FILES: &str = "name a study file: TOML with `compare = [\"mariadb@10.11\", \"mariadb@11.8\"]` and, by the \
      same names, the options of `assay compare`";
 
-/// `assay run`: the same, from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     let request = read_study(&args.study_file)?;
     if request.insert_bench.is_some() && args.instead.is_any() {
@@ -122,7 +114,7 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     from_request(request, &args.measuring, More { shard, ..More::default() }, cache_dir)
 }
 
-/// What a study file asks for, `-` being stdin.
+/// Reads a study file; `-` is stdin.
 pub(crate) fn read_study(file: &Path) -> Result<Request> {
     let name = file.display().to_string();
     let text = if file.as_os_str() == "-" {
@@ -135,7 +127,6 @@ pub(crate) fn read_study(file: &Path) -> Result<Request> {
     Ok(assay_plan::read_study(&name, &text)?)
 }
 
-/// The request of a study file with the files that it names.
 pub(crate) fn resolved(
     request: Request,
     study_file: &Path,
@@ -146,7 +137,7 @@ pub(crate) fn resolved(
     let mut request = config_file::with_configs(request, directory, searched, quiet)?;
     let beside = |path: &str| {
         let there = directory.join(path);
-        // A script that comes with sysbench is found by its name.
+        // Scripts that come with sysbench are found by name.
         let is_stock = assay_plan::is_script(path) && !there.exists();
         if is_stock { path.to_owned() } else { there.display().to_string() }
     };
@@ -154,11 +145,9 @@ pub(crate) fn resolved(
     Ok(request)
 }
 
-/// What some of the commands do besides.
 #[derive(Default)]
 struct More<'a> {
     junit: Option<&'a Path>,
-    /// The part of the study, and the directory of the study file.
     shard: Option<(ShardNumber, &'a Path)>,
     explains_terms: bool,
 }
@@ -221,7 +210,7 @@ fn from_request(
     })
 }
 
-/// The note for scripts whose tables nobody makes on the servers that assay starts.
+/// Note for scripts whose tables nobody creates on the servers that assay starts.
 fn without_tables(plan: &Plan) -> Option<String> {
     let is_bare =
         plan.study.user_data().is_some_and(|data| data.tables.is_empty() && data.dump.is_none());
@@ -233,7 +222,7 @@ fn without_tables(plan: &Plan) -> Option<String> {
     })
 }
 
-/// The note for a preset that does not use a threshold as small as the requested one.
+/// Note for a preset that does not use a threshold as small as the requested one.
 fn overruled(request: &Request, study: &Study) -> Option<String> {
     let is_timed = study.experiment != Experiment::Counted;
     let asked = request.threshold.filter(|&asked| is_timed && asked != assay_plan::THRESHOLD)?;
@@ -250,12 +239,11 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
     })
 }
 
-/// `assay resume`: continues a study after an interruption.
 pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     feeds::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
-    // The ledger is only read here, so that a mistyped name creates no file.
+    // Read-only, so that a mistyped name creates no file.
     let ledger = Ledger::open_read_only(&file)?;
     if let Some(search) = bisect::meant(&ledger, args)? {
         return bisect::resume(&search, args, cache_dir);
@@ -300,7 +288,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The verdicts that are no longer what they were decided to be.
+/// Verdicts that differ from those decided earlier.
 fn changed(
     study: &Study,
     systems: &[&str],
@@ -322,15 +310,11 @@ fn changed(
     words.collect()
 }
 
-/// Since when there is a study.
 enum Begun {
-    /// It begins with this command, or the study file of it, which says how servers are got.
     Now { offline: bool, accept_expired_index: bool },
-    /// It is in the ledger under this name.
     Before(String),
 }
 
-/// Carries out a study, and shows the results so far, however it ended.
 fn measure(
     args: &Measuring,
     (junit, explained): (Option<&Path>, Option<&which_default::Asked<'_>>),
@@ -369,7 +353,7 @@ fn measure(
             (id, Some(("unfinished", Exit::Error)))
         }
         Err(stopped) => {
-            // A study that is refused does not continue.
+            // A refused study does not continue.
             let goes_on = |id: &String| {
                 !stopped.error.is::<Changed>()
                     && !is_gone(&stopped.error)
@@ -385,7 +369,7 @@ fn measure(
         }
     };
     let mut record = kept(ledger, &id).context("cannot read the measurements back")?;
-    // What was measured stands, whatever comes of this.
+    // The measurements stand even if this fails.
     if let (Some(asked), None) = (explained, &stopped) {
         if let Err(error) = which_default::explain(&record, asked, &environment, ledger) {
             print_error(&error.context("cannot find out which settings made the changes"));
@@ -394,7 +378,7 @@ fn measure(
     }
     let written = report::write_measured(&record, &args.output, junit, &progress);
     if let Some((how, exit)) = stopped {
-        // A step of the Insert Benchmark that failed is a result, although those after it are missing.
+        // A failed step of the Insert Benchmark is a result, although later steps are missing.
         let is_result = record.study.is_insert_benchmark() && exit == Exit::Error;
         let exit = match written {
             Ok(Exit::Incomplete) if is_result => Exit::Incomplete,
@@ -409,23 +393,23 @@ fn measure(
     }
     match environment.interrupt.check() {
         Ok(()) => written,
-        // While it looked for the settings that made changes.
+        // Interrupted while searching for the settings that made changes.
         Err(_) => written.map(|_| Exit::Interrupted),
     }
 }
 
-/// The study as the next command will find it: what this ledger has open may have been replaced or damaged meanwhile.
+/// Reads the study as the next command will: the open ledger may have been replaced or damaged meanwhile.
 fn kept(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     recorded::read(&Ledger::open_read_only(ledger.path())?, id)
 }
 
-/// Whether an error says that the ledger was removed or replaced. SQLite may still find the study in its log.
+/// Whether the ledger was removed or replaced. SQLite may still find the study in its log.
 fn is_gone(error: &anyhow::Error) -> bool {
     let mut of_ledger = error.chain().filter_map(|it| it.downcast_ref::<assay_ledger::Error>());
     of_ledger.any(|it| matches!(it.problem, Problem::Gone))
 }
 
-/// What is told of a command that was interrupted before it measured anything.
+/// Message for a command interrupted before it measured anything.
 fn never_begun(begun: &Begun) -> String {
     match begun {
         Begun::Before(id) => format!(

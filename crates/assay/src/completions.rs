@@ -1,4 +1,4 @@
-//! `assay completions`: scripts with which shells ask assay what a word may become; and the pages of the manual.
+//! `assay completions`: shell completion scripts, and the manual pages.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,7 +12,6 @@ use crate::cli::{self, Completions, ManPages, Shell};
 use crate::exit::Exit;
 use crate::report::write_stdout;
 
-/// The variable with which a shell asks.
 const VARIABLE: &str = "COMPLETE";
 
 const SHELLS: Shells<'_> = Shells(&[&Bash, &Zsh, &Fish]);
@@ -27,7 +26,6 @@ pub(crate) fn answered() -> Result<bool> {
     Ok(asked.try_complete(std::env::args_os(), here.as_deref())?)
 }
 
-/// Prints the script of a shell.
 pub(crate) fn run(args: &Completions) -> Result<Exit> {
     let shell: &dyn EnvCompleter = match args.shell {
         Shell::Bash => &Bash,
@@ -40,7 +38,6 @@ pub(crate) fn run(args: &Completions) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes the pages of the manual.
 pub(crate) fn man(args: &ManPages) -> Result<Exit> {
     fs_err::create_dir_all(&args.directory)?;
     let cannot = || format!("cannot write pages to `{}`", args.directory.display());
@@ -48,7 +45,7 @@ pub(crate) fn man(args: &ManPages) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Bash, which ends words at `@`, `=` and `:` unless told otherwise. Systems have all three.
+/// Bash, which by default ends words at `@`, `=` and `:`. Systems have all three.
 struct Bash;
 
 impl EnvCompleter for Bash {

@@ -1,4 +1,4 @@
-//! The config files that systems of a study start from, and the files that they include.
+//! Config files of systems, and the files they include.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -17,22 +17,20 @@ use crate::advice::Advised;
 use crate::paths;
 use crate::progress::print;
 
-/// Maximum number of bytes read for one system. The files of a packaged Postgres have 30 KB.
+/// Bytes read for one system. The files of a packaged Postgres have 30 KB.
 const SIZE_MAX: u64 = 1 << 20;
 
-/// Maximum depth of includes. A deeper one is a circle.
+/// A deeper include is a cycle.
 const DEPTH_MAX: usize = 10;
 
-/// A request whose systems have the options of their config files.
 #[derive(Debug)]
 pub(crate) struct Resolved {
     pub(crate) request: Request,
-    /// Notes on each file, for the user.
     pub(crate) notes: Vec<String>,
 }
 
-/// The request with what its config files say, whose paths are relative to a directory. `searched` are the products
-/// whose systems are not known yet.
+/// Resolves config files, with paths relative to a directory. `searched` are the products whose systems are not known
+/// yet.
 pub(crate) fn with_configs(
     request: Request,
     directory: &Path,
@@ -80,13 +78,12 @@ pub(crate) fn resolve(
     Ok(Resolved { request, notes: notes.into_iter().collect() })
 }
 
-/// A line, and the file in which it stands.
 struct Line {
     file: PathBuf,
     scoped: ScopedLine,
 }
 
-/// The lines of a file with what it includes. Notes say what is left out of it.
+/// Lines of a file and its includes. Notes list what is left out.
 fn read(
     product: Product,
     path: &Path,
@@ -115,7 +112,6 @@ fn read(
     Ok(lines)
 }
 
-/// Reads the files for all systems into the options that the request keeps of them.
 fn read_common(
     request: &mut Request,
     directory: &Path,
@@ -166,7 +162,6 @@ fn read_common(
     Ok(())
 }
 
-/// The products that a file is for.
 fn products_of(named: Option<Product>, file: &str, products: &[Product]) -> Result<Vec<Product>> {
     let told = || products.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(" and ");
     if let Some(product) = named {
@@ -199,7 +194,7 @@ fn products_of(named: Option<Product>, file: &str, products: &[Product]) -> Resu
     Ok(products.to_vec())
 }
 
-/// The options of lines. Of several with the same name, the last one counts, unless they add up.
+/// Options of lines. The last one of a name counts, unless they add up.
 fn options_of(product: Product, lines: &[Line]) -> Vec<CommonOption> {
     let mut options: Vec<CommonOption> = Vec::new();
     for Line { file, scoped: ScopedLine { series, line, number } } in lines {
@@ -214,12 +209,11 @@ fn options_of(product: Product, lines: &[Line]) -> Vec<CommonOption> {
     options
 }
 
-/// The request with what its config files say, whose sizes fit here. Paths are relative to the present directory.
 pub(crate) fn ready(request: Request, machine: MachineFacts, quiet: bool) -> Result<Request> {
     scale(with_configs(request, Path::new(""), &[], quiet)?, machine, quiet)
 }
 
-/// The request with its sizes as they fit here, if it asks for that. What changes is told, unless `quiet`.
+/// Fits sizes to this machine if the request asks for it. Prints changes, unless `quiet`.
 pub(crate) fn scale(request: Request, machine: MachineFacts, quiet: bool) -> Result<Request> {
     let scaled = assay_plan::scaled_to(&request, machine)?;
     let Some(ScaledSizes { divisor, sizes }) = scaled.scaled.as_ref().filter(|_| !quiet) else {
@@ -236,8 +230,8 @@ pub(crate) fn scale(request: Request, machine: MachineFacts, quiet: bool) -> Res
     Ok(scaled)
 }
 
-/// The lines of a file, with included lines in place of the includes. `left` is the number of bytes that may still be
-/// read. The file may come from another machine: what it includes and is not here is added to `missing`.
+/// Lines of a file, with includes expanded. `left` is the number of bytes that may still be read. The file may come
+/// from another machine: includes that do not exist here are added to `missing`.
 fn lines(
     product: Product,
     file: &Path,
@@ -293,7 +287,6 @@ fn lines(
     Ok(all)
 }
 
-/// The visible files of a directory with an extension, in order of their names.
 fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {

@@ -1,4 +1,4 @@
-//! Connections to servers that run already.
+//! Connections to running servers.
 
 use std::io::ErrorKind;
 
@@ -6,10 +6,10 @@ use assay_model::Dialect;
 use assay_plan::{Place, ServerUrl};
 use assay_wire::{Address, ConnectOptions, Error as WireError, Protocol, Stop};
 
-/// The environment variable for the password, so that the URL, which others can see, need not have it.
+/// Environment variable for the password, which keeps it out of the URL that others can see.
 const PASSWORD: &str = "ASSAY_PASSWORD";
 
-/// How to connect to the server that a URL names. A stop ends the connection.
+/// Options to connect to the server of a URL. A stop ends the connection.
 pub(crate) fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
     let address = match &url.place {
         Place::Socket(path) => Address::Unix(path.clone()),
@@ -29,7 +29,6 @@ pub(crate) fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
     }
 }
 
-/// Advice for a connection that could not be made.
 pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
     let hint = match error {
         WireError::Connect { source, .. } => match source.kind() {
@@ -37,8 +36,7 @@ pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
                 "nothing listens there: start the server, or check the host and the port"
             }
             ErrorKind::PermissionDenied => "run assay as a user who may use the socket",
-            // The operating system reports a missing path like this. A host without an address gets an error of the
-            // resolver.
+            // The OS error of a missing path. A host without an address is an error of the resolver.
             ErrorKind::NotFound if source.raw_os_error().is_some() => {
                 "is the server running? check the socket's path (`?socket=PATH`)"
             }

@@ -1,4 +1,4 @@
-//! `assay doctor`: says whether this machine is fit to measure, and how small a change it could show.
+//! `assay doctor`: examines whether this machine is fit to measure, and how small a change it could show.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,16 +18,13 @@ use crate::progress::Progress;
 use crate::systems::environment;
 use crate::{report, scheduled};
 
-/// Presets with verdicts, and smoke.
 const PRESETS: [Preset; 3] = [Preset::Smoke, Preset::Quick, Preset::Standard];
 
-/// Relative changes for which the necessary time is stated.
 const CHANGES: [f64; 3] = [0.01, 0.02, 0.05];
 
 /// Any two systems: the plan of a study does not depend on them.
 const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
 
-/// Examines this machine and prints the diagnosis.
 pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, true, false, &progress)?;
@@ -36,7 +33,7 @@ pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
         RealtimeAccess::Permitted => [Priority::Normal, Priority::Realtime].as_slice(),
         _ => &[Priority::Normal],
     };
-    // The noise would disturb a study, and the study it. The facts need no quiet machine.
+    // The noise recording and a study would disturb each other. The facts need no quiet machine.
     let note = || LockNote::now("assay doctor".to_owned(), Some(args.seconds));
     let lock = MachineLock::unless_held(note)?;
     let time = match &lock {
@@ -71,7 +68,6 @@ pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A study of two systems with some preset on such a machine, however much memory it has.
 fn planned(request: Request, cpus: u32) -> Result<Plan> {
     let machine = MachineFacts { cpus, memory_mb: u64::MAX / 8, disk_mb: u64::MAX, realtime: None };
     Ok(assay_plan::plan(&request, machine)?)
@@ -114,7 +110,7 @@ fn prospects(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Prospect>> {
 
 fn needed(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Needed>> {
     let needed = |change: f64| {
-        // Half of it, so that a change of this size is not at the border of what counts.
+        // Half of the change, so that it is not at the border of what counts.
         let threshold = change / 2.0;
         let request = Request { threshold: Some(threshold), ..request() };
         let Plan { systems, study, .. } = planned(request, cpus)?;

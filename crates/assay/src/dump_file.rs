@@ -1,4 +1,4 @@
-//! Dumps, which may be larger than the memory and compressed: they are read as streams.
+//! Dumps, which may be compressed and larger than memory: they are read as streams.
 
 use std::io::{BufRead as _, BufReader, Read, Seek as _, SeekFrom};
 use std::path::Path;
@@ -8,16 +8,14 @@ use assay_model::UserRowsFile;
 use assay_plan::UserFile;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes from the beginning of a dump that tell what it is.
+/// Bytes from which the kind of a dump is detected.
 const HEAD: u64 = 64 << 10;
 
-/// Largest dump, bytes of the file.
+/// Bytes.
 const FILE_MAX: u64 = 1 << 40;
 
-/// The first bytes of what gzip has compressed.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// The path, the checksum, the beginning and the size of a dump.
 pub(crate) fn dump_file(path: &Path) -> Result<UserFile, String> {
     let read = || -> Result<UserFile> {
         let path = path.canonicalize()?;
@@ -38,7 +36,7 @@ pub(crate) fn dump_file(path: &Path) -> Result<UserFile, String> {
     read().map_err(|error| format!("{error:#}"))
 }
 
-/// The content of a dump, which must be the one that the workload was planned with.
+/// Opens a dump, which must be the one that the workload was planned with.
 pub(crate) fn open_dump(file: &UserRowsFile) -> Result<Box<dyn Read>, String> {
     let open = || -> Result<Box<dyn Read>> {
         let mut source = fs_err::File::open(&file.path)?;
@@ -50,7 +48,6 @@ pub(crate) fn open_dump(file: &UserRowsFile) -> Result<Box<dyn Read>, String> {
     open().map_err(|error| format!("{error:#}"))
 }
 
-/// The checksum of a file, which is then at its beginning again.
 fn checksum(file: &mut fs_err::File) -> Result<String> {
     let mut digest = Sha256::new();
     let mut source = BufReader::with_capacity(1 << 20, file.by_ref());
@@ -74,7 +71,7 @@ fn is_compressed(file: &mut fs_err::File) -> Result<bool> {
     Ok(head == GZIP)
 }
 
-/// The size of the content that a file of gzip states, which it knows without a part above 4 GiB.
+/// Uncompressed size according to gzip, which stores it modulo 4 GiB.
 fn uncompressed(file: &mut fs_err::File, length: u64) -> Result<u64> {
     let mut last = [0; 4];
     file.seek(SeekFrom::Start(length.saturating_sub(4)))?;

@@ -1,4 +1,4 @@
-//! Shows errors with their causes and hints.
+//! Prints errors with causes and hints.
 
 use std::error::Error as StdError;
 
@@ -11,7 +11,6 @@ use crate::{
     stacks, study, systems,
 };
 
-/// The hints of one type of error.
 type Asked = fn(&(dyn StdError + 'static)) -> Vec<String>;
 
 fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<String> {
@@ -58,7 +57,6 @@ const ALL: [Asked; 36] = [
     of::<systems::RefusedOptions>,
 ];
 
-/// The hints of an error and its causes.
 pub(crate) fn hints(error: &anyhow::Error) -> Vec<String> {
     let hints = |cause: &(dyn StdError + 'static)| {
         let connection = of_connection(cause).and_then(connection::connection_hint);
@@ -67,7 +65,6 @@ pub(crate) fn hints(error: &anyhow::Error) -> Vec<String> {
     error.chain().flat_map(hints).collect()
 }
 
-/// The error of a connection, also where another error stands for it.
 fn of_connection<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a assay_wire::Error> {
     match cause.downcast_ref() {
         Some(assay_servers::Error::Wire(error)) => Some(error),
@@ -75,14 +72,13 @@ fn of_connection<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a assay_wi
     }
 }
 
-/// Prints `error:` and the failure, then its causes, then the hints.
 pub(crate) fn print_error(error: &anyhow::Error) {
     // Mistyped words and messages of programs may contain a password.
     let mut shown = without_secrets(&error.to_string());
     print_marked("error", AnsiColor::Red, &shown);
     for cause in error.chain().skip(1) {
         let text = without_secrets(&cause.to_string());
-        // An error that shows its source in its own text need not show it twice.
+        // Some errors include their source in their own text.
         if !shown.contains(&text) {
             print(&format!("  caused by: {text}"));
         }
@@ -102,7 +98,6 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// As `audit` and `compare` attach to it.
     #[test]
     fn a_server_that_does_not_answer_has_a_hint() {
         let source = std::io::ErrorKind::ConnectionRefused.into();
@@ -112,7 +107,7 @@ mod tests {
         assert!(matches!(&hints[..], [one] if one.starts_with("nothing listens")), "{hints:?}");
     }
 
-    /// The crate and the type of every `impl Hint for TYPE` below `folder`.
+    /// Crate and type of every `impl Hint for TYPE` below `folder`.
     fn implemented(folder: &Path, of_crate: &str, found: &mut BTreeSet<String>) {
         for entry in fs_err::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

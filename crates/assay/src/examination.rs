@@ -1,4 +1,4 @@
-//! The examination of this machine, for `assay doctor` and before a study.
+//! Examines this machine, for `assay doctor` and before a study.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use assay_probe::Census;
 use crate::interrupt::Interrupt;
 use crate::systems::Environment;
 
-/// Seconds for which the noise is recorded before a study, and the shortest budget of such a study.
+/// Duration of the noise recording before a study, and the shortest budget of such a study.
 const BEFORE_STUDY: Duration = Duration::from_secs(4);
 const BUDGET_MIN_S: f64 = 120.0;
 
-/// Examines the machine before a study, unless that would take too large a part of its time or serve nothing.
+/// Examines the machine before a study, unless that would take too much of its time or be of no use.
 pub(crate) fn examine_before(study: &Study, env: &Environment) -> Option<Examination> {
     let is_worth_it = study.preset != Preset::Smoke
         && study.experiment == Experiment::Interleaved
@@ -27,7 +27,6 @@ pub(crate) fn examine_before(study: &Study, env: &Environment) -> Option<Examina
     let priority = if is_realtime { Priority::Realtime } else { Priority::Normal };
     let recording = Recording { time: BEFORE_STUDY, priorities: &[priority] };
     let examined = examine(&env.cache_dir, recording, &env.interrupt);
-    // A study can do without.
     examined.inspect_err(|error| log::warn!("cannot examine this machine: {error:#}")).ok()
 }
 

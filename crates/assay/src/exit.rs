@@ -1,29 +1,23 @@
-//! Exit codes. Only this file knows them; the reference page has their meanings from here.
+//! Exit codes and their meanings. The reference page takes them from here.
 
 use std::process::ExitCode;
 
-/// How assay ends, as users' scripts see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done. Undecided cells are a normal result.
+    /// Undecided cells are a normal result.
     Done = 0,
     /// A limit of a gate was exceeded, or a claim does not hold.
     LimitExceeded = 1,
-    /// Wrong use, or the environment does not allow it.
     Error = 2,
-    /// Finished, but at least one cell could not be measured, a gate or a claim is undecided, or a verification found
-    /// differences.
+    /// Finished, but a cell could not be measured, a gate or a claim is undecided, or a verification found differences.
     Incomplete = 3,
-    /// Interrupted; what was measured is in the ledger.
     Interrupted = 4,
 }
 
 impl Exit {
-    /// All of them, by number.
     pub(crate) const ALL: [Self; 5] =
         [Self::Done, Self::LimitExceeded, Self::Error, Self::Incomplete, Self::Interrupted];
 
-    /// What it means, for the reference.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::Done => {

@@ -18,7 +18,6 @@ use crate::opened::open_ledger;
 use crate::whole_file::temporary;
 use crate::{paths, recorded, report, study_id};
 
-/// A table that was written.
 #[derive(Debug, Serialize)]
 struct Written {
     table: &'static str,
@@ -26,7 +25,6 @@ struct Written {
     files: [String; 2],
 }
 
-/// Writes all studies, or those that are named.
 pub(crate) fn export(args: &Export) -> Result<Exit> {
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     let ledger = open_ledger(&file)?;
@@ -51,7 +49,7 @@ pub(crate) fn export(args: &Export) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes all tables into a directory. If one cannot be written, an earlier export stays as it was.
+/// Writes all tables into a directory. If one cannot be written, an earlier export stays unchanged.
 fn write(tables: &[Table], directory: &Path, ledger: &Path) -> Result<Vec<Written>> {
     let names = |table: &Table| ["parquet", "csv"].map(|ending| format!("{}.{ending}", table.name));
     fs_err::create_dir_all(directory)?;
@@ -80,7 +78,7 @@ fn cannot_write(path: &Path) -> String {
     format!("cannot write `{}`", path.display())
 }
 
-/// Checks that a table may get this name: no file but one of an earlier export is replaced.
+/// Checks the name of a table: only files of an earlier export are replaced.
 fn check_file(path: &Path, ledger: &Path) -> Result<()> {
     let found = match fs_err::symlink_metadata(path) {
         Ok(found) => found,

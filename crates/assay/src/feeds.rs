@@ -1,4 +1,4 @@
-//! Writes studies in the formats that other programs read.
+//! Writes studies in formats of other programs.
 
 use anyhow::Result;
 use assay_ledger::Ledger;
@@ -12,13 +12,10 @@ use crate::form::{Form, form};
 use crate::progress::print;
 use crate::recorded;
 
-/// Why there is nothing for another program.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoFeed {
-    /// This command shows something else than one study.
     #[error("the format `{0}` holds the results of a study, and this is something else")]
     NotAStudy(&'static str),
-    /// This command has one study.
     #[error("the format `{0}` is a history of studies, and this command writes one study")]
     OneStudy(&'static str),
     /// No study has values that are comparable with others.
@@ -56,7 +53,6 @@ pub(crate) fn of_study(feed: &Feed, record: &StudyRecord, judgement: &Judgement)
     }
 }
 
-/// A study together with all others of the ledger, judged against the same base.
 pub(crate) fn of_history(
     feed: &Feed,
     render: fn(&[Judged<'_>], &str) -> Fed,
@@ -84,7 +80,7 @@ pub(crate) fn of_history(
     Ok(told(feed, fed))
 }
 
-/// The text, after people have read what it leaves out.
+/// Prints what the feed leaves out, and returns its text.
 fn told(feed: &Feed, fed: Fed) -> String {
     for line in fed.left_out {
         print(&format!("note: left out of {}: {line}", feed.word));

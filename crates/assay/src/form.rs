@@ -1,4 +1,4 @@
-//! The form of a result: what `--format` or the name of the file asks for.
+//! Form of a result, from `--format` or the file name.
 
 use assay_model::Hint;
 use assay_report::{FORMATS, Feed, Format};
@@ -6,19 +6,15 @@ use assay_report::{FORMATS, Feed, Format};
 use crate::charts::ChartForm;
 use crate::cli::{FormatWord, Output};
 
-/// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Text(Format),
-    /// Charts, which are files of a directory.
     Charts(ChartForm),
-    /// The stacks of profiles, which are files of a directory.
     Stacks,
-    /// What another program reads.
     Feed(&'static Feed),
 }
 
-/// The requested form, or else the one that the extension of the file implies.
+/// The requested form, else that of the file's extension.
 pub(crate) fn form(output: &Output) -> Result<Form, NoFormat> {
     Ok(match output.format {
         None => implied(output)?,
@@ -41,7 +37,6 @@ fn implied(output: &Output) -> Result<Form, NoFormat> {
     Format::of_extension(&ending).map(Form::Text).ok_or(NoFormat(ending))
 }
 
-/// The extension of the file stands for no format.
 #[derive(Debug, thiserror::Error)]
 #[error("assay has no format with the extension `.{0}`")]
 pub(crate) struct NoFormat(String);

@@ -1,5 +1,4 @@
-//! Ctrl-C. The first one stops the work in good order: at once, except that a round is finished first. The second one
-//! ends assay itself.
+//! Ctrl-C. The first one stops at once, except that a round is finished first. The second one ends assay.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
@@ -14,26 +13,22 @@ use crate::progress::print;
 /// The stop of this process. A signal handler has no other place to leave the request.
 static ASKED: OnceLock<Stop> = OnceLock::new();
 
-/// Whether the user asked to stop.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt {
     stop: Stop,
     /// Whether assay may exit at any point of its current work.
     at_once: Arc<AtomicBool>,
-    /// Whether the work that is being finished takes so long that the user should know.
     takes_long: Arc<AtomicBool>,
 }
 
-/// Work that is finished after the first signal and takes longer than this is announced, seconds.
+/// Seconds. Longer work that is finished after the first signal is announced.
 const LONG_S: f64 = 2.0;
 
-/// The study was interrupted. This is not a failure: what was measured is kept.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 pub(crate) struct Interrupted;
 
 impl Interrupt {
-    /// Listens for SIGINT, SIGTERM and SIGHUP.
     pub(crate) fn listen() -> Result<Self> {
         let stop = ASKED.get_or_init(Stop::default);
         let interrupt =
@@ -58,8 +53,8 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Does work that leaves nothing half done wherever it is cut off, and that may wait for something that no stop
-    /// reaches. During this work, even the first signal ends assay, with all the programs that it runs.
+    /// Does work that can be cut off anywhere, and that may wait for something no stop reaches. During this work, even
+    /// the first signal ends assay and all programs it runs.
     pub(crate) fn may_end_in<T>(&self, work: impl FnOnce() -> T) -> T {
         self.at_once.store(true, Ordering::SeqCst);
         let done = work();
@@ -67,8 +62,8 @@ impl Interrupt {
         done
     }
 
-    /// Does work that is finished even if the user asks to stop meanwhile. It takes some seconds. After a request to
-    /// stop, it does not begin.
+    /// Does some seconds of work that is finished even if the user asks to stop meanwhile. After a request to stop, it
+    /// does not begin.
     pub(crate) fn finish<T>(
         &self,
         seconds: f64,
@@ -79,18 +74,17 @@ impl Interrupt {
         Ok(work())
     }
 
-    /// Fails once the user has asked to stop. To be called between steps, and before an error counts as a failure.
+    /// Fails once the user has asked to stop. Call it between steps, and before an error counts as a failure.
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
         if self.stop.is_asked() { Err(Interrupted) } else { Ok(()) }
     }
 
-    /// The stop that ends servers and connections if the user asks for it.
     pub(crate) fn stop(&self) -> Stop {
         self.stop.clone()
     }
 }
 
-/// Ends the programs that package clients, git and builds have started, and keeps all threads from taking that for a
+/// Ends the programs started by package clients, git and builds. The guard keeps threads from reporting that as a
 /// failure.
 fn end_programs() -> MutexGuard<'static, ()> {
     let halt = assay_provision::halt();
@@ -100,7 +94,7 @@ fn end_programs() -> MutexGuard<'static, ()> {
     halt
 }
 
-/// Whether the user asked to stop. Later failures are a consequence of that.
+/// Whether the user asked to stop. Later failures are a consequence.
 pub(crate) fn is_asked() -> bool {
     ASKED.get().is_some_and(Stop::is_asked)
 }

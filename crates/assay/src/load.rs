@@ -1,4 +1,4 @@
-//! `assay load`: the tables of a data set in a database that runs already.
+//! `assay load`: loads the tables of a data set into a running database.
 
 use std::time::Duration;
 
@@ -27,23 +27,21 @@ use crate::{machine_lock, report, workload};
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
 
-/// The result of a load, for scripts.
 #[derive(Serialize)]
 struct Loaded {
     schema: u32,
     tables: u32,
-    /// Rows in each table; in all of them together, if they are those of a workload file.
+    /// Rows per table; for a workload file, the sum over tables.
     rows: u64,
     elapsed_s: f64,
     rows_per_s: f64,
     checksum: String,
-    /// Statements of a dump that the server refused.
     refused: u64,
     #[serde(skip)]
     is_own: bool,
 }
 
-/// Creates and fills the tables. Ctrl-C ends assay wherever it is, as there is only a connection to end.
+/// Creates and fills the tables. Ctrl-C ends assay at once, as there is only a connection to end.
 pub(crate) fn load(args: &Load) -> Result<Exit> {
     Interrupt::listen()?.may_end_in(|| load_tables(args))
 }
@@ -108,7 +106,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Says that the load does not work as the options of the server ask. A server that does not answer is reported later.
+/// Notes that the load overrides autocommit options. A server that does not answer is reported later.
 fn note_autocommit(dialect: Dialect, options: &ConnectOptions) {
     let is_off = |mut control: Connection| {
         let found = control.query("SELECT @@GLOBAL.autocommit").ok()?;
@@ -120,7 +118,6 @@ fn note_autocommit(dialect: Dialect, options: &ConnectOptions) {
     }
 }
 
-/// Creates and fills the tables of a user's workload.
 fn load_workload(
     args: &Load,
     dialect: Dialect,
@@ -152,7 +149,6 @@ fn load_workload(
     })
 }
 
-/// Prints the first statements of a dump that the server refused, and returns how many there were.
 fn print_refused(report: &LoadReport) -> u64 {
     const SHOWN: usize = 3;
     let refused = || report.restored.iter().filter(|it| it.what == RestoredKind::Error);
@@ -166,7 +162,6 @@ fn print_refused(report: &LoadReport) -> u64 {
     count
 }
 
-/// Refuses options of another suite.
 fn refuse_other_suites(args: &Load) -> Result<()> {
     let is_tpcc = args.suite == Suite::Tpcc;
     let why = if !is_tpcc && args.tpcc != TpccOptions::default() {
@@ -179,7 +174,6 @@ fn refuse_other_suites(args: &Load) -> Result<()> {
     anyhow::bail!(Advised::new(why, "leave the option out"))
 }
 
-/// Creates and fills the tables of the TPC-C-like workload.
 fn load_tpcc(
     args: &Load,
     dialect: Dialect,

@@ -1,7 +1,7 @@
-//! What the holder of the machine's lock says of itself, for those who wait.
+//! A note by the holder of the machine's lock, for those who wait.
 //!
-//! The note is a file beside the lock, of the holder's own user. Nothing depends on it: whoever holds the lock is known
-//! from the kernel, a note of another process or user does not count, and its words are bounded and made printable.
+//! The note is a file beside the lock, of the holder's own user. Nothing depends on it: the kernel knows the holder of
+//! the lock, a note of another process or user does not count, and its text is bounded and made printable.
 
 use std::fs::Permissions;
 use std::io::{Read as _, Write as _};
@@ -14,39 +14,34 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-/// The largest note that is read, bytes.
 const BYTES_MAX: u64 = 4096;
 
-/// What a process that measures is doing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct LockNote {
-    /// The study or command, in words: `mysql@8.0 against mysql@9.7`.
+    /// The study or command: `mysql@8.0 against mysql@9.7`.
     pub(crate) what: String,
-    /// When it began to measure, milliseconds since 1970.
+    /// Start of measuring, milliseconds since 1970.
     pub(crate) since_ms: i64,
-    /// When its budget ends; `None` if it has none.
+    /// End of the budget; `None` without one.
     pub(crate) until_ms: Option<i64>,
-    /// What it does afterwards, such as `longer looks`; empty for nothing.
+    /// Work that follows, such as `longer looks`; may be empty.
     pub(crate) afterwards: String,
-    /// The process.
     pid: u32,
 }
 
 impl LockNote {
-    /// A note of work that begins now and may take this long, seconds.
     pub(crate) fn now(what: String, seconds: Option<f64>) -> Self {
         let since_ms = Timestamp::now().as_millisecond();
         let until_ms = seconds.map(|it| since_ms.saturating_add((it.max(0.0) * 1000.0) as i64));
         Self { what, since_ms, until_ms, pid: std::process::id(), ..Self::default() }
     }
 
-    /// The same of work after which something else follows.
     pub(crate) fn before(self, afterwards: String) -> Self {
         Self { afterwards, ..self }
     }
 
-    /// The note in words: `mysql@8.0 against mysql@9.7, since 14:02; its budget ends at 14:12`.
+    /// Formats the note: `mysql@8.0 against mysql@9.7, since 14:02; its budget ends at 14:12`.
     fn in_words(&self) -> String {
         let mut words = printable(&shortened(&self.what)).into_owned();
         if let Some(at) = clock(self.since_ms) {
@@ -62,7 +57,6 @@ impl LockNote {
     }
 }
 
-/// A moment of local time; the date too if that is not today.
 fn clock(milliseconds: i64) -> Option<String> {
     let zone = jiff::tz::TimeZone::system();
     let at = Timestamp::from_millisecond(milliseconds).ok()?.to_zoned(zone.clone());
@@ -70,7 +64,6 @@ fn clock(milliseconds: i64) -> Option<String> {
     Some(at.strftime(if is_today { "%H:%M" } else { "%Y-%m-%d %H:%M" }).to_string())
 }
 
-/// A note that is removed with this value.
 #[derive(Debug)]
 pub(crate) struct WrittenNote(PathBuf);
 
@@ -80,21 +73,20 @@ impl Drop for WrittenNote {
     }
 }
 
-/// The note of a user beside a lock.
 fn path(lock: &Path, uid: u32) -> PathBuf {
     let mut name = lock.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{uid}"));
     lock.with_file_name(name)
 }
 
-/// Writes the note of this process. A failure costs only words.
+/// Writes the note of this process. A failure does no harm.
 pub(crate) fn write(lock: &Path, note: &LockNote) -> Option<WrittenNote> {
     let path = path(lock, rustix::process::geteuid().as_raw());
     let written = (|| -> anyhow::Result<()> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         let mut file = tempfile::Builder::new().prefix(".assay-").tempfile_in(directory)?;
         file.write_all(&serde_json::to_vec(note)?)?;
-        // All users may read it, whatever this user's umask says.
+        // All users may read it, whatever the umask.
         file.as_file().set_permissions(Permissions::from_mode(0o644))?;
         file.persist(&path)?;
         Ok(())
@@ -108,7 +100,6 @@ pub(crate) fn write(lock: &Path, note: &LockNote) -> Option<WrittenNote> {
     }
 }
 
-/// The note of a process of a user, in words; `None` if there is none that is surely that user's.
 pub(crate) fn read(lock: &Path, uid: u32, pid: u32) -> Option<String> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = fs_err::OpenOptions::new()
@@ -145,7 +136,7 @@ mod tests {
         let words = read(&lock, uid(), std::process::id()).unwrap();
         let parts = ["a against b, since ", "; its budget ends at ", ", before longer looks"];
         assert!(parts.iter().all(|part| words.contains(part)), "{words}");
-        // That of another process is stale.
+        // A note of another process is stale.
         assert_eq!(read(&lock, uid(), 1), None);
         drop(written);
         assert_eq!(read(&lock, uid(), std::process::id()), None);
@@ -159,7 +150,7 @@ mod tests {
         let what = format!("\u{1b}[2J\n::error::{}", "x".repeat(10_000));
         let note = LockNote { what, pid: 7, ..LockNote::default() };
         let _written = write(&lock, &note);
-        // It is longer than what is read.
+        // Longer than the maximum.
         assert_eq!(read(&lock, uid(), 7), None);
         let note = LockNote { what: note.what.chars().take(1000).collect(), ..note };
         let _written = write(&lock, &note);
@@ -173,7 +164,7 @@ mod tests {
         fs_err::write(&place, r#"{"pid": 7, "what": "a", "since_ms": 9223372036854775807}"#)
             .unwrap();
         assert_eq!(read(&lock, uid(), 7).as_deref(), Some("a"));
-        // Links are not followed, and a pipe does not make assay wait.
+        // Links are not followed, and a pipe does not block.
         let target = dir.path().join("target");
         fs_err::rename(&place, &target).unwrap();
         std::os::unix::fs::symlink(&target, &place).unwrap();
@@ -182,7 +173,6 @@ mod tests {
         let fifo = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, &place, fifo, 0o644.into(), 0).unwrap();
         assert_eq!(read(&lock, uid(), 7), None);
-        // A note of another user does not count.
         fs_err::remove_file(&place).unwrap();
         fs_err::write(path(&lock, 4_000_000_000), r#"{"pid": 7, "what": "a"}"#).unwrap();
         assert_eq!(read(&lock, 4_000_000_000, 7), None);

@@ -1,4 +1,4 @@
-//! Only one assay measures on a machine at a time: two would disturb each other.
+//! Machine-wide lock: two assays that measure at a time would disturb each other.
 
 use std::fs::{File, Permissions, TryLockError};
 use std::net::IpAddr;
@@ -20,46 +20,38 @@ use crate::lock_note::{self, LockNote, WrittenNote};
 use crate::machine_queue::{Ticket, locks_on};
 use crate::progress::{Progress, print};
 
-/// The lock file, the same for all users of the machine.
+/// The same for all users of the machine.
 const FILE: &str = "/tmp/assay-measures.lock";
 
-/// The environment variable that names another one.
 const VARIABLE: &str = "ASSAY_MACHINE_LOCK";
 
-/// Interval between two attempts while another assay measures.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(200);
 
-/// How long the first in the queue may leave the machine unused. An assay that waits takes it at its next attempt.
+/// How long the first in the queue may leave the machine unused. A waiting assay takes it at its next attempt.
 const TURN_LIMIT: Duration = Duration::from_secs(15);
 
-/// Longest wait: twice the duration of the longest preset except `published`.
+/// Twice the duration of the longest preset except `published`.
 const WAIT_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
 /// Held while this assay measures. The kernel releases it, however assay ends.
 #[derive(Debug)]
 pub(crate) struct MachineLock {
-    /// It is removed before the lock is released.
+    /// Removed before the lock is released.
     _note: Option<WrittenNote>,
     _file: File,
 }
 
-/// Why this assay may not measure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LockError {
-    /// Another assay measures, and does not end.
     #[error(
         "another assay is measuring on this machine and did not end within {limit_min} min: {holder}"
     )]
     Held {
-        /// Longest wait, minutes.
         limit_min: u64,
-        /// The holder, in words.
         holder: String,
     },
-    /// Somebody put another kind of file in the lock's place.
     #[error("`{0}` is not a regular file that assay can lock")]
     Unfit(PathBuf),
-    /// The file belongs to another user and is not readable.
     #[error("`{0}` belongs to another user and cannot be read")]
     Unreadable(PathBuf),
 }
@@ -86,14 +78,13 @@ impl Hint for LockError {
     }
 }
 
-/// The lock file of this machine.
 fn lock_file() -> PathBuf {
     let named = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_absolute());
     named.unwrap_or_else(|| PathBuf::from(FILE))
 }
 
 impl MachineLock {
-    /// Waits until no other assay measures on this machine. `note` makes what others who wait are to read.
+    /// Waits until no other assay measures on this machine. `note` is for others who wait.
     pub(crate) fn wait(
         progress: &Progress,
         interrupt: &Interrupt,
@@ -112,7 +103,6 @@ impl MachineLock {
         Ok(lock.with_note(&path, &note()))
     }
 
-    /// The lock, unless another assay measures on this machine: then the holder, in words.
     pub(crate) fn unless_held(note: impl FnOnce() -> LockNote) -> Result<Result<Self, String>> {
         let path = lock_file();
         let mut holder = String::new();
@@ -143,7 +133,7 @@ impl MachineLock {
         let ticket = Ticket::now();
         let mut file = queued(path, ticket)?;
         loop {
-            // A file that was removed meanwhile does not keep others out.
+            // A removed file does not keep others out.
             if !is_at(&file, path)? {
                 file = queued(path, ticket)?;
             }
@@ -153,7 +143,7 @@ impl MachineLock {
             });
             let is_unused = is_behind && is_free(&file);
             unused_since = is_unused.then(|| unused_since.unwrap_or_else(Instant::now));
-            // Whoever keeps a place in the queue and never takes its turn is no assay, or was stopped.
+            // Whoever is in the queue and never takes its turn is no assay, or was stopped.
             let is_passed = unused_since.is_some_and(|since| since.elapsed() >= limits.turn);
             let locked = if is_behind && !is_passed {
                 Err(TryLockError::WouldBlock)
@@ -185,28 +175,26 @@ impl MachineLock {
     }
 }
 
-/// The place of a ticket in the queue, behind the one who measures: `; place 2 in the queue`. Empty if it is unknown.
+/// Place of a ticket in the queue: `; place 2 in the queue`. Empty if unknown.
 fn place(ticket: Ticket, file: &File) -> String {
     let place = ticket.ahead(file).map(|ahead| ahead.max(1));
     place.map_or_else(String::new, |place| format!("; place {place} in the queue"))
 }
 
-/// The longest waits for the lock.
 #[derive(Clone, Copy)]
 struct WaitLimits {
-    /// In all.
     whole: Duration,
     /// For others in the queue, while nobody has the lock.
     turn: Duration,
 }
 
-/// Whether nobody has the lock, whoever waits for it.
+/// Whether nobody holds the lock, regardless of the queue.
 fn is_free(file: &File) -> bool {
     let is_free = file.try_lock_shared().is_ok();
     is_free && file.unlock().is_ok()
 }
 
-/// The lock file, with a place in its queue. Where the file system has no such locks, whoever asks first gets it.
+/// Queues for the lock file. On file systems without such locks, whoever asks first gets it.
 fn queued(path: &Path, ticket: Ticket) -> Result<File> {
     let file = open(path)?;
     if let Err(error) = ticket.show(&file) {
@@ -215,7 +203,6 @@ fn queued(path: &Path, ticket: Ticket) -> Result<File> {
     Ok(file)
 }
 
-/// Warns if an assay measures on this machine, because `what` and that study disturb each other.
 pub(crate) fn warn_if_measuring(what: &str) {
     if let Some(holder) = measuring(&lock_file()) {
         print(&format!(
@@ -225,7 +212,7 @@ pub(crate) fn warn_if_measuring(what: &str) {
     }
 }
 
-/// The same for work on a server, which need not run on this machine.
+/// Warns about work on a server, which may run on another machine.
 pub(crate) fn warn_if_measuring_near(what: &str, url: &ServerUrl) {
     let is_here = match &url.place {
         Place::Socket(_) => true,
@@ -239,12 +226,10 @@ pub(crate) fn warn_if_measuring_near(what: &str, url: &ServerUrl) {
     }
 }
 
-/// Whether an assay measures on this machine.
 pub(crate) fn is_measured() -> bool {
     measuring(&lock_file()).is_some()
 }
 
-/// The holder of the lock; `None` if nobody holds it.
 fn measuring(path: &Path) -> Option<String> {
     let file = open_existing(path).ok()?;
     match file.try_lock_shared() {
@@ -254,7 +239,7 @@ fn measuring(path: &Path) -> Option<String> {
 }
 
 /// Opens the file, no matter who created it. Locking needs no right to write, and `/tmp` may refuse to open the files
-/// of others for creation. A link in its place is not followed, and a pipe does not make assay wait.
+/// of others for creation. Links are not followed, and a pipe does not block.
 fn open(path: &Path) -> Result<File> {
     loop {
         match open_existing(path) {
@@ -272,7 +257,7 @@ fn open(path: &Path) -> Result<File> {
         let made = fs_err::OpenOptions::new().read(true).write(true).create_new(true).open(path);
         match made {
             Ok(file) => {
-                // All users must be able to open it, whatever this user's umask says.
+                // All users must be able to open it, whatever the umask.
                 file.file().set_permissions(Permissions::from_mode(0o644))?;
             }
             // Another assay created the file first.
@@ -282,7 +267,6 @@ fn open(path: &Path) -> Result<File> {
     }
 }
 
-/// Why an existing file could not be opened.
 fn unopened(path: &Path, error: &std::io::Error) -> LockError {
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => LockError::Unreadable(path.to_owned()),
@@ -299,20 +283,19 @@ fn open_existing(path: &Path) -> std::io::Result<File> {
     Ok(file.into_parts().0)
 }
 
-/// The holder of a lock on the file, according to the kernel's list of locks, with its note: `pid 4711 of user alice,
-/// running since 14:02 (mysql@8.0 against mysql@9.7, since 14:03; its budget ends at 14:13)`.
+/// The holder according to the kernel's list of locks, with its note: `pid 4711 of user alice, running since 14:02
+/// (mysql@8.0 against mysql@9.7, since 14:03; its budget ends at 14:13)`.
 fn holder(file: &File, path: &Path) -> String {
     let locks = locks_on(file);
     let lock = locks.iter().find(|lock| lock.lock_type == procfs::LockType::FLock);
     described_process(lock.and_then(|lock| lock.pid), path)
 }
 
-/// Who is first in the queue, if that can be found out.
 fn first_in_queue(file: &File, path: &Path) -> String {
     let mut locks = locks_on(file);
     locks.retain(|lock| lock.lock_type != procfs::LockType::FLock);
     let first = locks.iter().min_by_key(|lock| lock.offset_first);
-    // The list of all locks has no process for those that belong to an open file, as places in the queue do.
+    // The list of all locks has no process for locks of an open file, such as places in the queue.
     let owner = first.and_then(|lock| lock.pid).filter(|pid| *pid > 0);
     let owner = owner.or_else(|| owner_of_place(file, first?.offset_first));
     format!(
@@ -321,7 +304,7 @@ fn first_in_queue(file: &File, path: &Path) -> String {
     )
 }
 
-/// The process that has locked a file from this byte on. Only those of this user can be looked into.
+/// The process that has locked a file from this byte on. Only processes of this user can be examined.
 fn owner_of_place(file: &File, from: u64) -> Option<i32> {
     let inode = format!(":{} {from} ", file.metadata().ok()?.ino());
     let has_place = |process: &Process| {
@@ -336,7 +319,6 @@ fn owner_of_place(file: &File, from: u64) -> Option<i32> {
     all.find(|process| Some(process.pid) != own && has_place(process)).map(|process| process.pid)
 }
 
-/// A process that uses the lock file at `path`, with its note if it has one.
 fn described_process(pid: Option<i32>, path: &Path) -> String {
     // Processes of another container have no id here.
     let Some(process) = pid.and_then(|pid| Process::new(pid).ok()) else {
@@ -364,7 +346,6 @@ fn user_name(uid: u32) -> String {
     name.unwrap_or_else(|| uid.to_string())
 }
 
-/// The time at which a process started, local time.
 fn started(process: &Process) -> Option<String> {
     let ticks = process.stat().ok()?.starttime / procfs::ticks_per_second();
     let seconds = procfs::boot_time_secs().ok()? + ticks;
@@ -401,7 +382,7 @@ mod tests {
         let held = MachineLock::wait_for(&path, hasty, |_| {}, || Ok(())).unwrap();
         assert!(measuring(&path).is_some());
         drop(held);
-        // Somebody who measures is not passed.
+        // A holder is never passed.
         let held = queued(&path, Ticket::now()).unwrap();
         held.lock().unwrap();
         let hasty = WaitLimits { whole: Duration::ZERO, turn: Duration::ZERO };
@@ -425,7 +406,7 @@ mod tests {
         let error = second.unwrap_err();
         let us = format!("pid {} of user ", std::process::id());
         assert!(told.len() == 1 && told[0].starts_with(&us), "{told:?}");
-        // The program of the test has its own name.
+        // The program of the test is not named assay.
         assert!(told[0].contains(", not assay)"), "{told:?}");
         assert!(told[0].contains(", running since 20"), "{told:?}");
         assert!(
@@ -442,7 +423,6 @@ mod tests {
         lock_at(&path, Duration::ZERO).unwrap();
     }
 
-    /// The environment variables that name the lock, the list of those who had it, and the number of a waiting process.
     const QUEUE: [&str; 3] = ["ASSAY_TEST_QUEUE", "ASSAY_TEST_SERVED", "ASSAY_TEST_NUMBER"];
 
     #[test]
@@ -463,7 +443,7 @@ mod tests {
                     .map(std::ffi::OsStr::to_owned);
                 waiter.envs(QUEUE.into_iter().zip(values)).stdout(std::process::Stdio::null());
                 let waiter = waiter.spawn().unwrap();
-                // The next one comes once this one is in the queue.
+                // Start the next one once this one is in the queue.
                 while tickets() <= number {
                     std::thread::sleep(Duration::from_millis(5));
                 }
@@ -522,10 +502,9 @@ mod tests {
         assert!(matches!(error.downcast_ref(), Some(LockError::Unreadable(_))), "{error}");
     }
 
-    /// Does something as a user whom the permissions of files keep out. Root may read any file.
     fn without_rights<T: Send>(act: impl FnOnce() -> T + Send) -> T {
         use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
-        // The rights of a thread are its own.
+        // Rights are per thread.
         let act = || {
             let mut sets = capabilities(None).unwrap();
             sets.effective = CapabilitySet::empty();
@@ -535,7 +514,6 @@ mod tests {
         std::thread::scope(|scope| scope.spawn(act).join().unwrap())
     }
 
-    /// The environment variable that names the file to the part of the test that runs with its own umask.
     const INSIDE: &str = "ASSAY_TEST_LOCK";
 
     #[test]

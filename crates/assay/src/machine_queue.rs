@@ -1,7 +1,7 @@
-//! The order of those who wait for the machine: first come, first served.
+//! Queue of those who wait for the machine: first come, first served.
 //!
-//! A ticket is a shared lock on one byte of the lock file, whose position is the time at which its owner came. It needs
-//! no right to write, leaves nothing behind, and goes with its process, however that ends.
+//! A ticket is a shared lock on one byte of the lock file, whose position is the arrival time of its owner. It needs no
+//! right to write, leaves nothing behind, and goes with its process, however that ends.
 
 use std::fs::File;
 use std::io;
@@ -11,25 +11,23 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use rustix::time::{ClockId, clock_gettime};
 
-/// A place in the queue of a lock file, until the file is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(i64);
 
 impl Ticket {
-    /// The ticket of somebody who comes now. The clock is the same in all containers of a machine.
+    /// A ticket for now. The clock is the same in all containers of a machine.
     pub(crate) fn now() -> Self {
         let now = clock_gettime(ClockId::Boottime);
         // From 1 on, so that there is a position before each.
         Self(now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec).max(1))
     }
 
-    /// Shows the ticket to the others, who see it as long as the file is open.
     pub(crate) fn show(self, file: &File) -> io::Result<()> {
         let lock = range(libc::F_RDLCK, self.0, 1);
         Ok(fcntl(file, FcntlArg::F_OFD_SETLK(&lock)).map(|_| ())?)
     }
 
-    /// How many came earlier and wait or measure; `None` if the kernel's list of locks cannot be read.
+    /// Number of earlier owners who wait or measure; `None` if the kernel's list of locks cannot be read.
     pub(crate) fn ahead(self, file: &File) -> Option<usize> {
         // Its own place is among them.
         let locks = Some(locks_on(file)).filter(|locks| !locks.is_empty())?;
@@ -43,7 +41,6 @@ impl Ticket {
         Some(positions.len())
     }
 
-    /// Whether somebody who came earlier waits, or measures.
     pub(crate) fn is_behind(self, file: &File) -> io::Result<bool> {
         let mut lock = range(libc::F_WRLCK, 0, self.0);
         fcntl(file, FcntlArg::F_OFD_GETLK(&mut lock))?;
@@ -51,7 +48,7 @@ impl Ticket {
     }
 }
 
-/// The locks on a file; none if the kernel's list cannot be read.
+/// Locks on a file; empty if the kernel's list cannot be read.
 pub(crate) fn locks_on(file: &File) -> Vec<procfs::Lock> {
     let Ok(found) = file.metadata() else { return Vec::new() };
     let device = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
@@ -87,7 +84,6 @@ mod tests {
         let files = [open(), open(), open()];
         let tickets = [Ticket::now(), Ticket::now(), Ticket::now()];
         assert!(tickets.is_sorted() && tickets[0] < tickets[1]);
-        // In which order they are shown does not matter.
         for index in [1, 0, 2] {
             tickets[index].show(&files[index]).unwrap();
         }
@@ -95,7 +91,6 @@ mod tests {
         assert_eq!([0, 1, 2].map(behind), [false, true, true]);
         assert_eq!([0, 1, 2].map(|it| tickets[it].ahead(&files[it])), [Some(0), Some(1), Some(2)]);
         let [first, second, third] = files;
-        // A ticket goes with its file.
         drop(first);
         assert!(!tickets[1].is_behind(&second).unwrap() && tickets[2].is_behind(&third).unwrap());
         drop(second);

@@ -71,17 +71,15 @@ use crate::cli::{Cli, Command};
 use crate::errors::print_error;
 use crate::exit::Exit;
 
-/// Stack of the thread that does the work, bytes. It takes memory only as far as it is used.
+/// Bytes. Memory is used only as far as the stack grows.
 const STACK_BYTES: usize = 64 << 20;
 
-/// The exit code of a program that has panicked.
 const PANICKED: u8 = 101;
 
-/// Does the work in a thread: the stack of the main thread is as small as the user's limit says (`ulimit -s`).
+/// Works in a thread: the stack of the main thread depends on the user's limit (`ulimit -s`).
 fn main() -> ExitCode {
     let worker = std::thread::Builder::new().name("assay".to_owned()).stack_size(STACK_BYTES);
     match worker.spawn(run) {
-        // A thread that panics has said why.
         Ok(worker) => worker.join().unwrap_or(ExitCode::from(PANICKED)),
         Err(_) => run(),
     }
@@ -159,7 +157,6 @@ fn run() -> ExitCode {
     }
 }
 
-/// Says what assay is, to somebody who typed its name alone.
 fn welcome() -> ExitCode {
     match report::write_stdout(cli::WELCOME) {
         Ok(()) => Exit::Done.into(),

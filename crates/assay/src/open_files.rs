@@ -1,4 +1,4 @@
-//! The number of files that this process and the servers that it starts may have open.
+//! Limits of open files, for this process and the servers it starts.
 
 use assay_model::{Hint, counted};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -6,37 +6,30 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Files of one client: its socket, its timer, and the poll that waits for both.
 const OF_A_CLIENT: u64 = 3;
 
-/// The same, and the counters of its thread and of the thread that serves it, which a study reads.
+/// The same, plus the counters of its thread and of the server thread, which a study reads.
 const OF_A_MEASURED_CLIENT: u64 = 5;
 
-/// Files that are always open.
 const SPARE: u64 = 64;
 
-/// The same, if servers are started.
 const SPARE_TO_START: u64 = 256;
 
-/// Files that a server needs in addition to its connections. With fewer, MariaDB and MySQL accept fewer connections.
+/// Files that a server needs besides its connections. With fewer, MariaDB and MySQL accept fewer connections.
 const OF_A_SERVER: u64 = 850;
 
-/// The files that a command needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Demand {
-    /// Clients of each server.
     clients: u32,
     of_a_client: u64,
     servers: usize,
-    /// Whether any of the servers is one that this process starts.
     starts_any: bool,
 }
 
-/// The hard limit is too low.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} would need {needed} open files, but this process may open only {limit}")]
 pub(crate) struct TooFewFiles {
     what: String,
     needed: u64,
     limit: u64,
-    /// Whether fewer clients could work within the limit.
     may_be_fewer: bool,
 }
 
@@ -52,25 +45,21 @@ impl Hint for TooFewFiles {
 }
 
 impl Demand {
-    /// The files that a benchmark of a running server needs.
     pub(crate) fn of_bench(clients: u32, reconnects: bool) -> Self {
         // A new connection opens before the former one is closed.
         let of_a_client = OF_A_CLIENT * if reconnects { 2 } else { 1 };
         Self { clients, of_a_client, servers: 1, starts_any: false }
     }
 
-    /// The files that a study or an audit of this many servers needs.
     pub(crate) fn of_study(clients: u32, servers: usize, starts_any: bool) -> Self {
         Self { clients, of_a_client: OF_A_MEASURED_CLIENT, servers, starts_any }
     }
 
-    /// The files that a sandbox with this many connections needs.
     pub(crate) fn of_server(connections: u32) -> Self {
         Self { clients: connections, of_a_client: 0, servers: 1, starts_any: true }
     }
 
-    /// Raises the soft limit as needed. Servers that are started later inherit it. To be called before anything is
-    /// started.
+    /// Raises the soft limit as needed. Servers inherit it, so call it before anything is started.
     pub(crate) fn raise(self) -> Result<(), TooFewFiles> {
         let limits = getrlimit(Resource::Nofile);
         match raised(limits.current, limits.maximum, self.needed()) {
@@ -85,7 +74,7 @@ impl Demand {
         }
     }
 
-    /// Files of this process, or of a server that it starts if that needs more.
+    /// The larger need: that of this process, or of a server that it starts.
     fn needed(self) -> u64 {
         let clients = u64::from(self.clients);
         let spare = if self.starts_any { SPARE_TO_START } else { SPARE };
@@ -104,13 +93,13 @@ impl Demand {
     }
 }
 
-/// As many connections of a server as the limit allows, up to `most`; at least 1.
+/// Connections of a server within the limit, 1 to `most`.
 pub(crate) fn connections_of_a_server(most: u32) -> u32 {
     let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     u32::try_from(limit.saturating_sub(OF_A_SERVER)).unwrap_or(u32::MAX).clamp(1, most)
 }
 
-/// The new soft limit, if it must change. The error is the hard limit, if that is too low.
+/// The new soft limit; `None` if it need not change. The error is a hard limit that is too low.
 fn raised(soft: Option<u64>, hard: Option<u64>, needed: u64) -> Result<Option<u64>, u64> {
     match (soft, hard) {
         (_, Some(hard)) if hard < needed => Err(hard),

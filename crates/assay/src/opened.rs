@@ -1,4 +1,4 @@
-//! Opens a ledger to read it, also that of a pack.
+//! Opens ledgers and packs for reading.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -9,7 +9,6 @@ use assay_pack::{LEDGER, Pack, SIZE_MAX};
 
 use crate::advice::Advised;
 
-/// Opens a ledger file, or the ledger of a pack, to read it.
 pub(crate) fn open_ledger(file: &Path) -> Result<Ledger> {
     if !is_pack(file) {
         return Ok(Ledger::open_read_only(file)?);
@@ -24,10 +23,9 @@ pub(crate) fn open_ledger(file: &Path) -> Result<Ledger> {
     Ok(Ledger::of_bytes(pack.member(LEDGER), file)?)
 }
 
-/// Whether a file begins as a pack does.
 pub(crate) fn is_pack(file: &Path) -> bool {
     let begin = || -> std::io::Result<[u8; 4]> {
-        // Reading a pipe would take its first bytes away.
+        // Reading a pipe would consume its first bytes.
         if !fs_err::metadata(file)?.is_file() {
             return Ok([0; 4]);
         }
@@ -38,7 +36,6 @@ pub(crate) fn is_pack(file: &Path) -> bool {
     begin().is_ok_and(|begin| assay_pack::is_pack(&begin))
 }
 
-/// Reads a pack, which may come from anyone.
 pub(crate) fn read(file: &Path) -> Result<Pack> {
     let cannot = || format!("cannot read `{}`", file.display());
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! The places where assay keeps things: the XDG base directories, unless options or environment variables name others.
+//! Directories and files of assay: the XDG base directories, unless options or environment variables name others.
 
 use std::fs::Permissions;
 use std::io::Read;
@@ -10,7 +10,6 @@ use assay_model::Hint;
 use assay_provision::belongs_to_another;
 use rustix::process::{getegid, geteuid};
 
-/// The cache of servers and templates.
 pub(crate) fn cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     absolute(given, CACHE, ".cache", "assay")
 }
@@ -25,28 +24,24 @@ pub(crate) fn ledger_file(given: Option<&Path>) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The directory of data that outlives a command but is not a result, such as that of servers left running.
+/// Data that outlives a command but is not a result, such as servers left running.
 pub(crate) fn state_dir() -> Result<PathBuf> {
     absolute(None, STATE, ".local/state", "assay")
 }
 
-/// The user's own catalog of servers: `ASSAY_CATALOG`, else `catalog.toml` in the configuration; `None` if neither
-/// exists.
+/// The user's catalog of servers: `ASSAY_CATALOG`, else `catalog.toml` in the configuration; `None` if neither exists.
 pub(crate) fn own_catalog() -> Result<Option<PathBuf>> {
     if let Some(named) = std::env::var_os("ASSAY_CATALOG") {
         return Ok(Some(PathBuf::from(named)));
     }
-    // Without a home directory, there is no catalog.
     let Ok(path) = absolute(None, CONFIG, ".config", "assay/catalog.toml") else { return Ok(None) };
     Ok(path.is_file().then_some(path))
 }
 
-/// A directory that assay needs cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create the {what} directory")]
 pub(crate) struct NotMade {
     what: &'static str,
-    /// The option or variable that names another place.
     chosen_by: &'static str,
     source: std::io::Error,
 }
@@ -60,34 +55,26 @@ impl Hint for NotMade {
 /// assay runs programs of the cache, so nobody else may be able to put any there.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Untrusted {
-    /// Everybody may.
     #[error("every user of this machine may write to `{}`, from which assay runs programs", .0.display())]
     OpenToAll(PathBuf),
-    /// Everybody may put another directory in its place.
     #[error(
         "every user of this machine may replace `{}`, from which assay runs programs: all may write to `{}`",
         path.display(), above.display()
     )]
     Replaceable {
-        /// The cache.
         path: PathBuf,
-        /// A directory that leads to it.
         above: PathBuf,
     },
-    /// It belongs to somebody else, who may be another user or have planted it.
+    /// The owner may be another user, or somebody who planted it.
     #[error("`{}`, from which assay runs programs, belongs to user {owner}", path.display())]
     OfAnother {
-        /// The cache or a part of it.
         path: PathBuf,
-        /// The other user's id.
         owner: u32,
     },
-    /// It is somebody else's, such as root's, who has not let this user in.
+    /// It belongs to another user, such as root, and this user may not enter it.
     #[error("this user may not change `{}`, which belongs to user {owner}", path.display())]
     Closed {
-        /// The cache or a part of it.
         path: PathBuf,
-        /// The other user's id.
         owner: u32,
     },
 }
@@ -116,12 +103,12 @@ impl Hint for Untrusted {
     }
 }
 
-/// Parts of the cache to which assay adds.
+/// Parts of the cache that assay adds to.
 const CHANGED: [&str; 5] = ["", "prefixes", "tools", "templates", "instances"];
 
-/// Refuses a cache that everybody can write to, that belongs to another user than this one or root, or that this user
-/// cannot write to. Returns a warning for one that some other users can write to. `may_change` a directory: whether
-/// this user may list it and add to it.
+/// Refuses a cache that is world-writable, that belongs to another user than this one or root, or that this user cannot
+/// write to. Returns a warning for one that some other users can write to. `may_change`: whether this user may list a
+/// directory and add to it.
 fn check_cache(
     dir: &Path,
     may_change: impl Fn(&Path) -> bool,
@@ -131,14 +118,14 @@ fn check_cache(
         let entries = fs_err::read_dir(path).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect::<Vec<_>>()
     };
-    // Whatever is used is checked down to its last file then.
+    // Entries are checked down to the last file when they are used.
     let parts = below(dir);
     let entries: Vec<PathBuf> = parts.iter().flat_map(|part| below(part)).collect();
     let changed = CHANGED.map(|part| if part.is_empty() { dir.to_owned() } else { dir.join(part) });
     for path in std::iter::once(dir.to_owned()).chain(parts).chain(entries) {
         // It may have gone meanwhile.
         let Ok(found) = fs_err::symlink_metadata(&path) else { continue };
-        // The path of the cache itself may be a link, as the user's word. Who owns it says where it leads.
+        // The path of the cache itself may be a link, as the user chose it. Its owner decides where it leads.
         if found.is_symlink() && belongs_to_another(&found) {
             return Err(Untrusted::OfAnother { path, owner: found.uid() });
         }
@@ -147,7 +134,7 @@ fn check_cache(
             false => found,
         };
         let (mode, owner) = (found.mode(), found.uid());
-        // In a directory like `/tmp`, others cannot replace what is there, but add to it.
+        // In a directory like `/tmp`, others cannot replace entries, but add some.
         if mode & 0o002 != 0 {
             return Err(Untrusted::OpenToAll(path));
         }
@@ -157,7 +144,7 @@ fn check_cache(
         if found.is_dir() && changed.contains(&path) && !may_change(&path) {
             return Err(Untrusted::Closed { path, owner });
         }
-        // Many systems give each user a group of their own, which is harmless.
+        // Many systems give each user a private group, which is harmless.
         let is_groups = mode & 0o020 != 0 && found.gid() != getegid().as_raw();
         if warning.is_none() && is_groups {
             let path = path.display();
@@ -197,8 +184,8 @@ fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
     Ok(warning)
 }
 
-/// Refuses a directory to which every user can write, or that belongs to another user: what others put there would be
-/// run. `hint` names another place.
+/// Refuses a world-writable directory and one of another user: assay would run what others put there. `hint` names
+/// another place.
 pub(crate) fn refuse_open_to_all(dir: &Path, hint: &'static str) -> Result<(), WrongPlace> {
     let is_safe = fs_err::metadata(dir)
         .is_ok_and(|found| found.mode() & 0o002 == 0 && !belongs_to_another(&found));
@@ -224,7 +211,6 @@ pub(crate) fn make_private(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The cache of servers and templates, which is created if it is missing.
 pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     let dir = cache_dir(given)?;
     let chosen_by = "`--cache-dir` or `ASSAY_CACHE`";
@@ -235,13 +221,12 @@ pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Where servers that were left running are kept. Each machine has its own place, as several may share a home.
+/// Directory of servers left running. Each machine has one, as several may share a home.
 pub(crate) fn sandboxes() -> Result<PathBuf> {
     let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
     Ok(made_state_dir()?.join("servers").join(machine.trim()))
 }
 
-/// The directory of data that outlives a command, which is created if it is missing.
 pub(crate) fn made_state_dir() -> Result<PathBuf> {
     let dir = state_dir()?;
     let chosen_by = "`XDG_STATE_HOME`";
@@ -250,21 +235,20 @@ pub(crate) fn made_state_dir() -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Refuses a directory of this user's state that somebody else has made.
+/// Refuses a state directory that somebody else has created.
 fn check_own(dir: &Path) -> Result<(), WrongPlace> {
     let hint = "set `XDG_STATE_HOME` to a directory of your own; assay creates it";
     let path = dir.to_owned();
     if may_change(dir) { Ok(()) } else { Err(WrongPlace { path, what: NO_ENTRY, hint }) }
 }
 
-/// Creates a directory below that of the state, which only this user may enter.
 pub(crate) fn make_own(dir: &Path) -> Result<()> {
     let there = dir.ancestors().find(|it| it.exists());
     there.map_or(Ok(()), check_own)?;
     make_private(dir)
 }
 
-/// The variables that name a base directory, and the path below it.
+/// The variable that names a base directory, and the path below it.
 type Variable = (&'static str, &'static str);
 
 const CACHE: Variable = ("XDG_CACHE_HOME", "`ASSAY_CACHE`");
@@ -272,7 +256,6 @@ const LEDGER: Variable = ("XDG_DATA_HOME", "`ASSAY_LEDGER`");
 const STATE: Variable = ("XDG_STATE_HOME", "`XDG_STATE_HOME`");
 const CONFIG: Variable = ("XDG_CONFIG_HOME", "`ASSAY_CATALOG`");
 
-/// Nothing determines the place of one of assay's directories.
 #[derive(Debug, thiserror::Error)]
 #[error("neither `{}` nor `HOME` names a directory", .0.0)]
 pub(crate) struct NoHome(Variable);
@@ -286,7 +269,6 @@ impl Hint for NoHome {
     }
 }
 
-/// A path does not have the kind of file that it was named for.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` {what}", path.display())]
 pub(crate) struct WrongPlace {
@@ -301,16 +283,14 @@ impl Hint for WrongPlace {
     }
 }
 
-/// Maximum size of a text, bytes. Texts that people write have a thousandth of it.
+/// Bytes. Texts that people write have a thousandth of it.
 const TEXT_MAX: u64 = 16 << 20;
 
-/// A file that should be text is not.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// It is longer than any text that a person writes, and perhaps endless.
+    /// Longer than any text that a person writes, and perhaps endless.
     #[error("`{name}` has more than {TEXT_MAX} bytes")]
     TooLong { name: String, hint: &'static str },
-    /// It has bytes that are not characters.
     #[error("`{name}` is not UTF-8 text{perhaps}: byte {at}, in line {line}, is invalid")]
     NotText { name: String, perhaps: &'static str, at: usize, line: usize, hint: &'static str },
 }
@@ -344,7 +324,7 @@ pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<St
         bytes.drain(..UTF8_MARK.len());
     }
     let valid = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
-    // A zero is a character, but no text has one.
+    // A zero is a valid character, but no text has one.
     let zero = bytes.iter().position(|byte| *byte == 0);
     match String::from_utf8(bytes) {
         Ok(text) if zero.is_none() => Ok(text),
@@ -367,7 +347,6 @@ const IS_DIRECTORY: &str = "is a directory";
 const IS_OF_OTHERS: &str = "is a directory that other users can change, and what is in it is run";
 const NO_ENTRY: &str = "is a directory that this user may not change";
 
-/// Refuses a missing file and a directory, with advice.
 pub(crate) fn check_file(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
     if path.is_dir() {
         return Err(WrongPlace { path: path.to_owned(), what: IS_DIRECTORY, hint });
@@ -375,7 +354,6 @@ pub(crate) fn check_file(path: &Path, hint: &'static str) -> Result<(), WrongPla
     check_there(path, hint)
 }
 
-/// Refuses a missing path.
 pub(crate) fn check_there(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
     // If the path cannot be inspected, reading it reports the error.
     match path.try_exists() {
@@ -456,7 +434,7 @@ mod tests {
         let planted = part.join("planted");
         make_private(&planted).unwrap();
         assert_eq!(check_cache(&cache, may_change).unwrap(), None);
-        // Only root can give something away.
+        // Only root can give files away.
         if geteuid().is_root() {
             std::os::unix::fs::chown(&planted, Some(4711), None).unwrap();
             let error = check_cache(&cache, may_change).unwrap_err();
@@ -490,7 +468,7 @@ mod tests {
             set(0o1777);
             assert_eq!(check_cache(path, may_change).unwrap(), None);
         }
-        // Only root can give something away.
+        // Only root can give files away.
         if geteuid().is_root() {
             std::os::unix::fs::chown(&above, Some(4711), None).unwrap();
             let warning = check_cache(&cache, may_change).unwrap().unwrap();

@@ -10,11 +10,9 @@ use assay_model::{Verdict, printable, printable_lines};
 use assay_report::labels;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Shows what assay is doing. It is never part of the result.
 #[derive(Debug)]
 pub(crate) struct Progress {
     sink: Sink,
-    /// Names of systems that are too long for a line, longest first, with their labels.
     labels: OnceLock<Vec<(String, String)>>,
 }
 
@@ -25,18 +23,13 @@ enum Sink {
     Live(ProgressBar),
 }
 
-/// The state of a study that is being measured.
 #[derive(Debug)]
 pub(crate) struct Standing<'a> {
-    /// Time used, seconds.
     pub(crate) used_s: f64,
-    /// Time that may be used, or that the study is expected to take, seconds.
+    /// Seconds that may be used, or that the study is expected to take.
     pub(crate) budget_s: f64,
-    /// Whether that time is only expected.
     pub(crate) is_estimate: bool,
-    /// The current measurement.
     pub(crate) what: &'a str,
-    /// The verdicts so far.
     pub(crate) so_far: &'a Tally,
 }
 
@@ -52,7 +45,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts verdicts.
     pub(crate) fn of(verdicts: &[Verdict]) -> Self {
         let mut tally = Self::default();
         for verdict in verdicts {
@@ -68,20 +60,19 @@ impl Tally {
         tally
     }
 
-    /// `▼ 3 slower  ▲ 5 faster  = 8 same  ? 16 open`; empty if there is nothing to count. It is plain text, as part of
-    /// a line that is made harmless as a whole.
+    /// `▼ 3 slower  ▲ 5 faster  = 8 same  ? 16 open`; empty if nothing is decided. Plain text, for a line that is
+    /// sanitized as a whole.
     fn words(self) -> String {
         anstream::adapter::strip_str(&self.styled()).to_string()
     }
 
-    /// The same after what comes before it, called interim: the last look has more error to spend than those before it,
-    /// so the study may end with other verdicts. Empty if there is nothing to count.
+    /// Marks the tally as interim: the last look has more error to spend than those before it, so the study may end
+    /// with other verdicts. Empty if there is nothing to count.
     pub(crate) fn interim(self) -> String {
         let known = self.words();
         if known.is_empty() { known } else { format!("; interim verdicts: {known}") }
     }
 
-    /// The same in colours.
     fn styled(self) -> String {
         let parts = [
             ("▼", self.slower, "slower", AnsiColor::Red.on_default()),
@@ -98,11 +89,9 @@ impl Tally {
     }
 }
 
-/// How often the live line is redrawn by itself.
 const TICK: Duration = Duration::from_millis(100);
 
 impl Progress {
-    /// Progress for this process's stderr.
     pub(crate) fn new(quiet: bool) -> Self {
         let sink = if quiet {
             Sink::Quiet
@@ -117,7 +106,7 @@ impl Progress {
         Self { sink, labels: OnceLock::new() }
     }
 
-    /// From now on, lines have labels in place of the names of systems with many options, as reports do.
+    /// Replaces names of systems with many options by labels in all further lines, as reports do.
     pub(crate) fn label(&self, names: &[&str]) {
         let pairs = names.iter().zip(labels(names));
         let mut long: Vec<(String, String)> = pairs
@@ -126,11 +115,9 @@ impl Progress {
             .collect();
         // A name may begin another one.
         long.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        // The systems of a command stay the same.
         let _ = self.labels.set(long);
     }
 
-    /// The text with labels in place of long names.
     fn labelled<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let long = self.labels.get().into_iter().flatten();
         long.fold(Cow::Borrowed(text), |text, (name, label)| match text.contains(name.as_str()) {
@@ -139,7 +126,6 @@ impl Progress {
         })
     }
 
-    /// Shows that something begins that takes long enough for a line in a log.
     pub(crate) fn begin(&self, what: &str) {
         match &self.sink {
             Sink::Lines => print(&self.labelled(what)),
@@ -163,7 +149,6 @@ impl Progress {
         }
     }
 
-    /// Prints what a script of the user has printed.
     pub(crate) fn said(&self, said: &str) {
         match &self.sink {
             Sink::Quiet | Sink::Lines => print_said(said),
@@ -171,17 +156,16 @@ impl Progress {
         }
     }
 
-    /// Shows that something is done: `subject` in bold, then the result.
+    /// `subject` is bold.
     pub(crate) fn done(&self, subject: &str, what: &str) {
         self.keep("✓", AnsiColor::Green, subject, what);
     }
 
-    /// Shows that something went wrong that does not end the study.
+    /// Shows a failure that does not end the study.
     pub(crate) fn failed(&self, subject: &str, what: &str) {
         self.keep("✗", AnsiColor::Red, subject, what);
     }
 
-    /// Shows something that the user should know before the work continues.
     pub(crate) fn note(&self, what: &str) {
         self.stay(&on_lines(&self.labelled(what)));
     }
@@ -201,7 +185,6 @@ impl Progress {
         }
     }
 
-    /// Shows the progress of measuring: the share of the time used, the current measurement, and the verdicts so far.
     pub(crate) fn measuring(&self, standing: &Standing) {
         let Sink::Live(bar) = &self.sink else { return };
         let Standing { used_s, budget_s, is_estimate, what, so_far } = standing;
@@ -218,7 +201,6 @@ impl Progress {
         ));
     }
 
-    /// Clears the live line, because the result comes next.
     pub(crate) fn finish(&self) {
         if let Sink::Live(bar) = &self.sink {
             bar.finish_and_clear();
@@ -226,13 +208,13 @@ impl Progress {
     }
 }
 
-/// Prints a line that stays. Nothing in it controls the terminal.
+/// Prints a permanent line. Nothing in it controls the terminal.
 pub(crate) fn print(text: &str) {
     write_line(&on_lines(text));
 }
 
-/// Prints what a script of the user has printed, with its own lines, so that a program can read them. Nothing in it
-/// controls the terminal.
+/// Prints output of a user's script with its own lines, so that a program can read them. Nothing in it controls the
+/// terminal.
 pub(crate) fn print_said(said: &str) {
     let said = printable_lines(said);
     let said = said.strip_suffix('\n').unwrap_or(&said);
@@ -241,14 +223,13 @@ pub(crate) fn print_said(said: &str) {
     }
 }
 
-/// The same as [`print`], with a word in front that is coloured and bold, such as `error`.
+/// [`print`] with a coloured, bold word in front, such as `error`.
 pub(crate) fn print_marked(word: &str, color: AnsiColor, text: &str) {
     let style = color.on_default().bold();
     write_line(&format!("{style}{word}{style:#}: {}", on_lines(text)));
 }
 
-/// Text from anywhere in a form that may be shown. Further lines are indented, so that none of them looks like a line
-/// of assay's own.
+/// Sanitizes text from anywhere. Further lines are indented, so that none looks like a line of assay's own.
 fn on_lines(text: &str) -> String {
     let lines = printable_lines(text.trim_end());
     let indented = |line: &str| if line.is_empty() { String::new() } else { format!("  {line}") };
@@ -256,11 +237,10 @@ fn on_lines(text: &str) -> String {
     further.fold(lines.split('\n').take(1).collect(), |text, line| text + &line)
 }
 
-/// Number of characters at the start and the end of a word with a URL that stay in a line that can be rewritten.
+/// Characters kept at the start and the end of a word with a URL, in a line that can be rewritten.
 const OF_URL: [usize; 2] = [22, 14];
 
-/// Text for a line that is as wide as the terminal and has the work after the name of a system. If the name is a long
-/// URL, its middle is left out.
+/// Shortens a line to the terminal's width by cutting the middle of long URLs.
 fn shortened(text: &str) -> String {
     let [begin, end] = OF_URL;
     let short = |word: &str| {
@@ -275,7 +255,6 @@ fn shortened(text: &str) -> String {
     text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a line to stderr, with colours only if it can show them.
 fn write_line(line: &str) {
     // A closed terminal is no reason to fail.
     let _ = writeln!(anstream::stderr(), "{line}");

@@ -1,4 +1,4 @@
-//! A study as the ledger has it, and what is concluded from it.
+//! Reads studies of the ledger with their conclusions.
 
 use anyhow::Result;
 use assay_ledger::Ledger;
@@ -6,13 +6,12 @@ use assay_model::{Conclusions, Slice, StudyRecord};
 
 use crate::progress::print;
 
-/// Reads a study of the ledger with everything that reports show.
 pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     whole(ledger, ledger.read(id)?)
 }
 
-/// A study that was read of the ledger, with what is read separately. The command that repeats the study is generated
-/// again: a user who follows it must only run assay, whatever the ledger has in its place.
+/// Adds the parts that are read separately. The command that repeats the study is generated again: it must only run
+/// assay, whatever the ledger contains.
 pub(crate) fn whole(ledger: &Ledger, mut record: StudyRecord) -> Result<StudyRecord> {
     let id = record.study.id.clone();
     record.study.recipe = match record.is_reported() {
@@ -31,7 +30,7 @@ pub(crate) fn whole(ledger: &Ledger, mut record: StudyRecord) -> Result<StudyRec
     Ok(record)
 }
 
-/// All studies of the ledger, in its order. One that cannot be read is left out with a warning.
+/// All studies in the order of the ledger. An unreadable one is skipped with a warning.
 pub(crate) fn readable(ledger: &Ledger) -> Result<impl Iterator<Item = StudyRecord>> {
     let summaries = ledger.studies()?;
     Ok(summaries.into_iter().filter_map(|summary| match ledger.read(&summary.id) {
@@ -43,7 +42,6 @@ pub(crate) fn readable(ledger: &Ledger) -> Result<impl Iterator<Item = StudyReco
     }))
 }
 
-/// What is concluded from a study that has ended.
 pub(crate) fn conclusions(record: &StudyRecord) -> Conclusions {
     let cells = assay_verdict::judge(record).conclusions();
     Conclusions { judged_by: env!("CARGO_PKG_VERSION").to_owned(), cells }

@@ -1,5 +1,5 @@
 //! `assay reference NAME`: the parts of the documentation that follow from the program, in Markdown. `cargo xtask docs`
-//! writes them into the pages, and a test compares them with those.
+//! writes them into the pages, and a test compares them.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,6 @@ use clap::{Arg, Command, CommandFactory as _};
 use crate::cli::Cli;
 use crate::exit::Exit;
 
-/// Prints one part.
 #[expect(clippy::print_stdout, reason = "the result")]
 pub(crate) fn run(name: &str) -> Result<Exit> {
     let text = match name.split_once(':') {
@@ -44,7 +43,6 @@ fn exit_codes() -> String {
     format!("| exit code | meaning |\n|---|---|\n{}", rows.concat())
 }
 
-/// Every command that users see, with its arguments and options under their headings.
 fn command_line() -> String {
     let mut root = Cli::command();
     root.build();
@@ -96,7 +94,6 @@ fn page(command: &Command, text: &mut String) {
     }
 }
 
-/// How an option or argument is written.
 fn spelling(arg: &Arg) -> String {
     let values = arg.get_value_names().unwrap_or_default();
     let values: Vec<String> = values.iter().map(|value| format!("<{value}>")).collect();

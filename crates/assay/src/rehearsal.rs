@@ -1,4 +1,4 @@
-//! Tries a workload on a server of the cache, without rows: whether it takes the tables, columns and statements.
+//! Tries the tables, columns and statements of a workload on a cached server, without rows.
 
 use std::path::Path;
 
@@ -21,18 +21,14 @@ use crate::systems::{
 };
 use crate::written::Written;
 
-/// What came of it.
 pub(crate) enum Rehearsed {
-    /// Nothing was tried, for this reason.
     Not(String),
-    /// The server that was asked, and what it refuses.
     On { server: String, faults: Vec<String> },
-    /// The same of a workload that a server of another kind may take, which is not in the cache.
+    /// A server of another kind, which is not in the cache, may accept the workload.
     OnlyOn { server: String, faults: Vec<String> },
 }
 
 impl Rehearsed {
-    /// Says what a server refuses of a workload.
     pub(crate) fn tell(self) -> Exit {
         let (server, faults) = match self {
             Self::Not(why) => {
@@ -60,14 +56,12 @@ impl Rehearsed {
     }
 }
 
-/// What a server refuses of a workload.
 struct Faults {
     texts: Vec<String>,
-    /// Whether each of them may be right on servers of the other dialect.
+    /// Whether each fault may be right on servers of the other dialect.
     may_be_of_other_dialect: bool,
 }
 
-/// Tries the tests of a workload, which has these files.
 pub(crate) fn rehearse(
     files: &[String],
     tests: &[Test],
@@ -85,7 +79,7 @@ pub(crate) fn rehearse(
     if tests.iter().any(|test| test.lua().is_some()) {
         return Ok(Rehearsed::Not("a script decides what it sends when it runs".to_owned()));
     }
-    // Looking at a workload makes no cache.
+    // Do not create a cache just to look at a workload.
     if !paths::cache_dir(cache_dir)?.is_dir() {
         return Ok(Rehearsed::Not(NO_SERVER.to_owned()));
     }
@@ -124,7 +118,6 @@ pub(crate) fn rehearse(
     })
 }
 
-/// Whether a workload has tables and statements for servers of a dialect.
 fn may_be_for(tests: &[Test], dialect: Dialect) -> bool {
     tests.iter().all(|test| {
         let has_tables = |data| assay_plan::check_user_tables(data, "", dialect).is_ok();
@@ -136,14 +129,13 @@ fn may_be_for(tests: &[Test], dialect: Dialect) -> bool {
 const NO_SERVER: &str =
     "no server that could run them is in the cache (`assay server get mariadb@11.8` gets one)";
 
-/// The last server of the cache of each product.
+/// The last cached server of each product.
 fn by_product(cached: &[Prefix]) -> impl Iterator<Item = &Prefix> {
     let last =
         |product| cached.iter().rev().find(move |prefix: &&Prefix| prefix.product == product);
     Product::ALL.into_iter().filter_map(last)
 }
 
-/// What a server refuses of a workload.
 fn faults(request: &Request, plan: &Plan, tests: &[Test], env: &Environment) -> Result<Faults> {
     let participants = participants(plan, env)?;
     let participant = participants.first().context("there is no system")?;
@@ -197,7 +189,6 @@ fn faults(request: &Request, plan: &Plan, tests: &[Test], env: &Environment) -> 
     Ok(Faults { texts: refused.into_iter().map(told).collect(), may_be_of_other_dialect })
 }
 
-/// A test for each statement of a test.
 fn steps(test: Test) -> Vec<Test> {
     let definition = test.definition();
     let mut all = Vec::new();
@@ -215,8 +206,7 @@ fn steps(test: Test) -> Vec<Test> {
     all
 }
 
-/// The statements that make a table, and one that names the columns of its rows and inserts none; each with the words
-/// that stand for it.
+/// Statements that create a table, and one that names the columns of its rows and inserts none; each with a label.
 fn making(table: &UserTable, dialect: Dialect) -> Vec<(String, String)> {
     let of_dialect = |list: &[assay_model::PerDialect<String>]| -> Vec<(String, String)> {
         let texts = list.iter().filter_map(|it| it.of(dialect));

@@ -1,4 +1,4 @@
-//! `assay report` and `tests`, and how every command writes its result: stdout has only the result.
+//! `assay report` and `tests`, and the output of results of all commands: stdout has only the result.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt as _;
@@ -31,7 +31,6 @@ use crate::stacks::NoStacks;
 use crate::workload::OfLua;
 use crate::{paths, stacks, study, study_id, whole_file, workload};
 
-/// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
     check(&args.output, None, &args.ledger)?;
     let record = found(&args.ledger, args.study.as_deref())?;
@@ -52,7 +51,6 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     }
 }
 
-/// Writes a study of the ledger, as it is or as a part of its history.
 fn write_of_ledger(record: &StudyRecord, args: &Report) -> Result<Exit> {
     let Form::Feed(feed @ Feed { made: Made::History(render), .. }) = form(&args.output)? else {
         return write(record, &args.output);
@@ -64,7 +62,6 @@ fn write_of_ledger(record: &StudyRecord, args: &Report) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes a study beside another one of the ledger, or beside a published table.
 fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
     let table = beside::table(name);
     let note = table.as_ref().map(beside::note);
@@ -100,7 +97,6 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes how fast each machine ran the systems of a study.
 fn write_by_node(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     let Some(nodes) = &judgement.nodes else {
@@ -113,7 +109,6 @@ fn write_by_node(record: &StudyRecord, output: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The study of the ledger that the user means.
 pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
     let file = paths::ledger_file(ledger.file.as_deref())?;
     let read = || {
@@ -122,7 +117,7 @@ pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecor
         Ok((ledger, found))
     };
     let (ledger, found) = read().map_err(|error: anyhow::Error| {
-        // Somebody may have named a ledger in place of a study.
+        // A ledger may have been named in place of a study.
         match name.filter(|name| Path::new(name).is_file()) {
             None => error,
             Some(name) => crate::advice::Advised::new(
@@ -141,7 +136,6 @@ pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecor
     study::read_any(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))
 }
 
-/// Lists the tests of a set.
 pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
     let own = (!args.own.workload.is_empty()).then_some(&args.own);
     let of_lua = OfLua { may_use_all: args.allow_script_io, ..OfLua::default() };
@@ -176,14 +170,13 @@ pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(rehearsal::rehearse(&own.workload, &tests, cache_dir)?.tell())
 }
 
-/// Judges a study and writes it where the user wants it. The exit code says whether a cell failed.
+/// Judges a study and writes it. The exit code says whether a cell failed.
 pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     put_study(record, &judgement, output, &assay_report::report(record, &judgement))?;
     Ok(of_cells(&judgement))
 }
 
-/// Writes relative QPS as in published posts.
 fn write_published(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     put(output, &assay_report::published(record, &judgement)).map_err(|error| match error
@@ -204,8 +197,7 @@ fn of_cells(judgement: &Judgement) -> Exit {
     if failed { Exit::Incomplete } else { Exit::Done }
 }
 
-/// Judges a study by the limits of its gate, if it has any, and writes what the gate says where the user wants it. The
-/// exit code is that of the gate.
+/// Judges a study by the limits of its gate, if any, and writes the answer. The exit code is that of the gate.
 pub(crate) fn write_gate(
     record: &StudyRecord,
     output: &Output,
@@ -245,8 +237,8 @@ fn has_estimates(judgement: &Judgement) -> bool {
     judgement.gate.iter().flat_map(|gate| &gate.cells).any(|cell| cell.ratio.is_some())
 }
 
-/// Like [`write_gate`], for a study that was just measured. If the report goes to a file, the progress ends with the
-/// answer. If the file cannot be written after all, the report goes to stdout.
+/// [`write_gate`] for a study that was just measured. If the report goes to a file, the progress ends with the answer.
+/// If the file cannot be written, the report goes to stdout.
 pub(crate) fn write_measured(
     record: &StudyRecord,
     output: &Output,
@@ -260,7 +252,6 @@ pub(crate) fn write_measured(
             for line in assay_report::answer(record, &judgement) {
                 progress.note(&line);
             }
-            // Charts and stacks have said where they are.
             if matches!(form(output)?, Form::Text(_) | Form::Feed(_)) {
                 progress.done("report", &format!("written to `{}`", place.display()));
             }
@@ -282,7 +273,6 @@ pub(crate) fn write_measured(
     }
 }
 
-/// A study was measured, but its report could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the report of study `{study}`")]
 pub(crate) struct NotWritten {
@@ -296,7 +286,6 @@ impl Hint for NotWritten {
     }
 }
 
-/// Writes a study in the requested format: one text, charts, or the stacks of its profiles.
 fn put_study(
     record: &StudyRecord,
     judgement: &Judgement,
@@ -310,7 +299,6 @@ fn put_study(
     }
 }
 
-/// Writes a page in the requested format, or its charts and the Markdown that shows them.
 pub(crate) fn put(output: &Output, page: &Page<'_>) -> Result<()> {
     match (form(output)?, &output.output) {
         (Form::Text(format), _) => {
@@ -330,12 +318,10 @@ pub(crate) fn put(output: &Output, page: &Page<'_>) -> Result<()> {
     }
 }
 
-/// The page has no such format.
 #[derive(Debug, thiserror::Error)]
 #[error("this result has no format `{0}`")]
 pub(crate) struct NotRendered(&'static str);
 
-/// Writes a text to the requested place.
 fn place(output: &Output, text: &str) -> Result<()> {
     match &output.output {
         Some(path) => write_file(path, text),
@@ -343,7 +329,6 @@ fn place(output: &Output, text: &str) -> Result<()> {
     }
 }
 
-/// The requested format of what has no charts.
 pub(crate) fn format(output: &Output) -> Result<Format> {
     match form(output)? {
         Form::Text(format) => Ok(format),
@@ -353,7 +338,8 @@ pub(crate) fn format(output: &Output) -> Result<Format> {
     }
 }
 
-/// Refuses an unknown format and files that cannot be written or that hold something else, before anything is measured.
+/// Refuses an unknown format, and files that cannot be written or that hold something else, before anything is
+/// measured.
 pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -> Result<()> {
     let form = form(output)?;
     let ledger = paths::ledger_file(ledger.file.as_deref())?;
@@ -372,7 +358,7 @@ pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -
     let report = report.as_deref();
     for (option, file) in [("-o", report), ("--junit", junit)] {
         let Some(file) = file else { continue };
-        // SQLite keeps the last changes in files beside it.
+        // SQLite keeps the last changes in files beside the ledger.
         for suffix in ["", "-wal", "-shm", "-journal"] {
             let mut part = ledger.clone().into_os_string();
             part.push(suffix);
@@ -392,7 +378,6 @@ pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -
     }
 }
 
-/// Whether two names are of the same regular file, which may not exist yet.
 fn is_same(one: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| {
         let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
@@ -408,20 +393,16 @@ fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The file of `-o` cannot take a result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoPlace {
     #[error("`{}` is a directory; `{}` takes a file", .0.display(), .1)]
     Directory(PathBuf, &'static str),
-    /// Its directory does not exist.
     #[error("`{}` cannot be written: `{}` names a file in a directory that exists", .0.display(), .1)]
     NoDirectory(PathBuf, &'static str),
     #[error("`{}` is the ledger, which `{}` would overwrite", .0.display(), .1)]
     Ledger(PathBuf, &'static str),
-    /// Both options name it.
     #[error("`-o` and `{}` both name `{}`", .1, .0.display())]
     Twice(PathBuf, &'static str),
-    /// The kernel refuses it.
     #[error("`{}` cannot be written", .0.display())]
     Refused(PathBuf, &'static str, #[source] std::io::Error),
 }
@@ -437,7 +418,7 @@ impl Hint for NoPlace {
     }
 }
 
-/// Checks that a result can be written to a file. The file stays as it is: it is neither emptied nor created.
+/// Checks that a result can be written to a file, without emptying or creating it.
 fn check_place(option: &'static str, path: &Path) -> Result<(), NoPlace> {
     if path.is_dir() {
         return Err(NoPlace::Directory(path.to_owned(), option));
@@ -466,7 +447,6 @@ fn try_to_open(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Prints a list: one line for each item, or a JSON array.
 pub(crate) fn put_rows<T: Serialize>(
     shape: &ShapeArg,
     rows: &[T],
@@ -480,7 +460,6 @@ pub(crate) fn put_rows<T: Serialize>(
     })
 }
 
-/// Prints one item: in words, or as a JSON object.
 pub(crate) fn put_one<T: Serialize>(
     shape: &ShapeArg,
     thing: &T,
@@ -494,10 +473,10 @@ pub(crate) fn put_one<T: Serialize>(
     })
 }
 
-/// Width of text that is not shown in a terminal. A file must not depend on the terminal of its writer.
+/// Columns of output that is not a terminal. A file must not depend on the terminal of its writer.
 const WIDTH: usize = 120;
 
-/// Layout for the terminal's width, if the output is a terminal. Colours are removed later if they cannot be shown.
+/// Layout for the terminal's width, if the output is a terminal. Colours are removed later where unsupported.
 pub(crate) fn options(to_stdout: bool) -> TextOptions {
     let to_terminal = to_stdout && std::io::stdout().is_terminal();
     TextOptions {
@@ -577,7 +556,7 @@ mod tests {
         assert!(checked("other.md", None).unwrap_err().contains("is the ledger"));
     }
 
-    /// The check may have been long ago, when the place still existed.
+    /// The place may have disappeared since the check.
     #[test]
     fn an_unwritable_report_says_where_the_study_is() {
         let source = std::io::Error::from(ErrorKind::StorageFull).into();

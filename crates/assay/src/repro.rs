@@ -1,4 +1,4 @@
-//! `assay repro`: writes what shows a finding without assay.
+//! `assay repro`: writes files that show a finding without assay.
 
 use std::fs::Permissions;
 use std::io::ErrorKind;
@@ -18,7 +18,6 @@ use crate::opened::open_ledger;
 use crate::progress::print;
 use crate::{base, paths, report, study, study_id, whole_file, workload};
 
-/// Writes the directory.
 pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     check_place(&args.output)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
@@ -61,7 +60,6 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The test that is slower by most in one of the systems, or in the one that was named.
 fn slowest(
     record: &StudyRecord,
     judgement: &Judgement,
@@ -86,7 +84,6 @@ fn slowest(
     })
 }
 
-/// The only test of a study that the words mean.
 fn test_of(record: &StudyRecord, words: &str) -> Result<Test> {
     let mut tests: Vec<Test> = Vec::new();
     for cell in &record.study.cells {
@@ -110,7 +107,6 @@ fn test_of(record: &StudyRecord, words: &str) -> Result<Test> {
     }
 }
 
-/// The cell of the test and the system that show the largest slowdown, among those that were named.
 fn chosen<'j>(
     record: &StudyRecord,
     judgement: &'j Judgement,
@@ -151,13 +147,11 @@ fn chosen<'j>(
     })
 }
 
-/// The options of sysbench's scripts, if the study measured those.
 fn oltp_of(record: &StudyRecord) -> Result<Option<OltpOptions>> {
     let request = assay_plan::request_of(&record.study)?;
     Ok((request.suite == Suite::Oltp && request.workload.is_empty()).then_some(request.oltp))
 }
 
-/// Checks that the directory can be written without replacing anything.
 fn check_place(directory: &Path) -> Result<()> {
     let is_empty = match fs_err::read_dir(directory) {
         Ok(mut entries) => entries.next().is_none(),

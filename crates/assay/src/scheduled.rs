@@ -1,24 +1,22 @@
-//! What a scheduler, of jobs or of the kernel, says of this process.
+//! Facts about this process from schedulers, of jobs and of the kernel.
 
 use assay_model::{RealtimeAccess, ShardRun};
 
-/// A shard as this process measures it.
 pub(crate) fn here(shard: ShardRun) -> ShardRun {
     ShardRun { attempt: attempt(), node: node(), ..shard }
 }
 
-/// Whether this user may run threads at real-time priority, or what keeps them from it.
 pub(crate) fn realtime_access() -> RealtimeAccess {
     assay_doctor::realtime_access(std::env::var_os("SLURM_JOB_ID").is_some())
 }
 
-/// The name of this machine: as a scheduler has it, which may give one machine several, or its own.
+/// Name of this machine: the scheduler's, which may run several nodes on a machine, else the host name.
 fn node() -> String {
     let own = || fs_err::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     short(&std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| own()))
 }
 
-/// The job, its task and its restart; empty without a scheduler.
+/// Job, task and restart; empty without a scheduler.
 fn attempt() -> String {
     let variable = |name| std::env::var(name).ok();
     let job = variable("SLURM_ARRAY_JOB_ID").or_else(|| variable("SLURM_JOB_ID"));

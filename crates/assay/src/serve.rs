@@ -1,4 +1,4 @@
-//! `assay serve`: the reports of a ledger as pages on loopback. Nothing is written.
+//! `assay serve`: read-only report pages of a ledger on loopback.
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
@@ -16,13 +16,11 @@ use crate::interrupt::{self, Interrupt};
 use crate::opened::open_ledger;
 use crate::{paths, recorded, report, study, study_id, trend};
 
-/// How often the main thread looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Serves pages until Ctrl-C.
 pub(crate) fn run(args: &Serve) -> Result<Exit> {
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
-    // A ledger that cannot be read is reported before anything listens.
+    // Reports an unreadable ledger before listening.
     drop(open_ledger(&file)?);
     let _interrupt = Interrupt::listen()?;
     let server = Server::bind(args.port, token()?).map_err(|error| refused(args.port, &error))?;
@@ -34,7 +32,7 @@ pub(crate) fn run(args: &Serve) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A part of the address that no other user of this machine can guess.
+/// Part of the address that no other user of this machine can guess.
 fn token() -> Result<String> {
     let mut bytes = [0; 16];
     fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -52,7 +50,6 @@ fn refused(port: u16, error: &std::io::Error) -> Advised {
     Advised::new(format!("cannot listen on port {port} of 127.0.0.1: {error}"), hint)
 }
 
-/// The page that a request asks for.
 fn page(file: &Path, request: &Request) -> Page {
     let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
     let made = match path.as_slice() {

@@ -29,10 +29,9 @@ use crate::systems::{
     provisioner, refuse_options, sandbox_site, start_on_empty, taken,
 };
 
-/// Redo log of a sandbox, MB.
+/// MB.
 const LOG_MB: u64 = 512;
 
-/// Carries out one of the commands.
 pub(crate) fn run(command: &ServerCommand, cache_dir: Option<&Path>) -> Result<Exit> {
     match command {
         ServerCommand::Get(args) => get(args, cache_dir),
@@ -45,7 +44,6 @@ pub(crate) fn run(command: &ServerCommand, cache_dir: Option<&Path>) -> Result<E
     }
 }
 
-/// A server in the cache, for scripts.
 #[derive(Serialize)]
 struct Got<'a> {
     system: String,
@@ -91,7 +89,6 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// An available version, for scripts.
 #[derive(Serialize)]
 struct Available {
     system: String,
@@ -100,7 +97,6 @@ struct Available {
     verified: bool,
 }
 
-/// The versions of a product, or of all.
 fn available(product: Option<&str>, shape: &ShapeArg, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(false);
     let env = environment(cache_dir, false, true, &progress)?;
@@ -182,7 +178,6 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     };
     let server = server.with_context(|| format!("cannot start `{words}`"))?;
     let mut control = assay_wire::Connection::control(&server.connect_options())?;
-    // Kept data have it.
     if args.data.is_none() {
         control.query(&format!("CREATE DATABASE {DATABASE}"))?;
     }
@@ -209,7 +204,6 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Says what a server does not take of a config file, and what connections do not do as it asks.
 fn tell_left_out(words: &str, made: &Taken) {
     if made.spec.switches_autocommit_off() {
         print(&format!("note: the options of `{words}` {AUTOCOMMIT_OFF}"));
@@ -220,7 +214,6 @@ fn tell_left_out(words: &str, made: &Taken) {
     }
 }
 
-/// The system with the options of its config file, and the variables that the file sets.
 fn with_config(
     args: &ServerStart,
     spec: SystemSpec,
@@ -238,7 +231,7 @@ fn with_config(
     Ok((SystemSpec { overrides, ..spec }, of_file))
 }
 
-/// If the port is taken or the data are not there, nothing is fetched.
+/// Fails before anything is fetched if the port is taken or the data are missing.
 fn check_places(args: &ServerStart) -> Result<()> {
     if let Some(port) = args.port.filter(|&port| port != 0) {
         Listen::Loopback(port).check()?;
@@ -249,7 +242,6 @@ fn check_places(args: &ServerStart) -> Result<()> {
     Ok(())
 }
 
-/// Warnings about options in a system's name that do not do what they ask for.
 fn options_without_effect(
     control: &mut Connection,
     spec: &SystemSpec,
@@ -277,8 +269,8 @@ fn in_words(it: &KeptServer, commands: &[String]) -> String {
     )
 }
 
-/// The URL of a sandbox, as assay and the product's own programs take it. It has the password, which only the user who
-/// starts the sandbox sees.
+/// URL of a sandbox, for assay and for the product's own programs. It has the password, which only the user who starts
+/// the sandbox sees.
 fn url(product: Product, server: &Server) -> String {
     let url = ServerUrl {
         dialect: product.dialect(),
@@ -293,8 +285,8 @@ fn url(product: Product, server: &Server) -> String {
     }
 }
 
-/// Commands that connect with the product's own program: by the socket, then by the port. They pass a password in the
-/// environment, because all users of the machine can read command lines.
+/// Commands of the product's own client: by socket, then by port. They pass a password in the environment, because all
+/// users of the machine can read command lines.
 fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<String> {
     let login = |variable| match password {
         Some(password) => format!("{variable}={} ", shell_quoted(password)),
@@ -319,7 +311,6 @@ fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<
     }
 }
 
-/// The requested name, or one derived from the system's name.
 fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<String> {
     let taken: Vec<String> =
         assay_servers::kept(&site.run_root)?.into_iter().map(|it| it.kept.name).collect();
@@ -341,7 +332,7 @@ fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<Strin
     free.context("no name is free")
 }
 
-/// The longest name that is derived from a system, before its number, letters.
+/// Letters before the number, for names derived from a system.
 const STEM_MAX: usize = 48;
 
 fn is_name(name: &str) -> bool {
@@ -349,17 +340,14 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
-/// A port that is free at this moment.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr())?.port())
 }
 
-/// A sandbox, for scripts.
 #[derive(Serialize)]
 struct Listed<'a> {
     #[serde(flatten)]
     kept: &'a KeptServer,
-    /// The system, with only those options that tell it from the others.
     short: String,
     state: String,
 }
@@ -392,7 +380,7 @@ fn stop(args: &ServerStop) -> Result<Exit> {
     let site = sandbox_site()?;
     let progress = Progress::new(args.quiet);
     let servers = named(assay_servers::kept(&site.run_root)?, &args.names)?;
-    // Nothing is stopped unless all of it can be kept.
+    // Nothing is stopped unless all data can be kept.
     let places = servers.iter().map(|it| kept_data(args, &site, &it.kept));
     let places: Vec<Option<PathBuf>> = places.collect::<Result<_>>()?;
     let mut stopped = Ok(());
@@ -412,7 +400,6 @@ fn stop(args: &ServerStop) -> Result<Exit> {
     stopped.map(|()| Exit::Done)
 }
 
-/// What became of a server's data.
 fn fate(place: Option<&Path>) -> String {
     match place {
         Some(place) => {
@@ -425,7 +412,6 @@ fn fate(place: Option<&Path>) -> String {
     }
 }
 
-/// Where the data of a server will be, if they are to be kept.
 fn kept_data(args: &ServerStop, site: &Site, server: &KeptServer) -> Result<Option<PathBuf>> {
     if !args.keep {
         return Ok(None);
@@ -447,7 +433,7 @@ fn kept_data(args: &ServerStop, site: &Site, server: &KeptServer) -> Result<Opti
     Ok(Some(place))
 }
 
-/// The URL of a running server: the text itself, or that of the sandbox with this name.
+/// URL of a running server: the text itself, or that of the sandbox with this name.
 pub(crate) fn url_of(text: &str) -> Result<ServerUrl> {
     let is_name = is_name(text) && !text.contains("://");
     let sandbox = match is_name {
@@ -460,7 +446,7 @@ pub(crate) fn url_of(text: &str) -> Result<ServerUrl> {
     Ok(assay_plan::parse_url(url)?)
 }
 
-/// The servers with these names, each once. If one name is wrong, this fails and nothing is stopped.
+/// Servers with these names, each once. If a name is wrong, nothing is stopped.
 fn named(mut found: Vec<FoundServer>, names: &[String]) -> Result<Vec<FoundServer>> {
     let missing: Vec<String> = (names.iter())
         .filter(|name| !found.iter().any(|it| it.kept.name == **name))

@@ -1,4 +1,4 @@
-//! Writes the profiles and counts of a study into a directory, as stacks that other tools draw.
+//! Writes profiles and counts of a study as folded stacks, for other tools.
 
 use std::path::Path;
 
@@ -11,16 +11,13 @@ use crate::cli::{FormatWord, Output};
 use crate::progress::print;
 use crate::whole_file;
 
-/// The ending of the files, which is also the word in `--format`.
+/// File extension, which is also the word in `--format`.
 pub(crate) const ENDING: &str = "folded";
 
-/// Why there are no profiles to write.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoStacks {
-    /// This command takes none, or this study took none.
     #[error("there are no profiles to write as stacks")]
     NotTaken,
-    /// Something prevented all of them.
     #[error("no profile could be taken, so there are no stacks to write: {0}")]
     Prevented(String),
 }
@@ -38,7 +35,7 @@ impl Hint for NoStacks {
     }
 }
 
-/// Checks, before a study starts or goes on, that it takes the profiles or counts that are to be written.
+/// Checks, before a study starts or goes on, that it takes the profiles or counts to be written.
 pub(crate) fn check(output: &Output, request: impl FnOnce() -> Result<Request>) -> Result<()> {
     if output.format != Some(FormatWord::Folded) {
         return Ok(());
@@ -49,7 +46,7 @@ pub(crate) fn check(output: &Output, request: impl FnOnce() -> Result<Request>) 
 }
 
 /// Writes a file for each profile, of CPU time by kind of thread and of waiting, and for each count of instructions.
-/// Only files of their names are replaced.
+/// Only files of these names are replaced.
 pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()> {
     let directory = directory.ok_or(NoCharts::NoDirectory(ENDING))?;
     let files = assay_report::stacks(record);
@@ -71,17 +68,15 @@ pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()
     Ok(())
 }
 
-/// Why a study has no profiles of tests that changed.
 pub(crate) const NONE_CHANGED: &str =
     "no profiles: no test changed for certain; `--profile=all` takes those of all tests";
 
-/// What is said of a study that has no profiles, if that is no error.
 fn nothing(record: &StudyRecord) -> Result<&'static str> {
     let prevented = record.events.iter().find_map(|event| match &event.what {
         EventKind::NotProfiled { why, .. } => Some(why.clone()),
         _ => None,
     });
-    // Nobody takes profiles for published results.
+    // Published results have no profiles.
     let asked = match record.is_reported() {
         true => Profiling::None,
         false => assay_plan::request_of(&record.study)?.profile,

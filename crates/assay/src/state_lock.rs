@@ -1,4 +1,4 @@
-//! A file among the user's own state that is locked while something is worked on. It has the number of the process.
+//! Lock files in the user's state directory, which contain the process id.
 
 use std::fs::{File, Permissions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -12,13 +12,11 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use crate::advice::Advised;
 
-/// A locked file.
 pub(crate) struct StateLock {
     file: File,
     path: PathBuf,
 }
 
-/// Another process has the lock.
 #[derive(Debug, thiserror::Error)]
 #[error("locked{}", pid.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
 pub(crate) struct Locked {
@@ -26,8 +24,8 @@ pub(crate) struct Locked {
 }
 
 impl StateLock {
-    /// Locks a file, which is made if there is none. While another process has it, the error is what `busy` makes of
-    /// ` by process N`, or of nothing if the number of the process is not known.
+    /// Locks a file, creating it if missing. `busy` makes the error from ` by process N`, or from an empty text if the
+    /// process is unknown.
     pub(crate) fn hold(path: PathBuf, busy: impl FnOnce(&str) -> Advised) -> Result<Self> {
         let lock = Self::take(path, true).map_err(|error| match error.downcast::<Locked>() {
             Ok(Locked { pid }) => {
@@ -39,8 +37,7 @@ impl StateLock {
         lock.context("the file of the lock was not made")
     }
 
-    /// Locks a file; `None` if there is none and it is not to be made. Fails with [`Locked`] while another process has
-    /// it.
+    /// Locks a file; `None` if it is missing and not `create`. Fails with [`Locked`] while another process has it.
     pub(crate) fn take(path: PathBuf, create: bool) -> Result<Option<Self>> {
         if create && let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
@@ -75,9 +72,8 @@ impl StateLock {
         Ok(Some(Self { file, path }))
     }
 
-    /// Removes the file.
     pub(crate) fn remove(self) {
-        // One that was removed may have been followed by another process' file.
+        // A removed file may have been replaced by that of another process.
         let removed = is_at(&self.file, &self.path)
             .and_then(|is_ours| if is_ours { fs::remove_file(&self.path) } else { Ok(()) });
         if let Err(error) = removed {
@@ -87,7 +83,6 @@ impl StateLock {
     }
 }
 
-/// Whether a process has the lock.
 pub(crate) fn is_held(path: &Path) -> bool {
     let Ok(file) = fs::File::open(path) else { return false };
     matches!(file.into_parts().0.try_lock_shared(), Err(TryLockError::WouldBlock))

@@ -12,7 +12,6 @@ use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::{paths, report, study, study_id};
 
-/// Lists the studies of the ledger, or does what the user asks for instead.
 pub(crate) fn run(args: &Studies) -> Result<Exit> {
     match &args.command {
         None => list(args),
@@ -92,14 +91,13 @@ fn remove(args: &RemoveStudies) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The ledger for writing. Unlike a study, a command about studies does not create one.
+/// Opens the ledger for writing. Unlike a study, a command about studies does not create one.
 fn existing(ledger: &LedgerArg) -> Result<Ledger> {
     let file = paths::ledger_file(ledger.file.as_deref())?;
     drop(Ledger::open_read_only(&file)?);
     Ok(Ledger::open(&file)?)
 }
 
-/// The id of a study that exists.
 fn id(ledger: &Ledger, name: &str) -> Result<String> {
     let found = study_id::find(ledger, Some(name), |_| true)?;
     found.ok_or_else(|| Advised::new("there is no study yet", "`assay compare` creates one").into())

@@ -1,4 +1,4 @@
-//! Finds the study of a ledger that the user means: by its id or its name, a unique prefix of either, or `latest`.
+//! Finds a study of a ledger by its id or name, a unique prefix of either, or `latest`.
 
 use anyhow::Result;
 use assay_ledger::Ledger;
@@ -6,11 +6,10 @@ use assay_model::StudySummary;
 
 use crate::clock;
 
-/// The word for the latest study.
 const LATEST: &str = "latest";
 
-/// The study that the user means. Without a name, and for `latest`, it is the latest of those that fit. A study that
-/// failed before anything was measured, or that says that it begins in the future, counts only if there is no other.
+/// Finds a study. Without a name, and for `latest`, it is the latest match. A study that failed before anything was
+/// measured, or with a start in the future, counts only if there is no other.
 pub(crate) fn find(
     ledger: &Ledger,
     name: Option<&str>,
@@ -28,7 +27,7 @@ fn latest(
     fits: impl Fn(&StudySummary) -> bool,
 ) -> Option<String> {
     studies.retain(|study| fits(study));
-    // Of equals, the last one counts.
+    // Ties go to the last.
     let rank = |study: &StudySummary| (study.started_ms <= now_ms, study.slices + study.counts > 0);
     studies.into_iter().max_by_key(rank).map(|study| study.id)
 }

@@ -13,7 +13,6 @@ use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::{paths, recorded, report};
 
-/// Shows the values of a test in all studies.
 pub(crate) fn run(args: &Trend) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
     let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
@@ -24,16 +23,12 @@ pub(crate) fn run(args: &Trend) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The lines of a test.
 pub(crate) struct Found {
-    /// Its name, which may have been searched for with a pattern.
     pub(crate) test: String,
     pub(crate) lines: Vec<TrendLine>,
-    /// Studies that have the test.
     pub(crate) studies: usize,
 }
 
-/// Why no study of a test has a value to show.
 fn nothing(
     studies: &[(StudyRecord, Judgement)],
     test: &str,
@@ -76,7 +71,6 @@ fn nothing(
     }
 }
 
-/// Searches all studies of a ledger for a test.
 pub(crate) fn found(
     ledger: &Ledger,
     test: &str,

@@ -1,4 +1,4 @@
-//! Mistakes in the command line, told as all other errors are.
+//! Prints mistakes in the command line like all other errors.
 
 use std::process::ExitCode;
 
@@ -30,7 +30,7 @@ pub(crate) fn print_usage(error: Error) -> ExitCode {
     Exit::Error.into()
 }
 
-/// A conflict with the options that were typed: clap lists all that would be one.
+/// Reduces a conflict to options that were typed: clap lists all conflicting ones.
 fn only_typed(mut error: Error, typed: &[String]) -> Error {
     let Some(ContextValue::Strings(all)) = error.get(ContextKind::PriorArg) else { return error };
     let is_typed = |option: &&String| {
@@ -44,7 +44,6 @@ fn only_typed(mut error: Error, typed: &[String]) -> Error {
     error
 }
 
-/// What clap adds to a message that assay's hints say better.
 const TIPS: [ContextKind; 4] = [
     ContextKind::Suggested,
     ContextKind::SuggestedArg,
@@ -52,10 +51,9 @@ const TIPS: [ContextKind; 4] = [
     ContextKind::SuggestedValue,
 ];
 
-/// The last line of clap's messages.
 const SEE_HELP: &str = "For more information, try '--help'.";
 
-/// The message and the hint. `assay` is the whole command line.
+/// Message and hint. `assay` is the whole command line.
 fn told(mut error: Error, assay: &clap::Command) -> (String, Option<String>) {
     let text_of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let usage = text_of(ContextKind::Usage);
@@ -81,14 +79,12 @@ fn told(mut error: Error, assay: &clap::Command) -> (String, Option<String>) {
     (text.strip_suffix(SEE_HELP).unwrap_or(text).trim_end().to_owned(), hint)
 }
 
-/// A command with all its words, such as `assay server start`.
 struct Named<'a> {
     words: String,
     command: &'a clap::Command,
 }
 
 impl<'a> Named<'a> {
-    /// The command whose usage this is.
     fn of(usage: &str, assay: &'a clap::Command) -> Self {
         let mut found = Self { words: "assay".to_owned(), command: assay };
         for word in usage.split_whitespace().skip_while(|it| *it != "assay").skip(1) {
@@ -137,7 +133,6 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The names of the options that a command shows in its help, and their other names.
 fn longs(command: &clap::Command) -> impl Iterator<Item = &str> {
     let shown = command.get_arguments().filter(|it| !it.is_hide_set());
     shown.flat_map(|it| it.get_long_and_visible_aliases().unwrap_or_default())

@@ -1,6 +1,5 @@
-//! `--explain-terms`: which of the settings that differ between two systems made a change. A second study measures the
-//! tests that changed on the new system, with one of these settings at a time as the old system has it, or as if it
-//! were not there.
+//! `--explain-terms`: finds the settings that made a change between two systems. A second study measures the changed
+//! tests on the new system, with one differing setting at a time as on the old system, or as if it did not exist.
 
 use std::collections::BTreeMap;
 
@@ -16,25 +15,21 @@ use assay_servers::audit::{Settings, value_without, variables_of};
 use crate::systems::{Environment, LocalSite, participants};
 use crate::{recorded, study};
 
-/// Settings that are tried.
 const MOST: usize = 8;
 
-/// The name of the system with its own settings in the second study.
 const UNCHANGED: &str = "unchanged";
 
-/// A setting that undoes a smaller part of a change is not named, percent.
+/// Percent of the change. A setting that undoes less is not named.
 const LEAST: u32 = 10;
 
-/// Settings that have a sense only together: the values of one are those of the other.
+/// Settings that only make sense together, with equal values.
 const TOGETHER: [[&str; 2]; 1] = [["character_set_server", "collation_server"]];
 
-/// The setting with flags, each of which is a setting of its own in an audit.
+/// The setting with flags, each of which an audit treats as a setting.
 const FLAGS: &str = "optimizer_switch";
 
-/// What is set back for one more system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SetBack {
-    /// Options with the values that the old system has.
     options: Vec<(String, String)>,
 }
 
@@ -45,7 +40,7 @@ impl SetBack {
         words.collect::<Vec<_>>().join("+")
     }
 
-    /// Its words as the name of a system, which has no `=`.
+    /// Name of the system, in which `=` is not allowed.
     fn name(&self) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let words = self.words();
@@ -53,28 +48,24 @@ impl SetBack {
     }
 }
 
-/// A system that changed against the base of its study, and the cells in which it did.
 struct ChangedSystem {
     system: usize,
-    /// QPS divided by that of the base.
+    /// Ratio to the QPS of the base.
     cells: Vec<(CellId, f64)>,
 }
 
-/// What a study asks for, and what it runs on.
 pub(crate) struct Asked<'a> {
     pub(crate) request: &'a Request,
     pub(crate) suite: &'a [Test],
     pub(crate) machine: MachineFacts,
 }
 
-/// The plan of the second study.
 struct FollowUp {
     plan: Plan,
     tried: Vec<SetBack>,
     changed: ChangedSystem,
 }
 
-/// Measures the changed tests with one setting of the base at a time, and adds what that undoes to the study.
 pub(crate) fn explain(
     record: &StudyRecord,
     asked: &Asked<'_>,
@@ -104,7 +95,6 @@ pub(crate) fn explain(
     Ok(())
 }
 
-/// Plans the second study of a study that is in the ledger; or says why there is none.
 fn follow_up(
     record: &StudyRecord,
     asked: &Asked<'_>,
@@ -146,7 +136,7 @@ fn follow_up(
     Ok(Ok(FollowUp { plan, tried, changed }))
 }
 
-/// The second request: the same work and terms for other systems, without what only the first study is for.
+/// The second request: the same work and terms for other systems, without the parts that only the first study needs.
 fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) -> Request {
     Request {
         systems,
@@ -159,13 +149,12 @@ fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) ->
     }
 }
 
-/// The systems of the second study: the new one with its own settings, and once more for each that is set back.
+/// Systems of the second study: the new one with its own settings, and once more for each that is set back.
 fn systems(wanted: &SystemRequest, tried: &[SetBack]) -> Vec<SystemRequest> {
     let own = SystemRequest { name: Some(UNCHANGED.to_owned()), ..wanted.clone() };
     std::iter::once(own).chain(tried.iter().map(|it| with(wanted, it))).collect()
 }
 
-/// A system with a setting as the old system has it.
 fn with(wanted: &SystemRequest, back: &SetBack) -> SystemRequest {
     let mut system = SystemRequest { name: Some(back.name()), ..wanted.clone() };
     system.options.extend(back.options.iter().cloned());
@@ -177,7 +166,6 @@ fn is_attached(record: &StudyRecord, system: usize) -> bool {
     spec.is_none_or(|it| matches!(it.origin, assay_model::Origin::Url(_)))
 }
 
-/// The system with most changes, and the tests in which it is slower or faster than the base.
 fn most_changed(record: &StudyRecord) -> Option<ChangedSystem> {
     let mut by_system: BTreeMap<usize, Vec<(CellId, f64)>> = BTreeMap::new();
     for cell in assay_verdict::judge(record).cells {
@@ -191,8 +179,8 @@ fn most_changed(record: &StudyRecord) -> Option<ChangedSystem> {
     most.map(|(system, cells)| ChangedSystem { system, cells })
 }
 
-/// Settings that differ between two systems and can be set back, the most likely causes first: as the audit has them,
-/// but flags of the optimizer before other settings that are not known to matter.
+/// Settings that differ between two systems and can be set back, the most likely causes first: in the order of the
+/// audit, but flags of the optimizer before other settings not known to matter.
 fn candidates<'a>(
     audit: impl Iterator<Item = &'a AuditFinding>,
     old: &Settings,
@@ -221,7 +209,7 @@ fn has_rule(setting: &str) -> bool {
     variables_of(setting) != [setting]
 }
 
-/// A variable as the old system has it, with those that belong to it. What the old system lacks gets the value that
+/// A variable as in the old system, with those that belong to it. If the old system lacks it, it gets the value that
 /// acts as if the new one lacked it too.
 fn variable_back(variable: &str, old: &Settings, new: &Settings) -> Option<SetBack> {
     let value = |name: &str| {
@@ -238,7 +226,7 @@ fn variable_back(variable: &str, old: &Settings, new: &Settings) -> Option<SetBa
     Some(SetBack { options })
 }
 
-/// A flag of the optimizer as the old system has it, with the other flags that the new system is started with.
+/// A flag of the optimizer as in the old system, with the other flags that the new system is started with.
 fn flag_back(flag: &str, old: &Settings, new: &Settings, spec: &SystemSpec) -> Option<SetBack> {
     fn flags(text: &str) -> impl Iterator<Item = (&str, &str)> {
         text.split(',').filter_map(|it| it.trim().split_once('='))
@@ -258,7 +246,6 @@ fn flag_back(flag: &str, old: &Settings, new: &Settings, spec: &SystemSpec) -> O
     Some(SetBack { options: vec![(FLAGS.to_owned(), value.join(","))] })
 }
 
-/// The first of these that the version takes, and those that were not tried.
 fn accepted(
     all: &[SetBack],
     wanted: &SystemRequest,
@@ -278,7 +265,7 @@ fn accepted(
             return Ok((taken, all.get(number..).unwrap_or_default().to_vec()));
         }
         env.interrupt.check()?;
-        // Options that decide where a server is are not for users.
+        // Users cannot set options that decide where a server is.
         if planned(vec![wanted.clone(), with(wanted, back)]).is_err() {
             continue;
         }
@@ -291,7 +278,6 @@ fn accepted(
     Ok((taken, Vec::new()))
 }
 
-/// An option as a server's command line has it.
 fn option((name, value): &(String, String), dialect: Dialect) -> String {
     match dialect {
         Dialect::MySql => format!("--{}={value}", name.replace('_', "-")),
@@ -299,13 +285,12 @@ fn option((name, value): &(String, String), dialect: Dialect) -> String {
     }
 }
 
-/// How much of a change is gone where a setting is as it was: 1 is all of it.
+/// Share of a change that is gone with the setting set back: 1 is all of it.
 fn share(change: f64, brought: f64) -> Option<f64> {
     let share = -brought.ln() / change.ln();
     share.is_finite().then_some(share)
 }
 
-/// What the second study found of each test that changed, unless it could judge none of the settings.
 fn found(tried: &[SetBack], changed: &ChangedSystem, second: &StudyRecord) -> Vec<SettingsTried> {
     let judged = assay_verdict::judge(second);
     let of_cell = |(cell, change): &(CellId, f64)| {
@@ -342,7 +327,6 @@ fn found(tried: &[SetBack], changed: &ChangedSystem, second: &StudyRecord) -> Ve
 }
 
 impl FollowUp {
-    /// What it will do, in words.
     fn words(&self) -> String {
         let settings = counted(self.tried.len() as u64, "setting");
         let tests = counted(self.changed.cells.len() as u64, "test");

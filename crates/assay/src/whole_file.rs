@@ -1,4 +1,4 @@
-//! Files that are written as a whole: a reader, or an assay that is killed, sees the old content or the new one.
+//! Atomic writes: readers see the old or the new content, also if assay is killed.
 
 use std::fs::Permissions;
 use std::io::{ErrorKind, Read as _, Result, Write as _};
@@ -9,26 +9,25 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
-/// A new file with this content in a directory, which disappears unless it gets a name.
+/// A new file in a directory, which disappears unless it gets a name.
 pub(crate) fn temporary(directory: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
     let mut file = tempfile::Builder::new()
         .prefix(".assay-")
-        // As any new file; the umask takes away what it should.
+        // As any new file; the umask applies.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)?;
     file.write_all(bytes)?;
     Ok(file)
 }
 
-/// Puts a new file with this content at a path that others can predict. A link there is replaced, not followed, and so
-/// is a pipe.
+/// Puts a new file at a path that others can predict. A link or a pipe there is replaced, not followed.
 pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     temporary(directory, bytes)?.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// The content of a small regular file at such a path. A pipe there does not make assay wait.
+/// Reads a small regular file at such a path. A pipe there does not block.
 pub(crate) fn text_of(path: &Path) -> Result<String> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = fs_err::OpenOptions::new();
@@ -42,11 +41,10 @@ pub(crate) fn text_of(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Bytes of a small file at most.
 const SMALL: u64 = 1 << 20;
 
-/// Puts this content in place of that of a file, which keeps its permissions, or of the file that a link leads to. What
-/// is no file, such as a pipe or `/dev/stdout`, is written to.
+/// Replaces the content of a file, which keeps its permissions, or of a link's target. Anything but a regular file,
+/// such as a pipe or `/dev/stdout`, is written to.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     match replace(path, bytes) {
         Err(error) if is_of_place(error.kind()) => fs_err::write(path, bytes),
@@ -54,7 +52,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Whether no other file can stand in for this one: its directory takes none, or a file system is mounted on it.
+/// Whether the file cannot be replaced: its directory accepts none, or a file system is mounted on it.
 fn is_of_place(kind: ErrorKind) -> bool {
     use ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
     matches!(kind, CrossesDevices | PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
@@ -117,7 +115,7 @@ mod tests {
         symlink("later", at("dangling")).unwrap();
         write(&at("dangling"), b"3").unwrap();
         assert_eq!(text("later"), "3");
-        // Links to what is open are written to, and so is a device.
+        // Links to open files are written to, and so is a device.
         let open = fs_err::File::create(at("open")).unwrap();
         let number = std::os::fd::AsRawFd::as_raw_fd(open.file());
         let inode = fs_err::metadata(at("open")).unwrap().ino();

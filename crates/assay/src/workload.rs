@@ -1,4 +1,4 @@
-//! Workload files of users, and the files that they name.
+//! Reads users' workload files, and the files they name.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -20,29 +20,26 @@ use crate::dump_file::dump_file;
 use crate::paths;
 use crate::progress::print_said;
 
-/// Largest file with rows, bytes: its rows become statements in memory.
+/// Bytes. The rows become statements in memory.
 const FILE_MAX: u64 = 4 << 30;
 
-/// Advice if the file is not a workload file.
 pub(crate) const WORKLOAD_FILES: &str = "name a workload file: TOML with `[table.NAME]` and `[test.NAME]`, scripts of \
      pgbench, or a Lua script of sysbench; `assay tests --workload FILE` checks it";
 
-/// What a user says of a Lua script beside its name.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OfLua<'a> {
-    /// Its options, such as `--tables=4`.
     pub(crate) options: &'a [String],
     /// Whether it may use files outside of its directory, and run programs.
     pub(crate) may_use_all: bool,
     /// Whether the user says that the file is a Lua script, whatever it looks like.
     pub(crate) is_meant: bool,
-    /// The dialects of the servers that it will be run on; none if they are not known.
+    /// Dialects of the servers to run it on; empty if unknown.
     pub(crate) dialects: &'a [Dialect],
-    /// Whether only commands such as `prepare` will be carried out, and no events.
+    /// Whether only commands such as `prepare` are carried out, and no events.
     pub(crate) is_for_command: bool,
 }
 
-/// Reads a workload. What a workload file names is relative to its directory.
+/// Reads a workload. File names in it are relative to its directory.
 pub(crate) fn read(
     files: &[String],
     options: &ScriptOptions,
@@ -97,7 +94,7 @@ pub(crate) fn read(
     })?)
 }
 
-/// Reads a Lua script as for each dialect and command, to learn which files it has and whether it takes its options.
+/// Reads a Lua script for each dialect and command, to learn its files and whether it accepts its options.
 fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
     let options = assay_lua::parse_options(of_lua.options)?;
     let (draw, own) = assay_lua::take_distribution(options.clone())?;
@@ -131,7 +128,7 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
             Ok(engine.files())
         });
         if read.is_err() {
-            // What the script has printed before it failed helps to find out why.
+            // Output before the failure helps to find its cause.
             print_said(&leash.take_said());
         }
         let new = read?.into_iter().filter(|file| !files.contains(file));
@@ -142,10 +139,9 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
     Ok(LuaScript { name, files, options, may_use_all })
 }
 
-/// The commands of sysbench for which a script may read different files.
+/// Commands of sysbench for which a script may read different files.
 const COMMANDS: [&str; 3] = ["run", "prepare", "cleanup"];
 
-/// The dialects of the systems of a request, as far as they can be read.
 fn dialects(request: &Request) -> Vec<Dialect> {
     let specs = request.systems.iter().filter_map(|it| parse_system(&it.words).ok());
     let mut all: Vec<Dialect> = specs.map(|spec| spec.product.dialect()).collect();
@@ -154,10 +150,9 @@ fn dialects(request: &Request) -> Vec<Dialect> {
     all
 }
 
-/// Where sysbench is installed, with its own scripts.
 const INSTALLED: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
 
-/// The path of a script that comes with sysbench, if no file has the name that the user gave; or else that name.
+/// Path of a script that comes with sysbench if no file has the given name, else that name.
 fn stock_script(name: &str) -> String {
     if !assay_plan::is_script(name) || Path::new(name).exists() {
         return name.to_owned();
@@ -167,11 +162,9 @@ fn stock_script(name: &str) -> String {
     found.map_or_else(|| name.to_owned(), |path| path.display().to_string())
 }
 
-/// Advice for a name of a script that comes with sysbench, where neither that file nor sysbench is there.
 const STOCK: &str = "no file has this name, and sysbench's own scripts are not installed in /usr/share/sysbench; assay \
                      does their work itself: `--suite oltp` in a study, `assay bench URL --test oltp_read_write`";
 
-/// The content of a file, or of a script that comes with pgbench.
 pub(crate) fn text(name: &str) -> Result<String> {
     if let Some(script) = pgbench_script(name) {
         return Ok(script);
@@ -182,7 +175,6 @@ pub(crate) fn text(name: &str) -> Result<String> {
     paths::text(fs_err::File::open(path)?, name, WORKLOAD_FILES)
 }
 
-/// The tests that a request selects from: those of its workload, or of its suite.
 pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
     let options = request.script_options();
     let dialects = dialects(request);
@@ -211,12 +203,11 @@ pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
     }
 }
 
-/// Reads a file with rows that must be the one that the workload was planned with.
+/// Reads a file with rows, which must be the one that the workload was planned with.
 pub(crate) fn read_again(file: &UserRowsFile) -> Result<Vec<u8>, String> {
     unchanged(&file.path, &file.sha256)
 }
 
-/// The content of a file that must still have this checksum.
 fn unchanged(path: &str, sha256: &str) -> Result<Vec<u8>, String> {
     let found = user_file(Path::new(path))?;
     match found.sha256 == sha256 {
@@ -225,8 +216,8 @@ fn unchanged(path: &str, sha256: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Makes sure that scripts, and the modules that they read, are those that their tests were planned with. Clients read
-/// them only when their servers run.
+/// Checks that scripts and their modules are those that the tests were planned with. Clients read them only once their
+/// servers run.
 pub(crate) fn check_scripts(tests: impl IntoIterator<Item = Test>) -> Result<()> {
     for file in tests.into_iter().filter_map(Test::lua).flat_map(|script| &script.files) {
         let found = unchanged(&file.path, &file.sha256);
@@ -240,7 +231,7 @@ pub(crate) fn check_scripts(tests: impl IntoIterator<Item = Test>) -> Result<()>
     Ok(())
 }
 
-/// Reads the captured values of tests, unless they were read. The files must be those that the tests were planned with.
+/// Reads the captured values of tests, unless already read. The files must be those that the tests were planned with.
 pub(crate) fn read_captured(tests: impl IntoIterator<Item = Test>) -> Result<()> {
     for test in tests {
         let mixes = test.definition().roles.iter().flat_map(|role| &role.script.mix);

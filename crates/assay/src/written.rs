@@ -1,15 +1,13 @@
-//! Where a user's workload file has what a server refuses.
+//! Finds the place in a user's workload file that a server's error is about.
 
 use assay_plan::{NamedFile, Request};
 
 use crate::workload;
 
-/// Pieces of a statement between its variables follow each other within so many characters.
+/// Characters within which the pieces of a statement between its variables must follow each other.
 const VARIABLE_MAX: usize = 80;
 
-/// The files of a workload as the user wrote them.
 pub(crate) struct Written {
-    /// Each with its path and its text.
     files: Vec<(String, String)>,
 }
 
@@ -22,7 +20,6 @@ impl Written {
         (!files.is_empty()).then_some(Self { files })
     }
 
-    /// The file and the line of the statement or column that an error is about.
     pub(crate) fn place(&self, error: &anyhow::Error) -> Option<String> {
         let (sql, said) = error.chain().find_map(|cause| match cause.downcast_ref()? {
             assay_load::Error::Prepare { sql, source } => Some((sql, source.to_string())),
@@ -36,7 +33,6 @@ impl Written {
     }
 }
 
-/// The line where a statement begins whose variables are marks such as `?` or `$1`.
 fn line_of(text: &str, sql: &str) -> Option<usize> {
     let (text, lines) = collapsed(text);
     let (sql, _) = collapsed(sql.trim_end().trim_end_matches("..."));
@@ -45,7 +41,7 @@ fn line_of(text: &str, sql: &str) -> Option<usize> {
     if first.trim().is_empty() {
         return None;
     }
-    // The beginning may stand elsewhere too: variables are short, so the nearest pieces belong together.
+    // The beginning may occur elsewhere too: variables are short, so the nearest pieces belong together.
     let found = text.match_indices(first.trim_end()).filter_map(|(begin, found)| {
         let (mut at, mut gaps) = (begin + found.len(), 0);
         for piece in rest {
@@ -60,12 +56,11 @@ fn line_of(text: &str, sql: &str) -> Option<usize> {
     lines.get(begins).copied()
 }
 
-/// What follows the number of a mark.
 fn after_number(piece: &str) -> &str {
     piece.trim_start_matches(|c: char| c.is_ascii_digit())
 }
 
-/// The text with single spaces and without escapes, and the line of each of its bytes.
+/// The text with single spaces and without escapes, and the line of each byte.
 fn collapsed(text: &str) -> (String, Vec<usize>) {
     let (mut out, mut lines) = (String::new(), Vec::new());
     let mut line = 1;
@@ -84,7 +79,6 @@ fn collapsed(text: &str) -> (String, Vec<usize>) {
     (out, lines)
 }
 
-/// The line with the column of a table that its rows name and a server does not know.
 fn line_of_column(text: &str, sql: &str, said: &str) -> Option<usize> {
     let rest = sql.strip_prefix("INSERT INTO ")?;
     let table = rest.get(..rest.find(" (")?)?.trim_matches(['`', '"']);

@@ -1,4 +1,4 @@
-//! Dumps that are restored, captured values, and answers that are compared, on real servers.
+//! Restored dumps, captured values and compared answers, on real servers.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// More than a busy machine needs.
 const BUDGET: [&str; 2] = ["--budget", "20m"];
 
-/// As `mysqldump --compact --skip-quote-names` writes it: without the mode of the session that allows zero dates.
+/// As written by `mysqldump --compact --skip-quote-names`: without the session mode that allows zero dates.
 const DUMP: &str = r"/*!40101 SET @saved_cs_client     = @@character_set_client */;
 CREATE TABLE people (
   id int NOT NULL,
@@ -97,7 +97,6 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// The findings of a kind: each with the values of these fields.
 fn found(result: &Value, kind: &str, fields: [&str; 3]) -> Vec<[String; 3]> {
     let empty = Vec::new();
     let all = result[kind].as_array().unwrap_or(&empty);
@@ -116,13 +115,13 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     let rare: String = (0..160).map(|line| format!("[{}]\n", (line % 80).max(41))).collect();
     write(folder.path(), &[("rare.jsonl", &rare)]);
     let file = folder.path().join("shop.toml").display().to_string();
-    // The modes that MySQL 8.0 is shipped with; systems on equal terms have the same ones.
+    // The default modes of MySQL 8.0; systems on equal terms share them.
     let mysql =
         "mysql@8.0+sql_mode=ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE";
     let compare = ["compare", "mariadb@10.11", mysql, "--preset", "smoke", "--offline"];
     let options = ["--workload", &file, "--format", "json", "--blocks", "1"];
     let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
-    // A test cannot run on MySQL.
+    // One test cannot run on MySQL.
     let result = json(&output, 3);
     let answers = found(&result, "answers", ["test", "system", "what"]);
     let of = |test: &str| -> Vec<&str> {
@@ -134,12 +133,12 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     };
     assert_eq!(of("person"), [] as [&str; 0], "{answers:?}");
     assert_eq!(of("total"), [] as [&str; 0], "{answers:?}");
-    // A space at the end means nothing to the collation of MariaDB, and the collation itself is another one.
+    // MariaDB's collation ignores trailing spaces, and the collation itself differs.
     assert_eq!(of("word"), ["types", "rows"], "{answers:?}");
     assert_eq!(of("city"), ["error"], "{answers:?}");
     assert_eq!(of("now"), ["undetermined"], "{answers:?}");
     assert!(of("rare").contains(&"values"), "{answers:?}");
-    // What a statement leaves open need not be fixed.
+    // Unspecified order is no fault of a statement.
     for (test, what) in [
         ("groups", "order"),
         ("ties", "choice"),
@@ -157,7 +156,6 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     let counted = found(&result, "answers", ["test", "events", "compared"]);
     assert!(counted.contains(&["rare", "1", "39"].map(str::to_owned)), "{counted:?}");
     check_restored(&result);
-    // A report from the ledger says the same.
     let shown = place.run_to_end(&["report", "--format", "markdown"]);
     let text = String::from_utf8_lossy(&shown.stdout);
     for part in ["refused 3 statements of the dump", "Answers that differ", "Restoring the dump"] {
@@ -166,7 +164,6 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     place.assert_nothing_left();
 }
 
-/// What the cells say of their statements.
 fn check_cells(result: &Value) {
     let cells = result["cells"].as_array().unwrap();
     let cell = |test: &str| {
@@ -188,13 +185,12 @@ fn check_cells(result: &Value) {
     assert_eq!(compared["same"], 2, "{compared}");
 }
 
-/// What happened while the dump was restored.
 fn check_restored(result: &Value) {
     let told = found(result, "restored", ["system", "what", "message"]);
     let has = |system: &str, what: &str, message: &str| {
         told.iter().any(|it| it[0].starts_with(system) && it[1] == what && it[2].contains(message))
     };
-    // `rank` is a word of MySQL's, and what fills the table has none.
+    // `rank` is reserved in MySQL, and the statements that fill the table lack it.
     assert!(has("mysql@8.0", "error", "1064"), "{told:?}");
     assert!(has("mysql@8.0", "error", "0000-00-00"), "{told:?}");
     assert!(!told.iter().any(|it| it[0] == "mariadb@10.11" && it[1] == "error"), "{told:?}");
@@ -341,7 +337,7 @@ fn a_dump_of_postgres_is_restored_with_its_copied_rows() {
     let count = |what: &str, message: &str| {
         told.iter().filter(|it| it[0] == what && it[2].contains(message)).count()
     };
-    // Both the system and its twin tell it.
+    // Both the system and its twin report it.
     assert_eq!(count("left-out", "transaction_timeout"), 2, "{told:?}");
     assert_eq!(count("left-out", "owners"), 2, "{told:?}");
     assert_eq!(count("error", "\"public.gone\" does not exist"), 2, "{told:?}");

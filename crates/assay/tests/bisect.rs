@@ -12,8 +12,8 @@ use assay_testkit::eventually;
 use common::{Place, printed};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11. A search that is killed
-/// goes on: no comparison is lost or made twice.
+/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11. No comparison is lost or
+/// repeated.
 #[test]
 fn a_search_of_releases_is_killed_and_goes_on() {
     let place = Place::with("mariadb@11.4");
@@ -34,12 +34,11 @@ fn a_search_of_releases_is_killed_and_goes_on() {
     let measured = place.finished();
     assert!(measured.iter().all(|is_finished| *is_finished), "{measured:?}");
     assert_eq!(answer["comparisons"], measured.len());
-    // It shows the same once more, without measuring.
     let id = answer["id"].as_str().unwrap();
     let again = printed(&place.run_to_end(&["resume", id, "--offline", "--format", "json"]), 0);
     assert_eq!(again, answer);
     assert_eq!(place.finished().len(), measured.len());
-    // An imported study that names the search is no part of it, and the search is not found by it.
+    // An imported study that names the search is no part of it, and does not lead to it.
     place.import_forged();
     let with_forged = place.run_to_end(&["resume", id, "--offline", "--format", "json"]);
     assert_eq!(printed(&with_forged, 0), answer);
@@ -49,7 +48,6 @@ fn a_search_of_releases_is_killed_and_goes_on() {
     place.assert_nothing_left();
 }
 
-/// No commit of this repository builds.
 #[test]
 fn commits_that_do_not_build_are_said() {
     let place = Place::new();

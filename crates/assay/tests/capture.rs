@@ -1,4 +1,4 @@
-//! Logs of real servers become workload files.
+//! Workload files from logs of real servers.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -19,7 +19,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Writes the log of MySQL 8.0 in two parts, the first of which is gzipped.
 fn rotated(folder: &Path) -> [String; 2] {
     let whole = fs_err::read(log("mysql-8.0-slow.log")).unwrap();
     let begins: Vec<usize> =
@@ -45,7 +44,7 @@ fn rotated_logs_become_a_workload_with_values_that_only_the_user_can_read() {
     fs_err::set_permissions(at("out/app.values"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let (dump, out) =
         (at("dump.sql").display().to_string(), at("out/app.toml").display().to_string());
-    // Named in the wrong order.
+    // In the wrong order.
     let words = ["workload", "from", &second, &first, "--schema", &dump, "-o", &out, "--writes"];
     let made = place.run_to_end(&words);
     assert!(made.status.success(), "{}", text(&made.stderr));
@@ -168,7 +167,7 @@ fn files_that_assay_did_not_make_are_neither_replaced_nor_taken_for_dumps() {
     assert_eq!(fs_err::read_to_string(at("other.toml")).unwrap(), "[test.mine]\n");
 }
 
-/// A schema without a heading tells its dialect, and every command takes what `workload from` has written.
+/// A schema without a heading reveals its dialect, and every command accepts the output of `workload from`.
 #[test]
 fn what_is_written_is_taken_by_other_commands() {
     let place = Place::bare();

@@ -12,7 +12,6 @@ const TABLE: &str = "col-1 : x.ma101116_rel.z12a_c8r32.pk1\ncol-2 : x.ma110410_r
     col-3 : x.ma110806_rel.z12b_c8r32.pk1\n\ncol-1\tcol-2\tcol-3\n\
     1000\t1050\t1100\thot-points_range=100\n2000\t1950\t1900\tinsert_range=100\n";
 
-/// A ledger with a published study.
 fn imported() -> (Place, tempfile::TempDir) {
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Published statements are checked against studies of the ledger.
+//! Published statements checked against studies of the ledger.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 #![expect(clippy::print_stderr, reason = "a test that is left out must say so")]
 
@@ -101,11 +101,10 @@ fn published() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// A file of claims, the tables that it is about, and the names of its statements with whether they hold.
 type PublishedFile = (&'static str, &'static [&'static str], &'static [(&'static str, bool)]);
 
-/// The published statements by their names in `expected.json`, in the order of the files. A statement that was said of
-/// several versions at once is one of ours.
+/// Published statements by their names in `expected.json`, in the order of the files. A statement on several versions
+/// at once is one of ours.
 const FILES: [PublishedFile; 7] = [
     (
         "mariadb-latin1-2026-04",

@@ -10,7 +10,6 @@ use assay_model::Product;
 use common::Place;
 use serde_json::Value;
 
-/// Runs a command that must succeed and print JSON.
 #[track_caller]
 fn json(place: &Place, args: &[&str]) -> Value {
     let output = place.run_to_end(args);
@@ -45,7 +44,7 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     assert_eq!(count("read"), 14 * count("events"));
     assert!(points["latency_us"]["p50"].as_f64().unwrap() > 0.0);
     assert!(points["client_cpu_us_per_query"].as_f64().unwrap() > 0.0);
-    // Anybody may try to connect to the port, and needs the password.
+    // Anybody can connect to the port, and needs the password.
     let stranger = format!("mysql://root@127.0.0.1:{port}/sbtest");
     let refused = place.run_to_end(&["bench", &stranger, "--test", "scan"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -54,7 +53,6 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     let paced = bench(&tcp, &["point-query", "--rate", "100", "--db-ps-mode", "disable"]);
     assert_eq!(paced["events"], 30);
 
-    // The name and the port are in use.
     let again = place.run_to_end(&[&start[..], &["--name", "one"]].concat());
     assert_eq!(again.status.code(), Some(2));
     let port = port.to_string();
@@ -69,7 +67,6 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     let completed = completed.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "3");
     let candidates = String::from_utf8(completed.output().unwrap().stdout).unwrap();
     assert_eq!(candidates.lines().next(), Some("one"));
-    // If one of the names is wrong, none of the servers is stopped.
     let refused = place.run_to_end(&["server", "stop", "one", "nosuch"]);
     assert_eq!(refused.status.code(), Some(2));
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -86,7 +83,6 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     place.assert_nothing_left();
 }
 
-/// `cache clean` leaves what a sandbox uses, and removes the rest.
 #[test]
 fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
     let place = Place::bare();
@@ -119,7 +115,6 @@ fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
     place.assert_nothing_left();
 }
 
-/// Options of a sandbox may name files in its own directory, and `psql` takes its URL.
 #[test]
 fn the_output_of_a_sandbox_suits_other_clients() {
     let place = Place::new();
@@ -145,7 +140,7 @@ fn the_output_of_a_sandbox_suits_other_clients() {
         let loaded = place.command(&load).env("ASSAY_PASSWORD", password).output().unwrap();
         assert!(String::from_utf8_lossy(&loaded.stdout).contains("\"rows\": 100"), "{loaded:?}");
     }
-    // This is how the programs themselves name a socket.
+    // The programs' own syntax for a socket.
     let (_, socket) = commands[0];
     assert!(socket.contains("?host=/") && socket.contains("&port="), "{told}");
     assert_eq!(place.run_to_end(&["server", "stop", "p"]).status.code(), Some(0));
@@ -244,7 +239,7 @@ fn other_commands_warn_of_a_running_study_without_waiting() {
     let nowhere = "mysql://root@127.0.0.1:1/sbtest";
     let load = place.run_to_end(&["load", nowhere]);
     let bench = place.run_to_end(&["bench", nowhere, "--test", "scan"]);
-    // It finds the facts, and not the noise, which needs a quiet machine.
+    // Only facts; the noise needs a quiet machine.
     let doctor = place.run_to_end(&["doctor", "--for", "10m", "--format", "json"]);
     drop(lock);
     let told = String::from_utf8_lossy(&doctor.stderr);
@@ -287,7 +282,6 @@ fn the_data_that_were_not_used_for_the_longest_time_go_when_the_cache_exceeds_it
     assert!(!measured("1000", "1G").contains("removed"));
     assert!(!measured("2000", "1G").contains("removed"));
     assert!(has("× 1000 rows") && has("× 2000 rows"), "{:?}", kept());
-    // What is in use stays, whatever the bound.
     let told = measured("2000", "1M");
     assert!(told.contains("note: removed the data of") && told.contains("× 1000 rows"), "{told}");
     assert!(told.contains("(`ASSAY_CACHE_LIMIT`)"), "{told}");
@@ -312,7 +306,6 @@ fn the_cache_is_listed_and_cleaned() {
         let is_named = |line: &str| line.contains(system) && line.ends_with("), no tables");
         assert!(listed.lines().any(is_named), "{listed}");
     }
-    // Nothing in the cache is that old.
     assert_eq!(place.run_to_end(&["cache", "clean"]).status.code(), Some(0));
     assert_eq!(data(&kinds(&place)), 2);
     assert!(kinds(&place).contains(&"server".to_owned()));

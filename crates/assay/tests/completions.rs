@@ -1,4 +1,4 @@
-//! Words that shells complete, and what assay prints to somebody who asks for help.
+//! Shell completions and help.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::path::Path;
@@ -6,7 +6,6 @@ use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin;
 
-/// What a program says on stdout.
 fn said(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -20,7 +19,6 @@ fn assay(home: &Path) -> Command {
     command
 }
 
-/// The candidates that a shell gets for the last of some words.
 fn asked(shell: &str, home: &Path, words: &[&str]) -> Vec<String> {
     let index = words.len().to_string();
     let mut command = assay(home);
@@ -69,7 +67,7 @@ fn completing_a_word_creates_nothing() {
     assert_eq!(fs_err::read_dir(home.path()).unwrap().count(), 0);
 }
 
-/// Bash ends words at `@`, so it replaces only what follows the product.
+/// Bash ends words at `@`, so it replaces only the part after the product.
 #[test]
 fn bash_completes_the_part_that_it_replaces() {
     let home = tempfile::tempdir().unwrap();

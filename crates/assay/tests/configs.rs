@@ -1,4 +1,4 @@
-//! Studies whose systems differ in configuration: by config files that they start from, and by options.
+//! Studies whose systems differ in config files and options.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -7,7 +7,6 @@ use assay_model::Product;
 use common::Place;
 use serde_json::Value;
 
-/// Runs a study file with `config` next to it as `server.conf`. Returns the result and the text on stderr.
 #[track_caller]
 fn run(systems: &str, config: &str) -> (Value, String) {
     let place = Place::new();
@@ -30,14 +29,12 @@ fn run(systems: &str, config: &str) -> (Value, String) {
     (serde_json::from_slice(&output.stdout).unwrap(), stderr)
 }
 
-/// Runs a command for systems such as `system`, with `config` in a file, for whose path `FILE` stands. Returns the text
-/// on stdout and that on stderr.
+/// Runs a command with `system` and `config`; `FILE` stands for the path of the latter. Returns stdout and stderr.
 #[track_caller]
 fn with_config(system: &str, command: &str, config: &str) -> (String, String) {
     with_config_and(0, system, command, config)
 }
 
-/// The same of a command that ends with this exit code.
 #[track_caller]
 fn with_config_and(code: i32, system: &str, command: &str, config: &str) -> (String, String) {
     let place = Place::with(system);
@@ -55,8 +52,8 @@ fn with_config_and(code: i32, system: &str, command: &str, config: &str) -> (Str
 
 const SMOKE: &str = "--preset smoke --tests point-query --rows 1000 --offline";
 
-/// Its options for data directories apply to the template, its sizes fit, and what one version lacks is left out there.
-/// A system that cannot be had is named, and the others are measured.
+/// Options for data directories apply to the template, its sizes fit, and options that one version lacks are left out
+/// there. A system that cannot be fetched is named, and the others are measured.
 #[test]
 fn a_my_cnf_of_production_is_for_all_systems() {
     let config = "
@@ -91,7 +88,7 @@ sync_frm = 1
     ] {
         assert!(stderr.contains(told), "{told}: {stderr}");
     }
-    // Options that a server does not have as asked would be warned of.
+    // Ineffective options would cause a warning.
     assert!(!stderr.contains("was requested"), "{stderr}");
     let result: Value = serde_json::from_str(&stdout).unwrap();
     let events: Vec<&str> =
@@ -114,7 +111,6 @@ sync_frm = 1
     let [mariadb, mysql, _] =
         finding_of(&result, "query_cache_type", ["mariadb@10.11", "mysql@8.0"]);
     assert_eq!([mariadb.as_str(), mysql.as_str()], ["ON", ""]);
-    // The rest of a list is set.
     let [_, mysql, _] = finding_of(&result, "sql_mode", ["mariadb@10.11", "mysql@8.0"]);
     assert_eq!(mysql, "STRICT_TRANS_TABLES");
 }
@@ -149,7 +145,6 @@ lc_messages = 'xx_XX.UTF-8'
     assert!(result["cells"].as_array().is_some_and(|it| !it.is_empty()));
 }
 
-/// The defaults that differ are those that the servers show.
 #[test]
 fn shipped_terms_leave_each_version_its_defaults() {
     let command = format!("compare mariadb@10.11 mysql@8.0 --terms shipped --verbose {SMOKE}");
@@ -182,12 +177,10 @@ fn a_file_that_no_server_can_read_is_an_error() {
     }
 }
 
-/// The values of a setting in the two systems, and its class.
 fn finding(result: &Value, setting: &str) -> [String; 3] {
     finding_of(result, setting, ["plain", "tuned"])
 }
 
-/// The same of two systems of these names.
 fn finding_of(result: &Value, setting: &str, [one, other]: [&str; 2]) -> [String; 3] {
     let findings = result["audit"].as_array().unwrap();
     let found = findings.iter().find(|it| it["setting"] == setting);
@@ -258,14 +251,13 @@ jit = on
     assert!(stderr.contains("`data_directory`"), "{stderr}");
     assert_eq!(finding(&result, "work_mem"), ["4MB", "16MB", "harmless"]);
     assert_eq!(finding(&result, "track_io_timing"), ["off", "on", "expected"]);
-    // Where the server was built without a compiler, this option does nothing.
+    // If the server was built without a compiler, this option does nothing.
     let [_, value, class] = finding(&result, "jit");
     let without_effect = stderr.contains("pg_jit_available() is false");
     assert_eq!(value, "on");
     assert_eq!(class, if without_effect { "suspicious" } else { "expected" }, "{stderr}");
 }
 
-/// Two settings differ, one of which is the cause.
 #[test]
 fn the_setting_that_made_a_change_is_found() {
     const WORKLOAD: &str = r#"
@@ -290,14 +282,11 @@ steps = ["SELECT COUNT(*), MAX(id) FROM t WHERE a = :a OR b = :b"]
     let output = place.run_to_end(&[&compare[..], &options[..], &["--format", "json"]].concat());
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{stderr}");
-    // The report of the first study says what the second one found.
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let told = report["cells"].as_array().unwrap().iter().filter_map(|it| it["why"].as_str());
     let told = told.collect::<Vec<_>>().join("\n");
-    // The other flag stays as it is asked for.
     assert!(told.contains("`optimizer_switch=index_merge=on,mrr=on` undoes "), "{report:#}");
     assert!(!told.contains("`sort_buffer_size="), "{told}");
-    // Both studies are in the ledger.
     assert_eq!(place.finished(), [true, true]);
     place.assert_nothing_left();
 }

@@ -23,7 +23,7 @@ fn a_gate_on_instructions_fails_where_a_system_executes_more() {
     assert!(result["cells"][1]["verdict"].is_null() && result["cells"][1]["qps"].is_null());
     assert!(fs_err::read_to_string(&file).unwrap().contains("instructions "), "{stderr}");
     fs_err::remove_file(&file).unwrap();
-    // Other limits can be tried out, but not those of times.
+    // Other limits can be tried, but not those of times.
     let again = |limit| place.run_to_end(&["gate", "--study", "latest", limit, "0.001%"]);
     assert_ne!(again("--max-more").status.code(), Some(2));
     assert_eq!(again("--max-slowdown").status.code(), Some(2));
@@ -44,7 +44,7 @@ fn a_gate_on_instructions_fails_where_a_system_executes_more() {
     place.assert_nothing_left();
 }
 
-/// The performance schema does more for each statement. However busy the machine is, counts show it.
+/// The performance schema does more for each statement. Counts show it on a busy machine, too.
 #[test]
 fn a_count_finds_what_the_performance_schema_adds_to_a_statement() {
     let place = Place::new();
@@ -76,7 +76,7 @@ fn a_count_finds_what_the_performance_schema_adds_to_a_statement() {
     let ratio = count(1)["ratio"]["value"].as_f64().unwrap();
     assert!(ratio > 1.01, "{:#} {:#}", count(0), count(1));
     assert_eq!(count(1)["verdict"], "more", "{:#} {:#}", count(0), count(1));
-    // Functions add up to all, and those of the performance schema are among the first.
+    // Functions add up to the total, and those of the performance schema are among the first.
     let functions = count(1)["functions"].as_array().unwrap();
     let mut named = functions.iter().take(20).filter_map(|function| function["name"].as_str());
     assert!(named.any(|name| name.starts_with("psi_")), "{functions:#?}");

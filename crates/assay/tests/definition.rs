@@ -1,5 +1,4 @@
-//! A test that nothing in assay knows. It is defined here, in one place, and is planned, sent, kept, judged and
-//! reported.
+//! A test defined only here, to be planned, sent, stored, judged and reported without changes to assay.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,7 +14,6 @@ use assay_report::{Format, TextOptions, render};
 
 assay_testkit::supervisor_entry!();
 
-/// The 48th test.
 fn count_by_k() -> Test {
     let group = Group { rank: 6, word: "own".to_owned(), title: "own work".to_owned() };
     let step = Step {
@@ -51,7 +49,6 @@ fn count_by_k() -> Test {
     })
 }
 
-/// Measures the only cell of a study four times on every system, and reads the record from the ledger.
 fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRecord {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");

@@ -1,4 +1,4 @@
-//! Packs, their verification, and ledgers that are merged. No server is needed.
+//! Packs, their verification, and merged ledgers. No server is needed.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::io::Read as _;
@@ -11,7 +11,6 @@ use serde_json::Value;
 
 const STUDY: &str = include_str!("../../assay-ledger/tests/recorded/study.id");
 
-/// A directory with a ledger that has a small measured study.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -59,7 +58,6 @@ fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A copy of a pack in which a member is changed, with the manifest as it was.
 fn altered(from: &Path, to: &Path, member: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) {
     let mut old = zip::ZipArchive::new(fs_err::File::open(from).unwrap()).unwrap();
     let mut members = Vec::new();
@@ -106,7 +104,6 @@ fn a_pack_proves_itself() {
     folder.run(&["verify", "missing.assay"], 2);
     folder.run(&["verify", "/dev/zero"], 2);
 
-    // A report of the pack is the one that is in it.
     let report = folder.run(&["report", "--ledger", "a.assay", "--format", "json"], 0);
     let mut zip = zip::ZipArchive::new(std::io::Cursor::new(&first)).unwrap();
     let mut member = String::new();
@@ -125,7 +122,7 @@ fn a_changed_member_is_named() {
         let mut json: Value = serde_json::from_slice(&report).unwrap();
         json["cells"][1]["rqps"]["value"] = 7.into();
         let text = serde_json::to_string_pretty(&json).unwrap().into_bytes();
-        // As long as it was, so that only its digest tells.
+        // The length stays, so that only the digest differs.
         let blanks = report.len().saturating_sub(text.len());
         [text, vec![b' '; blanks]].concat()
     };
@@ -194,7 +191,7 @@ fn another_environment_makes_the_same_pack_and_reports() {
 #[test]
 fn recorded_verdicts_of_a_ledger_are_verified() {
     let folder = Folder::new();
-    // A finished study has verdicts: without them, nothing would contradict other ones.
+    // A finished study has verdicts: without them, nothing would contradict others.
     let told = out(&folder.run(&["verify", "ledger.db"], 3));
     assert!(
         told.contains("verdicts: recorded nothing, computed those of a finished study"),
@@ -219,7 +216,7 @@ fn recorded_verdicts_of_a_ledger_are_verified() {
     let told = out(&folder.run(&["verify", "own.db"], 3));
     assert!(told.contains("the file says that assay 0.0.9 computed it"), "{told}");
     assert!(told.contains("An altered file can say so too"), "{told}");
-    // Every version keeps all verdicts.
+    // Every version stores all verdicts.
     change("DELETE FROM verdict WHERE cell = 0");
     let told = out(&folder.run(&["verify", "own.db"], 3));
     assert!(told.contains("recorded no verdict"), "{told}");
@@ -271,7 +268,6 @@ fn ledgers_are_merged() {
     assert!(err(&refused).contains("was not started here by you"), "{}", err(&refused));
 }
 
-/// The bytes of a ledger, changed by statements that no constraint refuses.
 fn change(ledger: &Path, sql: &str) {
     let connection = Connection::open(ledger).unwrap();
     connection
@@ -279,7 +275,7 @@ fn change(ledger: &Path, sql: &str) {
         .unwrap();
 }
 
-/// With a collation that ignores case, one study would also own the rows of another.
+/// With a case-insensitive collation, one study would also own the rows of another.
 #[test]
 fn an_imported_study_never_takes_rows_of_another() {
     let folder = Folder::new();
@@ -305,7 +301,7 @@ fn an_imported_study_never_takes_rows_of_another() {
     assert_eq!(fs_err::read(&own).unwrap(), before);
 }
 
-/// Ids that stand for other studies, or will.
+/// Ids of other existing or future studies.
 #[test]
 fn an_imported_study_takes_no_place_of_another() {
     let folder = Folder::new();
@@ -345,7 +341,7 @@ fn an_imported_study_takes_no_place_of_another() {
     assert!(latest.contains(STUDY), "{latest}");
 }
 
-/// Published results have a name that follows from what they hold: a forger who takes the name is found out.
+/// The name of published results is a digest of their content: a forger who takes the name is detected.
 #[test]
 fn forged_published_results_never_stand_for_the_true_ones() {
     let folder = Folder::new();
@@ -359,7 +355,7 @@ fn forged_published_results_never_stand_for_the_true_ones() {
     assert!(
         err(&again).contains("note: these results are in the ledger already: study `imported-")
     );
-    // As it is, it is the same wherever it was imported, also from a pack.
+    // Unchanged, it is the same wherever it was imported, also from a pack.
     import("own.db", 0);
     folder.run(&["pack", "latest", "p.assay", "--ledger", "forged.db"], 0);
     for file in ["forged.db", "p.assay"] {
@@ -375,12 +371,12 @@ fn forged_published_results_never_stand_for_the_true_ones() {
     ] {
         fs_err::copy(folder.path("forged.db"), folder.path("f.db")).unwrap();
         change(&folder.path("f.db"), forgery);
-        // Into a ledger without the true ones, and into one with them.
+        // Into a ledger without the genuine ones, and into one with them.
         let words = ["import", "ledger", "f.db", "--ledger", "empty.db"];
         let refused = folder.command(&words).output().unwrap();
         assert!(err(&refused).contains("is not of what it holds"), "{forgery}: {}", err(&refused));
         folder.run(&["import", "ledger", "f.db", "--ledger", "own.db"], 2);
-        // The true ones are not taken for what is there.
+        // The genuine ones differ from the present ones.
         let refused = import("f.db", 2);
         assert!(err(&refused).contains("something else than its name says"), "{}", err(&refused));
     }

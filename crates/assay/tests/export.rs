@@ -1,5 +1,5 @@
-//! `assay export`: the queries of docs/reference/export.md work on the tables. They are run by DuckDB, which is
-//! installed with pip into a directory of the user's cache.
+//! `assay export`: the queries of docs/reference/export.md work on the tables. DuckDB runs them; pip installs it into
+//! the user's cache.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::io::Read as _;
@@ -10,7 +10,6 @@ use serde_json::Value;
 
 const STUDY: &str = include_str!("../../assay-ledger/tests/recorded/study.id");
 
-/// Runs every query of the documentation, describes every table, and prints both as JSON.
 const SCRIPT: &str = r#"
 import duckdb, json, sys
 queries, tables, published = json.load(open(sys.argv[1]))
@@ -34,7 +33,7 @@ print(json.dumps({
 const TABLES: [&str; 9] =
     ["studies", "systems", "settings", "cells", "groups", "steps", "changes", "slices", "series"];
 
-/// The columns that a published table of rates fills, and those that identify it. All others are null.
+/// Columns filled by a published table of rates, and those that identify it. All others are null.
 const PUBLISHED: [(&str, &str); 4] = [
     (
         "studies",
@@ -45,7 +44,6 @@ const PUBLISHED: [(&str, &str); 4] = [
     ("slices", "study slice test clients tables rows system run block round position outcome qps"),
 ];
 
-/// The queries in the documentation.
 fn queries() -> Vec<String> {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/export.md");
     let docs = fs_err::read_to_string(docs).unwrap();
@@ -53,7 +51,6 @@ fn queries() -> Vec<String> {
     blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// The tables of the documentation: names and types of columns.
 fn documented(table: &str) -> Vec<Value> {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/export.md");
     let docs = fs_err::read_to_string(docs).unwrap();
@@ -143,7 +140,7 @@ fn documented_queries_run_on_exported_tables() {
         (&"3".into(), &"0.0".into(), &"4.0".into())
     );
 
-    // The figures are those of the report, which rounds them.
+    // The report rounds its figures.
     let report = assay(folder, &["report", STUDY, "--format", "json"]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     let cells = report["cells"].as_array().unwrap();
@@ -174,7 +171,6 @@ fn only_named_studies_are_exported() {
     assert_eq!(read("one/cells.parquet"), read("packed/cells.parquet"));
 }
 
-/// No export replaces anything but an earlier export, and each is written as a whole.
 #[test]
 fn only_tables_are_replaced() {
     let folder = tempfile::tempdir().unwrap();
@@ -199,7 +195,7 @@ fn only_tables_are_replaced() {
     fs_err::remove_file(&series).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &series, 0o600.into()).unwrap();
     refused("tables", "ledger.db", "`tables/series.csv` is no regular file");
-    // Only the study that is named would be in it.
+    // Only the named study would be in it.
     assert_eq!(fs_err::read(folder.join("tables/cells.csv")).unwrap(), before);
     fs_err::create_dir(folder.join("own")).unwrap();
     fs_err::copy(folder.join("ledger.db"), folder.join("own/studies.csv")).unwrap();

@@ -1,5 +1,5 @@
-//! Faults while measuring, each provoked on real servers: they never lead to a verdict and leave nothing behind, and
-//! the rest of the study continues.
+//! Faults while measuring, provoked on real servers: they never lead to a verdict and leave nothing behind, and the
+//! rest of the study continues.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -20,7 +20,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 
-/// A short study of reads and writes that prints JSON. How much it measures does not depend on how busy the machine is.
+/// A short study of reads and writes that prints JSON. The amount of measuring does not depend on the load of the
+/// machine.
 fn start(place: &Place) -> Child {
     start_with(place, "2", "3")
 }
@@ -48,7 +49,6 @@ fn start_with(place: &Place, blocks: &str, rounds: &str) -> Child {
     command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits for the end. Returns the exit code and the result.
 fn finished(mut child: Child) -> (Option<i32>, Value) {
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
@@ -56,12 +56,10 @@ fn finished(mut child: Child) -> (Option<i32>, Value) {
     (code, serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}")))
 }
 
-/// Signals a server, which may have ended meanwhile.
 fn signal(server: Pid, signal: Signal) {
     let _ = kill_process(server, signal);
 }
 
-/// Acts on the servers after each further slice, until a test has failed.
 fn until_a_test_fails(place: &Place, child: &mut Child, mut act: impl FnMut()) {
     let mut seen = 3;
     while place.failed_slices() == 0 {
@@ -71,8 +69,7 @@ fn until_a_test_fails(place: &Place, child: &mut Child, mut act: impl FnMut()) {
     }
 }
 
-/// At least one test failed and gives the reason, none of its figures is a verdict, and others were measured to their
-/// end.
+/// At least one test failed with the reason and without verdicts, and others were completed.
 #[track_caller]
 fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
     assert_eq!(code, Some(3), "{result:#}");
@@ -84,7 +81,6 @@ fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
     assert_eq!(result["study"]["finished"], true);
 }
 
-/// A study goes on when something that is done to its servers has made a test fail.
 fn assert_a_test_fails(why: &str, act: impl Fn(&Place)) {
     let place = Place::new();
     let mut child = start(&place);
@@ -101,7 +97,7 @@ fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
 }
 
 fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
-    // Servers that are awake end in good order. A frozen one ends when it gets its turn.
+    // Running servers end cleanly. A frozen one ends on its turn.
     assert_a_test_fails("", |place| {
         place.running().into_iter().for_each(|server| signal(server, Signal::TERM));
     });
@@ -126,7 +122,7 @@ fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
 fn a_server_that_hangs_fails_its_test_and_the_study_goes_on() {
     let place = Place::new();
     let mut child = start(&place);
-    // A frozen server is woken for its turn. The server whose turn it is hangs.
+    // A frozen server is thawed for its turn. The server whose turn it is hangs.
     let mut stopped_at = 0;
     while place.failed_slices() == 0 {
         if place.slices() > stopped_at.max(3) {
@@ -160,7 +156,6 @@ fn an_option_that_a_version_does_not_know_is_told() {
     place.assert_nothing_left();
 }
 
-/// The tests of a result, and the verdicts on the system that is not the base.
 fn verdicts(result: &Value) -> Vec<(&str, &str)> {
     let cells = result["cells"].as_array().unwrap().iter();
     let cells = cells.filter(|cell| cell["system"] == "mariadb@11.8");
@@ -243,7 +238,7 @@ fn a_second_assay_waits_until_the_first_has_measured() {
         told.push(char::from(byte[0]));
     }
     assert_eq!(second_place.slices(), 0);
-    // What runs, how long it may take, and how many come before.
+    // Running study, its duration, and the number ahead.
     for part in [
         "mariadb@10.11 against mariadb@11.8, since ",
         "its budget ends at ",
@@ -290,7 +285,7 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     // Templates become instances by a rename, so they are on one file system. The servers can stay where they are.
     let (place, _disk) = Place::on_small_disk(5 << 30);
     let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
-    // A write slice is so long that the tables must grow in it.
+    // A write slice long enough for the tables to grow in it.
     let more = ["--tests", "insert,point-query", "--write-slice", "500ms", "--format", "json"];
     let length = ["--budget", "20m", "--blocks", "2", "--rounds", "30"];
     let mut command = place.command(&[&args[..], &more, &length].concat());
@@ -332,18 +327,18 @@ fn a_disk_that_fills_while_counting_is_told_and_nothing_is_left() {
         assert!(stderr.read_line(&mut told).unwrap() > 0, "{told}");
     }
     let filler = place.cache().join("filler");
-    // What servers give up is taken at once, until the count ends.
+    // Space freed by servers is taken at once, until the count ends.
     eventually("the count ends", || {
         fill_up(&filler, &place.cache());
         child.try_wait().unwrap().is_some()
     });
     stderr.read_to_string(&mut told).unwrap();
     let output = child.wait_with_output().unwrap();
-    // What was counted beforehand may be a result.
+    // Earlier counts may be a result.
     assert!(matches!(output.status.code(), Some(2 | 3)), "{told}");
     assert!(!told.contains("panicked"), "{told}");
     let told = told + &String::from_utf8_lossy(&output.stdout);
-    // Where a server would start on what is left, assay does not start it.
+    // assay does not start a server on too little space, even if it would start.
     let in_words =
         ["is full", "got full", "No space left", "operating system error 28", "free some space"];
     assert!(in_words.iter().any(|words| told.contains(words)), "{told}");
@@ -351,7 +346,7 @@ fn a_disk_that_fills_while_counting_is_told_and_nothing_is_left() {
     place.assert_nothing_left();
 }
 
-/// The window of a terminal is closed. The program in it and its servers end.
+/// The terminal's window is closed. The program in it and its servers end.
 fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     let place = Place::new();
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
@@ -373,7 +368,7 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     drop(command);
     let closing = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // The output must be read, or the program would wait.
+        // The output must be read, or the program would block.
         scope.spawn(|| {
             let mut file = std::fs::File::from(terminal);
             let mut shown = [0; 4096];

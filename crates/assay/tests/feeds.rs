@@ -1,5 +1,5 @@
-//! Formats that other programs read, read by these programs: Apache Otava and the client of Prometheus, which pip
-//! installs into a directory of the user's cache.
+//! Formats of other programs, read by these programs: Apache Otava and the client of Prometheus, which pip installs
+//! into the user's cache.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use serde_json::Value;
 const STUDY: &str = include_str!("../../assay-ledger/tests/recorded/study.id");
 const DAY_MS: i64 = 86_400_000;
 
-/// Reads metrics as OpenMetrics and in the older format, and prints the families of both as JSON.
+/// Parses metrics as OpenMetrics and in the older format, and prints the families of both as JSON.
 const PARSE: &str = r#"
 import json, sys
 from prometheus_client import openmetrics, parser
@@ -47,7 +47,6 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A ledger with a study that was measured once.
 fn recorded(folder: &Path) -> (Ledger, StudyRecord) {
     let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-ledger/tests/recorded/study.db.gz");
     let mut bytes = Vec::new();
@@ -76,7 +75,7 @@ fn history(folder: &Path, count: usize, slow: usize) {
             run.started_ms -= earlier;
             run.updated_ms -= earlier;
         }
-        // A fixed zigzag in place of noise.
+        // A fixed zigzag instead of noise.
         let zigzag = 0.004 * (((number * 7) % 5) as f64 - 2.0);
         let factor = 1.0 + zigzag + if number < slow { 0.0 } else { 0.15 };
         for slice in &mut record.slices {
@@ -129,7 +128,7 @@ fn prometheus_reads_the_metrics() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let (mut ledger, mut record) = recorded(folder);
-    // The latest study has a name made to break out of a label. It has no line break: no ledger takes one.
+    // The name of the latest study attempts to break out of a label. Ledgers refuse line breaks.
     let name = "a\\b \"c\",d}\\n# EOF =e";
     record.systems[1].name = name.to_owned();
     record.study.id = "later".to_owned();

@@ -1,5 +1,5 @@
-//! What came from elsewhere is read, never run, and changes nothing: ledgers and packs that somebody made, against the
-//! commands. No server is needed.
+//! Studies from elsewhere are read, never run, and change nothing: forged ledgers and packs, against the commands. No
+//! server is needed.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::io::Read as _;
@@ -13,7 +13,6 @@ use serde_json::Value;
 
 const STUDY: &str = include_str!("../../assay-ledger/tests/recorded/study.id");
 
-/// A directory with the ledger of a small measured study, whose user has a state without any claim to it.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -48,7 +47,6 @@ impl Folder {
         output
     }
 
-    /// A copy of their ledger that somebody has changed.
     fn forged(&self, name: &str, sql: &str) -> PathBuf {
         let path = self.path(name);
         fs_err::copy(self.path("theirs.db"), &path).unwrap();
@@ -57,13 +55,11 @@ impl Folder {
     }
 }
 
-/// Changes a ledger by statements that no constraint refuses.
 fn change(ledger: &Path, sql: &str) {
     let connection = Connection::open(ledger).unwrap();
     connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
 }
 
-/// Statements that give the study another id.
 fn renamed(id: &str) -> String {
     let tables = [
         "test",
@@ -98,7 +94,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A ledger says of itself what its author likes. An imported study, and that of a pack, is marked.
+/// A ledger's statements about itself are not trusted. An imported study, and that of a pack, is marked.
 #[test]
 fn a_study_from_elsewhere_is_read_and_never_run() {
     let folder = Folder::new();
@@ -149,7 +145,7 @@ fn a_study_from_elsewhere_is_read_and_never_run() {
     assert!(none.contains(&format!("study `{STUDY}` is foreign: ")), "{none}");
 }
 
-/// Texts that would be commands or lines of config files if they were written as they are.
+/// Unescaped, these texts would be commands or lines of config files.
 #[test]
 fn names_and_options_that_are_no_words_are_refused() {
     let folder = Folder::new();
@@ -204,7 +200,7 @@ fn names_and_options_that_are_no_words_are_refused() {
     assert!(!folder.path("evil").exists());
 }
 
-/// A default in place of what was asked for would be another study.
+/// A default instead of the requested value would be another study.
 #[test]
 fn a_recipe_that_cannot_be_read_is_an_error() {
     let folder = Folder::new();
@@ -232,12 +228,10 @@ fn a_recipe_that_cannot_be_read_is_an_error() {
     assert!(!folder.path("stacks").exists() && !folder.path("p.assay").exists());
 }
 
-/// The name of a study of shards.
 const WHOLE: &str = "shards-0123456789ab";
 
 const SECRET: &str = "00112233445566778899aabbccddeeff";
 
-/// Statements that make the study a shard of another one.
 fn shard(study: &str, secret: &str) -> String {
     format!(
         "UPDATE run SET shard = json_object('study', '{study}', 'number', 1, 'of', 1, 'first', 0, 'step', 1,
@@ -245,7 +239,6 @@ fn shard(study: &str, secret: &str) -> String {
     )
 }
 
-/// Writes down that this user has submitted a job.
 fn submitted(folder: &Folder) -> PathBuf {
     let jobs = folder.path("state/assay/jobs").join(WHOLE);
     fs_err::create_dir_all(&jobs).unwrap();
@@ -256,13 +249,12 @@ fn submitted(folder: &Folder) -> PathBuf {
     jobs
 }
 
-/// All rows of a ledger.
 fn rows(ledger: &Path) -> Vec<assay_ledger::StudyRows> {
     let ledger = Ledger::open_read_only(ledger).unwrap();
     ledger.studies().unwrap().iter().map(|it| ledger.rows(&it.id).unwrap()).collect()
 }
 
-/// A shard says which study it belongs to. That it says so proves nothing.
+/// A shard names its study, which proves nothing.
 #[test]
 fn a_forged_shard_replaces_no_study() {
     let folder = Folder::new();
@@ -278,7 +270,7 @@ fn a_forged_shard_replaces_no_study() {
         folder.forged("shards/1.db", &sql);
     };
     let before = rows(&folder.path("own.db"));
-    // It names an ordinary study, with or without a secret, and beside what looks like a job.
+    // It names an ordinary study, with or without a secret, and beside files that look like a job.
     for secret in ["", SECRET] {
         forge(STUDY, secret);
         let job = serde_json::json!({
@@ -306,7 +298,7 @@ fn a_job_collects_its_own_shards_and_no_others() {
         let sql = format!("{} {}; {more}", renamed(id), shard(WHOLE, secret));
         fs_err::rename(folder.forged("made.db", &sql), jobs.join(name)).unwrap();
     };
-    // Only a forged shard is there: with the right name, without the secret or with another one.
+    // Only a forged shard: with the right name, without the secret or with another one.
     for secret in ["", "ffffffffffffffffffffffffffffffff"] {
         attempt("forged.db", "forged", secret, "");
         let refused = err(&folder.run(&["collect"], 2));
@@ -337,13 +329,13 @@ fn a_job_collects_its_own_shards_and_no_others() {
     assert_ne!(rows(&folder.path("own.db")), before);
     let refused = err(&folder.run(&["resume", WHOLE, "--more", "1h"], 2));
     assert!(refused.contains("was collected from shards"), "{refused}");
-    // A shard that is packed or shown tells nobody the secret.
+    // A packed or shown shard does not reveal the secret.
     let of_job = jobs.join("1.db");
     folder.run(&["pack", "mine", "p.assay", "--ledger", of_job.to_str().unwrap()], 0);
     folder.run(&["import", "ledger", "p.assay", "--ledger", "unpacked.db"], 0);
     let bytes = fs_err::read(folder.path("unpacked.db")).unwrap();
     assert!(!bytes.windows(SECRET.len()).any(|it| it == SECRET.as_bytes()));
-    // Imported, it is nobody's to replace, not even the job's.
+    // Imported, nobody may replace it, not even the job.
     folder.run(&["studies", "rm", WHOLE], 0);
     folder.run(&["pack", "mine", "p.assay", "--ledger", of_job.to_str().unwrap()], 0);
     let sql = format!("{} UPDATE run SET shard = NULL", renamed(WHOLE));
@@ -354,7 +346,7 @@ fn a_job_collects_its_own_shards_and_no_others() {
     assert!(rows(&folder.path("own.db")) == before);
 }
 
-/// Without a job, shards may be anybody's: they make a study, and never another one of it.
+/// Without a job, shards may be anybody's: they make a study once, and never replace it.
 #[test]
 fn shards_without_a_job_make_a_study_from_elsewhere_once() {
     let folder = Folder::new();

@@ -40,7 +40,7 @@ fn a_system_keeps_up_with_itself_or_is_undecided() {
     assert_eq!(junit.matches("<testcase ").count(), 3, "{junit}");
     fs_err::remove_file(file).unwrap();
 
-    // Other limits can be tried out without measuring, and change nothing.
+    // Other limits can be tried without measuring, and change nothing.
     let slices = place.slices();
     let again = |args: &[&str]| {
         place.run_to_end(&[&["gate", "--study", "latest", "--format", "json"], args].concat())
@@ -60,7 +60,7 @@ fn a_system_keeps_up_with_itself_or_is_undecided() {
 #[test]
 fn a_slower_system_exceeds_the_limit() {
     let place = Place::with("postgres@16");
-    // Every query reads the whole table, which a busy machine does not hide. The budget is for one, too.
+    // Every query reads the whole table, which is visible on a busy machine too. The budget allows for a busy machine.
     let slow = "postgres@16+enable_indexscan=off+enable_indexonlyscan=off+enable_bitmapscan=off";
     let base = ["gate", "--base", "postgres@16"];
     let limits = ["--other", slow, "--max-slowdown", "3%", "--offline", "--budget", "20m"];

@@ -1,4 +1,4 @@
-//! Results that other tools have published become studies.
+//! Published results of other tools become studies.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -67,7 +67,6 @@ fn a_published_table_is_a_study_without_verdicts() {
     let told = stderr(&table);
     assert!(told.contains("has no counterpart") && told.contains("there: mysql"), "{told}");
 
-    // The same results are the same study.
     assert!(place.run_to_end(&import).status.success());
     let studies = place.run_to_end(&["studies", "--format", "json"]);
     assert_eq!(String::from_utf8_lossy(&studies.stdout).matches("imported-").count(), 1);
@@ -85,9 +84,8 @@ fn names_of_tests_are_words() {
     fs_err::write(&file, "col-1 : a\ncol-2 : b\n1\t2\tx</title><b>y\n").unwrap();
     let page = place.run_to_end(&["import", "mytools", file.to_str().unwrap(), "--format", "html"]);
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
-    // Names of tests are words.
     assert!(page.contains("x__title__b_y") && !page.contains("<b>y"), "{page}");
-    // The names of its servers do not tell their product.
+    // The names of its servers do not reveal their product.
     let study = place.run_to_end(&["report", "--format", "json"]);
     let study: Value = serde_json::from_slice(&study.stdout).unwrap();
     let system = &study["systems"][1];

@@ -1,5 +1,4 @@
-//! Outputs of sysbench and pgbench: what cannot be compared is refused or warned of, and nothing that was read is
-//! lost.
+//! Outputs of sysbench and pgbench: incomparable ones are refused or warned of, and nothing that was read is lost.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -9,7 +8,6 @@ use std::process::Output;
 use common::Place;
 use serde_json::Value;
 
-/// The numbers of an output of `oltp_read_write`.
 #[derive(Clone, Copy)]
 struct Report {
     head: &'static str,
@@ -79,7 +77,6 @@ impl Trial {
         self.place.run_to_end(&[&["import", "sysbench"][..], files, more].concat())
     }
 
-    /// The import of two outputs, in this format.
     fn two(&self, old: Report, new: Report, format: &str) -> Output {
         let (old, new) = (self.write("old.txt", old.text()), self.write("new.txt", new.text()));
         self.import(&[&old, &new], &["--format", format])
@@ -90,7 +87,6 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What an import prints, on one line, if it is done.
 fn printed(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -240,7 +236,7 @@ fn logs_by_threads_are_a_sweep_and_repeats_have_an_interval() {
     assert_eq!(json["cells"][5]["rqps"]["value"], 0.9);
     let text = printed(&trial.import(&all, &[]));
     assert!(text.contains("at 16 × 1 × 1, new"), "{text}");
-    // The same again is no repeat, and adds no study.
+    // A duplicate is no repeat, and adds no study.
     let twice = [&all[..], &all[..1]].concat();
     let output = trial.import(&twice, &[]);
     assert_eq!(printed(&output), text);
@@ -375,10 +371,8 @@ fn what_a_directory_has_besides_outputs_is_told() {
     let told = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{told}");
     assert!(told.contains("/new/sub` is a directory: name it") && told.contains("/new/link`"));
-    // Without files, there is nothing to import.
     let above = trial.folder.path().display().to_string();
     assert_refused(&trial.import(&[&above], &[]), "there is no output to import");
-    // The same beside published outputs.
     let raw = trial.folder.path().join("x.pg1110.a.pk1");
     fs_err::create_dir_all(raw.join("sub")).unwrap();
     fs_err::copy(below, raw.join("sb.o.hot-points.range100.pk1.dop2")).unwrap();

@@ -31,7 +31,6 @@ fn start(place: &Place, args: &[&str]) -> Child {
     place.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// The process of a server whose binaries are in a directory that begins with this name.
 fn server_of(place: &Place, prefix: &str) -> Pid {
     let run = place.run().display().to_string();
     for entry in fs_err::read_dir("/proc").unwrap().flatten() {
@@ -45,7 +44,7 @@ fn server_of(place: &Place, prefix: &str) -> Pid {
     panic!("no server of `{prefix}` runs")
 }
 
-/// Whether a step was cut off. One that only lost its background rate, as on a busy machine, was not.
+/// Whether a step was cut off. Losing only the background rate, as on a busy machine, does not count.
 fn was_cut_off(cell: &Value) -> bool {
     cell["step"]["failed"] == true && cell["step"]["sla_met"] != false
 }
@@ -88,7 +87,7 @@ fn all_steps_run_on_every_product_and_render_the_same_from_the_ledger() {
     }
     let others = cells(&result).iter().filter(|cell| cell["system"] != systems[0]);
     for cell in others {
-        // A single run has no verdict, and a rate that was lost is compared with nothing.
+        // A single run has no verdict, and a lost rate cannot be compared.
         let expected = if cell["rqps"].is_null() { "failed" } else { "undecided" };
         assert_eq!(cell["verdict"], expected, "{cell:#}");
     }
@@ -108,7 +107,6 @@ fn all_steps_run_on_every_product_and_render_the_same_from_the_ledger() {
     place.assert_nothing_left();
 }
 
-/// One of the systems must not use an index.
 #[track_caller]
 fn assert_plans_differ(result: &Value) {
     let audit = result["audit"].to_string();
@@ -171,7 +169,6 @@ fn a_server_that_dies_fails_its_step_and_the_other_goes_on() {
     place.assert_nothing_left();
 }
 
-/// Whether the server is there and not frozen at the moment.
 fn runs(pid: Pid) -> bool {
     let stat = fs_err::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let Ok(stat) = stat else { return false };

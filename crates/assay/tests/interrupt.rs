@@ -18,10 +18,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::sched_getaffinity;
 use serde_json::Value;
 
-/// So many rows that a load, or an index on them, does not end while a signal is on its way.
+/// Enough rows that a load, or an index on them, does not end while a signal is on its way.
 const MANY: &str = "500000";
 
-/// An assay at work that prints its progress.
 struct Running {
     child: Child,
     told: BufReader<std::process::ChildStderr>,
@@ -35,7 +34,6 @@ impl Running {
         Self { child, told }
     }
 
-    /// Waits until it has printed these words.
     #[track_caller]
     fn wait_for(&mut self, words: &str) {
         let mut line = String::new();
@@ -45,7 +43,6 @@ impl Running {
         }
     }
 
-    /// Waits until a condition holds.
     #[track_caller]
     fn wait_until(&mut self, mut is_so: impl FnMut() -> bool) {
         while !is_so() {
@@ -54,7 +51,6 @@ impl Running {
         }
     }
 
-    /// Waits until it waits for a lock that others hold.
     #[track_caller]
     fn wait_for_lock(&mut self) {
         let pid = format!(" {} ", self.child.id());
@@ -64,7 +60,7 @@ impl Running {
         });
     }
 
-    /// Sends the first Ctrl-C, which ends it and is no error.
+    /// The first Ctrl-C ends it and is no error.
     #[track_caller]
     fn interrupt(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
@@ -77,19 +73,16 @@ impl Running {
     }
 }
 
-/// A study that loads so many rows into one table.
 fn study(rows: &str) -> Vec<&str> {
     let systems = ["compare", "mariadb@10.11", "mariadb@11.8", "--offline", "--preset", "smoke"];
     [&systems[..], &["--tests", "point-query", "--rows", rows]].concat()
 }
 
-/// Whether a query has an answer with at least one row.
 fn finds(control: &mut Option<Connection>, sql: &str) -> bool {
     let Some(control) = control else { return false };
     control.query(sql).is_ok_and(|found| found.text(0, 0).is_some())
 }
 
-/// Whether a server is executing a statement that begins like this.
 fn carries_out(place: &Place, control: &mut Option<Connection>, statement: &str) -> bool {
     if control.is_none() {
         *control = place.awake().next();
@@ -99,7 +92,6 @@ fn carries_out(place: &Place, control: &mut Option<Connection>, statement: &str)
     finds(control, &sql)
 }
 
-/// Numbers of complete data directories, loaded and aged.
 fn made(place: &Place) -> [usize; 2] {
     ["fresh", "aged"].map(|state| place.templates(state).len())
 }
@@ -115,8 +107,8 @@ fn while_a_server_is_fetched() {
     running.interrupt();
 }
 
-/// The script of a Postgres source. It waits in silence until somebody opens a pipe in the cache. A second process does
-/// so in another session, as some build tools start their compilers in process groups of their own.
+/// Script of a Postgres source. It waits silently until somebody opens a pipe in the cache. A second process does so in
+/// another session, as some build tools start their compilers in separate process groups.
 const CONFIGURE: &str = r#"#!/bin/sh
 PACKAGE_VERSION='16.9'
 setsid cat "$ASSAY_CACHE/pipe" &
@@ -125,7 +117,6 @@ cat "$ASSAY_CACHE/pipe"
 exit 1
 "#;
 
-/// A repository of that source in a place of its own, and the pipe. Returns the name of the server.
 fn source(place: &Place) -> (String, PathBuf) {
     let tree = place.cache().join("tree");
     fs_err::create_dir(&tree).unwrap();
@@ -142,7 +133,6 @@ fn source(place: &Place) -> (String, PathBuf) {
     (format!("postgres@git:{}", tree.display()), pipe)
 }
 
-/// Number of times that the build has begun, according to the logs.
 fn begun(place: &Place) -> usize {
     let builds = fs_err::read_dir(place.cache().join("builds")).into_iter().flatten().flatten();
     let logs = builds.filter_map(|build| fs_err::read_to_string(build.path().join("log")).ok());
@@ -200,14 +190,14 @@ fn while_an_index_is_made() {
     assert_eq!(made(&place), [0, 0]);
 }
 
-/// A transaction that sees old row versions keeps the server from purging them while it is open.
+/// An open transaction that sees old row versions keeps the server from purging them.
 #[test]
 fn while_a_server_is_drained_and_the_study_continues() {
     let place = Place::bare();
     let mut running = Running::start(&place, &study("50000"));
-    // The data of both systems are loaded by now. The study has begun, and ages them.
+    // The data of both systems are loaded. The study has begun, and ages them.
     running.wait_for("one pass over");
-    // There are so many rows that some writes of the aging come after the snapshot.
+    // Enough rows that some aging writes come after the snapshot.
     let mut control = None;
     running.wait_until(|| {
         control = place.awake().next();
@@ -225,7 +215,7 @@ fn while_a_server_is_drained_and_the_study_continues() {
     assert_eq!(made(&place), [2, 2]);
 }
 
-/// The round is finished, and is the last one.
+/// The current round is completed, as the last one.
 #[test]
 fn while_a_round_is_measured() {
     let place = Place::bare();
@@ -239,7 +229,7 @@ fn while_a_round_is_measured() {
     assert_eq!((place.failed_slices(), place.slices()), (0, before + 2));
 }
 
-/// After some events that end at once, a statement keeps a CPU busy for longer than any test waits.
+/// After some short events, a statement keeps a CPU busy for longer than any test waits.
 const SPINNING: &str = r#"
 [table.t]
 create = "CREATE TABLE t (id INT PRIMARY KEY)"
@@ -250,7 +240,7 @@ columns.id = { sequence = 1 }
 steps = ["SELECT BENCHMARK(IF(@n := COALESCE(@n, 0) + 1 > 50, 1000000000000, 1), 1 + 1)"]
 "#;
 
-/// Of the threads of a process: policy and priority, and whether one may run on all CPUs of the machine.
+/// Policies and priorities of a process' threads, and whether one may run on all CPUs of the machine.
 fn scheduled(pid: Pid) -> (BTreeSet<(u32, u32)>, bool) {
     let cpus = std::thread::available_parallelism().unwrap().get() as u32;
     let (mut found, mut is_everywhere) = (BTreeSet::new(), false);
@@ -335,7 +325,6 @@ fn while_a_data_directory_is_initialised() {
     assert!(!is_begun());
 }
 
-/// Acts on a server that runs meanwhile and must still exist afterwards, given its URL and a connection.
 fn with_running_server(work: impl FnOnce(&Place, &str, &mut Option<Connection>)) {
     let place = Place::bare();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];

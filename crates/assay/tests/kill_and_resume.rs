@@ -17,7 +17,7 @@ use assay_model::Slice;
 use common::{Place, printed};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest time that assay runs before it is killed: about the time of a whole study, set-up included.
+/// Longest time before a kill: about that of a whole study with set-up.
 const LONGEST_MS: u64 = 9_000;
 
 const STUDY: [&str; 8] = [
@@ -80,7 +80,6 @@ fn killed_at_random_moments_and_resumed() {
     println!("{counts:?}: nothing lost, nothing repeated, nothing left behind");
 }
 
-/// How often a search is killed before it may end.
 const KILLS_OF_SEARCH: u64 = 7;
 
 /// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11.
@@ -101,7 +100,7 @@ fn searches_that_are_killed_at_random_moments_find_the_version() {
     let (times, mut random) = kills();
     let place = Place::with("mariadb@11.4");
     let (mut kills, mut searches) = (0, 0);
-    // A search that is killed runs for half the time of one that is not, at most: for about two comparisons.
+    // A killed search runs for at most half the time of a complete one: for about two comparisons.
     let mut longest_ms = None;
     while kills < times.div_ceil(5) {
         // Each search loads its data, so that kills hit that too.
@@ -110,7 +109,7 @@ fn searches_that_are_killed_at_random_moments_find_the_version() {
         let (mut of_search, began) = (0, Instant::now());
         let answer = loop {
             let before = finished(&place);
-            // The same command goes on, and so does `resume`.
+            // Both the same command and `resume` continue it.
             let id = search(&place, earlier.len()).filter(|_| random.below(2) == 0);
             let words = match &id {
                 Some(id) => vec!["resume", id, "--offline", "--format", "json"],
@@ -142,7 +141,6 @@ fn searches_that_are_killed_at_random_moments_find_the_version() {
     place.assert_nothing_left();
 }
 
-/// What the ledger has of each finished study.
 fn finished(place: &Place) -> Vec<StudyRows> {
     if !place.ledger().exists() {
         return Vec::new();
@@ -152,7 +150,7 @@ fn finished(place: &Place) -> Vec<StudyRows> {
     studies.map(|study| ledger.rows(&study.id).unwrap()).collect()
 }
 
-/// The search whose studies the ledger has, apart from that many earlier ones.
+/// The search in the ledger, after that many earlier studies.
 fn search(place: &Place, others: usize) -> Option<String> {
     let studies = place.ledger().exists().then(|| ledger(place).bisections().unwrap());
     studies?.into_iter().nth(others).map(|(_, part)| part.id)
@@ -165,7 +163,7 @@ struct Counts {
     finished: u32,
 }
 
-/// Runs assay for that long, then kills it. Returns its output if it ended earlier.
+/// Runs assay for this time, then kills it. Returns its output if it ended earlier.
 fn output_within(place: &Place, args: &[&str], time: Duration) -> Option<Output> {
     let mut command = place.command(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -182,7 +180,6 @@ fn output_within(place: &Place, args: &[&str], time: Duration) -> Option<Output>
     output.status.code().map(|_| output)
 }
 
-/// How often to kill, and the random numbers that say when.
 fn kills() -> (u64, Random) {
     let number = |name: &str| std::env::var(name).ok().map(|it| it.parse::<u64>().unwrap());
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -194,7 +191,6 @@ fn kills() -> (u64, Random) {
 struct Random(u64);
 
 impl Random {
-    /// The next number, which is less than this.
     fn below(&mut self, end: u64) -> u64 {
         let Self(state) = self;
         *state =
@@ -208,7 +204,6 @@ fn unfinished(place: &Place) -> bool {
         && ledger(place).studies().unwrap().last().is_some_and(|study| !study.finished)
 }
 
-/// All slices of the latest study.
 fn slices(place: &Place) -> Vec<Slice> {
     if !place.ledger().exists() {
         return Vec::new();

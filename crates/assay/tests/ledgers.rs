@@ -1,4 +1,4 @@
-//! Ledgers may come from anyone: the behaviour of `resume` with them, and the names of their studies.
+//! Ledgers may come from anyone: `resume` with them, and the names of their studies.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -51,7 +51,7 @@ fn latest(place: &Place) -> String {
     Ledger::open_read_only(&place.ledger()).unwrap().latest().unwrap().unwrap()
 }
 
-/// The exit code and the messages, in which nothing controls the terminal.
+/// Exit code and messages, without terminal control sequences.
 #[track_caller]
 fn told(output: &Output) -> (Option<i32>, String) {
     let stderr = String::from_utf8(output.stderr.clone()).unwrap();
@@ -125,10 +125,9 @@ fn a_running_study_is_marked_and_found_by_short_names() {
     place.assert_nothing_left();
 }
 
-/// Dangerous names and a dangerous recipe, in a ledger that can be read.
 fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
     let ledger = Connection::open(place.ledger()).unwrap();
-    // No name of a system has control characters.
+    // Names of systems have no control characters.
     ledger.execute("UPDATE system SET name = 'a' || number || ?", [EVIL]).unwrap();
     let (code, stderr) = told(&place.run_to_end(&["report", id]));
     assert!(code == Some(2) && stderr.contains("has a control character"), "{stderr}");
@@ -160,7 +159,7 @@ fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
         let text = String::from_utf8(listed.stdout).unwrap().replace("\r\n", "\n");
         assert_eq!(text.find(harmful), None, "{format}: {text:?}");
     }
-    // If a terminal shows colours, they are assay's own and no others.
+    // Any colours in a terminal are assay's own.
     let mut command = place.command(&["report", id]);
     let colored = command.env("CLICOLOR_FORCE", "1").output().unwrap();
     let text = String::from_utf8(colored.stdout).unwrap();
@@ -170,7 +169,6 @@ fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
     assert!(plain.skip(1).all(|part| part.starts_with('m')), "{text:?}");
 }
 
-/// A server that greets with an error.
 #[test]
 fn server_messages_cannot_inject_output() {
     let place = Place::new();
@@ -222,7 +220,7 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
     place.assert_nothing_left();
 }
 
-/// Where the mark of the study is missing, or the plan is not what it was, a ledger is only read.
+/// Without the study's mark, or with a changed plan, a ledger is read-only.
 #[test]
 fn a_study_is_resumed_only_by_the_assay_that_began_it_and_as_it_was_planned() {
     let place = Place::new();

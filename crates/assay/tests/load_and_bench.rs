@@ -12,7 +12,6 @@ use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A server that runs on its own, with a database.
 struct Running {
     place: Place,
     url: String,
@@ -32,14 +31,12 @@ impl Running {
         Self { url: word("url"), name: word("name"), socket: word("socket"), place }
     }
 
-    /// A connection to a MariaDB server.
     fn connect(&self) -> Connection {
         let database = Some("sbtest".to_owned());
         let options = ConnectOptions { database, ..ConnectOptions::unix(&self.socket, "root") };
         Connection::connect(&options).unwrap()
     }
 
-    /// Runs a command. Returns its exit code, stdout and stderr.
     fn run(&self, args: &[&str]) -> (Option<i32>, String, String) {
         said(self.place.run_to_end(&[&[args[0], self.url.as_str()], &args[1..]].concat()))
     }
@@ -171,7 +168,6 @@ fn partial_results_are_printed_at_ctrl_c() {
     assert!(found["events"].as_u64().unwrap() > 0);
 }
 
-/// Runs assay under limits on open files.
 fn limited(place: &Place, limits: &str, args: &[&str]) -> (Option<i32>, String, String) {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{limits}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_assay")]);

@@ -1,4 +1,4 @@
-//! Lua scripts of sysbench through the program: in studies, gates and `bench`, interrupted, changed, and wrong ones.
+//! Lua scripts of sysbench through the program: in studies, gates and `bench`, interrupted, changed, and faulty.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// More than a busy machine needs: how much is measured is decided by blocks and rounds.
+/// More than a busy machine needs: blocks and rounds decide how much is measured.
 const BUDGET: [&str; 2] = ["--budget", "20m"];
 
 const SHARED: &str = r###"
@@ -121,7 +121,7 @@ fn a_script_is_a_workload_and_its_study_says_how_to_repeat_it() {
     place.assert_nothing_left();
 }
 
-/// The statements that clients send in order to end belong to the run, not to its events.
+/// Statements that clients send in order to end belong to the run, not to its events.
 #[test]
 fn what_thread_done_sends_is_counted() {
     let (place, scripts) = (Place::with("postgres@16"), Scripts::new());
@@ -242,8 +242,8 @@ fn mistakes_are_found_before_anything_waits() {
     refused(place.run_to_end(&plain), 2, &["name one with `--workload`"]);
 }
 
-/// A plain `CREATE TABLE` fails if it comes twice. The tables of a running server are replaced with those of `prepare`
-/// for each block, and so are those that `init` has made.
+/// A second plain `CREATE TABLE` fails. Each block replaces the tables of a running server by those of `prepare`, and
+/// those made by `init`.
 #[test]
 fn init_comes_once_on_each_instance() {
     let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
@@ -301,7 +301,7 @@ fn a_script_that_fails_fails_its_test_with_the_line() {
     place.assert_nothing_left();
 }
 
-/// A module that has changed is found before any server of a block starts, and what is measured is kept.
+/// A changed module is detected before any server of a block starts, and measurements are kept.
 #[test]
 fn a_study_whose_module_has_changed_does_not_go_on() {
     let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
@@ -324,7 +324,7 @@ fn a_study_whose_module_has_changed_does_not_go_on() {
     place.assert_nothing_left();
 }
 
-/// What a script has made is known before the study begins: the study spends its budget on nothing of it.
+/// A script's data are known before the study begins, and take none of its budget.
 #[test]
 fn data_that_never_age_are_ready_before_the_study_begins() {
     let scripts = Scripts::new();
@@ -357,7 +357,7 @@ fn a_script_that_sends_nothing_fails_its_test() {
     place.assert_nothing_left();
 }
 
-/// Two systems that are the same execute about as many instructions.
+/// Two equal systems execute about equally many instructions.
 #[test]
 fn instructions_of_a_script_are_counted() {
     let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
@@ -372,7 +372,7 @@ fn instructions_of_a_script_are_counted() {
     place.assert_nothing_left();
 }
 
-/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 10.11, whoever asks for them.
+/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 10.11, whatever the client.
 #[test]
 fn a_search_for_a_version_takes_a_script() {
     let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
@@ -431,7 +431,7 @@ sysbench.hooks.report_cumulative = function(stat) print("did " .. stat.events ..
     assert_eq!(place.run_to_end(&["server", "stop", name]).status.code(), Some(0));
 }
 
-/// Merely listing the tests of a script reads it. Nothing outside of its directory may come of that.
+/// Listing the tests of a script reads it, which must not affect anything outside of its directory.
 #[test]
 fn a_script_runs_no_program_unless_it_may() {
     let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
@@ -451,8 +451,8 @@ fn a_script_runs_no_program_unless_it_may() {
     assert_eq!(list(&wait, &[]).status.code(), Some(0));
 }
 
-/// A program that a script has left in the background neither outlives assay nor keeps its output open: the command
-/// below would never end.
+/// A background program of a script neither outlives assay nor keeps its output open: the command below would never
+/// end.
 #[test]
 fn what_a_script_has_started_ends_with_it() {
     let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
@@ -487,7 +487,7 @@ fn what_a_script_has_started_ends_with_it() {
     assert_eq!(password, "no password\n");
 }
 
-/// The keeper of a program that prints a line first, and the socket on which it reports.
+/// Keeper of a program that first prints a line, and the socket of its reports.
 fn kept(command: &str) -> (Child, String, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut keeper = Command::new(env!("CARGO_BIN_EXE_assay"));
@@ -499,11 +499,11 @@ fn kept(command: &str) -> (Child, String, UnixStream) {
     (keeper, line.trim().to_owned(), ours)
 }
 
-/// A process that was not there yet when its keeper listed all others would live on, and the keeper would wait for it.
+/// A process started after its keeper listed all others would live on, and the keeper would wait for it.
 #[test]
 fn a_keeper_ends_what_starts_while_it_ends_the_rest() {
     let place = tempfile::tempdir().unwrap();
-    // Each process waits for a writer and is there for a moment only, so the last one is on no list.
+    // Each process waits for a writer and exists only for a moment, so the last one is on no list.
     let command = format!(
         "cd {} && mkfifo pipe; echo begun; while :; do : < pipe & kill -9 $!; wait; done",
         place.path().display()

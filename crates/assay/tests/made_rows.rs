@@ -1,4 +1,4 @@
-//! `upgrade` with a dump that has no rows: rows are made, and the report says so.
+//! `upgrade` with a dump without rows: rows are made, and the report mentions it.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -8,7 +8,6 @@ use serde_json::Value;
 
 const DUMPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-capture/tests/dumps");
 
-/// The result of an upgrade between two systems of a version, and its report.
 fn upgrade(systems: [&str; 2], dump: &str, log: &str) -> (Value, String) {
     let place = Place::with(systems[0]);
     let folder = tempfile::tempdir().unwrap();
@@ -35,7 +34,6 @@ fn upgrade(systems: [&str; 2], dump: &str, log: &str) -> (Value, String) {
     (serde_json::from_slice(&output.stdout).unwrap(), report)
 }
 
-/// Each system has rows in as many tables, and no statement was without rows.
 #[track_caller]
 fn assert_made((result, report): &(Value, String), tables: u64) {
     let restored = result["restored"].as_array().unwrap();

@@ -1,5 +1,5 @@
-//! The notebooks of the documentation: their code runs on the tables of a recorded study, prints what the pages show,
-//! and these figures are those of assay.
+//! The notebooks of the documentation: their code runs on the tables of a recorded study and prints the output of the
+//! pages, with assay's figures.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,16 +13,13 @@ use serde_json::Value;
 
 const STUDY: &str = include_str!("../../assay-ledger/tests/recorded/study.id");
 
-/// What a script prints at the end of each block of code.
 const END: &str = "~~ end of a block ~~";
 
-/// A page whose blocks of code are one program.
 struct Notebook {
     path: PathBuf,
     text: String,
 }
 
-/// A block of code, and the place of the block below it that shows what it prints.
 struct Block {
     code: String,
     shown: Option<std::ops::Range<usize>>,
@@ -48,8 +45,8 @@ impl Notebook {
         starts.map(block).collect()
     }
 
-    /// Runs the code in a directory, and compares what it prints with the page; returns the tables that it prints.
-    /// `INSTA_UPDATE=always` writes what is printed into the page.
+    /// Runs the code in a directory, and compares its output with the page; returns the printed tables.
+    /// `INSTA_UPDATE=always` writes the output into the page.
     fn run(&self, folder: &Path, language: &str, program: Command, end: &str) -> Vec<Table> {
         let blocks = self.blocks(language);
         let code: String = blocks.iter().map(|it| format!("{}\n{end}\n", it.code)).collect();
@@ -92,7 +89,6 @@ fn printed(folder: &Path, mut program: Command, code: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A printed table: the columns of each test and system.
 struct Table {
     columns: Vec<String>,
     rows: BTreeMap<(String, String), BTreeMap<String, String>>,
@@ -120,7 +116,6 @@ impl Table {
         Some(Self { columns, rows })
     }
 
-    /// Compares a number, which has been rounded.
     #[track_caller]
     fn check(&self, of: &(String, String), column: &str, value: Option<f64>, rounded_to: f64) {
         let Some(row) = self.rows.get(of) else { panic!("{of:?} is not in {:?}", self.rows) };
@@ -135,7 +130,6 @@ impl Table {
     }
 }
 
-/// A directory with the recorded study as tables; what assay reports on it; and its slices.
 fn recorded() -> (tempfile::TempDir, Value, StudyRecord) {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path();
@@ -158,7 +152,6 @@ fn recorded() -> (tempfile::TempDir, Value, StudyRecord) {
     (directory, report, record)
 }
 
-/// The figures in the tables of a notebook are those of assay.
 #[track_caller]
 fn check(tables: &[Table], report: &Value, record: &StudyRecord) {
     let [change, qps, ratios, latency, cpu, terms] = tables else {

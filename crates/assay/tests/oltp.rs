@@ -1,4 +1,4 @@
-//! sysbench's scripts in studies and in `bench`, and checked answers.
+//! sysbench's scripts in studies and in `bench`, with checked answers.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -34,7 +34,7 @@ fn a_sweep_is_measured_checked_rendered_and_resumed() {
         let factor = if cell["test"] == "oltp_read_write" { 20.0 } else { 1.0 };
         let ratio = cell["qps"]["value"].as_f64().unwrap() / cell["tps"].as_f64().unwrap();
         // The QPS is a geometric mean over slices, of which some stall on a busy machine, and deadlocks leave queries
-        // without an event. Twenty queries are told from one all the same.
+        // without an event. Twenty queries still differ clearly from one.
         assert!((0.25..4.0).contains(&(ratio / factor)), "{cell:#}");
     }
     assert_eq!(result["seconds"].as_array().unwrap().len(), cells.len());
@@ -97,7 +97,6 @@ fn every_script_runs_in_bench_with_the_options_of_sysbench() {
     assert!(place.run_to_end(&["server", "stop", name]).status.success());
 }
 
-/// A study of tables in another form than the usual one is measured, reported and resumed.
 #[test]
 fn a_study_has_the_tables_of_its_options() {
     let place = Place::with("postgres@16");

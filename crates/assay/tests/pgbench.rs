@@ -13,7 +13,6 @@ use assay_wire::{Address, ConnectOptions, Connection, Protocol};
 use common::Place;
 use serde_json::Value;
 
-/// A server that both programs use.
 struct Bed {
     place: Place,
     folder: tempfile::TempDir,
@@ -48,7 +47,6 @@ impl Bed {
         Self { place, folder, name, url, options }
     }
 
-    /// Lets both programs connect through a listener from now on.
     fn listen(&mut self) -> Listener {
         let Address::Unix(socket) = &self.options.address else { panic!("no socket") };
         let listener = Listener::before(socket);
@@ -70,7 +68,6 @@ impl Bed {
         file.display().to_string()
     }
 
-    /// Runs pgbench to its end.
     #[track_caller]
     fn pgbench(&self, args: &[&str]) {
         let Address::Unix(socket) = &self.options.address else { panic!("no socket") };
@@ -87,7 +84,7 @@ impl Bed {
 
     #[track_caller]
     fn bench(&self, args: &[&str]) -> Value {
-        // The events end it, however long they take on a busy machine.
+        // The number of events ends it, however long they take on a busy machine.
         let bench = ["bench", &self.url, "--format", "json", "--quiet", "--time", "10m"];
         json(self.place.run_to_end(&[&bench[..], args].concat()))
     }
@@ -98,7 +95,6 @@ impl Bed {
     }
 }
 
-/// What pgbench computes in the same way each time.
 const EXPRESSIONS: &str = "
 ~1 + 2 | ~1 # 7 | 2 * ~1 + 2 | - 2 * 3 | -2 % 3 | 7 / -2 | -7 / 2 | 7.0 / 2 | 1 << 2 + 1 | 1 << 70 | 1 >> 65
 -1 >> 1
@@ -123,7 +119,6 @@ permute(123456789012, 1000000007, -5) | permute(1, null) | random(5, 5) | random
 :v + 1 | :h * 2 | :b and true | - :v | :scale * 2 | :client_id + 1 | :t is null
 ";
 
-/// What pgbench refuses to read or to compute.
 const REFUSED: &str = "
 1 = true | true < false | 1 and 2 | true and 1 | not 1 | int(1e30) | double(true) | -5 % 0 | 5 / 0
 9223372036854775807 + 1 | 9223372036854775807 * 2 | -(-9223372036854775807 - 1) | (-9223372036854775807 - 1) / -1
@@ -214,7 +209,6 @@ fn what_pgbench_refuses_is_refused_with_its_place() {
     bed.stop();
 }
 
-/// Rows and a checksum of each table of pgbench.
 fn contents(control: &mut Connection, schema: &str) -> Vec<String> {
     let one = |table: &str| {
         let sql = format!(
@@ -256,7 +250,7 @@ fn tables_are_those_of_pgbench() {
     bed.stop();
 }
 
-/// Stands between clients and the server, and remembers the statements that clients send as text.
+/// Proxy that records the statements that clients send as text.
 struct Listener {
     directory: tempfile::TempDir,
     statements: Arc<Mutex<Vec<String>>>,
@@ -282,7 +276,7 @@ impl Listener {
         Self { directory, statements }
     }
 
-    /// The statements since it was last asked, without those that begin and end sessions.
+    /// The statements since the last call, without those that begin and end sessions.
     fn take(&self) -> Vec<String> {
         let all = std::mem::take(&mut *self.statements.lock().unwrap());
         let work = ["BEGIN", "END", "UPDATE pgbench", "SELECT abalance", "INSERT INTO pgbench"];
@@ -290,7 +284,7 @@ impl Listener {
     }
 }
 
-/// Passes on what a client sends. A message has its kind, its length and a body; the first one has no kind.
+/// A message has its kind, its length and a body; the first one has no kind.
 fn pass_on(mut client: UnixStream, mut server: UnixStream, all: &Mutex<Vec<String>>) {
     let mut is_first = true;
     loop {
@@ -314,7 +308,7 @@ fn pass_on(mut client: UnixStream, mut server: UnixStream, all: &Mutex<Vec<Strin
     }
 }
 
-/// A statement without its numbers, and the numbers. Assay puts those below zero into parentheses.
+/// A statement without its numbers, and the numbers. assay puts negative ones into parentheses.
 fn taken_apart(statement: &str) -> (String, Vec<f64>) {
     let (mut shape, mut numbers) = (String::new(), Vec::new());
     let mut rest = statement;
@@ -337,7 +331,7 @@ fn taken_apart(statement: &str) -> (String, Vec<f64>) {
     (shape.split_whitespace().collect::<Vec<_>>().join(" "), numbers)
 }
 
-/// Lowest and highest value, mean, and the square of its standard error.
+/// Minimum, maximum, mean, and the square of its standard error.
 fn summary(values: &[f64]) -> [f64; 4] {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -347,7 +341,6 @@ fn summary(values: &[f64]) -> [f64; 4] {
     [low, high, mean, variance / count]
 }
 
-/// The statements of 1,000 events of each script of pgbench, at scale 10.
 #[test]
 fn statements_are_those_of_pgbench() {
     const EVENTS: usize = 1000;
@@ -411,7 +404,7 @@ fn pipelines_are_those_of_pgbench() {
         // Four statements of each event return no rows.
         assert_eq!((&done["events"], &done["queries"]), (&20.into(), &80.into()), "{done:#}");
     }
-    // For each program and protocol: rows, transactions, and pairs of statements that shared a transaction.
+    // By program and protocol: rows, transactions, and pairs of statements that shared a transaction.
     let found = control
         .query(
             "SELECT name, count(*), count(DISTINCT tx), \
@@ -423,7 +416,7 @@ fn pipelines_are_those_of_pgbench() {
     let rows: Vec<Vec<&str>> =
         (0..4).map(|row| (1..4).map(|column| found.text(row, column).unwrap()).collect()).collect();
     assert_eq!(rows, vec![vec!["80", "60", "1+2"]; 4], "{found:?}");
-    // A statement that fails in a pipeline ends the run with its text.
+    // A failing statement in a pipeline ends the run with its text.
     let file = bed.script("bad.sql", "\\startpipeline\nSELECT 1;\nSELECT 1 / 0;\n\\endpipeline\n");
     let bench = ["bench", &bed.url, "--workload", &file, "--events", "3", "-M", "prepared"];
     let output = bed.place.run_to_end(&bench);

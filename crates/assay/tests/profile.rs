@@ -38,7 +38,6 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let (_, end) = stderr.split_once("taking profiles of 1 test").unwrap();
-    // The answer in one line, whatever it is, and where the rest is.
     assert!(end.contains("in 1 of 1 test"), "{output:?}");
     assert!(end.contains("written to `") && output.stdout.is_empty(), "{output:?}");
     let result: Value = serde_json::from_slice(&fs_err::read(file).unwrap()).unwrap();
@@ -51,7 +50,7 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
     let cell = &result["cells"][1];
     let profile = &cell["profile"];
     let functions = profile["serving"].as_array().unwrap();
-    // Debian's binaries keep the names that other modules may use.
+    // Debian's binaries keep exported names.
     let named =
         functions.iter().filter(|it| it["module"] == "mariadbd" && it["function"].is_string());
     assert!(named.count() > 5, "{functions:#?}");
@@ -83,13 +82,11 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
     );
 }
 
-/// Whether all threads of a server are stopped.
 fn is_frozen(server: Pid) -> bool {
     let stat = fs_err::read_to_string(format!("/proc/{}/stat", server.as_raw_nonzero()));
     stat.is_ok_and(|it| it.rsplit(')').next().unwrap().trim_start().starts_with('T'))
 }
 
-/// Ends the server that is sampled first.
 fn kill_while_it_is_sampled(place: &Place, assay: &mut Child) {
     loop {
         assert!(assay.try_wait().unwrap().is_none(), "assay ended");
@@ -130,7 +127,7 @@ fn a_server_that_is_killed_while_it_is_sampled_loses_one_profile() {
     assert!(events.contains("ended"), "{events}");
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.iter().filter(|cell| cell["profile"].is_object()).count(), 1);
-    // The next try takes it, and what prevented it is no event any more.
+    // The next attempt succeeds, and its failure is no longer an event.
     let resumed = place.run_to_end(&["resume", "--more", "1s", "--format", "json"]);
     let result: Value = serde_json::from_slice(&resumed.stdout).unwrap();
     let cells = result["cells"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! A small study that assay measured once, judged and shown: its JSON, CSV and text are the same.
+//! Snapshot of a small recorded study: JSON, CSV and text.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,7 +8,6 @@ use std::process::Command;
 
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-ledger/tests/recorded");
 
-/// The ledger, unpacked into a directory.
 fn ledger(directory: &Path) -> PathBuf {
     let packed = fs_err::File::open(format!("{RECORDED}/study.db.gz")).unwrap();
     let mut bytes = Vec::new();
@@ -29,7 +28,7 @@ fn report(ledger: &Path, state: &Path, format: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// `INSTA_UPDATE=always` writes what is shown now.
+/// `INSTA_UPDATE=always` updates the snapshots.
 #[test]
 fn a_recorded_study_is_judged_and_shown_as_before() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The generated parts of the documentation are what the program says: `cargo xtask docs` writes them.
+//! Checks the generated parts of the documentation, which `cargo xtask docs` writes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -29,7 +29,7 @@ fn the_generated_parts_of_the_pages_are_what_the_program_says() {
         for part in text.split(BEGIN).skip(1) {
             let (name, rest) = part.split_once(" -->").unwrap();
             let (committed, _) = rest.split_once(END).unwrap();
-            // What a developer has in the environment is no part of the help.
+            // A developer's environment is no part of the help.
             let mut assay = Command::new(env!("CARGO_BIN_EXE_assay"));
             let output = assay.env_clear().args(["reference", name]).output().unwrap();
             assert!(output.status.success(), "{}: {output:?}", page.display());

@@ -1,4 +1,4 @@
-//! `assay repro`: what it writes shows the same direction without assay.
+//! `assay repro`: its files show the same direction without assay.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -8,7 +8,6 @@ use std::process::Command;
 
 use common::Place;
 
-/// A workload: reads, a result that is kept, texts with quotes, and a write.
 const OWN: &str = r#"
 [table.account]
 rows = "20k"
@@ -33,23 +32,21 @@ let.a = { uniform = "account" }
 steps = ["SELECT SUM(balance) FROM account WHERE id IN (:a, 1, 2, 3)"]
 "#;
 
-/// So few rows that reading all of them for a row takes no minutes while data are aged.
+/// Few enough that reading all rows for each takes no minutes while data are aged.
 const FEW_ROWS: [&str; 2] = ["--rows", "2k"];
 
 /// Without an index, Postgres reads the whole table for a row.
 const NO_INDEX: &str = "enable_indexscan=off+enable_bitmapscan=off+enable_indexonlyscan=off";
 
-/// Without memory for ranges, MySQL does so for a list of values.
+/// Without memory for ranges, so does MySQL for a list of values.
 const NO_RANGES: &str = "range_optimizer_max_mem_size=1";
 
-/// What shows a finding, in a directory.
 struct Shown {
     place: Place,
     directory: PathBuf,
 }
 
 impl Shown {
-    /// Measures a gross slowdown, and writes it down.
     #[track_caller]
     fn new(system: &str, option: &str, what: &[&str], test: &str) -> Self {
         let place = Place::with(system);
@@ -70,7 +67,6 @@ impl Shown {
         let written = place.run_to_end(&repro);
         assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
         shellcheck(&directory);
-        // The directory is not replaced.
         assert_eq!(place.run_to_end(&repro).status.code(), Some(2));
         Self { place, directory }
     }
@@ -79,8 +75,8 @@ impl Shown {
         fs_err::read_to_string(self.directory.join(name)).unwrap()
     }
 
-    /// Runs what was written, and returns what it tells: the direction, and the steps on the way. On a busy machine, a
-    /// run may find no direction, and says so; another one may.
+    /// Runs the script; returns its direction and its progress. On a busy machine, a run may report no direction;
+    /// another one may find it.
     #[track_caller]
     fn run(&self, pairs: u32) -> [String; 2] {
         let mut runs = (0..RUNS_MAX).map(|_| self.run_once(pairs));
@@ -111,13 +107,10 @@ impl Shown {
     }
 }
 
-/// What a script says on a machine that is too busy.
 const NO_DIRECTION: &str = "no clear direction";
 
-/// The runs of a script on a busy machine.
 const RUNS_MAX: usize = 6;
 
-/// Whoever gets the script can read it as a careful one.
 #[track_caller]
 fn shellcheck(directory: &Path) {
     let checked = Command::new("shellcheck").arg(directory.join("run.sh")).output().unwrap();
@@ -130,7 +123,7 @@ const AGAIN: &str = "loading the data again";
 fn sysbench_shows_a_slowdown_of_mysql() {
     let what = [&FEW_ROWS[..], &["--tests", "random-points_range=10"]].concat();
     let shown = Shown::new("mysql@8.0", NO_RANGES, &what, "random-points*");
-    // Without `--test`, it is the one that is slower by most.
+    // Without `--test`, it is the one with the largest slowdown.
     let directory = shown.directory.with_file_name("again");
     let written = shown.place.run_to_end(&["repro", "latest", "-o", directory.to_str().unwrap()]);
     let told = String::from_utf8_lossy(&written.stderr);
@@ -141,8 +134,8 @@ fn sysbench_shows_a_slowdown_of_mysql() {
     assert!(!steps.contains(AGAIN), "{steps}");
 }
 
-/// The study has ended and is its user's own. Nobody else gets files that run from it, and a copy of it that was
-/// imported is nobody's.
+/// The study has ended and is its user's own. Nobody else gets executable files from it, and an imported copy of it is
+/// nobody's.
 fn only_for_its_own_user(place: &Place) {
     let directory = place.ledger().with_file_name("theirs");
     let repro = ["repro", "latest", "-o", directory.to_str().unwrap()];
@@ -201,7 +194,6 @@ fn the_plain_client_shows_a_slowdown_of_an_own_write() {
     }
 }
 
-/// Servers that run are named by their sockets, and the script leaves them as they were.
 #[test]
 fn a_script_of_sysbench_is_shown_on_servers_that_run() {
     let place = Place::new();

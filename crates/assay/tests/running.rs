@@ -1,4 +1,4 @@
-//! Servers that run already take part by their URL.
+//! Studies with running servers, named by URL.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -10,7 +10,6 @@ use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// The JSON that a command prints. It must succeed.
 #[track_caller]
 fn json(place: &Place, args: &[&str]) -> Value {
     let output = place.run_to_end(args);
@@ -19,7 +18,6 @@ fn json(place: &Place, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A server that runs already: its description, its URL and its password.
 fn running(place: &Place) -> (Value, String, String) {
     let start =
         ["server", "start", "mariadb@10.11", "--port", "0", "--offline", "--format", "json"];
@@ -75,7 +73,6 @@ fn a_running_server_is_compared_and_left_running() {
     assert!(stderr.contains("cannot attach to") && !stderr.contains(&password), "{stderr}");
 }
 
-/// A process that uses a CPU, until it is dropped.
 struct Busy(Child);
 
 impl Busy {
@@ -90,7 +87,6 @@ impl Drop for Busy {
     }
 }
 
-/// The servers that a study has started.
 fn started(place: &Place) -> Vec<Pid> {
     let on_instance = format!("--datadir={}/instances", place.cache().display());
     let processes = fs_err::read_dir("/proc").unwrap().flatten();
@@ -102,7 +98,6 @@ fn started(place: &Place) -> Vec<Pid> {
     ids.filter(is_started).filter_map(Pid::from_raw).collect()
 }
 
-/// The processes that disturbed the studies of a place.
 fn told(place: &Place) -> Vec<BusyProcess> {
     let events = place.records().into_iter().flat_map(|record| record.events);
     let processes = events.filter_map(|event| match event.what {

@@ -1,4 +1,4 @@
-//! Passwords and tokens in all places where a user may have them: none is stored or shown.
+//! Passwords and tokens wherever a user may have them: none is stored or shown.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -13,14 +13,12 @@ use std::process::{Command, Stdio};
 use common::Place;
 use web::{Web, broken_off, reply};
 
-/// The text to look for.
 const CANARY: &str = "canary7f3a";
 
 fn has_it(bytes: &[u8]) -> bool {
     bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
 }
 
-/// Files below a directory that contain it, not following links.
 fn holding(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs_err::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -34,7 +32,7 @@ fn holding(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A server that was left running, and its supervisor. The environment of both can be read for as long as they run.
+/// The environment of a server left running, and of its supervisor, stays readable while they run.
 #[test]
 fn a_server_that_stays_keeps_nothing_of_the_users_environment() {
     let place = Place::bare();
@@ -58,7 +56,7 @@ fn a_server_that_stays_keeps_nothing_of_the_users_environment() {
 #[test]
 fn logins_are_neither_stored_nor_shown() {
     let web = Web::new(|request, _| match request.path.as_str() {
-        // A download that breaks off is recorded, so that it can continue.
+        // An interrupted download is recorded, so that it can continue.
         path if path.ends_with(".tar.gz") => {
             let content = vec![0; 1 << 16];
             broken_off(web::file(request, "\"a\"", &content), 1 << 10)
@@ -107,13 +105,13 @@ fn logins_are_neither_stored_nor_shown() {
 
 #[test]
 fn a_password_on_the_command_line_is_hidden_from_other_users() {
-    // The server answers nothing, so the program still runs when its command line is read.
+    // The server does not answer, so the program still runs when its command line is read.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let url = format!("mysql://me:{CANARY}@127.0.0.1:{port}/sbtest");
     let place = Place::bare();
     let mut bench = place.command(&["bench", &url, "--test", "scan"]).spawn().unwrap();
-    // Once it connects, it has parsed the command line long ago.
+    // By the time it connects, it has parsed the command line.
     let connected = silent.accept().unwrap();
     let line = fs_err::read(format!("/proc/{}/cmdline", bench.id())).unwrap();
     bench.kill().unwrap();
@@ -182,7 +180,7 @@ fn errors_show_no_secrets() {
     assert_eq!(holding(&home), Vec::<PathBuf>::new());
 }
 
-/// Whatever the umask is, other users must not be able to change programs that assay runs, or read the data of servers.
+/// Whatever the umask, other users must not be able to change programs that assay runs, or read the data of servers.
 #[test]
 fn created_files_are_private() {
     let place = Place::bare();

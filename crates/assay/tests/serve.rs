@@ -10,7 +10,6 @@ use std::process::{Child, Stdio};
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A running `assay serve`, which ends with this value.
 struct Serving {
     child: Child,
     port: u16,
@@ -36,7 +35,6 @@ impl Serving {
         TcpStream::connect(("127.0.0.1", self.port)).unwrap()
     }
 
-    /// What the server answers to these bytes.
     fn raw(&self, request: &[u8]) -> String {
         let mut stream = self.connect();
         // It may refuse the request before it has all of it.
@@ -140,7 +138,7 @@ fn hostile_requests_get_no_page() {
         assert!(line.starts_with(&format!("HTTP/1.1 {status} ")), "{}: {line}", &request[..30]);
         assert!(!answer.contains("root:"), "{answer}");
     }
-    // A request that never ends keeps nobody else waiting, and one that is cut off gets no answer.
+    // An endless request blocks nobody else, and a truncated one gets no answer.
     let mut slow: Vec<TcpStream> = (0..8).map(|_| serving.connect()).collect();
     slow.iter_mut().for_each(|stream| stream.write_all(b"GET / HT").unwrap());
     assert!(serving.get("/").starts_with("HTTP/1.1 200"));
@@ -166,7 +164,6 @@ fn ctrl_c_ends_it() {
     );
 }
 
-/// More connections than files that may be open.
 #[test]
 fn it_survives_too_many_open_files() {
     let place = Place::new();

@@ -22,7 +22,7 @@ fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
     let cluster = Cluster::start(&place);
     let job = cluster.submit(3, "12s", &[]);
     let shard = cluster.measuring().shard.number;
-    // It stands still meanwhile, so it cannot end before.
+    // It is stopped meanwhile, so it cannot end before.
     let assay = cluster.measures(shard);
     kill_process(assay, Signal::STOP).unwrap();
     let begun = cluster.attempts().into_iter().find(|it| it.shard.number == shard).unwrap();
@@ -46,17 +46,13 @@ fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
     place.assert_nothing_left();
 }
 
-/// What became of a study on nodes that have servers and data of their own.
 struct OnNodes {
-    /// What `submit` said beforehand.
     planned: String,
-    /// The checksums of the data.
     data: BTreeSet<String>,
-    /// The machines, by the same systems.
     by_node: Value,
 }
 
-/// Measures a study on three nodes that have servers and data of their own, of which nothing stays there.
+/// Measures a study on three nodes with their own servers and data, and checks that nothing stays there.
 fn on_nodes(place: &Place, budget: &str) -> OnNodes {
     let cluster = Cluster::start(place);
     let on_node = cluster.dir.join("a node's disk");
@@ -77,8 +73,8 @@ fn on_nodes(place: &Place, budget: &str) -> OnNodes {
     OnNodes { planned, data, by_node: printed(&by_node, 0) }
 }
 
-/// Nodes load data that the cache of the machine that submits lacks. What it has goes to them: they measure data that
-/// none of them can have loaded, because only its notes have this checksum.
+/// Nodes load data that the submitting machine's cache lacks. Cached data goes to them: they measure data that none of
+/// them can have loaded, because only its notes have this checksum.
 #[test]
 #[ignore = "takes minutes: `cargo xtask nightly` runs it"]
 fn nodes_have_servers_and_data_of_their_own_and_load_what_is_not_loaded_yet() {
@@ -106,7 +102,6 @@ fn nodes_have_servers_and_data_of_their_own_and_load_what_is_not_loaded_yet() {
     assert_nodes_are_compared(&by_node);
 }
 
-/// Each test and system is compared between all nodes.
 fn assert_nodes_are_compared(by_node: &Value) {
     let rates = by_node["rates"].as_array().unwrap();
     // Two tests, two systems, three nodes.
@@ -130,7 +125,7 @@ fn assert_nodes_are_compared(by_node: &Value) {
     }
 }
 
-/// Measures a study that writes while a disk becomes full, that of the nodes or that of the ledgers, and the rest of it
+/// Measures a study with writes while a disk becomes full, that of the nodes or that of the ledgers, and the rest of it
 /// when there is room again.
 fn a_disk_becomes_full(is_of_nodes: bool) {
     if !rustix::process::geteuid().is_root() {
@@ -171,14 +166,12 @@ fn a_disk_becomes_full(is_of_nodes: bool) {
     place.assert_nothing_left();
 }
 
-/// Tasks end where their ledgers cannot grow. Submitted again, the same study goes on.
 #[test]
 #[ignore = "takes minutes: `cargo xtask nightly` runs it"]
 fn a_full_disk_of_ledgers_ends_tasks_which_go_on_when_there_is_room() {
     a_disk_becomes_full(false);
 }
 
-/// No system fails in the study because the disk of a node is full.
 #[test]
 #[ignore = "takes minutes: `cargo xtask nightly` runs it"]
 fn a_full_disk_of_nodes_ends_tasks_which_go_on_when_there_is_room() {
@@ -212,7 +205,7 @@ fn nothing_is_lost_or_counted_twice_when_a_node_dies() {
     place.assert_nothing_left();
 }
 
-/// A drained node gets no more tasks: a task that is requeued goes on where another node has room.
+/// A drained node gets no more tasks: a requeued task continues where another node has room.
 #[test]
 #[ignore = "takes minutes: `cargo xtask nightly` runs it"]
 fn a_task_of_a_drained_node_goes_on_elsewhere() {

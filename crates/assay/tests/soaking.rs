@@ -1,4 +1,4 @@
-//! A longer look at the tests that changed, on real servers.
+//! Longer looks at changed tests, on real servers.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -10,16 +10,14 @@ use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// The general log in a table makes every statement dearer by so much that a short study calls it.
+/// The general log in a table makes every statement so much slower that a short study detects it.
 const SYSTEMS: [&str; 3] =
     ["compare", "mariadb@11.8", "mariadb@11.8+general_log=ON+log_output=TABLE"];
 
-/// Both systems of the only test.
 fn soaks(result: &Value) -> [&Value; 2] {
     [0, 1].map(|cell| &result["cells"][cell]["soak"])
 }
 
-/// The turns of each system that the ledger has.
 fn turns(place: &Place) -> Vec<usize> {
     let Ok(ledger) = Ledger::open_read_only(&place.ledger()) else { return Vec::new() };
     let studies = ledger.studies().unwrap_or_default();
@@ -93,9 +91,9 @@ fn a_longer_look_on_shards_is_refused() {
     }
 }
 
-/// Rows that every event updates, with an index on what changes, leave dead rows behind until a vacuum removes them,
-/// and the second statement reads past them. So a server without vacuum becomes slower and slower, which a few events
-/// do not show.
+/// Rows that every event updates, with an index on the changed column, leave dead rows behind until a vacuum removes
+/// them, and the second statement reads past them. So a server without vacuum becomes slower and slower, which a few
+/// events do not show.
 const GROWING: &str = r#"
 [table.counter]
 rows = 100
@@ -115,7 +113,6 @@ steps = [
 ]
 "#;
 
-/// What short turns do not see, the longer look does.
 #[test]
 fn a_server_that_becomes_slower_in_time_is_seen() {
     let place = Place::with("postgres@15");
@@ -142,7 +139,7 @@ fn a_server_that_becomes_slower_in_time_is_seen() {
     let text = place.run_to_end(&["report", "latest", "--verbose"]);
     let text = String::from_utf8_lossy(&text.stdout);
     assert!(text.contains("decay against the base"), "{text}");
-    // Where the short turns were undisturbed, they contradict it, and that comes first.
+    // If the short turns were undisturbed, they contradict it, which comes first.
     if other["agrees"] == false {
         assert!(text.starts_with("the longer look contradicts the short turns"), "{text}");
     }

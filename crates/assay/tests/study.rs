@@ -15,7 +15,6 @@ use serde_json::Value;
 const SMOKE: [&str; 6] =
     ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
 
-/// Long enough for an interruption in the middle.
 const LONG: [&str; 14] = [
     "compare",
     "mariadb@10.11",
@@ -55,7 +54,6 @@ fn a_study_announces_its_cost_first() {
     let pass = at("one pass over 1 test on 2 systems takes about ");
     assert!(pass < at("measuring block 1 of 2: 1 test, 2 rounds each"), "{stderr}");
     assert!(at("the last tests may not be measured; use `--budget ") > pass, "{stderr}");
-    // The result is the same as without.
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["study"]["budget_s"].as_f64(), Some(1.0));
 }
@@ -82,7 +80,7 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
         let is_base = cell["system"] == "mariadb@10.11";
         assert!(!is_base || cell["rqps"].is_null(), "{cell}");
         if cell["slices"] == 0 {
-            // On a busy machine, all slices of a cell can be in trouble. They are shown, and nothing is claimed.
+            // On a busy machine, all slices of a cell can be disturbed. They are shown without a verdict.
             assert!(cell["troubled"].as_u64().unwrap() >= 4, "{cell}");
             assert!(cell["qps"].is_null(), "{cell}");
             continue;
@@ -90,7 +88,6 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
         assert!(cell["qps"]["value"].as_f64().unwrap() > 0.0, "{cell}");
         assert!(cell["per_op"]["server_cpu_us"].as_f64().unwrap() > 0.0, "{cell}");
         assert!(cell["per_op"]["client_cpu_us"].as_f64().unwrap() > 0.0, "{cell}");
-        // What the servers count themselves, and what a change consists of.
         assert_eq!(cell["counters"].is_object(), !is_base, "{cell}");
         let change = &cell["change_us"];
         assert_eq!(change.is_null(), is_base, "{cell}");
@@ -120,7 +117,7 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
     place.assert_nothing_left();
 }
 
-/// All settings that the servers report are in the ledger, equal or not, except those that may be secret.
+/// The ledger has all settings that the servers report, equal or not, except those that may be secret.
 fn assert_settings_are_kept(place: &Place) {
     let ledger = assay_ledger::Ledger::open_read_only(&place.ledger()).unwrap();
     let settings = ledger.settings(&ledger.latest().unwrap().unwrap()).unwrap();
@@ -171,7 +168,6 @@ fn an_unknown_option_is_reported_by_every_product() {
     }
 }
 
-/// All slices of the latest study of the place.
 fn slices(place: &Place) -> Vec<Slice> {
     let ledger = assay_ledger::Ledger::open_read_only(&place.ledger()).unwrap();
     ledger.read(&ledger.latest().unwrap().unwrap()).unwrap().slices
@@ -246,7 +242,6 @@ fn a_study_is_resumed_only_on_its_machine_and_a_new_kernel_is_noted() {
     place.assert_nothing_left();
 }
 
-/// Acts while the ledger says that its studies were begun on a different machine.
 fn on_another_host<T>(place: &Place, change: &str, act: impl FnOnce() -> T) -> T {
     let ledger = rusqlite::Connection::open(place.ledger()).unwrap();
     ledger.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM host").unwrap();
@@ -258,7 +253,6 @@ fn on_another_host<T>(place: &Place, change: &str, act: impl FnOnce() -> T) -> T
     done
 }
 
-/// Starts a long study and waits until the ledger has its first slices.
 fn start_measuring(place: &Place) -> Child {
     let before = place.slices();
     let mut child =

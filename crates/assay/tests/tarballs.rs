@@ -13,7 +13,7 @@ use assay_model::Product;
 use common::Place;
 use web::{Web, file, redirect};
 
-/// The vendor's name of it: a version that no other source has.
+/// A version that no other source has.
 const NAME: &str = "mysql-5.7.98-linux-glibc2.12-x86_64";
 
 fn run(command: &mut Command) -> String {
@@ -23,7 +23,6 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A real MySQL 5.7, packed as its vendor would pack it.
 fn tarball(directory: &Path) -> PathBuf {
     let layout = assay_testkit::product_prefix(Product::MySql, "5.7.22").layout;
     let root = directory.join(NAME);

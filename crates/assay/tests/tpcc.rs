@@ -1,5 +1,5 @@
-//! The TPC-C-like workload through the binary: compared on every product, resumed, loaded and run on a running server,
-//! and a server whose tables contradict themselves.
+//! The TPC-C-like workload: compared on every product, resumed, loaded and run on a running server, and inconsistent
+//! tables.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -91,7 +91,6 @@ fn a_running_server_is_loaded_and_checked_after_every_run() {
     let load = ["load", url, "--suite", "tpcc", "--procedures", "on", "--format", "json"];
     let loaded = json(&place.run_to_end(&load));
     assert_eq!(loaded["tables"], 9);
-    // Its own tables are replaced.
     assert_eq!(json(&place.run_to_end(&load))["checksum"], loaded["checksum"]);
     for procedures in ["off", "on"] {
         let options = ["--procedures", procedures, "--format", "json"];
@@ -114,7 +113,6 @@ fn a_running_server_is_loaded_and_checked_after_every_run() {
     assert!(place.run_to_end(&["server", "stop", name]).status.success());
 }
 
-/// Somebody changes a row while a study measures: its test fails, with the reason.
 #[test]
 fn tables_that_contradict_themselves_fail_a_study() {
     let place = Place::new();
@@ -176,8 +174,7 @@ fn options_that_do_not_fit_are_refused() {
     }
 }
 
-/// Whatever the machine does, a limit of nine tenths of the rate is kept or undecided, and counts of instructions are
-/// there.
+/// On any machine, a limit of nine tenths of the rate is kept or undecided, and counts of instructions exist.
 #[test]
 fn gates_and_counts_work_with_it() {
     let place = Place::with("mariadb@10.11");

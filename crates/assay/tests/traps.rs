@@ -1,5 +1,4 @@
-//! Traps that people fell into, through the whole program: requested differences are expected, and tables that come
-//! with them are not.
+//! Known traps: requested differences are expected, and their consequences are not.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -9,7 +8,6 @@ use serde_json::Value;
 
 const BASE: &str = "mariadb@10.11";
 
-/// The findings of `assay audit` about two systems.
 #[track_caller]
 fn audit(base: &str, other: &str) -> Vec<Value> {
     let place = Place::new();
@@ -149,8 +147,8 @@ fn what_later_executions_of_a_prepared_statement_do_is_found() {
     );
 }
 
-/// Nearly all rows have one value, which is asked for: Postgres plans the first five executions for that value and
-/// reads the whole table. Its plan for any value uses the index and seems to be cheaper, so later executions use that.
+/// Nearly all rows have the requested value: Postgres plans the first five executions for that value and reads the
+/// whole table. Its generic plan uses the index and seems to be cheaper, so later executions use that.
 const SKEWED: &str = r#"
 [table.item]
 rows = "40k"

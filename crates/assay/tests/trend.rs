@@ -40,7 +40,7 @@ fn values_of_different_studies_are_apart_unless_they_are_comparable() {
     assert_eq!(code, Some(2));
     assert!(none.contains("no study of the ledger has a test"));
     assert!(none.contains("did you mean `point-query`?"), "{none}");
-    // A pattern that stands for one test is that test.
+    // A pattern with a single match is that test.
     assert_eq!(trend(&["point-q*", "--format", "json"]).1, text);
     let (code, csv) = trend(&["point-query", "--format", "csv"]);
     let values = json["lines"].as_array().unwrap().iter();

@@ -9,7 +9,6 @@ fn assay(args: &[&str]) -> (i32, String, String) {
     assay_in(tempfile::tempdir().unwrap().path(), args)
 }
 
-/// Runs assay with a cache and a ledger in a folder.
 fn assay_in(folder: &Path, args: &[&str]) -> (i32, String, String) {
     let output = Command::cargo_bin("assay")
         .unwrap()
@@ -83,7 +82,6 @@ fn tests_that_match_nothing() {
     );
 }
 
-/// The tests that `--tests` can name, listed without any server.
 #[test]
 fn listed_tests_can_be_requested() {
     let (code, stdout, stderr) = assay(&["tests", "point*,scan", "read-only_*", "--set", "47"]);
@@ -107,7 +105,7 @@ fn listed_tests_can_be_requested() {
     refused(&["tests", "point-querry"], "matches none", "hint: did you mean `point-query`");
 }
 
-/// A short recording, so that the figures are poor but all of them are there.
+/// A short recording, so that the figures are poor but complete.
 #[test]
 fn the_doctor_examines_this_machine() {
     let (code, stdout, stderr) = assay(&["doctor", "--for", "1s", "--format", "json"]);
@@ -167,7 +165,7 @@ fn gates() {
     let with = |args: &[&'static str]| [&systems[..], args].concat();
     refused(&systems, "--max-slowdown <PERCENT>", "");
     refused(&["gate", "--max-slowdown", "3%"], "<SYSTEM>", "");
-    // The systems may be plain words, but not both ways at once.
+    // Systems may be plain words, but not together with the option.
     let words = ["gate", "mariadb@10.11", "mariadb@11.8"];
     refused(&words, "--max-slowdown <PERCENT>", "");
     let limit = ["--max-slowdown", "3%", "--limit"];
@@ -304,7 +302,6 @@ fn malformed_urls() {
     assert!(stderr.contains("127.0.0.1:1") && !stderr.contains("secret"), "{stderr}");
 }
 
-/// The error names the path as it was typed.
 #[test]
 fn missing_paths() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Watches: what is new of a product, beside what was before.
+//! Watches: new versions of a product beside earlier ones.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -10,8 +10,8 @@ use assay_testkit::eventually;
 use common::{Place, printed};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11. A watch that was killed
-/// continues, measures nothing twice, and reports a change once.
+/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11. A killed watch continues,
+/// measures nothing twice, and reports a change once.
 #[test]
 fn a_watch_finds_what_a_new_release_changed() {
     let place = Place::with("mariadb@11.4");

@@ -10,7 +10,7 @@ use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// More than a busy machine needs: how much is measured is decided by blocks and rounds.
+/// More than a busy machine needs: blocks and rounds decide how much is measured.
 const BUDGET: [&str; 2] = ["--budget", "20m"];
 
 const NEWEST: [&str; 3] = ["mariadb@11.8", "mysql@8.0", "postgres@16"];
@@ -27,7 +27,6 @@ fn json(output: Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Writes a workload file with one table `t` and these tests.
 fn written(directory: &Path, rows: &str, tests: &str) -> PathBuf {
     let file = directory.join("own.toml");
     fs_err::write(&file, format!("[table.t]\n{rows}\n{tests}")).unwrap();
@@ -100,7 +99,6 @@ fn a_load_replaces_only_what_a_load_has_made() {
         let load = ["load", url, "--workload", &file, "--format", "json"];
         let loaded = json(place.run_to_end(&load));
         assert_eq!((&loaded["tables"], &loaded["rows"]), (&2.into(), &5.into()), "{system}");
-        // Its own tables are replaced, and hold the same again.
         assert_eq!(json(place.run_to_end(&load))["checksum"], loaded["checksum"]);
         let bench = ["bench", url, "--workload", &file, "--test", "read", "--time", "1"];
         let done = json(place.run_to_end(&[&bench[..], &["--format", "json"][..]].concat()));
@@ -121,7 +119,7 @@ fn a_load_replaces_only_what_a_load_has_made() {
             "{}",
             String::from_utf8_lossy(&replaced.stderr)
         );
-        // Nor does a workload own a table of somebody else's that it names only now.
+        // Nor does a workload own a foreign table that it names only now.
         let more =
             "[table.v]\nrows = 1\ncreate = \"CREATE TABLE v (a INT)\"\ncolumns = { a = 1 }\n";
         let test = "[test.read]\nsteps = [\"SELECT a FROM v\"]\n";
@@ -140,7 +138,7 @@ fn a_load_replaces_only_what_a_load_has_made() {
     }
 }
 
-/// As mysqlpump and MySQL Workbench write names; a statement that the server refuses is counted.
+/// Names as written by mysqlpump and MySQL Workbench; a refused statement is counted.
 fn a_dump_with_its_database_is_loaded(place: &Place, url: &str, folder: &Path) {
     let dump = "-- Dump created by MySQL pump utility, version: 5.7.29\n\
         CREATE DATABASE /*!32312 IF NOT EXISTS*/ `school` /*!40100 DEFAULT CHARACTER SET latin1 */;\n\
@@ -178,7 +176,7 @@ fn a_server_that_runs_already_takes_part() {
     let file = written(folder.path(), rows, tests).display().to_string();
     let compare = ["compare", url, "mariadb@11.8", "--preset", "smoke", "--offline"];
     let options = ["--workload", &file, "--format", "json"];
-    // The second study replaces what the first one made.
+    // The second study replaces the tables of the first.
     for _ in 0..2 {
         let result = json(place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat()));
         for cell in result["cells"].as_array().unwrap() {
@@ -205,7 +203,7 @@ fn an_interrupted_study_goes_on() {
     assert!(place.slices() > before);
     let cells = resumed["cells"].as_array().unwrap();
     assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:#?}");
-    // A finished study is still known to be the user's own.
+    // A finished study remains the user's own.
     let slices = place.slices();
     place.measure_more("another slice", || place.slices() > slices);
     place.assert_nothing_left();
@@ -228,7 +226,7 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{told}");
     let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    // It is said once.
+    // It is printed once.
     let why = "only-new, mariadb@10.11: fails; 1 row → error 1305: FUNCTION sbtest.JSON_SCHEMA_VALID does not exist";
     assert!(words.contains(why), "{told}");
     assert_eq!(words.matches("error 1305").count(), 1, "{told}");
@@ -251,7 +249,7 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
     let [[all, base], [_, failing], [_, others]] = before;
     assert!(all > 0 && base > 0 && failing == 0 && base == others, "{before:?}");
     assert_eq!(place.failed_slices(), 1);
-    // The failed test stays as it is, and the others get more time.
+    // The failed test stays unchanged, and the others get more time.
     place.measure_more("more slices of both tests", || {
         let after = counts(&place);
         after[2][1] > others && after[1][0] > before[1][0]
@@ -283,7 +281,7 @@ fn what_a_server_refuses_is_told_with_its_line() {
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
-    // What the other dialect may take is listed: nothing says for which it is.
+    // Statements that the other dialect may accept are listed: nothing says for which they are.
     let array = folder.path().join("array.toml");
     let table = "[table.t]\nrows = 9\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n\
                  columns = { id = { sequence = 1 } }\n";
@@ -292,10 +290,10 @@ fn what_a_server_refuses_is_told_with_its_line() {
     let listed = place.run_to_end(&["tests", "--workload", &array.display().to_string()]);
     let told = String::from_utf8_lossy(&listed.stderr);
     assert_eq!(listed.status.code(), Some(0), "{told}");
-    // Other tests may have put a server of Postgres into the cache, which takes it.
+    // Other tests may have put a server of Postgres into the cache, which accepts it.
     let is_told = ["does not take the workload, and no server of the other dialect", "takes all"];
     assert!(is_told.iter().any(|words| told.contains(words)), "{told}");
-    // The same place when a study comes to it.
+    // The same place in a study.
     let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
     let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
     let told = String::from_utf8_lossy(&output.stderr);
@@ -303,7 +301,7 @@ fn what_a_server_refuses_is_told_with_its_line() {
     place.assert_nothing_left();
 }
 
-/// A script of pgbench cannot run on MariaDB, which says so before anything is fetched.
+/// A script of pgbench cannot run on MariaDB, which is reported before anything is fetched.
 #[test]
 fn a_pgbench_script_on_mariadb_is_for_postgres_only() {
     let place = Place::new();
@@ -367,7 +365,6 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
     refused(fine, &["--rows", "5000"], "cannot be used with");
     // A test that servers refuse fails, and others would be measured.
     ends(3, "[test.x]\nsteps = [\"SELECT b FROM t\"]", &[], "cannot prepare `SELECT b FROM t`");
-    // Two rows with the same key.
     let table = table.replace("sequence = 1", "uniform = [1, 9]");
     let file = written(folder.path(), &table, fine).display().to_string();
     let output = place.run_to_end(&[
@@ -386,7 +383,8 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
     place.assert_nothing_left();
 }
 
-/// What takes minutes on one side is judged by a bound, goes on nowhere, and keeps nothing else from being measured.
+/// A test that takes minutes on one side is judged by a bound, does not continue, and does not keep others from being
+/// measured.
 #[test]
 fn a_statement_that_takes_minutes_on_one_side_is_slower() {
     let (place, _) = (Place::with("mysql@8.0"), Place::with("mariadb@11.8"));
@@ -432,7 +430,6 @@ fn a_statement_that_takes_minutes_on_one_side_is_slower() {
             assert_eq!(of(test)["verdict"], word, "{gated:#}");
         }
         if verdict == "slower" {
-            // Nothing else is slower.
             assert_eq!(
                 (of("quick")["verdict"].as_str(), output.status.code()),
                 (Some("passed"), Some(1)),

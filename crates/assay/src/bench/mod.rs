@@ -1,4 +1,4 @@
-//! `assay bench`: drives one test against a running server, as sysbench does.
+//! `assay bench`: drives one test against a running server, like sysbench.
 
 mod result;
 mod scripted;
@@ -32,21 +32,18 @@ use crate::{machine_lock, report, workload};
 
 use self::result::{measured, rate_met, words};
 
-/// How long events in progress at the end may take: as long as the run itself, within these bounds.
+/// Grace for events in progress at the end: as long as the run itself, within these bounds.
 const GRACE: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
 
-/// How often a terminal shows the progress.
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
 
-/// Connected and prepared clients, and their work.
 struct Prepared {
     session: Session,
     work: Work,
-    /// The reports that a script makes itself.
     reporter: Option<Reporter>,
 }
 
-/// Drives one test. Ctrl-C ends it early and keeps what was measured until then.
+/// Drives one test. Ctrl-C ends it early and keeps the measurements.
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(args.quiet);
@@ -100,10 +97,8 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     })
 }
 
-/// Most places in a warning.
 const PLACES: usize = 3;
 
-/// What clients were doing, each thing once.
 fn in_brackets(unfinished: &[String]) -> String {
     let mut different: Vec<&str> = unfinished.iter().map(String::as_str).collect();
     different.sort_unstable();
@@ -117,7 +112,6 @@ fn in_brackets(unfinished: &[String]) -> String {
     }
 }
 
-/// Carries out a command of a script other than `run`.
 fn script_command(
     args: &Bench,
     command: &str,
@@ -159,7 +153,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let options = connect_options(&url, interrupt.stop());
     let of_all = |rows: u64| DataSet { tables: 1, rows: rows.try_into().unwrap_or(u32::MAX) };
     let data = match &test.definition().schema {
-        // The statements say what tables they need, and the server refuses them where there is none.
+        // The statements determine the tables, and the server refuses them where a table is missing.
         Schema::User(own) => of_all(own.rows()),
         Schema::Lua(script) => of_all(script.rows()),
         Schema::Tpcc(tpcc) => {
@@ -276,7 +270,6 @@ fn latency_ms(done: &RunProgress) -> f64 {
     done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0)
 }
 
-/// The line for a terminal: short enough for most of them.
 fn rates(done: &RunProgress, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
     let (qps, tps) = (per_s(done.queries()), per_s(done.events));
@@ -307,7 +300,6 @@ fn interval(
     )
 }
 
-/// The requested test: from a workload file, a sysbench script, or a microbenchmark.
 fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
     let (name, options) = (args.test.as_deref(), args.oltp.clone());
     let own = (!args.own.workload.is_empty()).then_some(&args.own);
@@ -359,10 +351,9 @@ fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
     }
 }
 
-/// What a server is called of which the URL tells no more than its protocol.
 pub(crate) const SERVER: &str = "the server";
 
-/// The tables to work on: those that the user asked for, if the server has them, or else those of the server.
+/// The requested tables if the server has them, else those of the server.
 fn data_set(args: &Bench, dialect: Dialect, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Connection::connect(options).context("cannot connect to the server")?;
     let there = assay_load::numbers(&mut control, dialect)?;
@@ -399,7 +390,6 @@ fn data_set(args: &Bench, dialect: Dialect, options: &ConnectOptions) -> Result<
     Ok(DataSet { tables, rows })
 }
 
-/// The error for a table that has one of the names that assay uses, but not its columns.
 fn foreign(table: u32) -> Advised {
     Advised::new(
         format!("`sbtest{table}` was not created by assay or sysbench"),
@@ -407,7 +397,7 @@ fn foreign(table: u32) -> Advised {
     )
 }
 
-/// The rows to work on in each table, by the largest `id` of each.
+/// Rows to work on in each table, from the largest `id` of each.
 fn rows(asked: Option<u32>, sizes: &[u32]) -> Result<u32> {
     let smallest = (1..).zip(sizes).min_by_key(|(_, size)| **size);
     let (table, size) = smallest.map_or((1, 0), |(table, size)| (table, *size));
@@ -423,7 +413,6 @@ fn rows(asked: Option<u32>, sizes: &[u32]) -> Result<u32> {
     Ok(rows)
 }
 
-/// CPU time of this process, microseconds.
 fn process_cpu_us() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3

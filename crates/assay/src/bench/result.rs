@@ -13,32 +13,27 @@ use crate::cli::Bench;
 use crate::exit::Exit;
 use crate::progress::print;
 
-/// The version of the shapes below. It is raised when one changes incompatibly.
 const SCHEMA: u32 = 1;
 
-/// The share of a requested rate that must be reached.
 const RATE_MET: f64 = 0.99;
 
-/// How long the last events may take before a short run counts as too slow, seconds.
+/// Seconds that the last events may take before a short run counts as too slow.
 const LAST_S: f64 = 0.1;
 
-/// The result of a benchmark, for scripts.
 #[derive(Serialize)]
 pub(super) struct Measured {
     schema: u32,
     test: String,
     clients: u32,
-    /// Null where they are not known, as the rows of each.
+    /// Null if unknown, like the rows of each.
     tables: Option<u32>,
     rows_per_table: Option<u32>,
-    /// The tables in words.
     #[serde(skip)]
     data: String,
     seconds: f64,
     events: u64,
-    /// With those that clients send in order to end.
+    /// Including those that clients send in order to end.
     queries: u64,
-    /// Those of events, of which the rates and CPU times are.
     #[serde(skip)]
     queries_of_events: u64,
     read: u64,
@@ -60,7 +55,7 @@ pub(super) struct Measured {
     bytes_sent: u64,
     bytes_received: u64,
     rows: u64,
-    /// The statements of a user's test, in order, unless there is one only.
+    /// The statements of a user's test, in order; empty if there is only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     statements: Vec<StatementTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,12 +63,10 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Whether nothing was measured at all.
     pub(super) fn sent_nothing(&self) -> bool {
         self.queries_of_events == 0
     }
 
-    /// The numbers by which scripts of sysbench report a run. The percentile is the 95th.
     pub(super) fn numbers(&self) -> Vec<(&'static str, f64)> {
         let of = |take: fn(&LatencyUs) -> f64| self.latency_us.as_ref().map_or(0.0, take) / 1e6;
         vec![
@@ -95,10 +88,9 @@ impl Measured {
     }
 }
 
-/// How long a statement took, from sending it to the end of the reply.
+/// From sending a statement to the end of the reply.
 #[derive(Serialize)]
 struct StatementTime {
-    /// The kind of events that it belongs to.
     transaction: String,
     statement: String,
     count: u64,
@@ -106,13 +98,10 @@ struct StatementTime {
     latency_avg_us: Option<f64>,
 }
 
-/// Characters of a statement that are shown.
 const STATEMENT_SHOWN: usize = 70;
 
-/// In place of a figure that there is not.
 const NONE: &str = "-";
 
-/// The beginning of a statement, with a mark where it goes on.
 fn beginning(statement: &str) -> String {
     if statement.chars().count() <= STATEMENT_SHOWN {
         return statement.to_owned();
@@ -121,12 +110,12 @@ fn beginning(statement: &str) -> String {
     format!("{shown}...")
 }
 
-/// A rate per second; a small one with decimals, so that it is not shown as none.
+/// A rate per second; a small one with decimals, so that it is not shown as zero.
 fn rate(per_s: f64) -> String {
     if per_s > 0.0 && per_s < 10.0 { format!("{per_s:.2}") } else { format!("{per_s:.0}") }
 }
 
-/// A percentile, if there are so many events that some are beyond it.
+/// A percentile, if some events are beyond it.
 fn percentile(us: f64, share: f64, events: u64) -> String {
     match events as f64 * (1.0 - share) >= 1.0 - 1e-9 {
         true => format!("{us:.0}"),
@@ -134,7 +123,6 @@ fn percentile(us: f64, share: f64, events: u64) -> String {
     }
 }
 
-/// The statements of a user's test with their times.
 fn statements(test: Test, work: &Work, times: &[StatementWork]) -> Vec<StatementTime> {
     let kinds = || test.roles.iter().flat_map(|role| &role.script.mix);
     let timed = work.places().into_iter().zip(times).filter_map(|((kind, step), time)| {
@@ -151,7 +139,7 @@ fn statements(test: Test, work: &Work, times: &[StatementWork]) -> Vec<Statement
     timed.collect()
 }
 
-/// The rates of the TPC-C-like workload, which are no TPC results.
+/// These are no TPC results.
 #[derive(Serialize)]
 struct TpccRates {
     /// New orders that were committed per minute.
@@ -161,7 +149,6 @@ struct TpccRates {
     transactions: BTreeMap<&'static str, KindRow>,
 }
 
-/// Transactions of a kind.
 #[derive(Serialize)]
 struct KindRow {
     count: u64,
@@ -181,21 +168,18 @@ struct LatencyUs {
     sum: f64,
 }
 
-/// Events whose response times are alike.
 #[derive(Serialize)]
 struct Step {
-    /// The end of the step.
     up_to_us: f64,
     events: u64,
 }
 
-/// The end of the first step of a histogram, nanoseconds.
 const FIRST_STEP_NS: u64 = 1000;
 
-/// The ratio of the ends of two steps: that of sysbench, which has 1024 of them from 1 µs to 100 s.
+/// Ratio of successive step ends, from sysbench, which has 1024 steps from 1 µs to 100 s.
 const STEP_RATIO: f64 = 1.018_17;
 
-/// The figures of a run. `last` is what its clients sent in order to end.
+/// Figures of a run. `last` is the work that its clients send in order to end.
 pub(super) fn measured(
     args: &Bench,
     work_of: &Work,
@@ -267,7 +251,6 @@ pub(super) fn measured(
     })
 }
 
-/// The tables of a test in words.
 fn data_in_words(test: Test, setup: Setup) -> String {
     match &test.definition().schema {
         Schema::User(own) if own.tables.is_empty() && own.dump.is_none() => {
@@ -371,7 +354,6 @@ pub(super) fn words(it: &Measured) -> String {
     lines.join("\n")
 }
 
-/// Response times, as sysbench has them and in more detail.
 fn latencies(latency: &LatencyUs, events: u64) -> [String; 2] {
     let LatencyUs { min, avg, max, p50, p95, p99, p999, sum } = *latency;
     let ms = |us: f64| format!("{:.2}", us / 1e3);
@@ -392,10 +374,8 @@ fn latencies(latency: &LatencyUs, events: u64) -> [String; 2] {
     ]
 }
 
-/// Columns of the longest bar of a histogram.
 const BAR: u64 = 40;
 
-/// A histogram as sysbench draws it.
 fn histogram(steps: &[Step]) -> Vec<String> {
     let most = steps.iter().map(|it| it.events).max().unwrap_or_default().max(1);
     let step = |it: &Step| {
@@ -415,10 +395,9 @@ fn ignored(it: &Measured) -> String {
     if codes.is_empty() { all } else { format!("{all}: {}", codes.join(", ")) }
 }
 
-/// The part of the time that was asked for, below which a run has ended early.
+/// Share of the requested time below which a run has ended early.
 const WHOLE_TIME: f64 = 0.95;
 
-/// What is wrong with a run that has not failed.
 pub(super) fn warnings(args: &Bench, it: &Measured, is_script: bool) -> Vec<String> {
     let mut found = Vec::new();
     if it.interrupted || it.cut_off > 0 {

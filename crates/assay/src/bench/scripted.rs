@@ -1,4 +1,4 @@
-//! The reports that a script makes itself, through sysbench's hooks.
+//! Reports by a script itself, through sysbench's hooks.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use assay_load::{Reporter, RunProgress};
 
 use super::result::Measured;
 
-/// The script's report of an interval, which ended after `elapsed` and took `passed`. `None` if it makes none.
+/// The script's report of an interval, which ended after `elapsed` and took `passed`; `None` if it makes none.
 pub(super) fn of_interval(
     reporter: Option<&mut Reporter>,
     clients: u32,
@@ -31,12 +31,11 @@ pub(super) fn of_interval(
     told(reporter?.intermediate(&numbers))
 }
 
-/// The script's report of the whole run. `None` if it makes none.
 pub(super) fn of_run(reporter: Option<&mut Reporter>, measured: &Measured) -> Option<String> {
     told(reporter?.cumulative(&measured.numbers()))
 }
 
-/// A report, or why there is none. The measurement does not depend on it.
+/// A failed report is only a warning: the measurement does not depend on it.
 fn told(report: assay_load::Result<Option<String>>) -> Option<String> {
     report.unwrap_or_else(|error| Some(format!("the script's report failed: {error}")))
 }

@@ -1,4 +1,4 @@
-//! The tables of the TPC-C-like workload on a server that runs already.
+//! The tables of the TPC-C-like workload on a running server.
 
 use anyhow::{Context as _, Result, ensure};
 use assay_load::{Place, workload_of};
@@ -9,7 +9,7 @@ use crate::advice::Advised;
 use crate::cli::Bench;
 use crate::connection::connect_options;
 
-/// Refuses options that tables of this workload do not have, and a server that lacks some of the warehouses.
+/// Refuses options that these tables do not have, and a server that lacks some of the warehouses.
 pub(super) fn refuse_other_tables(
     args: &Bench,
     tpcc: &Tpcc,
@@ -35,7 +35,6 @@ pub(super) fn refuse_other_tables(
     Ok(())
 }
 
-/// Makes sure that the tables meet the consistency conditions after the run.
 pub(super) fn consistent(args: &Bench, test: Test) -> Result<()> {
     let url = crate::server::url_of(&args.url)?;
     let place = Place {

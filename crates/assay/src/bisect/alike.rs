@@ -1,13 +1,12 @@
-//! Whether two searches ask for the same.
+//! Equality of search requests.
 
 use assay_plan::{Request, SystemRequest, without_places};
 
-/// Whether two requests ask for the same, apart from their systems and from where these come.
+/// Compares two requests apart from their systems and the sources of these.
 pub(crate) fn is_alike(one: &Request, other: &Request) -> bool {
     matches!((bare(one), bare(other)), (Some(one), Some(other)) if one == other)
 }
 
-/// A request as it is read back, without its systems and where these come from.
 fn bare(request: &Request) -> Option<Request> {
     let (systems, config_options) = (Vec::new(), without_places(&request.config_options));
     let request =
@@ -15,7 +14,7 @@ fn bare(request: &Request) -> Option<Request> {
     assay_plan::read_study("request", &assay_plan::write_study(&with_systems(&request))).ok()
 }
 
-/// The text of a request, which is equal where requests are alike.
+/// Text of a request, which is equal where requests are alike.
 pub(super) fn asked(request: &Request) -> String {
     bare(request).map(|request| assay_plan::write_study(&request)).unwrap_or_default()
 }

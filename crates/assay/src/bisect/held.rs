@@ -1,5 +1,5 @@
-//! One process at a time works on a search, and what it found unusable outlives it: a version that does not build is
-//! in no study until the next one begins.
+//! State of a search in progress: a lock for one process, and the versions found unusable. A version that does not
+//! build is in no study until the next one begins.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,11 @@ use crate::paths;
 use crate::state_lock::StateLock;
 use crate::systems::key;
 
-/// A search that this process works on.
 pub(super) struct Held {
     lock: StateLock,
     skipped: PathBuf,
 }
 
-/// A version that cannot be used, a line of the file.
 #[derive(Serialize, Deserialize)]
 struct Skipped {
     words: String,
@@ -30,7 +28,6 @@ struct Skipped {
 }
 
 impl Held {
-    /// Takes a search of this ledger for this process.
     pub(super) fn take(
         ledger: &Path,
         range: &str,
@@ -52,7 +49,6 @@ impl Held {
         Ok(Self { lock, skipped })
     }
 
-    /// Notes that a version cannot be used.
     pub(super) fn skip(&self, version: &BisectVersion, why: &str) -> Result<()> {
         let line = Skipped { words: version.words.clone(), why: why.to_owned() };
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.skipped)?;
@@ -60,7 +56,6 @@ impl Held {
         Ok(())
     }
 
-    /// Which of these versions cannot be used, and why, as far as this search knows.
     pub(super) fn skipped(&self, versions: &[BisectVersion]) -> Vec<(usize, String)> {
         let text = fs::read_to_string(&self.skipped).unwrap_or_default();
         // The last line is incomplete if the process was killed while it wrote it.
@@ -69,7 +64,7 @@ impl Held {
         lines.filter_map(|it| Some((place(&it)?, it.why))).collect()
     }
 
-    /// Forgets what was skipped since the last comparison: the cause was not in the versions.
+    /// Forgets versions skipped since the last comparison: the cause was not in the versions.
     pub(super) fn forget(&self) {
         if let Err(error) = fs::remove_file(&self.skipped) {
             log::debug!("{error}");

@@ -14,7 +14,7 @@ use super::told;
 use crate::cli::Resume;
 use crate::{study, study_id};
 
-/// The searches of a ledger, the oldest first. Studies from elsewhere are no part of any, whatever they say.
+/// The searches of a ledger, oldest first. Studies from elsewhere never count.
 pub(super) fn searches(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> Result<Vec<Search>> {
     let mut all: Vec<Search> = Vec::new();
     for (study, part) in ledger.bisections()?.into_iter().filter(|(_, part)| fits(part)) {
@@ -33,8 +33,8 @@ pub(super) fn searches(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> R
     Ok(all)
 }
 
-/// The search that `assay resume` means: by its own id or that of one of its studies, or the latest one, if nothing
-/// else is unfinished.
+/// The search that `assay resume` means: by its id or that of one of its studies, else the latest one, if nothing else
+/// is unfinished.
 pub(crate) fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
     if args.more.is_some() {
         return Ok(None);
@@ -64,31 +64,23 @@ pub(crate) fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
     }
 }
 
-/// A search of a ledger, for a watch.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) id: String,
-    /// What is searched, as the search names it.
+    /// The range, as the search names it.
     pub(crate) words: String,
     pub(crate) measure: BisectMeasure,
-    /// What each comparison asks for, without its systems.
     pub(crate) request: Request,
-    /// The versions that were its ends.
     pub(crate) ends: [BisectVersion; 2],
-    /// Whether it came to its end.
     pub(crate) has_ended: bool,
-    /// The changes that are certain, each with the versions before and after it.
     pub(crate) steps: Vec<([BisectVersion; 2], VersionStep)>,
-    /// What it suspects without being certain.
     pub(crate) suspected: Option<Suspected>,
 }
 
-/// A change that a search suspects between two versions.
 #[derive(Debug, Clone)]
 pub(crate) struct Suspected {
     pub(crate) ends: [BisectVersion; 2],
     pub(crate) ratio: Estimate,
-    /// The probability that anything changed.
     pub(crate) probability: f64,
 }
 
@@ -107,7 +99,6 @@ impl Suspected {
     }
 }
 
-/// What is known of the searches of a watch, the oldest first.
 pub(crate) fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<Known>> {
     let watched: BTreeSet<String> = (ledger.watched()?.into_iter())
         .filter(|(study, part)| part.name == watch.name && study::is_mine(ledger, study))

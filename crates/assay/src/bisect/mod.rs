@@ -1,6 +1,5 @@
 //! `assay bisect`: which version made a change. A search is a list of ordinary studies, each of which compares one
-//! version with the first one. It has no state of its own: the studies say what it is and how far it has come, so it
-//! goes on wherever it was cut off.
+//! version with the first one. Its whole state is in the studies, so it can be resumed at any point.
 
 mod alike;
 mod held;
@@ -45,10 +44,9 @@ pub(crate) use unusable::own_fault;
 pub(crate) use versions::first;
 pub(crate) use wish::{Wish, without_effort};
 
-/// Seconds of all comparisons, unless the user sets another limit.
+/// Default limit of all comparisons, seconds.
 const BUDGET_S: f64 = 3600.0;
 
-/// `assay bisect`.
 pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     let program = args.run_on_found.as_deref();
@@ -85,16 +83,13 @@ pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exi
     exit
 }
 
-/// How a search of a watch went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sought {
     Interrupted,
-    /// It suspects a change without being certain.
     Uncertain,
     Certain,
 }
 
-/// Carries out a search to its end.
 pub(crate) fn search(
     wish: &Wish,
     file: &Path,
@@ -114,7 +109,6 @@ pub(crate) fn search(
     }
 }
 
-/// Goes on with a search of the ledger, or shows it once more.
 pub(crate) fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     let Measuring { offline, accept_expired_index, quiet, .. } = args.measuring;
     let progress = Progress::new(quiet);
@@ -128,7 +122,7 @@ pub(crate) fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Resul
     let begun = search(&ledger)?;
     let test = begun.request.tests.first().map_or("", String::as_str);
     let held = Held::take(&file, &begun.words, begun.terms.measure, test)?;
-    // Another process may have gone on with it until now.
+    // Another process may have continued it until now.
     let search = search(&ledger)?;
     if !search.has_ended() && !own::is_own(&search) {
         bail!(Advised::new(
@@ -146,7 +140,6 @@ pub(crate) fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Resul
     exit
 }
 
-/// A system without the options of config files for all systems.
 fn without_common(spec: &SystemSpec, request: &Request) -> SystemSpec {
     let common = request.config_options.iter().filter_map(|it| CommonOption::read(it).ok());
     let common: Vec<CommonOption> = common.collect();
@@ -157,7 +150,6 @@ fn without_common(spec: &SystemSpec, request: &Request) -> SystemSpec {
     SystemSpec { overrides, ..spec.clone() }
 }
 
-/// The range and the request for what changed in a study.
 fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wanted>, Request)> {
     let id = study_id::find(ledger, Some(name), |_| true)?;
     let record = study::own(ledger, &id.context("there is no study yet")?, "searched")?;
@@ -178,7 +170,7 @@ fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wa
     let [Some(first), Some(last)] = systems else { bail!("the study has no such systems") };
     let versions = [first, last].map(|it| it.artifact.version());
     let of_study = assay_plan::request_of(&record.study)?;
-    // Those of config files come with the request, and not every version takes them.
+    // Those of config files come with the request, and not every version accepts them.
     let [one, other] = [first, last].map(|it| without_common(&it.spec, &of_study));
     let wanted = Wanted::of_systems(&one, &other, versions).ok_or_else(|| {
         Advised::new(
@@ -186,7 +178,7 @@ fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wa
             "name a range: `assay bisect mariadb@10.6..11.8 --test TEST`",
         )
     })?;
-    // Its data and settings, but not its effort: a comparison has time of its own.
+    // Its data and settings, but not its effort: a comparison has its own time.
     let Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, .. } =
         args.request();
     let tests = vec![args.test.clone()];
@@ -211,7 +203,6 @@ fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wa
     Ok((vec![wanted.clone(), wanted.reversed()], request))
 }
 
-/// Searches to the end, and shows the answer.
 fn go_on(
     (mut search, held): (Search, Held),
     args: &Measuring,
@@ -219,7 +210,7 @@ fn go_on(
     env: &Environment<'_>,
     ledger: &mut Ledger,
 ) -> Result<Exit> {
-    // A search that this user's assay did not begin has ended, and is shown.
+    // A search that this user's assay did not begin counts as ended, and is shown.
     let halted = match own::is_own(&search) {
         true => searched(&mut search, &held, env, ledger),
         false => None,

@@ -1,4 +1,4 @@
-//! Which searches this user's assay has begun.
+//! Marks of the searches begun by this user's assay.
 
 use std::path::PathBuf;
 
@@ -11,8 +11,8 @@ use super::state::Search;
 use crate::paths;
 use crate::systems::key;
 
-/// Notes that this user's assay begins a search, so that it may go on with it. A search downloads versions and
-/// builds commits, so assay continues only its own. It only reads a search in a ledger from elsewhere.
+/// Marks a search as begun by this user's assay. A search downloads versions and builds commits, so assay continues
+/// only its own, and only reads one in a ledger from elsewhere.
 pub(super) fn begin(search: &Search) -> Result<()> {
     let mark = mark(search)?;
     fs::create_dir_all(mark.parent().unwrap_or(&mark))?;
@@ -20,19 +20,18 @@ pub(super) fn begin(search: &Search) -> Result<()> {
     Ok(())
 }
 
-/// Notes the program that the user names for what the search finds: `assay resume` runs it too.
+/// Remembers the program to run on findings: `assay resume` runs it too.
 pub(super) fn remember(search: &Search, program: Option<&str>) -> Result<()> {
     fs::write(mark(search)?, program.map(from_anywhere).unwrap_or_default())?;
     Ok(())
 }
 
-/// The program that the user named for what the search finds.
 pub(super) fn remembered(search: &Search) -> Option<String> {
     let program = mark(search).and_then(|mark| Ok(fs::read_to_string(mark)?)).ok();
     program.filter(|_| is_own(search)).filter(|program| !program.is_empty())
 }
 
-/// Whether this user's assay began a search, with the same versions and for the same work.
+/// Whether this user's assay began a search with the same versions and work.
 pub(super) fn is_own(search: &Search) -> bool {
     let is_marked = || mark(search).is_ok_and(|mark| mark.exists());
     search.has_known_versions() && is_marked()
@@ -51,7 +50,6 @@ fn mark(search: &Search) -> Result<PathBuf> {
     Ok(paths::state_dir()?.join("searches").join(key(&parts)).with_extension("own"))
 }
 
-/// The search has ended.
 pub(super) fn end(search: &Search) {
     if let Err(error) = mark(search).and_then(|mark| Ok(fs::remove_file(mark)?)) {
         log::debug!("{error}");

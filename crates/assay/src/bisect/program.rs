@@ -1,4 +1,4 @@
-//! The program that a user names for what is found.
+//! The user's program to run on a finding.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(crate) fn check_program(program: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// The words of a program as they are understood in any directory.
+/// Makes the path of a program absolute.
 pub(super) fn from_anywhere(program: &str) -> String {
     let (name, words) = program.trim().split_once(' ').unwrap_or((program.trim(), ""));
     let path = Some(name).filter(|name| name.contains('/'));
@@ -41,12 +41,10 @@ pub(super) fn from_anywhere(program: &str) -> String {
     format!("{name} {words}").trim_end().to_owned()
 }
 
-/// A change that was found, for a program of the user's.
 pub(crate) struct Found<'a> {
     pub(crate) search: &'a str,
     pub(crate) test: &'a str,
     pub(crate) version: &'a BisectVersion,
-    /// The last version before it.
     pub(crate) after: Option<&'a BisectVersion>,
     pub(crate) step: VersionStep,
 }

@@ -1,4 +1,4 @@
-//! Reads what is to be searched. Pure.
+//! Parser of search ranges. Pure.
 
 use anyhow::{Result, bail};
 use assay_model::{BisectVersion, Origin, Product, SystemSpec};
@@ -6,20 +6,18 @@ use assay_plan::parse_system;
 
 use crate::advice::Advised;
 
-/// What is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) product: Product,
-    /// A version or a series each, or a ref each.
     pub(crate) ends: [String; 2],
     /// The repository, if the ends are commits.
     pub(crate) place: Option<String>,
-    /// Engine and options of every version, as words after it.
+    /// Engine and options of every version, as typed after it.
     rest: String,
 }
 
 impl Range {
-    /// Reads `mariadb@10.6..11.8/rocksdb+a=b`, or `postgres@git:../postgres` and `one..other`.
+    /// Parses `mariadb@10.6..11.8/rocksdb+a=b`, or `postgres@git:../postgres` and `one..other`.
     pub(crate) fn read(words: &str, commits: Option<&str>) -> Result<Self> {
         let no_range = |what: String, such: &str| {
             Advised::new(what, format!("a range has two ends, such as `{such}`"))
@@ -68,7 +66,7 @@ impl Range {
         Ok(Self::between(&spec, ends))
     }
 
-    /// The range between two systems of a study, if it has one.
+    /// The range between two systems of a study; `None` if there is none.
     pub(crate) fn of_systems(
         first: &SystemSpec,
         last: &SystemSpec,
@@ -101,23 +99,19 @@ impl Range {
         Self { product: spec.product, ends, place: None, rest }
     }
 
-    /// The same of a repository in another place.
     pub(crate) fn placed(self, place: Option<String>) -> Self {
         Self { place, ..self }
     }
 
-    /// The same between other ends.
     pub(crate) fn between_ends(self, ends: [String; 2]) -> Self {
         Self { ends, ..self }
     }
 
-    /// The same from the other end.
     pub(crate) fn reversed(self) -> Self {
         let [first, last] = self.ends;
         Self { ends: [last, first], ..self }
     }
 
-    /// Its words, as a user may type them.
     pub(crate) fn words(&self) -> String {
         let Self { product, ends: [first, last], place, rest } = self;
         match place {
@@ -126,7 +120,6 @@ impl Range {
         }
     }
 
-    /// A release or a commit as a version of the search.
     pub(crate) fn version(&self, name: &str) -> BisectVersion {
         match self.place {
             Some(_) => self.commit(name, ""),
@@ -134,7 +127,6 @@ impl Range {
         }
     }
 
-    /// A release as a version of the search.
     pub(crate) fn release(&self, version: &str) -> BisectVersion {
         BisectVersion {
             words: format!("{}@{version}{}", self.product, self.rest),
@@ -143,7 +135,6 @@ impl Range {
         }
     }
 
-    /// A commit as a version of the search.
     pub(crate) fn commit(&self, id: &str, title: &str) -> BisectVersion {
         let place = self.place.as_deref().unwrap_or_default();
         let id: String = id.chars().take(12).collect();
@@ -155,7 +146,7 @@ impl Range {
     }
 }
 
-/// The versions to search first: the ends, and between them the newest one of each series. Within one series, all.
+/// Versions to search first: the ends, and the newest one of each series between them. Within one series, all.
 pub(crate) fn one_a_series(product: Product, versions: &[String]) -> Vec<String> {
     let series = |version: &String| product.series(version).to_owned();
     let is_one = versions.first().map(series) == versions.last().map(series);
@@ -166,8 +157,8 @@ pub(crate) fn one_a_series(product: Product, versions: &[String]) -> Vec<String>
     kept.map(|(_, version)| version.clone()).collect()
 }
 
-/// The versions to search after a step between two of them: the releases in between that belong to the series of one of
-/// the two. `None` if there is none.
+/// Versions to search after a step between two of them: the releases in between that belong to the series of either.
+/// `None` if there are none.
 pub(crate) fn within_step(
     product: Product,
     versions: &[String],

@@ -1,4 +1,4 @@
-//! The state of a search, which follows from its studies alone. Pure.
+//! State of a search, derived from its studies alone. Pure.
 
 use std::ops::ControlFlow;
 
@@ -15,48 +15,43 @@ use super::unusable::is_of_machine;
 /// Seconds of a comparison by time.
 pub(super) const COMPARISON_S: f64 = 60.0;
 
-/// Seconds of a build, and of getting a release: only their ratio to the time of a comparison counts.
+/// Seconds of a build or download: only the ratio to the time of a comparison counts.
 const BUILD_S: f64 = 600.0;
 const DOWNLOAD_S: f64 = 30.0;
 
-/// The quantile of the normal distribution for 95% intervals.
 const Z_95: f64 = 1.96;
 
-/// A range that is searched.
 #[derive(Debug, Clone)]
 pub(super) struct Range {
     pub(super) versions: Vec<BisectVersion>,
-    /// In the order in which they were found.
     pub(super) unusable: Vec<Unusable>,
     pub(super) compared: Vec<Compared>,
 }
 
-/// A version that was compared with the base.
 #[derive(Debug, Clone)]
 pub(super) struct Compared {
     pub(super) study: String,
     pub(super) base: usize,
     pub(super) version: usize,
     pub(super) ratio: Estimate,
-    /// The makers of the builds of base and version, where they are known.
+    /// Makers of the builds of base and version; `None` if unknown.
     pub(super) makers: [Option<String>; 2],
-    /// The versions that were known to be unusable before.
+    /// Number of versions known to be unusable before.
     unusable: usize,
 }
 
-/// The standard error of a logarithm of which only a bound is known: a system did not answer in time. It is
-/// certainly far slower, so the error is assumed to be small.
+/// Standard error of a logarithm that is only a bound, because a system did not answer in time. It is certainly far
+/// slower, so the error is assumed to be small.
 const OF_BOUND: f64 = 0.05;
 
 impl Compared {
-    /// The logarithm of the ratio, and its standard error.
+    /// Logarithm of the ratio, and its standard error.
     pub(super) fn believed(&self) -> (f64, f64) {
         let se = if self.ratio.is_bound() { OF_BOUND } else { error(self.ratio) };
         (self.ratio.value.ln(), se)
     }
 }
 
-/// What all comparisons of a search have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     pub(super) measure: BisectMeasure,
@@ -64,19 +59,19 @@ pub(super) struct Terms {
     pub(super) comparisons_max: u32,
 }
 
-/// Standard deviations of the log ratio between comparisons by time that should be equal, beyond their own errors, on a
-/// quiet machine; and between builds of one compiler and of several, by time and by count. Releases differ a little by
-/// count from one to the next, which a search for a large change may take for noise, but not one for a small change.
+/// Standard deviations of the log ratio between comparisons that should be equal, beyond their own errors, on a quiet
+/// machine; between builds of one compiler and of several, by time and by count. Counts of successive releases differ a
+/// little, which a search for a large change may take for noise, but not one for a small change.
 const INSTANCE: f64 = 0.004;
 const BUILD: f64 = 0.003;
 const BUILDS_OF_SEVERAL: f64 = 0.008;
 const BUILD_COUNTED: f64 = 0.0005;
 const BUILDS_COUNTED_OF_SEVERAL: f64 = 0.003;
 
-/// The part of the largest difference that is no noise by count.
+/// Noise by count is at most this share of the largest difference.
 const COUNTED_SHARE: f64 = 0.1;
 
-/// The same of builds from different sources, whose compilers, options and libraries differ.
+/// The same for builds from different sources, whose compilers, options and libraries differ.
 const SOURCE: f64 = 0.06;
 const SOURCE_COUNTED: f64 = 0.02;
 
@@ -86,7 +81,7 @@ impl Terms {
         self.measure == BisectMeasure::Instructions
     }
 
-    /// By how much builds of equal speed differ.
+    /// Deviation between builds of equal speed.
     fn build(self) -> f64 {
         match (self.is_exact(), self.is_of_commits) {
             (true, true) => BUILD_COUNTED,
@@ -96,7 +91,7 @@ impl Terms {
         }
     }
 
-    /// By how much the builds of these makers may differ because they come from different sources.
+    /// Deviation between builds of these makers because of different sources.
     fn source(self, one: Option<&str>, other: Option<&str>) -> f64 {
         match (one, other) {
             (Some(one), Some(other)) if one != other && self.is_exact() => SOURCE_COUNTED,
@@ -106,7 +101,7 @@ impl Terms {
     }
 }
 
-/// What is known of the noise of watched versions beforehand. `threshold` is the least change of practical interest.
+/// Prior noise of watched versions. `threshold` is the least change of practical interest.
 pub(crate) fn noise_of_watch(
     measure: BisectMeasure,
     is_of_commits: bool,
@@ -128,7 +123,7 @@ impl Range {
         Self { versions, unusable: Vec::new(), compared: Vec::new() }
     }
 
-    /// A range within this one, with the comparisons of its versions that were made already.
+    /// A range within this one, which keeps the comparisons of its versions.
     pub(super) fn narrowed(&self, versions: Vec<BisectVersion>) -> Self {
         let words = |version: usize| self.versions.get(version).map(|it| &it.words);
         let place = |wanted: &BisectVersion, at: usize| words(at) == Some(&wanted.words);
@@ -142,8 +137,8 @@ impl Range {
         Self { compared, ..Self::new(versions) }
     }
 
-    /// Adds what a study of the search found. Returns why it found nothing, if the machine is at fault: the comparison
-    /// is then to be made again.
+    /// Adds a study of the search. Returns why it has no result, if the machine is at fault: the comparison is then to
+    /// be repeated.
     pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) -> Option<String> {
         for it in &part.unusable {
             self.skip(it.version, it.why.clone());
@@ -166,7 +161,6 @@ impl Range {
         None
     }
 
-    /// Leaves out a version that cannot be used.
     pub(super) fn skip(&mut self, version: usize, why: String) {
         if self.unusable.iter().all(|it| it.version != version) {
             self.unusable.push(Unusable { version, why });
@@ -191,22 +185,19 @@ impl Range {
         })
     }
 
-    /// By how much the builds of two versions may differ because they come from different sources: the standard
-    /// deviation of the log ratio.
+    /// Standard deviation of the log ratio of two versions because their builds come from different sources.
     pub(super) fn source(&self, terms: Terms, one: usize, other: usize) -> f64 {
         terms.source(self.maker(one), self.maker(other))
     }
 
-    /// Whether a version has run.
     pub(super) fn has_run(&self, version: usize) -> bool {
         self.compared.iter().any(|it| it.base == version || it.version == version)
     }
 
-    /// What to do next, or the answer.
     pub(super) fn next(&self, terms: Terms) -> ControlFlow<BisectAnswer, BisectAction> {
         let next = self.after_at_most(terms, terms.comparisons_max);
         match next {
-            // An exact measure says the same again, and no other version says more.
+            // An exact measure would give the same result again, and no other version tells more.
             ControlFlow::Continue(action)
                 if terms.is_exact()
                     && self
@@ -223,7 +214,6 @@ impl Range {
         }
     }
 
-    /// The answer that the comparisons so far allow; `None` without any.
     pub(super) fn so_far(&self, terms: Terms) -> Option<BisectAnswer> {
         let used = u32::try_from(self.compared.len()).unwrap_or(u32::MAX);
         match self.after_at_most(terms, used) {
@@ -232,7 +222,7 @@ impl Range {
         }
     }
 
-    /// How much comparisons differ that should be equal. A machine on which one comparison is uncertain differs as much
+    /// Noise between comparisons that should be equal. A machine on which one comparison is uncertain differs as much
     /// from one to the next.
     fn noise(&self, terms: Terms) -> BisectNoise {
         let build = terms.build();
@@ -273,19 +263,17 @@ impl Range {
     }
 }
 
-/// The standard error of the logarithm of a ratio.
 pub(crate) fn error(ratio: Estimate) -> f64 {
     (ratio.high.ln() - ratio.low.ln()) / (2.0 * Z_95)
 }
 
-/// The ratio whose logarithm is this, with its standard error.
 pub(crate) fn ratio((log, se): (f64, f64)) -> Estimate {
     let [value, low, high] = [log, log - Z_95 * se, log + Z_95 * se].map(f64::exp);
     Estimate { value, low, high }
 }
 
-/// The maker of the build of a system: of a release, who built it; of a commit, the compiler, and what it took to build
-/// it with this compiler.
+/// Maker of the build of a system: of a release, the builder; of a commit, the compiler and the changes needed to build
+/// with it.
 pub(crate) fn maker(record: &StudyRecord, system: usize) -> Option<String> {
     let system = record.systems.get(system)?;
     let prefix = system.artifact.prefix()?;
@@ -296,7 +284,6 @@ pub(crate) fn maker(record: &StudyRecord, system: usize) -> Option<String> {
     }
 }
 
-/// The value of a cell divided by that of the base.
 pub(crate) fn value(measure: BisectMeasure, cell: &CellJudgement) -> Option<Estimate> {
     match measure {
         BisectMeasure::Qps => cell.rqps,
@@ -305,15 +292,14 @@ pub(crate) fn value(measure: BisectMeasure, cell: &CellJudgement) -> Option<Esti
     }
 }
 
-/// What a study says of its version: its value divided by that of the base, or the system that could not be measured,
-/// and why.
+/// The value of the version divided by that of the base, or the system that could not be measured, and why.
 fn outcome(measure: BisectMeasure, record: &StudyRecord) -> Result<Estimate, (usize, String)> {
     let judgement = assay_verdict::judge(record);
     let cell = judgement.cells.iter().find(|cell| cell.system == 1);
     if let Some(ratio) = cell.and_then(|cell| value(measure, cell)) {
         return Ok(ratio);
     }
-    // Of two systems that failed, it is the base.
+    // If both systems failed, it is the base.
     let failed = judgement.cells.iter().filter(|cell| cell.verdict == Verdict::Failed);
     let mut failed = failed.filter_map(|cell| Some((cell.system, cell.failure.clone()?)));
     Err(failed.next().unwrap_or_else(|| (1, "the test could not be measured".to_owned())))
@@ -328,7 +314,7 @@ mod tests {
     const TERMS: Terms =
         Terms { measure: BisectMeasure::Instructions, is_of_commits: false, comparisons_max: 20 };
 
-    /// A search of releases with these values, of which `None` cannot be used.
+    /// `None` in `values` is a version that cannot be used.
     fn searched(values: &[Option<f64>], terms: Terms) -> (Range, BisectAnswer) {
         let version = |at: usize| BisectVersion {
             words: format!("mariadb@11.4.{at}"),
@@ -341,7 +327,7 @@ mod tests {
                 ControlFlow::Break(answer) => return (range, answer),
                 ControlFlow::Continue(action) => action,
             };
-            // What is read back from the ledger goes on in the same way.
+            // A range read back from the ledger continues in the same way.
             match (values[action.base], values[action.candidate]) {
                 (None, _) => range.skip(action.base, "broken".to_owned()),
                 (_, None) => range.skip(action.candidate, "broken".to_owned()),
@@ -370,7 +356,7 @@ mod tests {
         assert!(range.compared.len() <= 3);
     }
 
-    /// The counts of two releases, of which the second one is the only possible place.
+    /// Counts of two releases, of which the second is the only possible place.
     #[test]
     fn a_small_change_by_count_is_found_at_its_only_place() {
         let end_of = |values: &[f64]| {
@@ -387,7 +373,7 @@ mod tests {
             let many = [1.0, value, 1.0, value, value];
             assert_eq!(end_of(&many), (BisectEnd::NoStep, vec![], 1), "{value}");
         }
-        // Small differences between releases do not hide where a large change is.
+        // Small differences between releases do not hide a large change.
         let drifting = [1.0, 1.002, 0.999, 1.001, 1.1, 1.101, 1.099, 1.102];
         assert_eq!(end_of(&drifting).1, [(3, 4)]);
     }

@@ -18,7 +18,6 @@ use crate::study::{self, Stopped};
 use crate::systems::{Environment, fetch_one, machine_facts, on_disk, provisioner};
 use crate::{recorded, workload};
 
-/// Why a search stopped before its end.
 pub(super) enum Halt {
     Interrupted,
     Failed(anyhow::Error),
@@ -30,7 +29,6 @@ impl<T: Into<anyhow::Error>> From<T> for Halt {
     }
 }
 
-/// Searches to the end. Returns why it stopped before.
 pub(super) fn searched(
     search: &mut Search,
     held: &Held,
@@ -46,20 +44,17 @@ pub(super) fn searched(
     halted
 }
 
-/// A search as it goes on.
 struct Searching<'a, 'e> {
     search: &'a mut Search,
     held: &'a Held,
     env: &'a Environment<'e>,
     ledger: &'a mut Ledger,
-    /// Seconds that the search took before this process.
+    /// Seconds spent before this process.
     spent_s: f64,
     began: Instant,
-    /// Versions that could not be used since the last comparison.
     skipped: u32,
 }
 
-/// So many versions in a row that cannot be used end a search.
 const SKIPPED_MAX: u32 = 8;
 
 impl Searching<'_, '_> {
@@ -84,7 +79,7 @@ impl Searching<'_, '_> {
         }
     }
 
-    /// Leaves out the versions that an earlier process could not use after the last comparison.
+    /// Skips versions that an earlier process could not use after the last comparison.
     fn leave_out_known(&mut self) {
         let Some(range) = self.search.ranges.last_mut() else { return };
         for (version, why) in self.held.skipped(&range.versions) {
@@ -96,7 +91,6 @@ impl Searching<'_, '_> {
         self.search.request.tests.first().map_or("the test", String::as_str)
     }
 
-    /// Finishes the study that was cut off.
     fn finish_unfinished(&mut self) -> Result<(), Halt> {
         let Some(id) = self.search.unfinished.take() else { return Ok(()) };
         let outcome = study::resume(&id, None, self.env, self.ledger);
@@ -114,7 +108,6 @@ impl Searching<'_, '_> {
         }
     }
 
-    /// Adds what a study of the ledger found.
     fn add(&mut self, id: &str) -> Result<(), Halt> {
         let record = recorded::read(self.ledger, id)?;
         let Some(part) = record.study.bisect.clone() else { return Ok(()) };
@@ -132,7 +125,7 @@ impl Searching<'_, '_> {
         }
     }
 
-    /// Counts a version that could not be used. Many in a row have another cause than themselves.
+    /// Counts an unusable version. Many in a row have a common cause.
     fn count_skip(&mut self) -> Result<(), Halt> {
         self.skipped += 1;
         if self.skipped < SKIPPED_MAX {
@@ -150,7 +143,6 @@ impl Searching<'_, '_> {
         ))
     }
 
-    /// Compares a version with the base, and adds what comes of it.
     fn compare(&mut self, action: BisectAction) -> Result<(), Halt> {
         for version in [action.base, action.candidate] {
             if let Some(why) = self.lacking(version)? {
@@ -209,7 +201,7 @@ impl Searching<'_, '_> {
         self.count_skip()
     }
 
-    /// Gets or builds a version; why it cannot be had, if that is its own fault.
+    /// Gets or builds a version; returns the reason if the version itself is at fault.
     fn lacking(&self, version: usize) -> Result<Option<String>, Halt> {
         let Some(range) = self.search.range().filter(|it| !it.has_run(version)) else {
             return Ok(None);
@@ -255,7 +247,7 @@ impl Searching<'_, '_> {
     }
 }
 
-/// Gets or builds a version; why it cannot be had, if that is its own fault.
+/// Gets or builds a version; returns the reason if the version itself is at fault.
 pub(crate) fn lacking(
     words: &str,
     source: Option<&str>,

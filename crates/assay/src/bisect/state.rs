@@ -1,4 +1,4 @@
-//! A search as its studies say it is. Pure.
+//! A search and its state, from its studies. Pure.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,17 @@ use assay_study::{BisectAnswer, BisectEnd, BisectStep};
 use super::range::{Range as Wanted, within_step};
 use super::search::{Range, Terms};
 
-/// A search, with what its studies found so far.
 pub(super) struct Search {
     pub(super) id: String,
-    /// What is searched, as the user named it.
+    /// The range, as the user named it.
     pub(super) words: String,
-    /// What each comparison asks for, without its systems.
     pub(super) request: Request,
     pub(super) terms: Terms,
-    /// The names of all releases between its ends; none for commits.
+    /// Names of all releases between the ends; empty for commits.
     pub(super) releases: Vec<String>,
-    /// The ranges that were searched, the present one last.
     pub(super) ranges: Vec<Range>,
-    /// Seconds that it took before this process went on with it.
     pub(super) spent_s: f64,
-    /// The watch that it belongs to, if it does.
     pub(super) watch: Option<WatchPart>,
-    /// The study that was being measured when the search was cut off.
     pub(super) unfinished: Option<String>,
 }
 
@@ -50,8 +44,7 @@ impl Search {
         })
     }
 
-    /// Adds a study, in the order in which they began. Returns why it found nothing, if its comparison is to be made
-    /// again.
+    /// Adds a study, in the order of their starts. Returns why it has no result, if its comparison is to be repeated.
     pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) -> Option<String> {
         if self.ranges.len() <= part.level as usize {
             let versions = part.versions.clone();
@@ -68,12 +61,11 @@ impl Search {
         self.ranges.get_mut(part.level as usize)?.add(part, record)
     }
 
-    /// The versions that the search began with.
     pub(super) fn first_versions(&self) -> impl Iterator<Item = &BisectVersion> {
         self.ranges.first().into_iter().flat_map(|range| &range.versions)
     }
 
-    /// Whether later ranges have no other versions than the first one, and releases within it.
+    /// Whether later ranges have no other versions than the first one and releases within it.
     pub(super) fn has_known_versions(&self) -> bool {
         let [_, later @ ..] = self.ranges.as_slice() else { return false };
         let within = Wanted::read(&self.words, None).ok();
@@ -85,7 +77,7 @@ impl Search {
         later.into_iter().all(|version| known.contains(&version.words))
     }
 
-    /// The terms of the present range: what earlier ones have compared is part of the whole.
+    /// Terms of the current range: earlier comparisons count towards the maximum.
     pub(super) fn terms(&self) -> Terms {
         let own = self.range().map_or(0, |range| range.compared.len());
         let earlier = u32::try_from(self.comparisons().saturating_sub(own)).unwrap_or(u32::MAX);
@@ -102,7 +94,7 @@ impl Search {
         self.unfinished.is_none() && !self.range().is_none_or(is_open) && self.narrower().is_none()
     }
 
-    /// The releases within the step that was found between two series; `None` if there is none or no such step.
+    /// Releases within the step found between two series; `None` if there are none or no such step.
     pub(super) fn narrower(&self) -> Option<Vec<BisectVersion>> {
         let [range] = self.ranges.as_slice() else { return None };
         let step = largest(&range.next(self.terms).break_value()?)?;
@@ -114,8 +106,8 @@ impl Search {
         is_new.then(|| within.iter().map(|it| words.release(it)).collect())
     }
 
-    /// How many comparisons there may be, in words: an exact measure compares no version twice, and about halves the
-    /// range each time.
+    /// Maximum number of comparisons, as text: an exact measure compares no version twice, and about halves the range
+    /// each time.
     pub(super) fn at_most(&self) -> String {
         let most = self.terms.comparisons_max as usize;
         let Some(range) = self.range().filter(|_| self.terms.is_exact()) else {
@@ -136,14 +128,12 @@ impl Search {
         }
     }
 
-    /// The comparisons of all ranges.
     pub(super) fn comparisons(&self) -> usize {
         let all = self.ranges.iter().flat_map(|range| &range.compared);
         all.map(|it| it.study.as_str()).collect::<BTreeSet<_>>().len()
     }
 }
 
-/// The largest change of an answer, if all changes are certain.
 pub(super) fn largest(answer: &BisectAnswer) -> Option<BisectStep> {
     let size = |step: &BisectStep| step.ratio.value.ln().abs();
     let steps = answer.steps.iter().filter(|_| answer.end == BisectEnd::Found);

@@ -1,4 +1,4 @@
-//! A search as its page shows it. Pure, but for reading the counts and profiles of two studies.
+//! Page of a search. Pure, except for reading counts and profiles of two studies.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,8 @@ use super::search::{Compared, Range, Terms, ratio};
 use super::state::{Search, largest};
 use crate::recorded;
 
-/// Functions that are named.
 const FUNCTIONS: usize = 8;
 
-/// The page of a search.
 pub(super) fn told(search: &Search, is_interrupted: bool, functions: Functions) -> Bisection<'_> {
     let last = search.ranges.len().saturating_sub(1);
     let ranges = search.ranges.iter().enumerate();
@@ -85,7 +83,7 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
         let compared = range.compared.iter().filter(|it| it.version == version);
         if version == range.base() { Some((0.0, 0.0)) } else { log_ratio(compared) }
     };
-    // What is counted of two versions says more of the change between them than the mean of all versions does.
+    // Direct counts of two versions describe the change between them better than the mean of all versions.
     let direct = |it: &BisectStep| {
         let (after, at) = of(it.after).zip(of(it.at)).filter(|_| terms.is_exact())?;
         let source = range.source(terms, it.after, it.at);
@@ -134,7 +132,7 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
     }
 }
 
-/// Commits are of no series, and have one compiler, unless some do not build with it.
+/// Commits belong to no series, and have one compiler, unless some do not build with it.
 fn of_commits(versions: Vec<SearchedVersion>) -> Vec<SearchedVersion> {
     let compilers = versions.iter().filter_map(|it| it.source.as_ref()).collect::<BTreeSet<_>>();
     let is_alike = compilers.len() < 2;
@@ -146,23 +144,21 @@ fn of_commits(versions: Vec<SearchedVersion>) -> Vec<SearchedVersion> {
     versions.into_iter().map(of_commit).collect()
 }
 
-/// What all comparisons of a version say together: the logarithm of its ratio, and the error of that.
+/// Combined log ratio of all comparisons of a version, with its standard error.
 fn log_ratio<'a>(compared: impl Iterator<Item = &'a Compared>) -> Option<(f64, f64)> {
     pooled(&compared.map(Compared::believed).collect::<Vec<_>>())
 }
 
-/// What two studies say of the step that was found.
 #[derive(Default)]
 pub(super) struct Functions {
-    /// The study that compared the version which has the change.
+    /// Study of the version that has the change.
     study: Option<String>,
     setup: Option<Setup>,
     changes: Option<ChangedFunctions>,
     plan: Option<[String; 2]>,
 }
 
-/// The functions that changed at the step: the counts or profiles of the version at it, beside those of the version
-/// before it.
+/// Functions that changed at the step: compares counts or profiles of the versions at and before it.
 pub(super) fn functions(search: &Search, ledger: &Ledger) -> Result<Functions> {
     let first = search.ranges.iter().flat_map(|it| &it.compared).next();
     let Some(first) = first else { return Ok(Functions::default()) };
@@ -186,13 +182,11 @@ pub(super) fn functions(search: &Search, ledger: &Ledger) -> Result<Functions> {
     Ok(Functions { study, changes: changes(&beside(record, after)), plan, ..none })
 }
 
-/// The plans of the base and of the version that a study compares with it, if they differ.
 fn plans(record: &StudyRecord) -> Option<[&str; 2]> {
     let cell = record.study.cells.first()?.id;
     PlanFindings::new(&record.audit).pair(cell, [0, 1])
 }
 
-/// The plans before and after a change, from those of two versions that differ from the plan of the base.
 fn plan_of_step<'a>(after: Option<[&'a str; 2]>, at: Option<[&'a str; 2]>) -> Option<[&'a str; 2]> {
     match (after, at) {
         (None, at) => at,
@@ -201,7 +195,7 @@ fn plan_of_step<'a>(after: Option<[&'a str; 2]>, at: Option<[&'a str; 2]>) -> Op
     }
 }
 
-/// The other system of the first study, with that of the second one as its base.
+/// The other system of the first study, with the other one of the second study as its base.
 fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
     let times = [&base, &record].map(cpu_us);
     // The base was measured beside another version.
@@ -218,8 +212,7 @@ fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
     record
 }
 
-/// The CPU time per operation that the profiles of a study's systems explain, microseconds. Nothing was sampled while
-/// it was measured.
+/// CPU time per operation, microseconds, by system. It was measured without sampling.
 fn cpu_us(record: &StudyRecord) -> Option<[f64; 2]> {
     let judgement = assay_verdict::judge(record);
     let change = judgement.cells.iter().find(|cell| cell.system == 1)?.change.as_ref()?;
@@ -231,9 +224,9 @@ fn cpu_us(record: &StudyRecord) -> Option<[f64; 2]> {
     Some([cpu.before - unseen.before, cpu.after - unseen.after])
 }
 
-/// The profiles of the other systems of two studies, that of the first study as the base. They add up to the times that
-/// were measured without sampling, as in a report; none where these times are unknown. Both studies measured the same
-/// first version, whose times say by how much the machine was faster or slower in one of them.
+/// Profiles of the other systems of two studies, with that of the first study as base. As in a report, they add up to
+/// the times measured without sampling; empty if these are unknown. The times of the first version, which both studies
+/// measured, cancel out different speeds of the machine.
 fn profiles_beside(
     studies: [Vec<CellProfile>; 2],
     times: [Option<[f64; 2]>; 2],
@@ -254,7 +247,6 @@ fn profiles_beside(
     studies.into_iter().enumerate().zip(wanted).flat_map(scaled).collect()
 }
 
-/// What changed from function to function, by count, or else by profile.
 fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
     let judgement = assay_verdict::judge(record);
     let some =
@@ -313,7 +305,7 @@ mod tests {
         };
         let times = [Some([150.0, 120.0]), Some([100.0, 70.0])];
         assert_eq!(found(times), [(0, 80.0), (1, 70.0)]);
-        // Where one of them is unknown, samples of two studies say nothing of each other.
+        // If one time is unknown, samples of two studies are not comparable.
         assert_eq!(found([None, Some([100.0, 70.0])]), []);
         assert_eq!(found([Some([150.0, -1.0]), Some([100.0, 70.0])]), []);
     }

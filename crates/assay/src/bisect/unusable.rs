@@ -1,6 +1,5 @@
-//! Which versions cannot be used because of what they are, not because of the machine.
+//! Distinguishes failures of a version from those of the machine.
 
-/// Words of a machine that has too little disk or memory.
 const OF_MACHINE: [&str; 7] = [
     "No space left on device",
     "not enough disk space",
@@ -11,12 +10,11 @@ const OF_MACHINE: [&str; 7] = [
     "Killed",
 ];
 
-/// Whether these words blame the machine.
 pub(super) fn is_of_machine(why: &str) -> bool {
     OF_MACHINE.iter().any(|words| why.contains(words))
 }
 
-/// Why a version cannot be had or started, if that is its own fault: another attempt would end in the same way.
+/// Why a version cannot be fetched or started, if it is its own fault: another attempt would fail in the same way.
 pub(crate) fn own_fault(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         let of_provision = cause.downcast_ref().filter(|it| cannot_be_had(it));

@@ -1,4 +1,4 @@
-//! The versions of a search: releases from the sources, commits from a repository.
+//! Versions of a search: releases from the sources, commits from a repository.
 
 use anyhow::{Result, bail};
 use assay_model::{BisectVersion, limits};
@@ -8,21 +8,18 @@ use super::range::{Range, one_a_series};
 use crate::advice::Advised;
 use crate::systems::{Environment, fetch_one, provisioner};
 
-/// What is searched first.
 pub(crate) struct First {
     pub(crate) range: Range,
     pub(crate) versions: Vec<BisectVersion>,
-    /// All releases.
     pub(crate) releases: Vec<String>,
-    /// The source of all of them, if they are releases from one.
+    /// The source of all releases, if they share one.
     pub(crate) source: Option<String>,
     pub(crate) is_of_commits: bool,
-    /// Ends of a range of commits that change none of its paths: their places.
+    /// Indices of the ends of a range of commits that change none of its paths.
     pub(crate) aside: Vec<usize>,
 }
 
 impl First {
-    /// Refuses a range that is too long to be searched.
     pub(super) fn check(&self) -> Result<()> {
         if self.versions.len() > limits::bisect::VERSIONS {
             bail!(Advised::new(
@@ -36,7 +33,6 @@ impl First {
         Ok(())
     }
 
-    /// What there is to search, in words.
     pub(super) fn told(&self) -> String {
         if self.is_of_commits {
             return format!("{} commits, the ends included", self.versions.len());
@@ -53,7 +49,6 @@ impl First {
         format!("{all} releases, {from}{kinds}: {}", names.join(", "))
     }
 
-    /// All versions, in order.
     pub(crate) fn all(&self) -> Vec<BisectVersion> {
         match self.is_of_commits {
             true => self.versions.clone(),
@@ -61,7 +56,7 @@ impl First {
         }
     }
 
-    /// The baseline and the versions after it that change what counts, in order.
+    /// The baseline and the relevant versions after it, in order.
     pub(crate) fn watched(&self) -> Vec<BisectVersion> {
         let all = self.all().into_iter().enumerate();
         let counts = all.filter(|(at, _)| *at == 0 || !self.aside.contains(at));
@@ -69,7 +64,7 @@ impl First {
     }
 }
 
-/// The versions of the first range whose ends are in order.
+/// Versions of the first range whose ends are in order.
 pub(crate) fn first(
     ranges: &[Range],
     paths: &[String],
@@ -114,7 +109,6 @@ fn releases(range: &Range, source: Option<&str>, env: &Environment<'_>) -> Resul
     Ok(First { range: range.clone(), versions, releases, source, is_of_commits: false, aside })
 }
 
-/// The releases of a range from the best source that can be reached.
 fn found(range: &Range, source: Option<&str>, env: &Environment<'_>) -> Result<Releases> {
     let [first, last] = &range.ends;
     let all = provisioner(env)?.with_source(source.map(str::to_owned))?;

@@ -1,4 +1,4 @@
-//! A search that is asked for, and whether it has begun already.
+//! A requested search, new or already begun.
 
 use std::path::Path;
 
@@ -18,27 +18,22 @@ use super::state::Search;
 use super::versions::first;
 use crate::systems::Environment;
 
-/// The least that a search may compare: the ends alone need some comparisons.
+/// Minimum of a search: the ends alone need some comparisons.
 const COMPARISONS_MIN: u32 = 6;
 
-/// A search that is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Wish {
-    /// The range to search; of several, the first one whose ends are in order.
+    /// Only the first one whose ends are in order is searched.
     pub(crate) ranges: Vec<Wanted>,
-    /// Files and directories that commits must change.
     pub(crate) paths: Vec<String>,
     pub(crate) measure: BisectMeasure,
-    /// What each comparison asks for, with the one test and setup that is searched.
+    /// Request of each comparison, with the single test and setup of the search.
     pub(crate) request: Request,
-    /// Seconds of all comparisons together.
     pub(crate) budget_s: f64,
-    /// The watch that the search belongs to, if it does.
     pub(crate) watch: Option<WatchPart>,
 }
 
 impl Wish {
-    /// Whether a search is this one.
     pub(crate) fn is(&self, known: &Known) -> bool {
         let names: Vec<String> = self.ranges.iter().map(|it| named(it, &self.paths)).collect();
         names.contains(&known.words)
@@ -46,8 +41,7 @@ impl Wish {
             && is_alike(&known.request, &timed(self.request.clone(), self.measure))
     }
 
-    /// The search that is asked for, for this process alone: one that this user's assay has begun and not told to its
-    /// end, or a new one.
+    /// Takes the requested search for this process: an unfinished one that this user's assay has begun, or a new one.
     pub(super) fn taken(
         &self,
         file: &Path,
@@ -77,7 +71,7 @@ impl Wish {
         };
         let test = request.tests.first().map_or("", String::as_str);
         let held = Held::take(file, &words, self.measure, test)?;
-        // Another process may have gone on with it, or begun it, until now.
+        // Another process may have begun or continued it until now.
         if let Some(search) = begun()? {
             env.progress.note(&format!("going on with search {}", search.id));
             return Ok((search, held));
@@ -108,17 +102,14 @@ impl Wish {
     }
 }
 
-/// A request without its effort: a comparison has time of its own.
 pub(crate) fn without_effort(request: Request) -> Request {
     let Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, .. } =
         Request::default();
     Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, ..request }
 }
 
-/// Time that the profiles of a comparison take, seconds.
 const PROFILE_S: f64 = 21.0;
 
-/// The request of a single comparison, without its systems.
 fn timed(request: Request, measure: BisectMeasure) -> Request {
     let request = Request {
         systems: Vec::new(),
@@ -148,13 +139,11 @@ fn timed(request: Request, measure: BisectMeasure) -> Request {
     request
 }
 
-/// What is searched, with the paths that narrow it.
 fn named(range: &Wanted, paths: &[String]) -> String {
     let words = range.words();
     if paths.is_empty() { words } else { format!("{words} -- {}", paths.join(" ")) }
 }
 
-/// The name of a new search.
 fn new_id() -> String {
     let now = Timestamp::now();
     let milliseconds = now.subsec_nanosecond() / 1_000_000;

@@ -1,4 +1,4 @@
-//! Writes a workload and its values. Only files that assay made are replaced, and only the user can read the values.
+//! Writes a workload and its values. Only files made by assay are replaced, and only the user can read the values.
 
 use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
@@ -11,15 +11,12 @@ use rustix::process::geteuid;
 use crate::advice::Advised;
 use crate::whole_file;
 
-/// How the first line of a workload file begins that assay made.
 const MADE: &str = "# Made by `assay workload from`";
 
-/// The folder that a file is in.
 pub(super) fn folder(file: &Path) -> &Path {
     file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Refuses a workload file whose place is taken by something that assay did not make.
 pub(super) fn check_file(file: &Path) -> Result<()> {
     let refused = |why: &str| {
         let what = format!("`{}` {why}", file.display());
@@ -44,8 +41,8 @@ pub(super) fn check_file(file: &Path) -> Result<()> {
     refused("exists, and `assay workload from` did not make it")
 }
 
-/// Replaces a file, or the link of that name, with one that has this content. A private file is readable by its owner
-/// only; any other one keeps the permissions of the file that it replaces.
+/// Replaces a file or link. A private file is readable by its owner only; any other one keeps the permissions of the
+/// file it replaces.
 pub(super) fn write(file: &Path, bytes: &[u8], is_private: bool) -> Result<()> {
     let new = whole_file::temporary(folder(file), bytes)?;
     let old = fs_err::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file);
@@ -58,7 +55,7 @@ pub(super) fn write(file: &Path, bytes: &[u8], is_private: bool) -> Result<()> {
     Ok(())
 }
 
-/// Makes a folder that no other user can read. An existing one must be the user's own, and gets the same permissions.
+/// Creates a private folder. An existing one must be the user's own, and gets the same permissions.
 pub(super) fn private_folder(folder: &Path) -> Result<()> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     let shown = folder.display();
@@ -111,7 +108,7 @@ mod tests {
             };
             assert!(is_right, "{name}: {said:?}");
         }
-        // What became a link after the check is replaced itself.
+        // A file that became a link after the check is replaced itself.
         write(&at("dangling.toml"), b"x", false).unwrap();
         assert!(!at("nowhere.toml").exists() && !at("dangling.toml").is_symlink());
     }

@@ -1,4 +1,4 @@
-//! Logs and dumps as they are on the disk: plain or gzipped, and maybe cut off.
+//! Reader of logs and dumps: plain or gzipped, and perhaps truncated.
 
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -14,34 +14,28 @@ use flate2::bufread::MultiGzDecoder;
 use crate::advice::Advised;
 use crate::paths;
 
-/// Advice if a dump is not there, or if it is something else.
 const DUMPS: &str =
     "name a file that `mysqldump`, `mariadb-dump` or `pg_dump` wrote, plain or gzipped";
 
-/// Bytes that are read at once.
 const BUFFER: usize = 256 << 10;
 
-/// The first bytes of gzipped files.
+/// Magic number of gzip.
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// Bytes of a dump that tell what it is.
+/// Bytes from which the kind of a dump is detected.
 const HEAD: u64 = 64 << 10;
 
-/// A file that is being read.
 pub(super) struct Source {
-    /// Its content.
     pub(super) content: Box<dyn BufRead>,
     is_cut: Rc<Cell<bool>>,
 }
 
 impl Source {
-    /// Whether its compressed content ended too early, as far as it was read.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut.get()
     }
 }
 
-/// Compressed content that ends where the file is cut off.
 struct UpTo<R> {
     source: R,
     is_cut: Rc<Cell<bool>>,
@@ -59,7 +53,7 @@ impl<R: Read> Read for UpTo<R> {
     }
 }
 
-/// Refuses what is no regular file: assay reads a log more than once.
+/// Requires a regular file: assay reads a log more than once.
 pub(super) fn check(path: &Path, hint: &'static str) -> Result<()> {
     paths::check_file(path, hint)?;
     if fs_err::metadata(path)?.is_file() {
@@ -69,7 +63,6 @@ pub(super) fn check(path: &Path, hint: &'static str) -> Result<()> {
     Err(Advised::new(what, "write its content into a file, and name that").into())
 }
 
-/// Opens a file, whether it is gzipped or not.
 pub(super) fn open(path: &Path) -> Result<Source> {
     let file = fs_err::File::open(path)?;
     let mut plain = BufReader::with_capacity(BUFFER, file);
@@ -85,7 +78,6 @@ pub(super) fn open(path: &Path) -> Result<Source> {
     Ok(Source { content, is_cut })
 }
 
-/// The first bytes of a file.
 pub(super) fn head(path: &Path, bytes: u64) -> Result<Vec<u8>> {
     let mut head = Vec::new();
     let read = open(path).and_then(|it| Ok(it.content.take(bytes).read_to_end(&mut head)?));
@@ -93,16 +85,12 @@ pub(super) fn head(path: &Path, bytes: u64) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// What the beginning of a dump says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct DumpHead {
-    /// Its dialect, if it tells.
     pub(super) dialect: Option<Dialect>,
-    /// The server from which it comes, if it tells.
     pub(super) server: Option<ServerVersion>,
 }
 
-/// Reads the beginning of a dump, and refuses what is none.
 pub(super) fn dump_head(path: &Path) -> Result<DumpHead> {
     check(path, DUMPS)?;
     let head = head(path, HEAD)?;

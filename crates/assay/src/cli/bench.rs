@@ -137,7 +137,6 @@ pub(crate) struct Bench {
     pub(crate) script_options: Vec<String>,
 }
 
-/// Reads the number of events after which a benchmark ends.
 fn parse_events(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(events) => Ok(events),
@@ -145,12 +144,11 @@ fn parse_events(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Reads the number of events per connection; 0 means no limit.
+/// 0 means no limit.
 fn parse_reconnect(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "must be a whole number; 0 means never".to_owned())
 }
 
-/// A percentile of the response time.
 fn parse_percentile(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(percentile) if (0.0..=100.0).contains(&percentile) => Ok(percentile),
@@ -158,7 +156,6 @@ fn parse_percentile(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Codes of errors.
 fn parse_ignored(text: &str) -> Result<Ignored, String> {
     if text == "all" {
         return Ok(Ignored::All);

@@ -61,7 +61,7 @@ pub(crate) struct Bisect {
 /// Options of `compare` that a search decides itself.
 const DECIDED: [&str; 7] = ["tests", "set", "twin", "blocks", "rounds", "threshold", "check"];
 
-/// Options that the short help leaves out.
+/// Only in the long help.
 const RARE: [&str; 4] = ["preset", "clients", "terms", "profile"];
 
 fn of_searches(option: Arg) -> Arg {
@@ -79,7 +79,6 @@ fn of_searches(option: Arg) -> Arg {
 }
 
 impl Bisect {
-    /// What versions are compared by.
     pub(crate) fn measure(&self) -> BisectMeasure {
         match self.asked.request.count {
             Counting::None => self.by,
@@ -87,7 +86,6 @@ impl Bisect {
         }
     }
 
-    /// What each comparison asks for, without its systems.
     pub(crate) fn request(&self) -> Request {
         let request = self.script.of(self.asked.request(&[], &self.measuring));
         Request { tests: vec![self.test.clone()], ..request }

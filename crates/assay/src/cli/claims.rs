@@ -9,7 +9,6 @@ use clap_complete::engine::ArgValueCompleter;
 use super::{FormatWord, LedgerArg, Output};
 use crate::candidates;
 
-/// The formats of checked claims.
 fn formats() -> impl Iterator<Item = FormatWord> {
     FormatWord::pages().filter(|it| *it != FormatWord::Of(Format::CSV))
 }

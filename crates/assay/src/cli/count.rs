@@ -50,7 +50,7 @@ const HIDDEN: [&str; 12] = [
 fn of_counts(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "threshold" => option.default_value(percent_text(COUNT_THRESHOLD)),
-        // In place of `by preset`.
+        // Instead of `by preset`.
         "tables" => option.help("Number of tables [default: 1]"),
         "rows" => option.help("Rows in each table, such as `1M` [default: 100,000]"),
         name if HIDDEN.contains(&name) => option.hide(true),
@@ -59,7 +59,6 @@ fn of_counts(option: Arg) -> Arg {
 }
 
 impl Count {
-    /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
         let request = self.script.of(self.asked.request(&self.systems, &self.measuring));
         Request { count: Counting::Only, ..request }

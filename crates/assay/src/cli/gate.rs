@@ -81,7 +81,7 @@ pub(crate) struct Gate {
     script: ScriptWords,
 }
 
-/// A gate has limits in place of a threshold, and no twin.
+/// A gate has limits instead of a threshold, and no twin.
 fn limits_alone(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "threshold" | "twin" => {
@@ -92,7 +92,6 @@ fn limits_alone(option: Arg) -> Arg {
 }
 
 impl Gate {
-    /// The limits, if any are given. A limit that is given again replaces the former one.
     pub(crate) fn limits(&self) -> Option<GateRequest> {
         let mut limits: Vec<(String, f64)> = Vec::new();
         for (scope, most) in &self.limits {
@@ -104,12 +103,11 @@ impl Gate {
         Some(GateRequest { most, limits, allow_undecided })
     }
 
-    /// Whether the limits are those of instructions.
     pub(crate) fn limits_instructions(&self) -> bool {
         self.max_more.is_some()
     }
 
-    /// The words as the plan takes them; `None` if no system is given, and a study is judged.
+    /// `None` if no system is given, and a study is judged.
     pub(crate) fn request(&self) -> Option<Request> {
         let named = self.systems.iter().chain(&self.base).chain(&self.others);
         let systems: Vec<String> = named.cloned().collect();

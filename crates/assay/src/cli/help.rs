@@ -1,10 +1,10 @@
-//! The help of assay itself: commands in groups, and what a newcomer needs.
+//! Help texts, with commands in groups.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 
-/// Commands by what they are for. A command that no group has is listed under `Other`.
+/// Other commands are listed under `Other`.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Measure",
@@ -27,7 +27,6 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Share", &["pack", "verify", "repro", "export", "import"]),
 ];
 
-/// How a system is written.
 pub(super) const SYSTEMS: &str = "\
 SYSTEM is one of
   PRODUCT@VERSION          mariadb@11.8 (its newest patch release), mysql@8.0.40, postgres@17
@@ -38,17 +37,15 @@ SYSTEM is one of
 each but a URL followed by +OPTION=VALUE for options of the server, such as
   mysql@8.0+innodb_flush_log_at_trx_commit=1";
 
-/// The same in short, where it is not all that must fit on a screen.
+/// For screens that must also fit other text.
 pub(super) const SYSTEMS_SHORT: &str = "\
 SYSTEM is PRODUCT@VERSION[/ENGINE][+OPTION=VALUE], such as mariadb@11.8 or mysql@8.0+sync_binlog=1,
 PRODUCT@dir:PATH, PRODUCT@git:REPO#REF, or the URL of a running server.
 `--help` describes it, and has more options: the workload, the procedure, the ledger.";
 
-/// Where the rest is.
 pub(super) const MORE: &str = "\
 SYSTEM is PRODUCT@VERSION, such as mariadb@11.8; `assay gate --help` has more forms and options.";
 
-/// What counts are, in short.
 pub(super) const COUNT: &str = "\
 Where the processor does not let users count, servers run under valgrind, which is fetched like
 them. Counts do not depend on how busy the machine is, so nothing waits for other studies, there is
@@ -57,7 +54,6 @@ measures time.
 
 SYSTEM is PRODUCT@VERSION, such as mysql@8.0.33; `assay count --help` has more forms and options.";
 
-/// What a search does, in short.
 pub(super) const BISECT: &str = "\
 Each version is compared with the first one. The next version is the one that is expected to narrow
 the search most for its time. Releases come from the catalog, one of each series first. Commits
@@ -65,7 +61,6 @@ are those of a local repository along first parents, which assay builds.
 
 Exit codes: 0 found, 3 no change or not certain, 4 interrupted; `assay resume` continues.";
 
-/// What a watch does, in short.
 pub(super) const WATCH: &str = "\
 Each run compares the newest version with the one measured last and with the baseline, searches for
 the version that made a change, shows all changes so far, and ends. The ledger keeps the history.
@@ -78,7 +73,6 @@ The file has options as a study file does, and what is watched:
 
 Exit codes: 0 done, 3 something could not be measured or searched, 4 interrupted; run it again.";
 
-/// What an upgrade does, in short.
 pub(super) const UPGRADE: &str = "\
 Statements and values of the log run on copies of the dump's data in each version. Their answers are
 compared first, then their time.
@@ -86,7 +80,6 @@ compared first, then their time.
 
 SYSTEM is PRODUCT@VERSION; `assay upgrade --help` has more forms and options.";
 
-/// The exit codes of a gate.
 pub(super) const GATE_EXITS: &str = "\
 Exit codes:
   0  every test is within its limit
@@ -95,7 +88,6 @@ Exit codes:
   3  a test is undecided (unless `--allow-undecided`) or could not be measured
   4  interrupted; `assay resume` continues";
 
-/// What assay prints if it is started without a word.
 pub(crate) const WELCOME: &str = "\
 assay finds out which version of a database is slower, by how much, and why.
 
@@ -109,13 +101,11 @@ assay finds out which version of a database is slower, by how much, and why.
 measures your own tables and statements.
 ";
 
-/// The command line with a help that has the commands in their groups.
 pub(super) fn grouped(command: Command) -> Command {
     let template = template(&command);
     command.help_template(template)
 }
 
-/// The layout of the help, with the commands in their groups.
 fn template(command: &Command) -> String {
     let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
     let visible = command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);

@@ -92,11 +92,9 @@ pub(crate) struct SetupArgs {
     rows: Option<u32>,
 }
 
-/// Rows of a table, if nobody knows them.
 const ROWS_UNKNOWN: u32 = 1;
 
 impl SetupArgs {
-    /// Clients, tables and rows as far as they are given.
     pub(crate) fn setup(&self) -> Setup {
         let Self { clients, tables, rows } = *self;
         Setup { clients, tables, rows: rows.unwrap_or(ROWS_UNKNOWN) }

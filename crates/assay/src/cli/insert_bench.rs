@@ -42,7 +42,6 @@ pub(crate) struct InsertBench {
     pub(crate) measuring: Measuring,
 }
 
-/// The presets, with the amounts of work that they stand for here.
 fn amounts() -> impl TypedValueParser<Value = Preset> {
     one_of(Preset::WORDS.iter().map(|&(preset, word, _)| {
         let amount = match preset {
@@ -62,7 +61,6 @@ fn amounts() -> impl TypedValueParser<Value = Preset> {
 }
 
 impl InsertBench {
-    /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
         Request {
             source: self.from.source.clone(),

@@ -1,4 +1,4 @@
-//! The command line as typed. `Compare::request` turns it into what the plan takes.
+//! The command line. `Compare::request` turns it into a request for the plan.
 
 mod bench;
 mod bisect;
@@ -62,10 +62,8 @@ pub(crate) use workload::{OfLogs, WorkloadCommand, WorkloadFrom};
 
 use crate::candidates;
 
-/// The heading of options that say where servers come from and how they are set up.
 const SERVERS: &str = "Servers";
 
-/// The heading of options that say what becomes of a result.
 const OUTPUT: &str = "Output";
 
 /// Find where a database got slower, and why.
@@ -173,9 +171,8 @@ pub(crate) enum Command {
     },
 }
 
-/// The whole command line.
 pub(crate) fn command() -> clap::Command {
-    // Whatever the name of the file is: hints name commands as they are documented.
+    // Fixed, whatever the file name: hints name commands as documented.
     help::grouped(Cli::command().bin_name("assay"))
 }
 
@@ -215,7 +212,6 @@ pub(crate) struct ScriptWords {
 }
 
 impl ScriptWords {
-    /// A request with these options as well.
     fn of(&self, mut request: Request) -> Request {
         request.script_options.extend(self.words.iter().cloned());
         request
@@ -290,12 +286,10 @@ pub(crate) struct Instead {
 }
 
 impl Instead {
-    /// Whether anything is replaced.
     pub(crate) fn is_any(&self) -> bool {
         !self.tests.is_empty() || self.set.is_some() || self.budget.is_some()
     }
 
-    /// The request with what was given in place of what it had.
     pub(crate) fn of(&self, request: Request) -> Request {
         Request {
             tests: if self.tests.is_empty() { request.tests } else { self.tests.clone() },
@@ -341,12 +335,10 @@ pub(crate) struct OwnArgs {
 }
 
 impl OwnArgs {
-    /// What they say of scripts.
     pub(crate) fn script_options(&self) -> ScriptOptions {
         ScriptOptions { scale: self.scale, define: self.define.clone() }
     }
 
-    /// A request for this workload.
     pub(crate) fn in_request(&self, request: Request) -> Request {
         let (workload, define) = (self.workload.clone(), self.define.clone());
         Request { workload, scale: self.scale, define, ..request }
@@ -396,7 +388,6 @@ pub(crate) struct ConfigArg {
 }
 
 impl ConfigArg {
-    /// A request for these files.
     pub(crate) fn in_request(&self, request: Request) -> Request {
         Request { config: self.config.clone(), scale_memory: self.scale_memory, ..request }
     }
@@ -474,7 +465,7 @@ pub(crate) enum StyleWord {
     Published,
 }
 
-/// A time for each test, which assay does not have.
+/// Uninhabited: assay has no time limit per test.
 #[derive(Debug, Clone)]
 enum NoTime {}
 
@@ -485,7 +476,6 @@ fn no_time(_: &str) -> Result<NoTime, &'static str> {
 }
 
 impl Compare {
-    /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
         let request = self.script.of(self.asked.request(&self.systems, &self.measuring));
         Request { twin: if self.no_twin { Some(false) } else { request.twin }, ..request }
@@ -493,7 +483,6 @@ impl Compare {
 }
 
 impl Asked {
-    /// The request for these systems.
     fn request(&self, systems: &[String], measuring: &Measuring) -> Request {
         Request {
             systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),

@@ -1,28 +1,25 @@
-//! Whole numbers and sizes as typed, with messages for people.
+//! Parsers of whole numbers and sizes, with messages for people.
 
 use std::ops::RangeInclusive;
 
 use assay_model::limits;
 use assay_options::{count, parse_duration_s, whole};
 
-/// A SHA-256 in hexadecimal digits.
 pub(super) fn parse_digest(text: &str) -> Result<String, String> {
     let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let lower = is_digest.then(|| text.to_ascii_lowercase());
     lower.ok_or_else(|| "a digest has 64 hexadecimal digits".to_owned())
 }
 
-/// A seed.
 pub(super) fn parse_seed(text: &str) -> Result<u64, String> {
     whole(0..=u64::MAX)(text)
 }
 
-/// A number of tables.
 pub(super) fn parse_tables(text: &str) -> Result<u32, String> {
     whole(limits::TABLES)(text)
 }
 
-/// Clients of one run: no range of counts.
+/// A number, not a range of counts.
 pub(super) fn parse_one_count(text: &str) -> Result<u32, String> {
     let is_range = assay_plan::parse_clients(text).is_ok_and(|counts| counts.len() > 1);
     if is_range || text.contains(',') {
@@ -33,26 +30,22 @@ pub(super) fn parse_one_count(text: &str) -> Result<u32, String> {
     whole(limits::CLIENTS)(text)
 }
 
-/// Seconds that a benchmark may take.
 pub(super) fn parse_seconds(text: &str) -> Result<f64, String> {
     let seconds = parse_duration_s(text).map_err(|error| error.to_string())?;
     if seconds <= 1e6 { Ok(seconds) } else { Err("must be at most 1,000,000 seconds".to_owned()) }
 }
 
-/// Rows of a table.
 pub(super) fn parse_rows(text: &str) -> Result<u32, String> {
     count(1..=*limits::ROWS.end())(text)
 }
 
-/// A port.
 pub(super) fn parse_port(text: &str) -> Result<u16, String> {
     whole(0..=u16::MAX)(text)
 }
 
-/// Sizes of a buffer pool, MB.
 const POOL_MB: RangeInclusive<u64> = 8..=1 << 22;
 
-/// A size such as `512M` or `1G`, in MB; a number without unit is MB.
+/// Parses `512M` or `1G` as MB; a number without unit is MB.
 pub(super) fn parse_megabytes(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let word = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);

@@ -1,19 +1,17 @@
-//! The options of sysbench's scripts that a command for their tables has.
+//! The sysbench options of commands that need only the tables.
 
 use assay_model::TableForm;
 use assay_workloads::OltpOptions;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-/// The options of the tables: those of [`OltpOptions`] alone.
+/// Those of [`OltpOptions`] that describe tables.
 #[derive(Debug, Clone)]
 pub(crate) struct TableFormArgs(OltpOptions);
 
 impl TableFormArgs {
-    /// Their fields.
     pub(super) const FIELDS: [&str; 4] =
         ["auto_inc", "create_secondary", "create_table_options", "pgsql_variant"];
 
-    /// How the tables are created.
     pub(crate) fn form(&self) -> TableForm {
         self.0.table_form()
     }

@@ -1,4 +1,4 @@
-//! The shape and the place of results.
+//! Format and destination of results.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -18,7 +18,6 @@ pub(crate) struct ShapeArg {
 }
 
 impl ShapeArg {
-    /// Whether people read it.
     pub(crate) fn is_text(&self) -> bool {
         self.format == ShapeWord::Text
     }
@@ -67,19 +66,16 @@ pub(crate) struct Output {
     pub(crate) verbose: bool,
 }
 
-/// `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormatWord {
-    /// A page of results.
     Of(Format),
     Svg,
     Png,
     Folded,
-    /// What another program reads.
     For(&'static Feed),
 }
 
-/// All formats: our own, and then those of other programs.
+/// All formats: assay's own, then those of other programs.
 static WORDS: LazyLock<Vec<FormatWord>> = LazyLock::new(|| {
     let own = FormatWord::without_stacks().into_iter().chain([FormatWord::Folded]);
     own.chain(FEEDS.into_iter().map(FormatWord::For)).collect()
@@ -106,17 +102,15 @@ impl ValueEnum for FormatWord {
 }
 
 impl FormatWord {
-    /// All pages.
     pub(crate) fn pages() -> impl Iterator<Item = Self> {
         FORMATS.into_iter().map(Self::Of)
     }
 
-    /// Our own, but not what only the profiles of a study have.
+    /// assay's own, without those that need profiles.
     pub(crate) fn without_stacks() -> Vec<Self> {
         Self::pages().chain([Self::Svg, Self::Png]).collect()
     }
 
-    /// Makes `--format` take these formats alone, so that the help lists no other.
     pub(crate) fn only(words: impl IntoIterator<Item = Self>) -> impl FnOnce(Arg) -> Arg {
         let values = words.into_iter().filter_map(|word| word.to_possible_value());
         let values: Vec<PossibleValue> = values.collect();

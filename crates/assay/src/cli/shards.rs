@@ -10,7 +10,6 @@ use clap_complete::engine::ArgValueCompleter;
 use super::{Asked, LedgerArg, Measuring, ShapeArg, help};
 use crate::candidates;
 
-/// A shard of a study, as `--shard` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShardNumber {
     /// From 1.
@@ -76,7 +75,7 @@ pub(crate) struct Submit {
     pub(crate) sbatch: Vec<String>,
 }
 
-/// `submit` shows no result, and its short help leaves out what is rarely used.
+/// `submit` shows no result, and its short help leaves out rarely used options.
 fn of_submit(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "format" | "output" => option.hide(true),
@@ -86,7 +85,6 @@ fn of_submit(option: Arg) -> Arg {
 }
 
 impl Submit {
-    /// The words as the plan takes them.
     pub(crate) fn request(&self, systems: &[String]) -> Request {
         self.asked.request(systems, &self.measuring)
     }

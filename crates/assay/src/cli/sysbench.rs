@@ -1,16 +1,14 @@
-//! Options and commands that users of sysbench and similar tools type by habit, and what to use instead.
+//! Hints for options and commands that users of sysbench and similar tools type by habit.
 
 use std::ffi::OsString;
 
-/// Advice for limits, which sysbench sets for each run.
 const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100ms`, and `assay bench` with \
                     `--time 10` or `--events 1000`";
 
-/// Advice for the place of the server.
 const SERVER: &str = "name a server that is already running by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
                       with the password in `ASSAY_PASSWORD`";
 
-/// An argument with `-` in place of `_` in the name of an option, which sysbench allows.
+/// Replaces `_` by `-` in the name of an option; sysbench allows both.
 pub(crate) fn dashed(word: OsString) -> OsString {
     let Some(text) = word.to_str().filter(|text| text.starts_with("--")) else { return word };
     match text.split_once('=') {
@@ -19,40 +17,32 @@ pub(crate) fn dashed(word: OsString) -> OsString {
     }
 }
 
-/// Advice for the duration and the parts of the Insert Benchmark.
 const STEPS: &str = "the Insert Benchmark always has the same steps, in the same order; `--preset`, `--rows` and \
                      `--query-seconds` say how long they take";
 
-/// Advice for measuring on.
 const MORE: &str = "`--more 5m` measures a study for five more minutes";
 
-/// Advice for the storage engine.
 const ENGINE: &str = "`assay load` has `--engine`; in a study, the engine is part of a system, such as \
                       `mariadb@10.11/rocksdb`";
 
-/// Advice for a rate of events.
 const RATE: &str = "a comparison has no rate, because its verdicts are about throughput, and at a rate that all \
                     systems keep, this is the same for all; `assay bench URL --rate 500` measures response times at \
                     a rate, on one server at a time";
 
-/// Options of pgbench that assay has under other names.
 const PGBENCH_OPTIONS: [&str; 11] =
     ["-f", "-b", "-S", "-N", "-c", "-j", "-T", "-t", "-i", "-s", "-r"];
 
-/// Advice for options of pgbench.
 const PGBENCH: &str = "pgbench's `-f FILE` and `-b NAME` are `--workload FILE` and `--workload NAME`, `-S` is \
                        `--workload select-only`, `-c` is `--clients`, `-s` is `--scale`, `-T` is `--time` in `assay \
                        bench` and `--budget` in a study; `docs/how-to/pgbench.md` has all of them";
 
-/// Advice for sysbench's histogram.
 const HISTOGRAM: &str = "the summary has the average, the 95th and 99th percentile and the maximum of the response \
                          time; `--percentile` chooses the one in the lines of `--report-interval`";
 
-/// Advice for sysbench's commands.
 const COMMANDS: &str = "`assay load URL` creates and fills the tables, and `assay bench URL --test oltp_read_write` \
                         runs a script";
 
-/// Advice for a word or an option that a command does not have; `usage` is the usage of the command.
+/// Hint for a word or an option that a command does not have; `usage` is the usage of the command.
 pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     let is_of = |command: &str| usage.contains(command);
     let Some(name) = option.strip_prefix("--").and_then(|it| it.split('=').next()) else {
@@ -86,17 +76,13 @@ pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     })
 }
 
-/// Advice for listing.
 const LISTS: &str = "`assay server list` shows the running servers, `assay studies` the studies in the ledger, and \
                      `assay cache list` the contents of the cache";
 
-/// Advice for the state of servers.
 const SERVERS: &str = "`assay server list` shows the running servers";
 
-/// Advice for stopping everything.
 const ALL: &str = "name the servers to stop, as `assay server list` shows them";
 
-/// Advice for a command that does not exist.
 pub(crate) fn subcommand_hint(word: &str) -> Option<&'static str> {
     Some(match word {
         "list" | "ls" => LISTS,

@@ -1,9 +1,8 @@
-//! Command lines, and the recipes that repeat them.
+//! Tests of command lines, and of the recipes that repeat them.
 
 use super::*;
 use clap::CommandFactory;
 
-/// What a report tells to do again asks for the same, whichever options it came from.
 #[test]
 fn the_command_of_a_recipe_gives_the_same_request() {
     for typed in [
@@ -61,12 +60,12 @@ fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
     }
 }
 
-/// Options that say where a result goes, which study is judged: no part of a study; and its
-/// systems, which the other test has.
+/// Options that say where a result goes or which study is judged, which are no part of a study; and its systems, which
+/// the other test covers.
 const NOT_OF_A_STUDY: &str =
     "explain_terms output format file quiet verbose study junit cache_dir base others";
 
-/// Values of which one fits each option.
+/// One of these values fits each option.
 const VALUES: [&str; 14] = [
     "5000",
     "2",
@@ -136,7 +135,7 @@ fn a_recipe_has_every_option_that_is_given() {
     }
 }
 
-/// A heading that is set for a group of options would also stand above whatever follows the group.
+/// The heading of a group of options also applies to whatever follows the group.
 #[test]
 fn only_options_of_scripts_stand_under_the_heading_of_scripts() {
     let scripts = OltpOptions::augment_args(clap::Command::new("scripts"));
@@ -169,7 +168,6 @@ fn every_command_has_a_group_and_every_group_its_commands() {
     }
 }
 
-/// A terminal of 80 columns and 50 rows.
 #[test]
 fn the_help_is_one_screen() {
     let help = command().term_width(80).render_help().to_string();
@@ -179,7 +177,7 @@ fn the_help_is_one_screen() {
     }
 }
 
-/// A terminal of 100 columns and 40 rows, or ten more for the exit codes of a gate. What is rarely used is behind
+/// A terminal of 100 columns and 40 rows, or ten more for the exit codes of a gate. Rarely used options are behind
 /// `--help`.
 #[test]
 fn the_help_of_every_command_is_one_screen_and_says_that_there_is_more() {

@@ -1,4 +1,4 @@
-//! The words of the parts that are useful alone: load, bench, audit, cache, server.
+//! The command lines of load, bench, audit, cache and server.
 
 use std::path::PathBuf;
 
@@ -136,7 +136,7 @@ pub(crate) struct Doctor {
     pub(crate) quiet: bool,
 }
 
-/// Seconds of a recording: each of them takes some tens of kilobytes.
+/// Seconds. Each takes some tens of kilobytes.
 fn parse_recording(text: &str) -> Result<f64, String> {
     let seconds = parse_seconds(text)?;
     if (1.0..=600.0).contains(&seconds) {

@@ -67,10 +67,9 @@ const HIDDEN: [&str; 10] = [
     "allow_script_io",
 ];
 
-/// Time of a study, unless the user sets another.
 const BUDGET: &str = "15m";
 
-/// Options that only the long help has.
+/// Only in the long help.
 const RARE: [&str; 10] = [
     "limit",
     "database",
@@ -98,7 +97,7 @@ fn of_upgrades(option: Arg) -> Arg {
 }
 
 impl Upgrade {
-    /// The words as the plan takes them, without what follows from the logs.
+    /// The request, without the parts that follow from the logs.
     pub(crate) fn request(&self) -> Request {
         self.asked.request(&self.systems, &self.measuring)
     }

@@ -31,7 +31,6 @@ pub(crate) struct WorkloadFrom {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// The heading of options that say how logs are read.
 const LOGS: &str = "Logs";
 
 /// How logs are read, and what of them becomes a workload.

@@ -1,31 +1,25 @@
-//! Where two JSON documents differ.
+//! Differences between two JSON documents.
 
 use assay_model::shortened;
 use serde_json::Value;
 
-/// A field that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Difference {
-    /// Where it is, such as `cells[3].rqps.value (point-query, mariadb@11.8)`.
+    /// Such as `cells[3].rqps.value (point-query, mariadb@11.8)`.
     pub(super) place: String,
-    /// Its value as recorded.
     pub(super) recorded: String,
-    /// Its value as computed.
     pub(super) computed: String,
 }
 
-/// Every field in which two documents differ.
 pub(super) fn between(recorded: &Value, computed: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(recorded, computed, &Place::default(), &mut found);
     found
 }
 
-/// A place in a document.
 #[derive(Clone, Default)]
 struct Place {
     path: String,
-    /// The test, system and clients of the item of a list that the place is in.
     item: String,
 }
 

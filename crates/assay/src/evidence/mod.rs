@@ -1,5 +1,5 @@
-//! Packs: one file with a study, its reports and their digests. `assay pack` writes it and `assay verify` computes
-//! everything in it again.
+//! Packs: one file with a study, its reports and their digests. `assay pack` writes it, and `assay verify` recomputes
+//! everything in it.
 
 mod differences;
 mod pack;

@@ -17,7 +17,6 @@ use crate::opened::{is_pack, open_ledger, read};
 use crate::progress::print;
 use crate::{paths, recorded, report, study, study_id, whole_file};
 
-/// Writes a pack and prints its digest.
 pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     check_place(&args.pack)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
@@ -42,7 +41,7 @@ pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The rows of a study, with its verdicts if it is finished: assay may have been ended before it kept them.
+/// The rows of a study, with its verdicts if it is finished: assay may have been killed before it stored them.
 pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
     let (rows, record) = (ledger.rows(id)?, recorded::read(ledger, id)?);
     if !record.finished || ledger.conclusions(id)?.is_some() {
@@ -55,7 +54,7 @@ pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
     Ok(copy.rows(id)?)
 }
 
-/// Whether a study of a ledger, packed, has these rows. A pack lacks places of the machine.
+/// Whether a study of a ledger, once packed, has these rows. A pack lacks places of the machine.
 pub(crate) fn is_packed(ledger: &Ledger, rows: &StudyRows) -> Result<bool> {
     let id = rows.study();
     let record = ledger.read(id)?;
@@ -65,7 +64,6 @@ pub(crate) fn is_packed(ledger: &Ledger, rows: &StudyRows) -> Result<bool> {
     Ok(kept.rows(id).is_ok_and(|kept| kept.is_same(rows)))
 }
 
-/// The pack of a study.
 pub(super) fn packed(
     mut rows: StudyRows,
     record: &StudyRecord,
@@ -77,7 +75,7 @@ pub(super) fn packed(
         rows = rows.renamed(id);
     }
     let id = rows.study().to_owned();
-    // Whoever opens a pack has a study from elsewhere.
+    // For whoever opens a pack, the study comes from elsewhere.
     let bytes = Ledger::bytes_of(&[rows.marked_foreign()])
         .context("cannot make a ledger of the study alone")?;
     let ledger = Ledger::of_bytes(&bytes, Path::new("the packed ledger"))?;
@@ -97,7 +95,6 @@ pub(super) fn packed(
     Ok(Pack::new(&id, env!("CARGO_PKG_VERSION"), contents)?)
 }
 
-/// Refuses to overwrite anything but a pack.
 fn check_place(file: &Path) -> Result<()> {
     if let Ok(found) = fs_err::metadata(file)
         && !(found.is_file() && is_pack(file) && read(file).is_ok())

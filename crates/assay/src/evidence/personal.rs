@@ -1,6 +1,6 @@
-//! Makes a copy of a study without the places of the machine that measured it.
+//! Removes the places of the measuring machine from a copy of a study.
 //!
-//! Settings that tell where a server is are left out. In the texts that remain, the places that the study itself names
+//! Settings that reveal a server's location are dropped. In the remaining texts, places that the study itself names
 //! and the directories of the user get neutral names. Nothing is searched for by its form.
 
 use std::collections::BTreeSet;
@@ -17,16 +17,14 @@ use serde_json::Value;
 
 use crate::advice::Advised;
 
-/// The directories of this user: the home directory and the cache.
 pub(super) fn directories(cache: Option<&Path>) -> Vec<String> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     let directories = home.as_deref().into_iter().chain(cache);
     let directories = directories.map(|directory| directory.to_string_lossy().into_owned());
-    // A home directory such as `/` says nothing.
+    // A home directory such as `/` is no information.
     directories.filter(|directory| directory.trim_matches('/').len() > 1).collect()
 }
 
-/// Removes what a pack does not have from the rows of a study.
 pub(super) fn remove(
     rows: &mut StudyRows,
     record: &StudyRecord,
@@ -59,7 +57,7 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// A shard with a number in place of the name of its node. The order of nodes stays.
+/// Replaces the name of a shard's node by a number. The order of nodes stays.
 fn neutral_node(text: &str, nodes: &BTreeSet<&str>) -> Option<String> {
     let mut shard: ShardRun = serde_json::from_str(text).ok()?;
     let number = nodes.iter().position(|node| *node == shard.node)? + 1;
@@ -68,8 +66,8 @@ fn neutral_node(text: &str, nodes: &BTreeSet<&str>) -> Option<String> {
     serde_json::to_string(&shard).ok()
 }
 
-/// A finding of a user's workload without values of the user's: of parameters, of rows that differ, and of dumps.
-/// Messages of servers quote statements; what they quote is left out if the values of statements were captured.
+/// Removes the user's values from a finding: of parameters, of rows that differ, and of dumps. Messages of servers
+/// quote statements; quotes are removed if the values of statements were captured.
 fn without_values(text: &str, has_values: bool) -> Option<String> {
     const LEFT_OUT: &str = "a row, which packs do not have";
     let mut what: EventKind = serde_json::from_str(text).ok()?;
@@ -111,8 +109,7 @@ fn without_values(text: &str, has_values: bool) -> Option<String> {
     serde_json::to_string(&what).ok()
 }
 
-/// A message without what it quotes: from the first quotation mark to the last one of its kind, because what is quoted
-/// may have such marks itself.
+/// Cuts from the first quotation mark to the last one of its kind, because quoted text may have such marks itself.
 fn without_quotes(message: &str) -> String {
     let mut message = message.to_owned();
     for mark in ['\'', '"'] {
@@ -125,10 +122,9 @@ fn without_quotes(message: &str) -> String {
     message
 }
 
-/// Places that a study names, with their neutral names.
 #[derive(Debug, Default)]
 struct Places {
-    /// The longest come first.
+    /// Longest first, with neutral names.
     known: Vec<(String, String)>,
     paths: usize,
     servers: usize,
@@ -147,7 +143,7 @@ impl Places {
                 Origin::Version(_) | Origin::Git(_) => {}
             }
             match &system.artifact {
-                // In the cache, in a directory of its own below one for all.
+                // In the cache, in a directory below a common one.
                 Artifact::Prefix(prefix) if !matches!(system.spec.origin, Origin::Dir(_)) => {
                     let cache = prefix.path.parent().and_then(Path::parent).unwrap_or(&prefix.path);
                     places.name(&cache.to_string_lossy(), "/cache".to_owned());
@@ -197,7 +193,6 @@ impl Places {
         }
     }
 
-    /// The name of a file alone stays.
     fn path(&mut self, path: &str) {
         if path.contains('/') {
             self.paths += 1;
@@ -205,14 +200,13 @@ impl Places {
         }
     }
 
-    /// Its login and address, and the path of its socket.
     fn server(&mut self, url: &str) {
         let address = url.split_once("://").map_or(url, |(_, address)| address);
         let (address, more) = address.split_once('/').unwrap_or((address, ""));
         let host = address.rsplit_once('@').map_or(address, |(_, host)| host);
         let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
         self.servers += 1;
-        // A host such as `mysql` is a word that stands elsewhere, too.
+        // A host such as `mysql` is also a common word.
         if address != host || host.contains('.') {
             self.name(address, format!("user@server{}", self.servers));
         }
@@ -222,7 +216,6 @@ impl Places {
         more.split_once("socket=").into_iter().for_each(|(_, socket)| self.path(socket));
     }
 
-    /// A text with neutral names.
     fn text(&self, text: &str) -> String {
         let mut text = without_secrets(text);
         for (place, instead) in &self.known {
@@ -231,7 +224,6 @@ impl Places {
         text
     }
 
-    /// JSON in which the texts of these fields have neutral names; `None` if it is no JSON.
     fn json(&self, json: &str, fields: impl Fn(&str) -> bool) -> Option<String> {
         let mut value = serde_json::from_str(json).ok()?;
         self.change(&mut value, "", &fields);
@@ -252,7 +244,7 @@ impl Places {
     }
 }
 
-/// Replaces a place where it is not a part of a longer word.
+/// Replaces a place unless it is part of a longer word.
 fn replaced(text: &str, place: &str, instead: &str) -> String {
     let mut clean = String::new();
     let mut rest = text;
@@ -268,7 +260,7 @@ fn replaced(text: &str, place: &str, instead: &str) -> String {
     clean + rest
 }
 
-/// Refuses bytes in which a directory of this user is left.
+/// Refuses bytes that still contain a directory of this user.
 pub(super) fn check(name: &str, bytes: &[u8], directories: &[String]) -> Result<()> {
     let is_left = |directory: &&String| {
         let mut windows = bytes.windows(directory.len() + 1);

@@ -3,10 +3,8 @@
 use assay_model::StudyRecord;
 use assay_report::{Format, TextOptions};
 
-/// The layout of text: as in files of `assay report -o`.
 const LAYOUT: TextOptions = TextOptions { width: 120, color: false, verbose: true };
 
-/// The members of a pack that are reports, in their order.
 pub(super) const REPORTS: [(&str, Format); 5] = [
     ("report.json", Format::JSON),
     ("report.csv", Format::CSV),
@@ -15,7 +13,6 @@ pub(super) const REPORTS: [(&str, Format); 5] = [
     ("report.txt", Format::TEXT),
 ];
 
-/// The reports of a study: names of members and contents.
 pub(super) fn reports(record: &StudyRecord) -> [Vec<u8>; REPORTS.len()] {
     let judgement = assay_verdict::judge(record);
     REPORTS

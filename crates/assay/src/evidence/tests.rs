@@ -65,14 +65,13 @@ fn pack(path: &Path) -> Pack {
     pack
 }
 
-/// A pack with another ledger, whose manifest somebody has computed again.
+/// A pack with another ledger and a matching manifest.
 fn forged(pack: &Pack, ledger: &[u8]) -> Pack {
     let contents =
         MEMBERS.map(|name| if name == LEDGER { ledger } else { pack.member(name) }.to_vec());
     Pack::new(&pack.manifest.study, &pack.manifest.assay, contents).unwrap()
 }
 
-/// The tables and columns of a ledger that have a value.
 fn columns(connection: &Connection) -> Vec<(String, String)> {
     let sql = "SELECT t.name, c.name FROM pragma_table_list t, pragma_table_xinfo(t.name) c
         WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%' AND c.hidden = 0";
@@ -85,7 +84,6 @@ fn columns(connection: &Connection) -> Vec<(String, String)> {
     all.map(Result::unwrap).filter(has_value).collect()
 }
 
-/// Changes the first value of a column.
 fn change(path: &Path, table: &str, column: &str) {
     let connection = Connection::open(path).unwrap();
     let off = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA journal_mode = DELETE";
@@ -122,8 +120,8 @@ fn change(path: &Path, table: &str, column: &str) {
     }
 }
 
-/// Columns on which verdicts and reports depend: a change is found even if somebody has computed the manifest again.
-/// Tables without a dot are whole ones.
+/// Columns on which verdicts and reports depend: a change is found even with a matching manifest. Names without a dot
+/// are whole tables.
 const SEEN: [&str; 34] = [
     "verdict",
     "content",
@@ -240,7 +238,7 @@ fn a_pack_of_an_older_or_newer_ledger_is_refused_rather_than_called_damaged() {
     }
 }
 
-/// Without its verdicts, nothing in the ledger would contradict other ones.
+/// Without its verdicts, nothing in the ledger would contradict others.
 #[test]
 fn a_finished_study_without_verdicts_is_found() {
     let directory = tempfile::tempdir().unwrap();
@@ -259,7 +257,7 @@ fn a_finished_study_without_verdicts_is_found() {
     assert!(verified.verified, "{verified:#?}");
 }
 
-/// What is recorded may be a bomb: it is neither parsed nor shown as a whole.
+/// A recorded report may be a bomb: it is neither parsed nor shown as a whole.
 #[test]
 fn long_reports_are_not_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -284,7 +282,6 @@ fn long_reports_are_not_read() {
 
 const CANARY: &str = "canary";
 
-/// Places that a study names, its user's directory and names of the machine, wherever a ledger has them.
 #[test]
 fn a_pack_has_no_place_of_the_machine() {
     let directory = tempfile::tempdir().unwrap();
@@ -339,7 +336,7 @@ fn a_pack_has_no_place_of_the_machine() {
     assert!(read.is_ok(), "{read:?} in {kept}");
 }
 
-/// What is no text stays as it is, so a path in it is a reason not to pack.
+/// Binary data stay unchanged, so a path in them is a reason not to pack.
 #[test]
 fn a_directory_of_the_user_in_an_attachment_is_refused() {
     let directory = tempfile::tempdir().unwrap();

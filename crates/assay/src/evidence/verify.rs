@@ -1,4 +1,4 @@
-//! `assay verify`: computes everything in a pack or ledger again, and compares it with what is recorded.
+//! `assay verify`: recomputes everything in a pack or ledger, and compares it with the recorded content.
 
 use std::path::Path;
 
@@ -16,55 +16,42 @@ use crate::exit::Exit;
 use crate::opened::{is_pack, read};
 use crate::{recorded, report};
 
-/// The result of a verification.
 #[derive(Debug, Serialize)]
 pub(super) struct Verified {
     schema: u32,
     kind: &'static str,
-    /// The digest of a pack.
     digest: Option<String>,
-    /// The version of assay that wrote a pack.
     written_by: Option<String>,
-    /// The version of assay that verified.
     verified_by: &'static str,
-    /// Members of a pack that were compared with its manifest.
     members: usize,
     studies: Vec<VerifiedStudy>,
-    /// Whether everything is as recorded.
     pub(super) verified: bool,
     pub(super) differences: Vec<Found>,
-    /// Whether something differs that no other statistics and no other wording explain.
     #[serde(skip)]
     is_altered: bool,
 }
 
-/// What was checked of a study.
 #[derive(Debug, Default, Serialize)]
 struct VerifiedStudy {
     study: String,
     cells: usize,
     systems: usize,
     slices: usize,
-    /// The version of assay that computed the recorded verdicts; null if none are recorded.
+    /// Version of assay that computed the recorded verdicts; null if none are recorded.
     judged_by: Option<String>,
-    /// Recorded verdicts that were computed again.
     verdicts: usize,
-    /// Reports that were rendered again.
     reports: usize,
 }
 
-/// Something that is not as recorded.
 #[derive(Debug, Serialize)]
 pub(super) struct Found {
-    /// The member of the pack, or `ledger`.
     pub(super) member: String,
-    /// The study, cell and field.
     pub(super) place: String,
     recorded: String,
     computed: String,
 }
 
-/// Verifies a file. The exit code is 0 only if all of it is as recorded.
+/// Verifies a file. The exit code is 0 only if nothing differs.
 pub(crate) fn verify(args: &VerifyArgs) -> Result<Exit> {
     let verified = match is_pack(&args.file) {
         true => {
@@ -92,7 +79,7 @@ pub(super) fn of_this_version(pack: &Pack) -> Result<(), assay_ledger::Error> {
     }
 }
 
-/// Verifies a pack. `published` is the digest that the author published, if it is known.
+/// `published` is the author's published digest, if known.
 pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verified {
     let mut verified = Verified {
         digest: Some(pack.digest.clone()),
@@ -132,7 +119,6 @@ pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verified {
     verified.sealed()
 }
 
-/// Verifies every study of a ledger.
 fn of_ledger(ledger: &Ledger) -> Result<Verified> {
     let mut verified = Verified::new("ledger");
     for study in ledger.studies()? {
@@ -170,13 +156,12 @@ impl Verified {
         });
     }
 
-    /// Notes a difference that shows that the file was altered, whichever assay wrote it.
+    /// Notes a difference that proves an alteration, whichever assay wrote the file.
     fn is_not(&mut self, member: &str, place: &str, recorded: &str, computed: &str) {
         self.is_altered = true;
         self.differs(member, place, recorded, computed);
     }
 
-    /// Reads everything of a study, and computes its verdicts again.
     fn study(&mut self, ledger: &Ledger, member: &str, id: &str) -> Result<StudyRecord> {
         // Reading rows checks every value.
         ledger.rows(id)?;
@@ -193,7 +178,7 @@ impl Verified {
         });
         match concluded {
             Some(recorded) => self.verdicts(member, &record, &recorded),
-            // They may have been removed so that nothing contradicts others.
+            // Verdicts may have been removed so that nothing contradicts others.
             None if record.finished => {
                 let place = format!("study {id}, verdicts");
                 self.is_not(member, &place, "nothing", "those of a finished study");
@@ -203,7 +188,6 @@ impl Verified {
         Ok(record)
     }
 
-    /// Compares recorded verdicts with those that follow from the slices.
     fn verdicts(&mut self, member: &str, record: &StudyRecord, recorded: &Conclusions) {
         let study = &record.study;
         let computed = assay_verdict::judge(record).conclusions();
@@ -231,7 +215,6 @@ impl Verified {
         }
     }
 
-    /// Renders the reports again.
     fn reports(&mut self, pack: &Pack, record: &StudyRecord) {
         for ((name, _), computed) in REPORTS.iter().zip(reports(record)) {
             if let Some(study) = self.studies.last_mut() {
@@ -241,7 +224,7 @@ impl Verified {
             if recorded == computed {
                 continue;
             }
-            // Anyone may have made what is recorded, so it is read only if it is about as long.
+            // Anyone may have made the recorded report, so it is read only if it is about as long.
             if recorded.len() / LONGER > computed.len() {
                 let sizes = [recorded, &computed].map(|it| counted(it.len() as u64, "byte"));
                 self.differs(name, "length", &sizes[0], &sizes[1]);
@@ -262,19 +245,16 @@ impl Verified {
         }
     }
 
-    /// Names the line of the first byte in which two texts differ.
     fn line(&mut self, name: &str, recorded: &[u8], computed: &[u8]) {
         let (line, recorded, computed) = first_difference(recorded, computed);
         self.differs(name, &format!("line {line}"), &recorded, &computed);
     }
 
-    /// How much of what is recorded was compared.
     fn compared(&self) -> usize {
         let of_studies: usize = self.studies.iter().map(|it| it.verdicts).sum();
         self.members + of_studies
     }
 
-    /// The result for people.
     fn text(&self, file: &str) -> String {
         let mut lines = Vec::new();
         match &self.digest {
@@ -336,19 +316,17 @@ impl VerifiedStudy {
     }
 }
 
-/// Differences that are shown to people.
 const SHOWN: usize = 20;
 
-/// How many times as long as the computed report a recorded one may be, to be compared field by field.
+/// Maximum ratio of lengths at which a recorded report is compared with the computed one field by field.
 const LONGER: usize = 4;
 
-/// Characters of a line that are shown.
+/// Characters.
 const LINE: usize = 100;
 
-/// Bytes of a line that are shown before the first one that differs.
+/// Bytes shown before the first difference.
 const BEFORE: usize = 60;
 
-/// The number of the first line in which two texts differ, and what both have there.
 fn first_difference(one: &[u8], other: &[u8]) -> (usize, String, String) {
     let at = one.iter().zip(other).take_while(|(one, other)| one == other).count();
     let before = one.get(..at).unwrap_or_default();
@@ -362,7 +340,6 @@ fn first_difference(one: &[u8], other: &[u8]) -> (usize, String, String) {
     (line, shown(one), shown(other))
 }
 
-/// The beginning of a line.
 fn short(text: &[u8]) -> String {
     // No character has more than four bytes.
     let text = text.get(..LINE * 4).unwrap_or(text);
@@ -372,7 +349,6 @@ fn short(text: &[u8]) -> String {
     format!("`{}`", text.trim_end())
 }
 
-/// A field of a conclusion in words.
 fn field_of(of: &assay_model::Conclusion, field: &str) -> String {
     let estimate = match field {
         "verdict" => return of.verdict.word().to_owned(),

@@ -1,4 +1,4 @@
-//! What all imports share.
+//! Shared code of all imports.
 
 use std::io::{BufRead, BufReader, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -15,15 +15,13 @@ use crate::clock::now_ms;
 use crate::progress::print;
 use crate::recorded;
 
-/// Bad lines of a file that are shown.
 const FAULTS_SHOWN: usize = 10;
 
-/// Names the first bad lines.
 pub(super) fn tell(faults: &[Fault]) {
     for fault in faults.iter().take(FAULTS_SHOWN) {
         print(&format!("warning: {fault}"));
     }
-    // The last one may say how many more there are.
+    // The last one may be the number of further faults.
     if let Some((last, hidden)) = faults.get(FAULTS_SHOWN..).and_then(<[Fault]>::split_last) {
         if !hidden.is_empty() {
             print(&format!("warning: {}", counted(hidden.len() as u64, "more bad line")));
@@ -32,13 +30,11 @@ pub(super) fn tell(faults: &[Fault]) {
     }
 }
 
-/// The largest content of a compressed file that is read.
+/// Bytes of uncompressed content.
 const CONTENT_MAX: u64 = 16 << 30;
 
-/// The first bytes of a file compressed by gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// The content of a file, which gzip may have compressed.
 pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let mut options = fs_err::OpenOptions::new();
     // Opening a pipe would wait for its writer.
@@ -54,18 +50,17 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(content)))
 }
 
-/// The name of a file without the ending of compressed ones.
 pub(super) fn plain_name(path: &Path) -> String {
     let name = name(path);
     name.strip_suffix(".gz").map(str::to_owned).unwrap_or(name)
 }
 
-/// The name of a file. Where it lies on this machine is nobody else's business.
+/// Drops the directory, which is private to this machine.
 pub(super) fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What the results do not tell. [`add`] gives the study its name.
+/// Facts that the results lack. [`add`] gives the study its name.
 pub(super) fn about(reported_in: String, setup: Setup) -> About {
     About {
         reported_in,
@@ -76,14 +71,13 @@ pub(super) fn about(reported_in: String, setup: Setup) -> About {
     }
 }
 
-/// The name of a study of published results, which follows from what it holds.
+/// The name of a study of published results is a digest of its content.
 pub(crate) fn published_id(rows: &StudyRows) -> String {
     let mut id = hex::encode(Sha256::digest(rows.content()));
     id.truncate(12);
     format!("imported-{id}")
 }
 
-/// Adds a study unless it is there, and returns it as it is stored.
 pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyRecord> {
     let mut alone = Ledger::in_memory()?;
     alone.add_record(record)?;
@@ -108,7 +102,7 @@ pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyReco
     recorded::read(ledger, &id)
 }
 
-/// Names what could not become part of a study. The result is whether there is anything.
+/// Prints data that could not become part of a study. Returns whether there are any.
 pub(super) fn tell_left_out(gathered: &Gathered) -> bool {
     for repeated in &gathered.repeated {
         print(&format!("warning: left out, because there is one already: {repeated}"));

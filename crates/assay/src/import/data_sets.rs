@@ -1,4 +1,4 @@
-//! The data sets in a directory, by the names of their files.
+//! Finds the data sets in a directory, by file names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,30 +9,26 @@ use super::common::{name, plain_name};
 use super::unread::Unread;
 use crate::progress::print;
 
-/// Deepest directory below a named one that is searched.
 const DEEPEST: usize = 8;
 
-/// Files that make one study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DataSet {
-    /// A table of queries per second, with the metrics of the same runs if there are any.
+    /// Queries per second, with the metrics of the same runs if there are any.
     Table { table: PathBuf, metrics: Option<PathBuf> },
-    /// Metrics without a table. They have the rates too.
+    /// Metrics without a table. They include the rates.
     Metrics(PathBuf),
     /// Rows of steps of the Insert Benchmark, a file for each step.
     Steps(Vec<PathBuf>),
     /// Rows of steps of the Insert Benchmark, a file for each server.
     Servers(Vec<PathBuf>),
-    /// Rates of the steps of the Insert Benchmark, and those of the background inserts if they are there.
+    /// Rates of the steps of the Insert Benchmark, and those of the background inserts if present.
     Rates { rates: PathBuf, inserts: Option<PathBuf> },
-    /// Directories of raw runs of sysbench, one for each server.
     RawRuns(Vec<PathBuf>),
-    /// Directories of raw runs of the Insert Benchmark, one for each server, with a directory for each step.
+    /// Directories of raw Insert Benchmark runs, one for each server, with a directory for each step.
     RawSteps(Vec<PathBuf>),
 }
 
 impl DataSet {
-    /// The files that it names.
     fn files(&self) -> Vec<&Path> {
         match self {
             Self::Table { table, metrics } => {
@@ -50,7 +46,6 @@ impl DataSet {
     }
 }
 
-/// The data set of a file.
 pub(super) fn named(path: &Path) -> DataSet {
     let name = plain_name(path);
     let path = path.to_owned();
@@ -70,7 +65,7 @@ pub(super) fn named(path: &Path) -> DataSet {
 const RATES: &str = "tput.tsv";
 const INSERTS: &str = "iput.tsv";
 
-/// All data sets in a directory and those below it, in the order of their names.
+/// All data sets in a directory and those below it, ordered by name.
 pub(super) fn found(directory: &Path, unread: &mut Unread) -> Result<Vec<DataSet>> {
     let mut sets = Vec::new();
     let files = files(directory)?;
@@ -85,7 +80,6 @@ pub(super) fn found(directory: &Path, unread: &mut Unread) -> Result<Vec<DataSet
     Ok(sets)
 }
 
-/// The files of a directory of raw runs that are not read.
 fn unread_of_runs(files: &BTreeMap<String, PathBuf>, unread: &mut Unread) -> Result<()> {
     let is_read = |name: &str| {
         let of = |word: &str, of_run: &str| {
@@ -156,7 +150,7 @@ fn search(
             print(&format!("warning: `{}` is too deep to be searched", path.display()));
         }
     }
-    // The runs beside a table are those that it was made of.
+    // Raw runs beside a table are its sources.
     if !raw.is_empty() && tables.is_empty() {
         sets.push(DataSet::RawRuns(raw));
     }
@@ -166,7 +160,7 @@ fn search(
     Ok(())
 }
 
-/// The entries of a directory by name, files compressed by gzip without that ending.
+/// The entries of a directory by name, without the extension of gzip.
 pub(super) fn files(directory: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let entries = fs_err::read_dir(directory)?.map(|entry| Ok(entry?.path()));
     let paths: Vec<PathBuf> = entries.collect::<Result<_>>()?;
@@ -182,7 +176,6 @@ pub(super) fn files(directory: &Path) -> Result<BTreeMap<String, PathBuf>> {
     Ok(files)
 }
 
-/// Whether directories in a directory have outputs of the Insert Benchmark.
 fn has_steps(entries: &BTreeMap<String, PathBuf>) -> Result<bool> {
     for path in entries.values().filter(|path| path.is_dir() && !path.is_symlink()) {
         if files(path)?.keys().any(|name| name.starts_with(CLIENT)) {
@@ -192,10 +185,9 @@ fn has_steps(entries: &BTreeMap<String, PathBuf>) -> Result<bool> {
     Ok(false)
 }
 
-/// The beginning of the name of a client's output.
+/// Prefix of the name of a client's output.
 pub(super) const CLIENT: &str = "o.ib.dop";
 
-/// Whether a directory has outputs of sysbench.
 fn is_raw(files: &BTreeMap<String, PathBuf>) -> bool {
     files.keys().any(|name| name.starts_with("sb.o."))
 }
@@ -206,7 +198,7 @@ fn is_metrics(name: &str) -> bool {
         || (name.starts_with("met.") && name.ends_with(".txt"))
 }
 
-/// The metrics of the runs of a table: `o.met.all` for `qps.abs.all.tsv`, or those without a word.
+/// Metrics of a table: `o.met.all` for `qps.abs.all.tsv`, or those without a word.
 fn metrics_beside(table: &Path) -> Option<PathBuf> {
     let name = plain_name(table);
     let word = name.strip_prefix("qps.abs.")?.rsplit_once('.')?.0.to_owned();

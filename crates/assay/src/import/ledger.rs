@@ -1,4 +1,4 @@
-//! `assay import ledger`: adds the studies of another ledger, or of a pack, to the user's.
+//! `assay import ledger`: adds the studies of another ledger or pack to the user's ledger.
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Ledger, StudyRows};
@@ -14,13 +14,12 @@ use crate::exit::Exit;
 use crate::opened::{is_pack, open_ledger};
 use crate::{paths, recorded, report};
 
-/// A study of the other ledger.
 #[derive(Debug, Serialize)]
 struct Imported {
     study: String,
     slices: u64,
     finished: bool,
-    /// Whether it was added; otherwise the same study was there already.
+    /// False if the same study was there already.
     added: bool,
 }
 
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
     for study in chosen(&theirs, &args.studies).with_context(cannot)? {
         let rows = theirs.rows(&study.id).with_context(cannot)?;
         check(&study, &rows).with_context(cannot)?;
-        // What no report can show is not worth having.
+        // A study that no report can show is not worth having.
         recorded::read(&theirs, &study.id).with_context(cannot)?;
         let is_known = known.iter().any(|it| it.id == study.id);
         // The user's own study may come back as its pack.
@@ -67,11 +66,11 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// How far clocks of machines may differ, milliseconds.
+/// Tolerated difference between clocks of machines, milliseconds.
 const CLOCKS_MS: i64 = 3_600_000;
 
-/// Refuses a study that would be taken for another one: published results under the name of others, or a study that
-/// would be the latest for ever.
+/// Refuses misleading studies: published results under the name of others, or a study that would be the latest for
+/// ever.
 fn check(study: &StudySummary, rows: &StudyRows) -> Result<()> {
     let id = &study.id;
     if rows.is_published() && published_id(rows) != *id {
@@ -89,7 +88,6 @@ fn check(study: &StudySummary, rows: &StudyRows) -> Result<()> {
     Ok(())
 }
 
-/// The studies of these names, or all of them.
 fn chosen(ledger: &Ledger, names: &[String]) -> Result<Vec<StudySummary>> {
     let studies = ledger.studies()?;
     if names.is_empty() {

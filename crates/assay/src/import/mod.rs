@@ -1,4 +1,4 @@
-//! `assay import`: results of other tools become studies of the ledger.
+//! `assay import`: turns results of other tools into studies of the ledger.
 
 mod common;
 mod data_sets;
@@ -16,7 +16,6 @@ pub(crate) use common::published_id;
 use crate::cli::ImportCommand;
 use crate::exit::Exit;
 
-/// Adds results to the ledger.
 pub(crate) fn run(command: &ImportCommand) -> Result<Exit> {
     match command {
         ImportCommand::Mytools(args) => mytools::run(args),

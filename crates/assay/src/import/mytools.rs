@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::progress::print;
 use crate::{paths, report};
 
-/// Adds published results to the ledger, and shows the study if it is one.
+/// Adds published results to the ledger, and shows the study if there is only one.
 pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
     let mut sets: Vec<(DataSet, Option<&Path>)> = Vec::new();
@@ -91,34 +91,29 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Names a data set that cannot be imported. The others are.
 fn left_out(error: &anyhow::Error) -> Exit {
     print(&format!("warning: left out: {error:#}"));
     Exit::Incomplete
 }
 
-/// Where the results of a study were published.
 fn place(record: &StudyRecord) -> &str {
     record.systems.first().map_or("", |it| it.artifact.channel())
 }
 
-/// What is known of a data set beside its files.
 struct Context<'a> {
-    /// The directory that the user named, if it was found there.
+    /// The directory that the user named, if the data set was found in one.
     searched: Option<&'a Path>,
     setup: Setup,
 }
 
 impl Context<'_> {
-    /// Where results were published: the path below the directory that the user named, or the name of the file. The
-    /// rest of the path is nobody else's business.
+    /// The path below the directory that the user named, or the name of the file. The rest of the path is private.
     fn origin(&self, path: &Path) -> String {
         let above = self.searched.map(|it| it.parent().unwrap_or(it));
         let below = above.and_then(|above| path.strip_prefix(above).ok());
         below.map_or_else(|| name(path), |below| below.display().to_string())
     }
 
-    /// The directory of files, or the only file.
     fn origin_of_all(&self, paths: &[PathBuf]) -> String {
         match paths {
             [only] => self.origin(only),
@@ -128,7 +123,7 @@ impl Context<'_> {
     }
 }
 
-/// The studies of a data set: one, or one for each family of servers.
+/// One study, or one for each family of servers.
 fn studies(set: &DataSet, context: &Context) -> Result<Vec<Gathered>> {
     let of = |path: &Path| format!("cannot import `{}`", path.display());
     match set {

@@ -14,7 +14,6 @@ use super::common::{about, name, open, tell};
 use super::data_sets::{CLIENT, files};
 use crate::advice::Advised;
 
-/// The study of directories of raw runs of sysbench, one for each server.
 pub(super) fn of_sysbench(
     directories: &[PathBuf],
     origin: String,
@@ -24,7 +23,7 @@ pub(super) fn of_sysbench(
     for directory in directories {
         let files = files(directory)?;
         for (file, path) in files.iter().filter(|(_, path)| path.is_file()) {
-            // The log of the pause after the writes, and other things, are called alike.
+            // The log of the pause after the writes, among others, has a similar name.
             let Some(run) = file.strip_prefix("sb.o.") else { continue };
             let read = || raw_run(path, &files, run, name(directory));
             let raw = read().with_context(|| format!("cannot import `{}`", path.display()))?;
@@ -54,7 +53,7 @@ fn raw_run(
         anyhow::Ok(found)
     });
     let metrics = metrics.transpose()?.unwrap_or_default();
-    // The metrics were made of these.
+    // The metrics were made from these.
     let samples = |word: &str| beside(word).filter(|_| metrics.is_empty());
     let vmstat = samples("vm").map(|path| {
         let (found, faults) = vmstat(&path.display().to_string(), open(path)?)?;
@@ -70,14 +69,13 @@ fn raw_run(
     Ok(RawRun { server, name: run.to_owned(), run: found, metrics, vmstat, iostat })
 }
 
-/// The study of directories of raw runs of the Insert Benchmark, one for each server.
 pub(super) fn of_steps(directories: &[PathBuf], origin: String, setup: Setup) -> Result<Gathered> {
     let mut results = Vec::new();
     let plain: BTreeSet<String> =
         directories.iter().map(|it| without_size(&name(it)).to_owned()).collect();
     for directory in directories {
         let full = name(directory);
-        // The size is part of the name if it tells servers apart.
+        // The size is part of the name if it distinguishes servers.
         let server =
             if plain.len() < directories.len() { full.as_str() } else { without_size(&full) };
         let mut steps = Vec::new();
@@ -99,7 +97,7 @@ pub(super) fn of_steps(directories: &[PathBuf], origin: String, setup: Setup) ->
     })
 }
 
-/// Loads first, then query steps by their number: `qr100.L1`, `qp100.L2`.
+/// Loads first, then query steps by number: `qr100.L1`, `qp100.L2`.
 fn order(step: &str) -> (bool, u32, String) {
     let number = step.rsplit_once(".L").and_then(|(_, number)| number.parse().ok());
     let place = ["l.i0", "l.x", "l.i1", "l.i2"].iter().position(|it| *it == step);
@@ -107,7 +105,7 @@ fn order(step: &str) -> (bool, u32, String) {
     (is_query, number.or(place.map(|it| it as u32)).unwrap_or(u32::MAX), step.to_owned())
 }
 
-/// What the clients of a step did; `None` without their outputs.
+/// Result of the clients of a step; `None` without their outputs.
 fn result(directory: &Path, step: String, server: String) -> Result<Option<IbenchResult>> {
     let mut clients = Vec::new();
     let mut seconds = None;

@@ -21,7 +21,6 @@ use crate::exit::Exit;
 use crate::progress::print;
 use crate::{paths, report};
 
-/// Adds outputs of sysbench or pgbench to the ledger as one study, and shows it.
 pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
     let mut outputs: Vec<(Given, ClientRun)> = Vec::new();
@@ -77,7 +76,7 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
     Ok(if exit == Exit::Done { written } else { exit })
 }
 
-/// The outputs of each system, each once: a copy of a run is no repeat of it.
+/// Drops duplicate outputs: a copy of a run is no repeat.
 fn without_copies(
     outputs: Vec<(String, PathBuf, ClientRun)>,
 ) -> Result<Vec<(String, PathBuf, ClientRun)>> {
@@ -102,7 +101,6 @@ fn without_copies(
     Ok(kept)
 }
 
-/// A digest of the content of a file.
 fn digest(path: &Path) -> Result<Vec<u8>> {
     let mut content = open(path).with_context(|| format!("cannot import `{}`", path.display()))?;
     let mut digest = Sha256::new();
@@ -119,7 +117,6 @@ fn digest(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// Why an entry of a directory is not read.
 fn no_file(path: &Path) -> &'static str {
     if path.is_dir() {
         "is a directory: name it, and it is a system of its own"
@@ -128,7 +125,7 @@ fn no_file(path: &Path) -> &'static str {
     }
 }
 
-/// The name of a file in messages: its own, with its directory where another file has the same.
+/// Name of a file in messages, with its directory if another file has the same name.
 fn shown(path: &Path, args: &ImportRuns) -> String {
     let own = name(path);
     let same = args.files.iter().filter(|it| name(it) == own).count();
@@ -138,7 +135,6 @@ fn shown(path: &Path, args: &ImportRuns) -> String {
     }
 }
 
-/// Reads an output of whatever program can be compared.
 fn read(path: &Path) -> Result<ClientRun> {
     let cannot = || format!("cannot import `{}`", path.display());
     let found = output(open(path).with_context(cannot)?).with_context(cannot)?;

@@ -1,20 +1,16 @@
-//! The systems of outputs: named by the user, by directories, or by what names of files have in common.
+//! Systems of outputs: named by the user, by directories, or by the common parts of file names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::common::name;
 
-/// An output, and what tells its system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Given {
-    /// The file.
     pub(super) path: PathBuf,
-    /// Its system, as the user named it.
     pub(super) system: Option<String>,
 }
 
-/// The meaning of an argument: `FILE`, or `SYSTEM=FILE`.
 pub(super) fn given(argument: &Path) -> Given {
     let text = argument.to_str().filter(|_| !argument.exists());
     match text.and_then(|it| it.split_once('=')).filter(|(system, _)| !system.is_empty()) {
@@ -67,20 +63,16 @@ fn unnamed_systems(files: &[(&Path, Option<u32>)]) -> Vec<String> {
         .unwrap_or_else(|| numbered().collect())
 }
 
-/// Words beside a number of clients.
 const CLIENTS: [&str; 14] = [
     "t", "th", "thr", "thds", "thread", "threads", "c", "cl", "client", "clients", "dop", "conn",
     "u", "vu",
 ];
 
-/// Words beside the number of a repeat.
 const REPEATS: [&str; 10] =
     ["r", "run", "rep", "repeat", "iter", "iteration", "try", "pass", "round", "sample"];
 
-/// Ends of names that tell nothing.
 const ENDINGS: [&str; 6] = ["gz", "txt", "log", "out", "output", "res"];
 
-/// The parts of a name, without its ending.
 fn parts(name: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = name.split(['-', '_', '.', ' ']).collect();
     while parts.len() > 1 && parts.last().is_some_and(|last| ENDINGS.contains(last)) {
@@ -89,7 +81,7 @@ fn parts(name: &str) -> Vec<&str> {
     parts
 }
 
-/// A number with one of these words around it, in one part or two: `t8`, `8threads`, `threads-8`.
+/// Removes a number with one of these words around it, in one part or two: `t8`, `8threads`, `threads-8`.
 fn without_number(parts: &[&str], words: &[&str], is: &dyn Fn(u32) -> bool) -> Option<String> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|it| is(*it));
     let has_word = |part: &str| {
@@ -115,7 +107,7 @@ fn without_number(parts: &[&str], words: &[&str], is: &dyn Fn(u32) -> bool) -> O
     at.map(|at| rest(at, at + 1)).or_else(|| pair().map(|at| rest(at, at + 2)))
 }
 
-/// Names without their numbers of clients, and without numbers of repeats, if names tell a sweep.
+/// Names without numbers of clients, and without numbers of repeats, if they form a sweep.
 fn swept(own: &[String], files: &[(&Path, Option<u32>)]) -> Option<Vec<String>> {
     let mut counts: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
     let mut systems = Vec::new();
@@ -137,14 +129,13 @@ fn swept(own: &[String], files: &[(&Path, Option<u32>)]) -> Option<Vec<String>> 
     counts.values().any(|it| it.len() > 1).then_some(systems)
 }
 
-/// The name of a system whose files are called only by their numbers.
 fn of_nothing(path: &Path) -> String {
     let directory = path.parent().map(name).filter(|it| !it.is_empty());
     directory.unwrap_or_else(|| "runs".to_owned())
 }
 
-/// Names without numbers of repeats: beside a word, `old-run1`, or alone, if there are two systems or more, each with
-/// the repeats 1, 2 and so on. `mysql-5.6` and `mysql-5.7` are no repeats.
+/// Names without numbers of repeats: beside a word, `old-run1`, or alone, if there are several systems, each with the
+/// repeats 1, 2 and so on. `mysql-5.6` and `mysql-5.7` are no repeats.
 fn repeated(own: &[String]) -> Option<Vec<String>> {
     let of_words = own.iter().map(|name| without_number(&parts(name), &REPEATS, &|_| true));
     if let Some(systems) = of_words.collect::<Option<Vec<String>>>() {

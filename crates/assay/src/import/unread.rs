@@ -1,4 +1,4 @@
-//! Files of a directory that no study has: results that are left out, and everything else.
+//! Files of a directory that are in no study.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead as _;
@@ -10,27 +10,21 @@ use assay_model::counted;
 use super::common::open;
 use crate::progress::print;
 
-/// Files that no study has.
 #[derive(Debug, Default)]
 pub(super) struct Unread {
-    /// Results, with the reason.
     results: Vec<String>,
-    /// Numbers of all others by their kind, such as `sb.time.*`.
+    /// Counts of all others by kind, such as `sb.time.*`.
     others: BTreeMap<String, u64>,
 }
 
-/// Results that are told one by one.
 const TOLD: usize = 20;
 
-/// Kinds of others that are told.
 const KINDS: usize = 30;
 
-/// Endings of files that are not unpacked.
 const PACKED: [&str; 10] =
     [".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz", ".7z", ".lz4", ".Z", ".rar"];
 
 impl Unread {
-    /// Notes the files of a directory that are not among those that were read.
     pub(super) fn add(
         &mut self,
         files: &BTreeMap<String, PathBuf>,
@@ -48,7 +42,6 @@ impl Unread {
         Ok(())
     }
 
-    /// Notes what else is in a directory that is not searched further.
     pub(super) fn add_no_files(&mut self, entries: &BTreeMap<String, PathBuf>) {
         for path in entries.values().filter(|path| !path.is_file()) {
             let why = if path.is_dir() {
@@ -60,7 +53,7 @@ impl Unread {
         }
     }
 
-    /// Tells what was not read. The result is whether results are among it.
+    /// Prints the unread files. Returns whether results are among them.
     pub(super) fn tell(&self) -> bool {
         for result in self.results.iter().take(TOLD) {
             print(&format!("warning: left out: {result}"));
@@ -83,7 +76,7 @@ impl Unread {
     }
 }
 
-/// Why a file that was not read has results that nothing else has; `None` if it has none that assay knows of.
+/// Why an unread file has results that no other file has; `None` if assay knows of none.
 fn lost(file: &str, path: &Path, files: &BTreeMap<String, PathBuf>) -> Result<Option<String>> {
     let has = |begin: &str| files.keys().any(|name| name.starts_with(begin));
     let is = |begin: &str| file.starts_with(begin);
@@ -118,7 +111,7 @@ fn lost(file: &str, path: &Path, files: &BTreeMap<String, PathBuf>) -> Result<Op
     })
 }
 
-/// What a table of rates by numbers of clients has: lines `sb.r.qps.TEST`, each with rows of rates below.
+/// Describes a table of rates by numbers of clients: lines `sb.r.qps.TEST`, each followed by rows of rates.
 fn clients_in_columns(path: &Path) -> Result<String> {
     let (mut tests, mut least, mut most) = (0_u64, usize::MAX, 0);
     for line in open(path)?.lines().take(100_000) {
@@ -142,7 +135,7 @@ fn clients_in_columns(path: &Path) -> Result<String> {
     ))
 }
 
-/// The beginning that files of a kind have in common.
+/// The prefix shared by files of a kind.
 fn kind(file: &str) -> String {
     let mut parts = file.split('.');
     let first = parts.next().unwrap_or_default();

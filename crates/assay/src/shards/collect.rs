@@ -1,4 +1,4 @@
-//! `assay collect`: finds the ledgers of shards, chooses the attempts that count, and puts the study together.
+//! `assay collect`: finds the ledgers of shards, chooses the attempts that count, and assembles the study.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,36 +16,29 @@ use crate::opened::open_ledger;
 use crate::progress::print;
 use crate::{paths, recorded, report, study};
 
-/// Ledgers below a directory are found this deep: a directory for each shard, as CI systems unpack artifacts.
+/// Depth of the search for ledgers: CI systems unpack artifacts into a directory for each shard.
 const DEPTH: u32 = 3;
 
-/// An attempt at a shard.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Attempt {
-    /// The ledger.
     pub(super) file: PathBuf,
     pub(super) study: ShardStudy,
 }
 
-/// The attempts at the shards of one study.
 pub(super) struct Found {
-    /// Name of the study.
     pub(super) study: String,
-    /// Its job, if this user submitted it here and the attempts are of it. Others may be anybody's.
+    /// The job, if this user submitted it here and the attempts belong to it.
     pub(super) job: Option<Job>,
-    /// All attempts, by shard; those of a shard from the least to the one that counts.
+    /// All attempts, by shard; the last one of a shard counts.
     pub(super) attempts: BTreeMap<u32, Vec<Attempt>>,
-    /// The number of shards.
     pub(super) of: u32,
 }
 
 impl Found {
-    /// The attempts that count.
     pub(super) fn counted(&self) -> impl Iterator<Item = &Attempt> {
         self.attempts.values().filter_map(|of_shard| of_shard.last())
     }
 
-    /// Refuses to replace a study that has more of a shard than what was found.
     fn refuse_loss(&self, ledger: &Ledger, file: &Path) -> Result<()> {
         let found: BTreeMap<u32, u64> =
             self.counted().map(|it| (it.study.shard.number, it.study.slices)).collect();
@@ -66,7 +59,6 @@ impl Found {
         Ok(())
     }
 
-    /// Puts the study of this user's job together, in place of what was collected of it before.
     fn collect_own(&self, ledger: &mut Ledger, file: &Path) -> Result<Collected> {
         let before = match ledger.contains(&self.study)? {
             true => Some(ledger.read(&self.study)?),
@@ -88,8 +80,7 @@ impl Found {
         Ok(collected)
     }
 
-    /// Puts a study together that anybody may have measured. It gets the mark of a study from elsewhere, and replaces
-    /// nothing.
+    /// Assembles a study that anybody may have measured. It is marked as one from elsewhere, and replaces nothing.
     fn collect_foreign(&self, ledger: &mut Ledger, file: &Path) -> Result<Collected> {
         if !ledger.contains(&self.study)? {
             return self.collect_into(ledger);
@@ -116,7 +107,7 @@ impl Found {
         .into()
     }
 
-    /// All rows of an attempt. Its file may have changed since it was chosen.
+    /// Its file may have changed since it was chosen.
     fn rows_of(&self, attempt: &Attempt) -> Result<StudyRows> {
         let rows = attempt.rows()?;
         let is_of = |job: &Job| rows.shard().is_some_and(|it| has_secret(&it, &job.secret));
@@ -128,10 +119,9 @@ impl Found {
         }
     }
 
-    /// Puts the study together in a ledger.
     pub(super) fn collect_into(&self, ledger: &mut Ledger) -> Result<Collected> {
         let counted: Vec<&Attempt> = self.counted().collect();
-        // An attempt that cannot be read is one shard less, not the end.
+        // An unreadable attempt means one shard less.
         let rows = counted.into_iter().filter_map(|attempt| match self.rows_of(attempt) {
             Ok(rows) => Some(Ok(rows)),
             Err(error) => {
@@ -141,7 +131,7 @@ impl Found {
         });
         let collected = ledger.collect(&self.study, self.job.is_some(), rows)?;
         if collected.is_complete {
-            // The last look spends all of the error, so what is concluded is that of a study that has ended.
+            // The last look spends all of the error, so the conclusions are those of a study that has ended.
             let record = StudyRecord { finished: true, ..recorded::read(ledger, &self.study)? };
             ledger.conclude(&self.study, &recorded::conclusions(&record))?;
         }
@@ -150,13 +140,11 @@ impl Found {
 }
 
 impl Attempt {
-    /// All that the ledger has of it.
     pub(super) fn rows(&self) -> Result<StudyRows> {
         Ok(open_ledger(&self.file)?.rows(&self.study.id)?)
     }
 }
 
-/// A shard in the result.
 #[derive(Debug, Serialize)]
 struct Line {
     study: String,
@@ -164,11 +152,10 @@ struct Line {
     of: u32,
     node: String,
     attempt: String,
-    /// Attempts that were found.
     attempts: usize,
     slices: u64,
     finished: bool,
-    /// Why it is not in the study; `None` if it is.
+    /// `None` if it is in the study.
     left_out: Option<String>,
 }
 
@@ -186,7 +173,6 @@ impl Line {
     }
 }
 
-/// Puts a study together from the ledgers of its shards.
 pub(crate) fn collect(args: &Collect) -> Result<Exit> {
     let found = find(&args.shards)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
@@ -223,7 +209,6 @@ pub(crate) fn collect(args: &Collect) -> Result<Exit> {
     Ok(if collected.is_complete { Exit::Done } else { Exit::Incomplete })
 }
 
-/// The attempts at the shards of the study that the user means.
 pub(super) fn find(args: &ShardsArg) -> Result<Found> {
     let job = match args.dir.as_slice() {
         [] => Some(Job::find(args.study.as_deref())?),
@@ -264,7 +249,6 @@ pub(super) fn find(args: &ShardsArg) -> Result<Found> {
     Ok(Found { study, job, attempts: by_shard(attempts), of })
 }
 
-/// Whether an attempt is a task of this job. Says so if it is none.
 fn is_of(attempt: &Attempt, job: &Job) -> bool {
     let shard = &attempt.study.shard;
     let is_of = shard.study == job.study && has_secret(shard, &job.secret);
@@ -278,7 +262,7 @@ fn is_of(attempt: &Attempt, job: &Job) -> bool {
     is_of
 }
 
-/// The attempts by shard, of which the last one counts: the one that has ended, that has most slices, that began last.
+/// Attempts by shard, of which the last one counts: finished, then with the most slices, then the latest.
 fn by_shard(mut attempts: Vec<Attempt>) -> BTreeMap<u32, Vec<Attempt>> {
     attempts.sort_by_key(|Attempt { file, study }| {
         let at = (study.started_ms, study.id.clone(), file.clone());
@@ -291,7 +275,6 @@ fn by_shard(mut attempts: Vec<Attempt>) -> BTreeMap<u32, Vec<Attempt>> {
     shards
 }
 
-/// The name of the study, of which `wanted` is the beginning.
 fn one_study(attempts: &[Attempt], wanted: Option<&str>) -> Result<String> {
     let names: BTreeSet<&String> = attempts.iter().map(|it| &it.study.shard.study).collect();
     let wanted = wanted.unwrap_or_default();
@@ -316,7 +299,6 @@ fn one_study(attempts: &[Attempt], wanted: Option<&str>) -> Result<String> {
     }
 }
 
-/// The ledger files below a place, this many directories deep.
 pub(super) fn ledgers(place: &Path, depth: u32, files: &mut BTreeSet<PathBuf>) -> Result<()> {
     if !place.is_dir() {
         files.insert(place.to_owned());

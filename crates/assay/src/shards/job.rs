@@ -1,4 +1,4 @@
-//! The directory of a job: its files, and where it is found again.
+//! Directory of a job: its files, and how it is found again.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -13,45 +13,37 @@ use serde::{Deserialize, Serialize};
 use crate::advice::Advised;
 use crate::{paths, whole_file};
 
-/// The study that the tasks of a job measure.
 pub(super) const STUDY_FILE: &str = "study.toml";
 
-/// The script of a task.
 pub(super) const SCRIPT: &str = "job.sh";
 
-/// What is known of the job.
 const JOB: &str = "job.json";
 
-/// A job that was submitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Job {
-    /// Its directory.
     pub(super) dir: PathBuf,
-    /// Name of the study.
     pub(super) study: String,
-    /// The number of shards.
     pub(super) shards: u32,
-    /// The number that the scheduler gave it; `None` before it was submitted.
+    /// The scheduler's number; `None` before submission.
     pub(super) job: Option<u64>,
-    /// What its tasks write into their ledgers, so that nobody else's ledger is taken for one of theirs. Hexadecimal.
+    /// Tasks write it into their ledgers, which proves that these belong to the job. Hexadecimal.
     pub(super) secret: String,
 }
 
-/// The directory of all jobs.
 pub(super) fn all() -> Result<PathBuf> {
     Ok(paths::made_state_dir()?.join("jobs"))
 }
 
 impl Job {
-    /// A job that is not submitted yet. One of the same study goes on with what an earlier one has measured, so it has
-    /// the same secret.
+    /// A job that is not submitted yet. A second one of the same study continues the measurements of the first, so it
+    /// has the same secret.
     pub(super) fn new(dir: PathBuf, study: String, shards: u32) -> Result<Self> {
         let secret = Self::known(&study).map_or_else(new_secret, |job| Ok(job.secret))?;
         Ok(Self { dir, study, shards, job: None, secret })
     }
 
-    /// Writes down what is known of it: where all jobs are, and in its own directory. Only this user can read it.
+    /// Writes the job's data to the directory of all jobs and to its own. Only this user can read them.
     pub(super) fn write(&self) -> Result<()> {
         let known = all()?.join(&self.study);
         fs_err::create_dir_all(&known)?;
@@ -64,13 +56,12 @@ impl Job {
         Ok(())
     }
 
-    /// The job of exactly this study that this user submitted here.
     pub(super) fn known(study: &str) -> Option<Self> {
         let job = Self::read(&all().ok()?.join(study)).ok()?;
         (job.study == study && !job.secret.is_empty()).then_some(job)
     }
 
-    /// The job of a study of which this is the beginning of the name, or the one that was submitted last.
+    /// The job of a study whose name starts like this, or the last one submitted.
     pub(super) fn find(study: Option<&str>) -> Result<Self> {
         let wanted = study.unwrap_or_default();
         let entries = fs_err::read_dir(all()?).into_iter().flatten().flatten();
@@ -96,31 +87,28 @@ impl Job {
     }
 }
 
-/// The secret of the job whose directory this is, if it is one of this study.
+/// The secret of the job with this directory, if it has this study.
 pub(super) fn secret_in(dir: &Path, study: &str) -> Option<String> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     Job::read(dir).ok().filter(|job| job.study == study).map(|job| job.secret)
 }
 
-/// Whether a shard has the secret of a job.
 pub(super) fn has_secret(shard: &ShardRun, secret: &str) -> bool {
     !secret.is_empty() && shard.secret == secret
 }
 
-/// A number that nobody can guess.
 fn new_secret() -> Result<String> {
     let mut bytes = [0_u8; 16];
     fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(hex::encode(bytes))
 }
 
-/// How often a task that reaches its time limit is started again: a task that never gets further must end.
+/// Restarts of a task that reaches its time limit: one without progress must end.
 const RESTARTS: u32 = 20;
 
-/// The archive that goes to the nodes: servers, and the data that are loaded already.
+/// Archive for the nodes, with servers and loaded data.
 pub(super) const SERVERS: &str = "servers.tar";
 
-/// Where the tasks of a job have servers and data.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cache<'a> {
     /// In a directory that all nodes share.
@@ -130,7 +118,7 @@ pub(super) enum Cache<'a> {
 }
 
 impl Cache<'_> {
-    /// The lines of the script that make it, and define `leave`, which ends the use of it.
+    /// Lines of the script that create the cache, and define `leave`, which ends its use.
     fn lines(self, study: &str) -> String {
         let quoted = |path: &Path| shell_quoted(&path.to_string_lossy());
         match self {
@@ -164,7 +152,7 @@ exec 9> \"$ASSAY_CACHE/in-use\" && flock 9 &&
     }
 }
 
-/// The script of a task: it measures one shard into a ledger of its own. `assay` is the path of the program.
+/// The script of a task, which measures one shard into its own ledger. `assay` is the path of the program.
 pub(super) fn script(study: &str, shards: u32, assay: &Path, cache: Cache<'_>) -> String {
     let mut script = format!(
         "#!/bin/bash
@@ -205,7 +193,7 @@ exit \"$code\"
     script
 }
 
-/// The options of `sbatch` for a job of so many tasks, each on a node of its own.
+/// Options of `sbatch` for a job with a task, each on its own node, for each shard.
 pub(super) fn sbatch_options(study: &str, shards: u32, dir: &Path) -> Vec<String> {
     let fixed = [
         "--parsable",

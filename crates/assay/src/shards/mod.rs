@@ -1,4 +1,4 @@
-//! A study on many machines: shards, the jobs that measure them, and the study that is put together from them.
+//! A study on many machines: shards, the jobs that measure them, and the assembled study.
 
 mod collect;
 mod job;
@@ -25,20 +25,18 @@ pub(crate) use collect::collect;
 pub(crate) use status::status;
 pub(crate) use submit::submit;
 
-/// The beginning of the names of studies that have shards.
 const NAME: &str = "shards-";
 
-/// How long a name continues after that: a digest.
 const DIGEST: usize = 12;
 
-/// How often a shard that another process measures is looked at.
+/// Interval of checks on a shard that another process measures.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// The name of a study of so many shards: a digest of what is asked for, with the tests and setups that this means on
-/// this machine. Shards of machines that plan other tests are shards of another study.
+/// Name of a study with shards: a digest of the request, with the tests and setups that this machine plans. Shards of
+/// machines that plan other tests belong to another study.
 fn name(plan: &Plan, of: u32) -> Result<String> {
     let study = &plan.study;
-    // A path of one machine is not that of another. What the file has is in the tests.
+    // Paths differ between machines. The file's content is in the tests.
     let request = assay_plan::request_of(study)?;
     let (workload, offline, accept_expired_index) = (Vec::new(), false, false);
     let config_options = assay_plan::without_places(&request.config_options);
@@ -52,7 +50,7 @@ fn name(plan: &Plan, of: u32) -> Result<String> {
     Ok(format!("{NAME}{}", digest.get(..DIGEST).unwrap_or(&digest)))
 }
 
-/// Refuses what needs the results of the whole study, which no shard has.
+/// Refuses options that need the results of the whole study, which no shard has.
 fn refuse_longer_look(study: &Study) -> Result<()> {
     if assay_plan::request_of(study)?.soak_s.is_none() {
         return Ok(());
@@ -64,14 +62,14 @@ fn refuse_longer_look(study: &Study) -> Result<()> {
     ))
 }
 
-/// The machine as it counts for the plan of a shard. Nodes may differ in what they permit, and a study has one
-/// priority: real-time priority is used only if the study asks for it, and then every node must permit it.
+/// Facts of the machine for the plan of a shard. Nodes may have different permissions, and a study has one priority:
+/// real-time priority is used only if the study asks for it, and then every node must permit it.
 pub(crate) fn on_a_node(machine: MachineFacts, request: &Request) -> MachineFacts {
     let realtime = machine.realtime.filter(|_| request.priority == Some(Priority::Realtime));
     MachineFacts { realtime, ..machine }
 }
 
-/// The part of a plan that this machine is to measure. The directory of the study file may be that of a job.
+/// The part of a plan that this machine measures. The directory of the study file may be that of a job.
 pub(crate) fn narrowed(plan: Plan, shard: ShardNumber, directory: &Path) -> Result<Plan> {
     refuse_longer_look(&plan.study)?;
     let ShardNumber { number, of } = shard;
@@ -84,8 +82,8 @@ pub(crate) fn narrowed(plan: Plan, shard: ShardNumber, directory: &Path) -> Resu
     Ok(Plan { study: narrow, shard: Some(scheduled::here(shard)), ..plan })
 }
 
-/// The study in which a shard has been measured or begun: the attempt that is most complete, of this ledger and of
-/// those in its directory. One of another ledger is copied, because another node may still write to it.
+/// The study of an already begun shard: the most complete attempt of this ledger and those in its directory. One of
+/// another ledger is copied, because another node may still write to it.
 ///
 /// An attempt of this ledger counts if it is this user's or of the same job, and only such an attempt at the same shard
 /// is replaced. One of another ledger must be of the same job: a copy of an own ledger may have been changed.
@@ -124,19 +122,17 @@ fn best_attempt(
                 return Ok(Some(id.clone()));
             }
             Ok(None) => {}
-            // It may be written to at this moment.
+            // Another process may be writing to it.
             Err(error) => log::warn!("{error:#}"),
         }
     }
     Ok(best_own.map(|it| it.id.clone()))
 }
 
-/// Whether an attempt is a task of the same job as this shard.
 fn is_of_job(attempt: &StudyRecord, shard: &ShardRun) -> bool {
     attempt.shard().is_some_and(|it| job::has_secret(it, &shard.secret))
 }
 
-/// The rows of an attempt that is a task of the same job.
 fn of_job(rows: StudyRows, shard: &ShardRun) -> Result<Option<StudyRows>> {
     let mut copy = Ledger::in_memory()?;
     copy.add_rows(std::slice::from_ref(&rows))?;
@@ -144,7 +140,7 @@ fn of_job(rows: StudyRows, shard: &ShardRun) -> Result<Option<StudyRows>> {
     Ok(is_of_job(&record, shard).then_some(rows))
 }
 
-/// The attempts in the other ledgers of a ledger's directory, as far as they can be read.
+/// The readable attempts in the other ledgers of a ledger's directory.
 fn beside(ledger: &Path) -> Vec<Attempt> {
     let mut files = BTreeSet::new();
     let directory = ledger.parent().unwrap_or(Path::new("."));
@@ -155,8 +151,8 @@ fn beside(ledger: &Path) -> Vec<Attempt> {
     files.iter().filter_map(|file| collect::of_file(file).ok()).flatten().collect()
 }
 
-/// Goes on with a shard that was begun, or begins it anew if that cannot be continued. A scheduler may have started it
-/// again while the first attempt still runs.
+/// Continues a begun shard, or restarts it if that is impossible. A scheduler may have started it again while the first
+/// attempt still runs.
 pub(crate) fn go_on(
     id: &str,
     plan: Plan,
@@ -217,7 +213,6 @@ mod tests {
         }
     }
 
-    /// A ledger with an attempt at the shard that has so many slices.
     fn attempt(path: &Path, secret: &str, slices: u32) {
         let recorded = include_bytes!("../../../assay-ledger/tests/recorded/study.db.gz");
         let mut bytes = Vec::new();
@@ -234,8 +229,8 @@ mod tests {
             .unwrap();
     }
 
-    /// The slices of the attempt that counts, where the own ledger has one with ten slices and another ledger a copy
-    /// with more of them. Every study counts as this user's: only the plan of one is proven, not its slices.
+    /// Number of slices of the attempt that counts, if the own ledger has one with ten slices and another ledger a copy
+    /// with more. Every study counts as this user's: only its plan is proven, not its slices.
     fn taken([own, other]: [&str; 2], secret: &str) -> usize {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.db");

@@ -1,4 +1,4 @@
-//! `assay status`: how far the shards of a study are, from their ledgers and, if it answers, from the scheduler.
+//! `assay status`: progress of the shards of a study, from their ledgers and, if it answers, from the scheduler.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -15,30 +15,27 @@ use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::{recorded, report};
 
-/// How far a study is.
 #[derive(Debug, Serialize)]
 struct Progress {
     study: String,
-    /// The number of the job; `None` if it was not submitted here.
+    /// `None` if it was not submitted here.
     job: Option<u64>,
     shards: Vec<ShardProgress>,
-    /// Cells and systems by verdict.
     verdicts: BTreeMap<&'static str, u32>,
 }
 
 #[derive(Debug, Serialize)]
 struct ShardProgress {
     shard: u32,
-    /// The state of the task in the scheduler's words; `None` if the scheduler does not know the task.
+    /// State in the scheduler's words; `None` if it does not know the task.
     task: Option<String>,
     node: Option<String>,
     slices: u64,
     finished: bool,
-    /// What is left of its time, seconds; `None` if it has not begun.
+    /// Seconds; `None` if it has not begun.
     left_s: Option<f64>,
 }
 
-/// Shows how far a study is.
 pub(crate) fn status(args: &Status) -> Result<Exit> {
     let found = find(&args.shards)?;
     let tasks = found.job.as_ref().and_then(|job| job.job).map(tasks).unwrap_or_default();
@@ -75,7 +72,6 @@ fn shard_progress(
     }
 }
 
-/// The verdicts of what there is, as if it were collected now.
 fn verdicts(found: &Found) -> Result<BTreeMap<&'static str, u32>> {
     let mut ledger = Ledger::in_memory()?;
     found.collect_into(&mut ledger)?;
@@ -92,7 +88,6 @@ fn verdicts(found: &Found) -> Result<BTreeMap<&'static str, u32>> {
     Ok(counts)
 }
 
-/// What Slurm says of the tasks of a job that wait or run, by number: state and node.
 fn tasks(job: u64) -> BTreeMap<u32, (String, String)> {
     let output = Command::new("squeue")
         .args(["--noheader", "--array", "--format=%K|%T|%N"])

@@ -1,4 +1,4 @@
-//! `assay submit`: writes the files of a job, gets its servers, and submits it.
+//! `assay submit`: writes the files of a job, fetches its servers, and submits it.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -27,11 +27,10 @@ use crate::systems::{
 };
 use crate::{config_file, paths, report, whole_file, workload};
 
-/// Submits a study as one array job, or shows what it would submit.
 pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     let request = request(args)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
-    // The nodes say whether they permit it.
+    // Each node checks this itself.
     let realtime = Some(RealtimeAccess::Permitted);
     let machine = MachineFacts { realtime, ..machine_facts(&cache_dir)? };
     let machine = on_a_node(machine, &request);
@@ -58,7 +57,7 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     let cache = node_dir.as_deref().map_or(Cache::Shared(&cache_dir), Cache::OnNode);
     let script = job::script(&study, shards, &assay, cache);
     let mut options = job::sbatch_options(&study, shards, &dir);
-    // What the user asks for comes later, and counts.
+    // The user's options come last, and override.
     options.extend(args.sbatch.iter().cloned());
     let recipe = assay_plan::write_study(&request);
     let whole: f64 = plan.study.budget_s;
@@ -79,7 +78,7 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     }
     fs_err::create_dir_all(&dir)?;
     paths::refuse_open_to_all(&dir, "`--dir` names another directory for the files of the job")?;
-    // Nodes may be without a network.
+    // Nodes may have no network.
     let servers = node_dir.is_some().then(|| dir.join(SERVERS));
     let has_data = get(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
     let moved = servers.map(fs_err::metadata).transpose()?.map_or_else(String::new, |archive| {
@@ -101,7 +100,6 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What is asked for: a study file, or systems and options.
 fn request(args: &Submit) -> Result<Request> {
     let file = match args.study.as_slice() {
         [one] if one == "-" || Path::new(one).extension().is_some_and(|it| it == "toml") => one,
@@ -127,7 +125,6 @@ fn request(args: &Submit) -> Result<Request> {
     absolute(resolved(read_study(&file)?, &file, &[], args.measuring.quiet)?)
 }
 
-/// The request of a command line without options.
 fn usual() -> Request {
     use clap::Parser as _;
     let cli = crate::cli::Cli::try_parse_from(["assay", "submit", "--slurm", "-"]);
@@ -137,7 +134,7 @@ fn usual() -> Request {
     }
 }
 
-/// A request that means the same in every directory.
+/// Makes paths absolute, so that the request means the same in every directory.
 fn absolute(mut request: Request) -> Result<Request> {
     let path =
         |path: String| -> Result<String> { Ok(std::path::absolute(path)?.display().to_string()) };
@@ -162,12 +159,11 @@ fn absolute(mut request: Request) -> Result<Request> {
     Ok(request)
 }
 
-/// Whether a repository is a directory of this machine, not an address.
 fn is_path(place: &str) -> bool {
     !place.contains("://") && !place.split('/').next().is_some_and(|host| host.contains(':'))
 }
 
-/// One shard for each node, as far as there is something to share out.
+/// One shard for each node, as far as the study can be split.
 fn shards(args: &Submit, plan: &Plan) -> Result<u32> {
     let nodes = match args.nodes {
         Some(nodes) => nodes,
@@ -186,7 +182,6 @@ fn shards(args: &Submit, plan: &Plan) -> Result<u32> {
     Ok(most)
 }
 
-/// The nodes that the scheduler has.
 fn counted_nodes() -> Result<u32> {
     let output = Command::new("sinfo")
         .args(["--noheader", "--format=%D", "--states=idle,alloc,mix"])
@@ -201,7 +196,7 @@ fn counted_nodes() -> Result<u32> {
     Ok(count.min(*assay_model::limits::SHARDS.end()))
 }
 
-/// Gets what tasks need into the cache, and into an archive if nodes have caches of their own. Returns whether the
+/// Fetches the servers of tasks into the cache, and into an archive if nodes have their own caches. Returns whether the
 /// archive has loaded data.
 fn get(
     plan: &Plan,
@@ -224,13 +219,13 @@ fn got(
     archive: Option<&Path>,
 ) -> Result<bool> {
     let systems = participants(plan, environment)?;
-    // Whether a node's processor counts is not known here.
+    // Whether the processor of a node can count is unknown here.
     let counts = request.count != Counting::None;
     let valgrind = counts.then(|| fetch_valgrind(environment)).transpose()?;
     let Some(archive) = archive else { return Ok(false) };
     let prefixes: Vec<&Prefix> = systems.iter().map(Participant::prefix).collect::<Result<_>>()?;
     let tool = valgrind.as_ref().map(|(held, _)| held.tree());
-    // What is loaded already is not loaded by each node.
+    // Spares the nodes the loading.
     let data = ready(&systems, &plan.study, environment)?;
     let trees = prefixes.iter().map(|prefix| prefix.path.as_path()).chain(tool);
     let trees: BTreeSet<&Path> = trees.chain(data.keys().map(PathBuf::as_path)).collect();
@@ -244,7 +239,7 @@ fn got(
     Ok(!data.is_empty())
 }
 
-/// Says how much loaded data a job would carry to each node, as far as that is known without getting anything.
+/// Describes how much loaded data a job would carry to each node, as far as known without fetching anything.
 fn moved_data(plan: &Plan, request: &Request, cache_dir: &Path) -> Result<String> {
     let is_built = |system: &PlannedSystem| matches!(system.spec.origin, Origin::Git(_));
     if plan.systems.iter().any(is_built) {
@@ -265,7 +260,6 @@ fn megabytes(bytes: u64) -> u64 {
     bytes.div_ceil(1 << 20)
 }
 
-/// Submits the script, and gives the number of the job.
 fn sbatch(options: &[String], script: &Path) -> Result<u64> {
     let output = Command::new("sbatch").args(options).arg(script).stdin(Stdio::null()).output();
     let output = output.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The systems of a study that is resumed.
+//! The systems of a resumed study.
 
 use anyhow::Result;
 use assay_model::{Artifact, Hint, Origin, Prefix, StudyRecord, System, SystemSpec};
@@ -10,10 +10,8 @@ use crate::systems::{
     sizes, terms_of,
 };
 
-/// A system is no longer what the study has measured.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Changed {
-    /// This assay starts its server with other options.
     #[error(
         "`{system}` was measured with {}, but this assay uses {}",
         shown(recorded),
@@ -21,16 +19,13 @@ pub(crate) enum Changed {
     )]
     Options {
         system: String,
-        /// The first option that differs, as the ledger has it.
+        /// The first option that differs, as in the ledger.
         recorded: Option<String>,
-        /// The same as it is rendered.
         rendered: Option<String>,
     },
-    /// What it was measured with is not there any more.
     #[error("`{system}` was measured with {was}")]
     Replaced {
         system: String,
-        /// What it was, and what is there now.
         was: String,
     },
 }
@@ -52,8 +47,8 @@ impl Hint for Changed {
     }
 }
 
-/// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
-/// what the ledger has.
+/// Fetches the very binaries of an interrupted study, and renders their configuration again: it must equal that in the
+/// ledger.
 pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
     let is_started = |system: &System| !matches!(system.spec.origin, Origin::Url(_));
     let starts_any = record.systems.iter().any(is_started);
@@ -108,13 +103,11 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
     Ok(participants)
 }
 
-/// The very version that a system was measured in, with these binaries.
 fn exactly(system: &System, binaries: &Prefix) -> SystemSpec {
     let exact = Origin::Version(binaries.version.clone());
     SystemSpec { origin: exact, ..system.spec.clone() }
 }
 
-/// Checks that the options that a system was measured with are those that this assay renders.
 fn check_options(system: &System, rendered: &[String]) -> Result<(), Changed> {
     let recorded = &system.options;
     let differs =

@@ -13,11 +13,10 @@ use assay_workloads::groups_rows;
 use super::executor::StudyExecutor;
 use crate::systems::Instance;
 
-/// Differences that are told while the study runs; the report has all.
+/// Differences printed while the study runs; the report has all.
 pub(super) const TOLD: usize = 5;
 
 impl StudyExecutor<'_, '_> {
-    /// The user's tests whose answers are still to be compared; none where all are known.
     fn to_compare(&self) -> Vec<Test> {
         let is_compared = |what: &EventKind| matches!(what, EventKind::AnswersCompared(_));
         let is_known = self.recorder.record().events.iter().any(|event| is_compared(&event.what));
@@ -27,7 +26,6 @@ impl StudyExecutor<'_, '_> {
         tests_with_answers(self.recorder.study())
     }
 
-    /// Asks a running instance of a system, unless its answers are known.
     pub(super) fn ask_answers(&mut self, system: usize, server: &Instance) -> Result<()> {
         let tests = self.to_compare();
         if tests.is_empty() || self.answers.contains_key(&system) {
@@ -72,7 +70,7 @@ impl StudyExecutor<'_, '_> {
         self.note_answers(compared)
     }
 
-    /// Asks a system again whose server is frozen.
+    /// The server is frozen before and after.
     fn ask_again(&mut self, system: usize, tests: &[Test], doubts: &[Doubt]) -> Result<AskedAgain> {
         if doubts.is_empty() {
             return Ok(AskedAgain::default());
@@ -94,7 +92,7 @@ impl StudyExecutor<'_, '_> {
         self.participants.iter().position(|it| it.system.is_base).unwrap_or(0)
     }
 
-    /// The systems whose answers are compared with those of the base: values of the other family have other texts.
+    /// Systems compared with the base: values of the other family have other texts.
     fn like_base(&self) -> Vec<usize> {
         let base = self.base();
         let systems = 0..self.participants.len();
@@ -120,7 +118,7 @@ impl StudyExecutor<'_, '_> {
         for (system, Comparison { differences, counts }) in compared {
             let mut known = BTreeSet::new();
             for difference in differences {
-                // A pair of collations of connections is one difference of all statements.
+                // A pair of connection collations is one difference of all statements.
                 let is_known =
                     difference.is_of_connection() && !known.insert(difference.why.clone());
                 let what = EventKind::AnswerDiffers(difference);
@@ -141,7 +139,6 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
-/// The user's tests of a study whose answers are compared.
 pub(super) fn tests_with_answers(study: &Study) -> Vec<Test> {
     let mut tests: Vec<Test> = Vec::new();
     for test in study.cells.iter().map(|cell| cell.id.test) {

@@ -10,10 +10,8 @@ use assay_workloads::LoadedData;
 use super::executor::StudyExecutor;
 
 impl StudyExecutor<'_, '_> {
-    /// Checks every server of a phase: data as loaded against what a load sends, aged data against the base.
-    ///
-    /// # Errors
-    /// The first wrong answer. Nothing is measured on such a server.
+    /// Checks every server of a phase: loaded data against those that a load sends, aged data against the base. Nothing
+    /// is measured on a server with a wrong answer.
     pub(super) fn check(&mut self, phase: Phase) -> Result<Outcome> {
         let mut all = Agreement::default();
         let systems: Vec<usize> = self.servers.keys().copied().collect();
@@ -23,14 +21,14 @@ impl StudyExecutor<'_, '_> {
             match checked {
                 Ok(checked) => all.add(self.name(system), checked)?,
                 Err(error) if is_wrong_answer(&error) => return Err(error),
-                // A server that has ended, for example.
+                // For example because the server has ended.
                 Err(error) => return self.failed(system, error),
             }
         }
         Ok(Outcome::Done)
     }
 
-    /// Checks a server of a system: what it holds and answers, if only the base can tell whether that is right.
+    /// Checks a server; returns its content and answers if only the base can tell whether they are right.
     pub(super) fn checked(
         &mut self,
         system: usize,
@@ -59,16 +57,13 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
-/// What a server holds, and how it answers.
 type Checked = (Content, Vec<TestAnswers>);
 
-/// What the first server holds and answers, with which the others must agree.
+/// Content and answers of the first server, with which the others must agree.
 #[derive(Default)]
 pub(super) struct Agreement(Option<(String, Checked)>);
 
 impl Agreement {
-    /// # Errors
-    /// The server does not agree with the first one.
     pub(super) fn add(&mut self, name: &str, (content, answers): Checked) -> Result<()> {
         let Some((base, (held, expected))) = &self.0 else {
             self.0 = Some((name.to_owned(), (content, answers)));
@@ -85,7 +80,6 @@ impl Agreement {
     }
 }
 
-/// Two servers that should hold and answer the same do not.
 #[derive(Debug, thiserror::Error)]
 enum Disagreement {
     #[error("`{name}` and `{base}` do not hold the same rows")]
@@ -94,7 +88,6 @@ enum Disagreement {
     Answers { name: String, base: String, test: String },
 }
 
-/// Whether an error is that of a server which works but is wrong.
 pub(super) fn is_wrong_answer(error: &anyhow::Error) -> bool {
     if error.is::<Disagreement>() {
         return true;

@@ -1,7 +1,7 @@
-//! The proof that a study is this user's own: their assay began it, or collected it from the shards of their own job.
+//! Proof that a study is this user's own: their assay began it, or collected it from the shards of their own job.
 //! Everything else came from elsewhere, whatever its ledger says, and is read, never run.
 //!
-//! One file for each study among the user's own state, locked while the study is measured. Its name is a digest of the
+//! Each study has a file in the user's state directory, locked while the study is measured. Its name is a digest of the
 //! whole plan, so a study that was edited, or made by somebody else, has no such file.
 
 use std::collections::BTreeSet;
@@ -19,15 +19,13 @@ use crate::state_lock::{Locked, StateLock, is_held};
 use crate::systems::key;
 use crate::{paths, recorded};
 
-/// The claims that are kept; those of the latest studies.
+/// Number of claims kept; the latest ones.
 const KEPT: usize = 5000;
 
-/// A study that this assay measures.
 pub(crate) struct Claim {
     lock: StateLock,
 }
 
-/// Another assay measures the study.
 #[derive(Debug, thiserror::Error)]
 #[error("study `{study}` is being measured{}", pid.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
 pub(crate) struct StillMeasured {
@@ -41,15 +39,14 @@ impl Hint for StillMeasured {
     }
 }
 
-/// A study came from elsewhere: it was imported, collected without a job of this user, opened from a pack, started by
-/// somebody else, or edited.
+/// A study from elsewhere: imported, collected without a job of this user, opened from a pack, started by somebody
+/// else, or edited.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "study `{study}` is foreign: it was not started here by you, so it can be read, but not {action}"
 )]
 pub(crate) struct Foreign {
     study: String,
-    /// What would run something of it, as a participle.
     action: &'static str,
 }
 
@@ -68,12 +65,11 @@ impl Hint for Foreign {
     }
 }
 
-/// Reads a study for a command that runs something of it: the one place that refuses studies from elsewhere.
+/// Reads a study for a command that runs parts of it: the only place that refuses studies from elsewhere.
 pub(crate) fn own(ledger: &Ledger, id: &str, action: &'static str) -> Result<StudyRecord> {
     if_own(ledger, id)?.ok_or_else(|| Foreign::new(id, action).into())
 }
 
-/// Reads a study unless it came from elsewhere.
 pub(crate) fn if_own(ledger: &Ledger, id: &str) -> Result<Option<StudyRecord>> {
     let record = ledger.read(id)?;
     if is_foreign(ledger, &record) {
@@ -82,24 +78,21 @@ pub(crate) fn if_own(ledger: &Ledger, id: &str) -> Result<Option<StudyRecord>> {
     recorded::whole(ledger, record).map(Some)
 }
 
-/// Reads a study, and says whether it came from elsewhere.
 pub(crate) fn read_any(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     let record = ledger.read(id)?;
     let foreign = is_foreign(ledger, &record);
     Ok(StudyRecord { foreign, ..recorded::whole(ledger, record)? })
 }
 
-/// Whether a study is in a ledger and this user's own.
 pub(crate) fn is_mine(ledger: &Ledger, id: &str) -> bool {
     ledger.read(id).is_ok_and(|record| !is_foreign(ledger, &record))
 }
 
-/// Whether a study of a ledger came from elsewhere. The record is as the ledger has it.
+/// The record must be as the ledger has it.
 pub(crate) fn is_foreign(ledger: &Ledger, record: &StudyRecord) -> bool {
     ledger.is_of_bytes() || !is_own(record)
 }
 
-/// Whether this user has a claim to a study that has no mark of one from elsewhere.
 pub(crate) fn is_own(record: &StudyRecord) -> bool {
     !record.foreign && path(record).is_ok_and(|path| is_trusted(&path))
 }
@@ -118,8 +111,8 @@ fn is_trusted(claim: &Path) -> bool {
 }
 
 impl Claim {
-    /// Notes that a study is measured. Without a place for the note it is measured all the same, but it counts as one
-    /// from elsewhere afterwards.
+    /// Claims a study before measuring. If the claim cannot be written, the study is measured nevertheless, but counts
+    /// as one from elsewhere afterwards.
     pub(crate) fn begin(record: &StudyRecord) -> Option<Self> {
         let made = made(record).and_then(|path| Self::locked(record, path, true));
         made.unwrap_or_else(|error| {
@@ -131,7 +124,6 @@ impl Claim {
         })
     }
 
-    /// The claim of a study that was begun here by this user, if it is one.
     pub(crate) fn again(record: &StudyRecord) -> Result<Option<Self>> {
         if !is_own(record) {
             return Ok(None);
@@ -149,14 +141,12 @@ impl Claim {
         Ok(taken.map(|lock| Self { lock }))
     }
 
-    /// There is no such study any more.
     pub(crate) fn withdraw(self) {
         self.lock.remove();
     }
 }
 
-/// Claims a study that was collected from the shards of the user's own job, perhaps in place of what was collected
-/// before.
+/// Claims a study collected from the shards of the user's own job, perhaps replacing an earlier collection.
 pub(crate) fn claim_collected(record: &StudyRecord, before: Option<&StudyRecord>) -> Result<()> {
     let claim = made(record)?;
     fs::write(&claim, "")?;
@@ -166,7 +156,6 @@ pub(crate) fn claim_collected(record: &StudyRecord, before: Option<&StudyRecord>
     }
 }
 
-/// Gives up the claim to a study that is removed or replaced.
 pub(crate) fn give_up(record: &StudyRecord) -> Result<()> {
     if let Some(claim) = Claim::again(record)? {
         claim.withdraw();
@@ -174,9 +163,8 @@ pub(crate) fn give_up(record: &StudyRecord) -> Result<()> {
     Ok(())
 }
 
-/// Which of these studies of a ledger are being measured by assays of this user.
 pub(crate) fn measured(ledger: &Ledger, studies: &[StudySummary]) -> BTreeSet<String> {
-    // A study is only read where one is being measured.
+    // Studies are read only if a claim is locked.
     let claims = directory().map(|directory| claims(&directory)).unwrap_or_default();
     if !claims.iter().any(|claim| is_held(claim)) {
         return BTreeSet::new();
@@ -188,18 +176,16 @@ pub(crate) fn measured(ledger: &Ledger, studies: &[StudySummary]) -> BTreeSet<St
     ids.cloned().collect()
 }
 
-/// Whether an assay of this user measures the study.
 pub(crate) fn is_measured(record: &StudyRecord) -> bool {
     path(record).is_ok_and(|path| is_held(&path))
 }
 
-/// The files of all claims.
 fn claims(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Removes the oldest claims beyond `most`. Those of studies that are measured stay.
+/// Removes the oldest claims beyond `most`, except those of running studies.
 fn prune(directory: &Path, most: usize) {
     let mut claims = claims(directory);
     if claims.len() <= most {
@@ -222,7 +208,6 @@ fn directory() -> Result<PathBuf> {
     Ok(paths::state_dir()?.join("studies"))
 }
 
-/// The file of a study's claim, in a directory that is created if it is missing.
 fn made(record: &StudyRecord) -> Result<PathBuf> {
     let directory = directory()?;
     paths::make_own(&directory)?;
@@ -230,10 +215,10 @@ fn made(record: &StudyRecord) -> Result<PathBuf> {
     path(record)
 }
 
-/// The file of a study's claim: a digest of everything that decides what the study runs.
+/// The file name is a digest of everything that decides what the study runs.
 fn path(record: &StudyRecord) -> Result<PathBuf> {
     let cells = record.study.cells.iter().cloned();
-    // What is chosen while the study is measured is no part of its plan.
+    // Values chosen while measuring are no part of the plan.
     let priority = Priority::Normal;
     let cells =
         cells.map(|it| PlannedCell { warm_us: None, turn_ms: 0, events: None, priority, ..it });

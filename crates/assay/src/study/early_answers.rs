@@ -1,5 +1,5 @@
-//! A first comparison of the answers to a user's statements while another assay measures, which needs no quiet machine.
-//! The study compares them again, and asks again where a statement may leave its answer open.
+//! First comparison of the answers to a user's statements while another assay measures, which needs no quiet machine.
+//! The study compares them again, and repeats statements that may leave their answer open.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,10 @@ use super::answering::{TOLD, tests_with_answers};
 use crate::interrupt::Interrupt;
 use crate::systems::{Environment, LocalSite, Participant, Templates, start_instance};
 
-/// The answers of each system, by its index.
 type Answers = BTreeMap<usize, Vec<Answered>>;
 
-/// Asks all systems whose data are in the cache, and says where they differ. A study of other tables, or with a server
-/// that runs already, asks nothing yet.
+/// Asks all systems with cached data, and prints differences. Skipped for studies of other tables or with running
+/// servers.
 pub(super) fn ask(
     participants: &[Participant],
     study: &Study,
@@ -50,11 +49,8 @@ pub(super) fn ask(
     Ok(())
 }
 
-/// Takes a comparison that failed for one that comes later: beside the other study there may be no room for a server,
-/// and the study asks again.
-///
-/// # Errors
-/// When the user has asked to stop, which ends the study too.
+/// Postpones a failed comparison: beside the other study there may be no room for a server, and the study asks again.
+/// Fails only when the user has asked to stop, which ends the study too.
 pub(super) fn or_later(
     asked: Result<()>,
     interrupt: &Interrupt,
@@ -67,7 +63,6 @@ pub(super) fn or_later(
     Ok(())
 }
 
-/// Says where the answers of systems differ from those of the base.
 fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
     let base = participants.iter().position(|it| it.system.is_base).unwrap_or(0);
     let dialect = |index: usize| participants.get(index).map(|it| it.system.spec.product.dialect());
@@ -79,7 +74,7 @@ fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
         let openings = Openings::new(expected, &nothing, &nothing);
         let mut differences =
             answer_differences(expected, theirs, &openings, &|_| None).differences;
-        // A pair of collations of connections is one difference of all statements.
+        // A pair of connection collations is one difference of all statements.
         let mut known = BTreeSet::new();
         differences.retain(|it| !it.is_of_connection() || known.insert(it.why.clone()));
         found.extend(differences.into_iter().map(|it| (*index, EventKind::AnswerDiffers(it))));

@@ -1,4 +1,4 @@
-//! Carries out the actions of the driver. It holds the servers, the clients, the counters and the ledger.
+//! Carries out the actions of the driver. It holds the servers, clients, counters and the ledger.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
@@ -28,14 +28,14 @@ use crate::systems::{
 };
 use crate::written::Written;
 
-/// Interval between two checks whether the user asked to stop.
+/// Interval of checks for a request to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Before a failure counts, a request to stop has this long to arrive. A scheduler that ends a task signals all of its
-/// processes, one after another: the servers perhaps before assay.
+/// Wait for a request to stop before a failure counts. A scheduler that ends a task signals all of its processes one
+/// after another: the servers perhaps before assay.
 const SIGNALLED: Duration = Duration::from_secs(1);
 
-/// Part of the budget from which the time for loading changes what can be decided.
+/// Share of the budget above which the loading time affects what can be decided.
 const LOADING_TOLD: f64 = 0.1;
 
 /// The study did what it could, and may be resumed for the rest.
@@ -43,48 +43,36 @@ const LOADING_TOLD: f64 = 0.1;
 #[error("some tests were not measured completely")]
 pub(crate) struct Unfinished;
 
-/// What a system refuses of a workload, found before anything is measured.
+/// Faults of a system with a workload, found before anything is measured.
 #[derive(Default)]
 pub(super) struct SystemTrial {
     pub(super) settings: Vec<RefusedSetting>,
-    /// Kinds of events that it cannot carry out: the mix, the kind, and the error.
     pub(super) kinds: Vec<(Test, String, String)>,
 }
 
-/// The executor of a study on this machine.
 pub(crate) struct StudyExecutor<'a, 'l> {
     pub(super) participants: &'a [Participant],
     pub(super) local: &'a LocalSite,
     pub(super) env: &'a Environment<'a>,
     pub(super) recorder: &'a mut Recorder<'l>,
     pub(super) templates: Templates,
-    /// Clients of the cell in progress, by system. They are dropped before their servers.
+    /// Clients of the current cell, by system. They are dropped before their servers.
     pub(super) clients: BTreeMap<usize, Clients>,
-    /// Instances that run, by system.
     pub(super) servers: BTreeMap<usize, Instance>,
     others: Option<Others>,
     tally: Tally,
-    /// Writes the outlook again once the data are loaded.
     outlook: OutlookText,
-    /// The last failure that was reported to the driver.
     error: Option<anyhow::Error>,
     /// The first failure for which tests were left out.
     left_out: Option<anyhow::Error>,
-    /// What the user asked for.
     pub(super) request: Request,
-    /// The user's workload file, if it is still there.
     written: Option<Written>,
-    /// The names of functions, for these profiles.
     pub(super) symbols: Symbols,
-    /// The answers to a user's statements, by system, until those of all systems are there.
     pub(super) answers: BTreeMap<usize, Vec<Answered>>,
-    /// What was found when systems were tried, until all have been.
     pub(super) tried: BTreeMap<usize, SystemTrial>,
-    /// What was loaded, for these checks.
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
     /// Keeps the kernel from stopping real-time turns.
     pub(super) rests: Rests,
-    /// Whether nothing is left to measure.
     pub(super) has_ended: bool,
 }
 
@@ -121,7 +109,6 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         })
     }
 
-    /// The result of a study for the user.
     pub(crate) fn end(self, end: End) -> Result<()> {
         let why = match end {
             End::Complete => return Ok(()),
@@ -132,7 +119,6 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Err(why.unwrap_or_else(|| Unfinished.into()))
     }
 
-    /// Reports a failure to the driver, unless it comes from the user's wish to stop.
     pub(super) fn failed(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
         self.wait(SIGNALLED)?;
         self.ensure_room(&format!("{error:#}"))?;
@@ -144,8 +130,8 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Ok(Outcome::Failed { system, why, also: Vec::new() })
     }
 
-    /// Ends a shard after this failure if the disk of its node is full. The system is not to blame, and a failure on
-    /// one node would fail the test in the whole study. The shard can go on later.
+    /// Ends a shard after this failure if the disk of its node is full. A failure on one node would fail the test in
+    /// the whole study. The shard can be resumed later.
     pub(super) fn ensure_room(&self, failure: &str) -> Result<()> {
         if self.recorder.record().shard().is_none()
             || !fails_for_space(failure, &self.env.cache_dir)
@@ -158,14 +144,13 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         )))
     }
 
-    /// An error in words, with the place in a user's file where what it is about stands.
     pub(super) fn why(&self, error: &anyhow::Error) -> String {
         let place = self.written.as_ref().and_then(|it| it.place(error));
         place.map_or_else(|| format!("{error:#}"), |place| format!("{error:#} ({place})"))
     }
 
-    /// The record as its report will judge it: when a study has ended, its last look spends what is left of the error.
-    /// What is decided after the study must be decided from the same verdicts.
+    /// The record as its report will judge it: the last look of an ended study spends the rest of the error. Decisions
+    /// after the study must follow from the same verdicts.
     pub(super) fn record_to_judge(&self) -> StudyRecord {
         StudyRecord { finished: self.has_ended, ..self.recorder.record().clone() }
     }
@@ -174,7 +159,6 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.recorder.study().cells.get(cell).cloned().context("no such cell was planned")
     }
 
-    /// The tables that a system works on.
     pub(super) fn tables(&self, system: usize, data: DataSet) -> Result<StudyTables<'_>> {
         let participant = self.participants.get(system).context("no such system")?;
         Ok(StudyTables::of(self.recorder.study(), &participant.system.spec, data))
@@ -188,7 +172,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.servers.get_mut(&system).context("its server is not running")
     }
 
-    /// Does something while a server runs that is frozen before and after.
+    /// The server is frozen before and after.
     pub(super) fn thawed<T>(
         &mut self,
         system: usize,
@@ -210,7 +194,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let study = recorder.study().clone();
         let mut note = |content| recorder.content(content);
         self.templates = Templates::prepare(participants, &study, local, env, &mut note)?;
-        // Loading takes a part of the time that is not known beforehand.
+        // Loading takes a share of the time that is not known beforehand.
         let (budget_s, used_s) = (recorder.record().budget_s(), recorder.used_s());
         if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
             let outlook = self.outlook.write(recorder, 0.0);
@@ -222,7 +206,6 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Ok(Outcome::Loaded { rates })
     }
 
-    /// Notes what systems told while dumps were restored, unless that is known.
     fn note_restored(&mut self) -> Result<()> {
         let told = self.templates.restored();
         let told: Vec<(usize, EventKind)> =
@@ -301,7 +284,6 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.recorder.event(system, what)
     }
 
-    /// Records a slice; says so where it failed, unless it failed because of a request to stop.
     pub(super) fn record(&mut self, slice: Slice) -> Result<()> {
         if matches!(slice.outcome, SliceOutcome::Failed(_)) {
             self.wait(SIGNALLED)?;
@@ -329,7 +311,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         });
     }
 
-    /// Statistics and writing of pages, then rest until the time is over.
+    /// Collects statistics and writes pages, then rests until the time is over.
     fn maintain(&mut self, system: usize, data: DataSet, seconds: u32) -> Result<()> {
         let began = Clock::now();
         let name = self.name(system);
@@ -342,8 +324,8 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.wait(limit.saturating_sub(began.elapsed()))
     }
 
-    /// Removes the full files of a server's binary log, which nobody reads. The server must not be frozen. If this
-    /// fails, they only take room.
+    /// Removes the full files of a server's binary log, which nobody reads. The server must not be frozen. A failure
+    /// only costs disk space.
     pub(super) fn remove_binary_logs(&mut self, system: usize) {
         let options = self.participants.get(system).map(|it| it.system.options.iter());
         if !options.into_iter().flatten().any(|it| it.starts_with("--log-bin")) {
@@ -450,8 +432,8 @@ impl Executor for StudyExecutor<'_, '_> {
     }
 }
 
-/// Whether an action begins something: it is left out once the user has asked to stop. The others complete what was
-/// begun, and note it.
+/// Whether an action begins something: it is skipped once the user has asked to stop. The others complete and record
+/// the begun work.
 fn begins_work(action: &Action) -> bool {
     !matches!(
         action,

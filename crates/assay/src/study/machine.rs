@@ -1,18 +1,15 @@
-//! Whether a study is resumed on the machine that it was begun on: slices of two machines are no pairs.
+//! Checks that a study is resumed on its original machine: slices of two machines are no pairs.
 
 use assay_model::{EventKind, Hint, Host, MachineFact, StudyRecord};
 
-/// Memory of one machine differs by this share at most, as its kernel keeps more or less of it for itself.
+/// Relative deviation of memory on one machine: its kernel reserves more or less of it.
 const MEMORY_SHARE: f64 = 0.05;
 
-/// A study is not resumed where its measurements would be of another machine.
 #[derive(Debug, thiserror::Error)]
 #[error("study `{study}` was started on another machine, which has {there}; this one has {here}")]
 pub(crate) struct OtherMachine {
     study: String,
-    /// The first thing that differs, as it was.
     there: String,
-    /// The same as it is now.
     here: String,
 }
 
@@ -22,7 +19,6 @@ impl Hint for OtherMachine {
     }
 }
 
-/// The facts about the machine that have changed since the study began.
 pub(crate) fn changes(record: &StudyRecord, here: &Host) -> Result<Vec<EventKind>, OtherMachine> {
     let began = record.host();
     let other = |there, here| OtherMachine { study: record.study.id.clone(), there, here };

@@ -1,4 +1,4 @@
-//! Measures: all systems taking turns in a cell, or one system once and long.
+//! Measures cells: all systems in turns, or one system once and long.
 
 use std::sync::Arc;
 use std::thread::sleep;
@@ -18,13 +18,12 @@ use crate::systems::{
     silent_slice,
 };
 
-/// Traced turns of each system.
 const TRACES: u32 = 7;
-/// They end early, but not before so many, once they have taken this long.
+/// Minimum once they have taken [`TRACE_LIMIT`].
 const TRACES_MIN: u32 = 4;
 const TRACE_LIMIT: Duration = Duration::from_millis(300);
 
-/// How long an event took in these turns, nanoseconds, by when the events of each turn ended, microseconds.
+/// Mean duration of an event, nanoseconds. Each turn has the end times of its events, microseconds.
 fn event_ns(turns: &[TurnTrace], clients: u32) -> u64 {
     let us: u64 = turns.iter().filter_map(|ends| ends.iter().max()).map(|it| u64::from(*it)).sum();
     let events = turns.iter().map(Vec::len).sum::<usize>().max(1) as u64;
@@ -32,7 +31,6 @@ fn event_ns(turns: &[TurnTrace], clients: u32) -> u64 {
 }
 
 impl StudyExecutor<'_, '_> {
-    /// Connects the clients of every system.
     pub(super) fn connect(&mut self, cell: usize, block: u32, order: &[usize]) -> Result<Outcome> {
         let planned = self.cell(cell)?;
         let last = self.recorder.record().blocks.last();
@@ -57,7 +55,6 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Gives the servers and clients of a cell that is about to be measured their priority.
     fn raise(&mut self, cell: &PlannedCell) -> Result<()> {
         if cell.priority == Priority::Normal {
             return Ok(());
@@ -65,7 +62,7 @@ impl StudyExecutor<'_, '_> {
         let watch = Arc::new(watch(cell, self.local)?);
         for (system, clients) in &mut self.clients {
             let server = self.servers.get(system).context("its server is not running")?;
-            // What was raised is lowered again, even if the rest is refused.
+            // Raised priorities are lowered again, even if the rest is refused.
             clients.watch(Arc::clone(&watch));
             raise(server, &clients.session.client_tids(), self.local)?;
         }
@@ -82,7 +79,7 @@ impl StudyExecutor<'_, '_> {
         }
     }
 
-    /// Has slices count instructions too, if the user asked for counts: on all systems or on none.
+    /// Counts instructions in slices if the user asked for counts: on all systems or on none.
     fn count_in_slices(&mut self) -> Result<()> {
         if self.request.count == Counting::None {
             return Ok(());
@@ -94,8 +91,8 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// A cell could not begin on a system. Tries whether it can on the others, whose turn had not come: what fails on
-    /// all of them is not the fault of one.
+    /// A cell could not begin on a system. Tries the systems whose turn had not come: a failure on all of them is not
+    /// the fault of one.
     fn failed_alike<T>(
         &mut self,
         mut failed: Outcome,
@@ -119,7 +116,7 @@ impl StudyExecutor<'_, '_> {
         connect_clients(server, described, (cell, test), self.recorder.study(), self.local)
     }
 
-    /// Events per second of the systems, which all do the same number of events, thrown away, so that their histories
+    /// Events per second of the systems, which all do the same number of unrecorded events, so that their histories
     /// stay equal.
     pub(super) fn size(&mut self, cell: usize, events: u64) -> Result<Outcome> {
         let planned = self.cell(cell)?;
@@ -140,8 +137,8 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Sized { rate: mean_rate(rates.into_iter()) })
     }
 
-    /// Turns of every system that are not recorded. If they show that statements start threads which wait for each
-    /// other's real-time turns, the cell gets normal priority, before anything of it is recorded.
+    /// Unrecorded turns of every system. If they show that statements start threads which wait for each other's
+    /// real-time turns, the cell gets normal priority, before anything of it is recorded.
     pub(super) fn trace(&mut self, cell: usize, block: u32) -> Result<Outcome> {
         let planned = self.cell(cell)?;
         // The machines that share a test could come to different priorities.
@@ -230,7 +227,6 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Traced { systems, seconds: began.elapsed().as_secs_f64() })
     }
 
-    /// Reports to the driver that a system could not complete what it began: an event may have taken too long.
     fn cut_off(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
         self.env.interrupt.check()?;
         match silence(&error) {
@@ -239,7 +235,7 @@ impl StudyExecutor<'_, '_> {
         }
     }
 
-    /// Does something with a system's clients, whose server is frozen before and after.
+    /// The server is frozen before and after.
     fn with_thawed_clients<T>(
         &mut self,
         system: usize,
@@ -250,7 +246,7 @@ impl StudyExecutor<'_, '_> {
         })
     }
 
-    /// Does something with a system's clients, whose server runs. If it fails, the server is frozen afterwards.
+    /// The server is running. After a failure, it is frozen.
     fn with_clients<T>(
         &mut self,
         system: usize,
@@ -263,8 +259,8 @@ impl StudyExecutor<'_, '_> {
         })
     }
 
-    /// Lets a server run instead of the one that runs, unless it is the same. One is stopped before the other wakes up:
-    /// both at once takes longer, because their threads compete for CPUs.
+    /// Switches the running server. One is frozen before the other is thawed: both at once takes longer, because their
+    /// threads compete for CPUs.
     fn switch_to(
         &mut self,
         running: &mut Option<usize>,
@@ -277,7 +273,6 @@ impl StudyExecutor<'_, '_> {
         self.each_server(&[system], Instance::thaw)
     }
 
-    /// One slice of every system, in turns.
     pub(super) fn round(
         &mut self,
         cell: usize,
@@ -302,14 +297,14 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    /// The slices of a round; if a turn fails, the slice of its system alone.
+    /// The slices of a round; if a turn fails, only the slice of its system.
     fn turns(&mut self, cell: usize, planned: &PlannedCell, slots: &[Slot]) -> Result<Vec<Slice>> {
         // A server that waits for reads does nothing. To wake all its threads and stop them again takes as long as
         // dozens of queries.
         let freezes = planned.turns() == 1 || planned.id.test.class == Class::Write;
         for slot in slots {
             if self.clients.get(&slot.system).is_some_and(Clients::needs_status) {
-                // A server that has ended says so in its first turn.
+                // A server that has ended fails its first turn.
                 let _ = self.with_thawed_clients(slot.system, |clients| {
                     clients.begin_status();
                     Ok(())
@@ -327,7 +322,7 @@ impl StudyExecutor<'_, '_> {
         };
         if let Some((slot, error)) = failed {
             for server in self.servers.values_mut() {
-                // A server that has ended has failed its turn, or says so in its next one.
+                // A server that has ended has failed its turn, or fails its next one.
                 drop(server.freeze());
             }
             return match silence(&error) {
@@ -345,7 +340,7 @@ impl StudyExecutor<'_, '_> {
             let clients = self.clients.get_mut(&system).context("it has no clients")?;
             let mut slice = clients.end(open, usage)?;
             // Its threads run meanwhile, so the counters of the round have been read before. A server that has ended
-            // says so in its next turn.
+            // fails its next turn.
             let status = self.with_thawed_clients(system, |clients| Ok(clients.end_status()));
             slice.counters.add_status(status.ok().flatten().into_iter().flatten());
             Ok(slice)
@@ -353,7 +348,6 @@ impl StudyExecutor<'_, '_> {
         ended.collect()
     }
 
-    /// The slice of a system that failed, and those of the others that fail as well.
     fn failed_slices(
         &mut self,
         planned: &PlannedCell,
@@ -424,13 +418,12 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// Closes the connections while the servers can notice it. The tables must then meet their conditions, if they have
-    /// any.
+    /// Closes the connections while the servers can notice it. The tables must then meet their conditions, if any.
     pub(super) fn disconnect(&mut self) -> Result<Outcome> {
         let mut violation = None;
         for (system, clients) in std::mem::take(&mut self.clients) {
             let Ok(server) = self.server(system) else { continue };
-            // A server that has ended says so when the next cell connects to it. A request to stop ends all of them.
+            // A server that has ended fails when the next cell connects to it. A request to stop ends all of them.
             if clients.is_realtime()
                 && let Err(error) = lower(server, &clients.session.client_tids())
             {
@@ -459,14 +452,13 @@ impl StudyExecutor<'_, '_> {
         }
     }
 
-    /// Makes sure that the tables of a system, whose server is not frozen, meet their conditions.
+    /// Checks the conditions of the tables of a system, whose server must not be frozen.
     fn consistent(&mut self, system: usize) -> Result<()> {
         let options = self.server(system)?.connect_options();
         let setup = self.recorder.study().setups.first().context("a study without setups")?;
         self.tables(system, setup.data())?.consistent(&options)
     }
 
-    /// One slice of one system, with connections of its own.
     pub(super) fn once(
         &mut self,
         cell: usize,
@@ -491,7 +483,6 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    /// Measures a slice of one turn at the priority of its cell.
     fn measured_once(&self, cell: &PlannedCell, slot: Slot, clients: &mut Clients) -> Slice {
         let server = self.servers.get(&slot.system).context("its server is not running");
         let measured = server.and_then(|server| {
@@ -511,7 +502,6 @@ impl StudyExecutor<'_, '_> {
         Ok(clients)
     }
 
-    /// Runs a test without recording it.
     pub(super) fn warm(&mut self, system: usize, cell: &PlannedCell) -> Result<()> {
         let (name, seconds) = (self.name(system), cell.slice_ms / 1000);
         self.env.progress.begin(&format!("{name}: warming with {}, {seconds} s", cell.id.test));

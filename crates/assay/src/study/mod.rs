@@ -60,13 +60,12 @@ use self::outlook::OutlookText;
 use self::recorder::Recorder;
 pub(crate) use self::resumable::NoResume;
 
-/// A study that did not reach its end, and its name if anything of it is in the ledger.
+/// A study that did not reach its end, with its name if any of it is in the ledger.
 pub(crate) struct Stopped {
     pub(crate) study: Option<String>,
     pub(crate) error: anyhow::Error,
 }
 
-/// Carries out a plan; gives the name of the study in the ledger.
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     check_files(&plan.study).map_err(unnamed)?;
@@ -76,7 +75,7 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     refuse_foreign_tables(&gathered.participants, &plan.study, env).map_err(unnamed)?;
     let (Gathered { participants, missing }, _data) =
         loaded(gathered, &plan, env).map_err(unnamed)?;
-    // Waiting for another study is no part of this one.
+    // Waiting for another study takes none of its budget.
     let _lock = lock(&plan.study, &participants, plan.study.budget_s, env).map_err(unnamed)?;
     let doctor = examine_before(&plan.study, env);
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
@@ -90,8 +89,8 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     finish(&participants, env, &mut recorder, claim)
 }
 
-/// Goes on with an interrupted study of this user's where it stopped, or with one that gets more time. Servers are
-/// fetched and data loaded before the wait.
+/// Continues an interrupted study of this user, or one that gets more time. Servers are fetched and data loaded before
+/// the wait.
 pub(crate) fn resume(
     id: &str,
     more_s: Option<f64>,
@@ -101,7 +100,7 @@ pub(crate) fn resume(
     let unnamed = |error| Stopped { study: None, error };
     let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     let claim = Claim::again(&begun).map_err(unnamed)?;
-    // What was unfinished may have been what another assay measured, which cannot go on now.
+    // The unfinished part may have been measured by another assay, in which case it cannot go on now.
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     if claim.is_none() {
         return Err(unnamed(Foreign::new(id, "resumed").into()));
@@ -126,20 +125,19 @@ pub(crate) fn resume(
     finish(&participants, env, &mut recorder, claim)
 }
 
-/// The tests of a study, some of them several times.
 fn tests_of(study: &Study) -> impl Iterator<Item = Test> {
     study.cells.iter().map(|cell| cell.id.test)
 }
 
-/// Reads what clients need of files, and makes sure that the files are those that the study was planned with. Nothing
-/// was got or started yet.
+/// Reads the clients' files, and checks that they are those that the study was planned with. Nothing was fetched or
+/// started yet.
 fn check_files(study: &Study) -> Result<()> {
     read_captured(tests_of(study))?;
     check_scripts(tests_of(study))
 }
 
-/// Waits until the machine is free for a study, which has so many seconds left. One that only counts needs no quiet
-/// machine; it lets others measure.
+/// Waits until the machine is free for a study with this many seconds left. One that only counts needs no quiet
+/// machine, and does not wait.
 fn lock(
     study: &Study,
     participants: &[Participant],
@@ -160,7 +158,6 @@ fn lock(
     MachineLock::wait(env.progress, &env.interrupt, note).map(Some)
 }
 
-/// What follows the measurements of a study and is no part of its budget.
 fn afterwards(study: &Study) -> Result<Vec<&'static str>> {
     let request = assay_plan::request_of(study)?;
     let parts = [
@@ -171,7 +168,6 @@ fn afterwards(study: &Study) -> Result<Vec<&'static str>> {
     Ok(parts.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, words)| words).collect())
 }
 
-/// The systems of a study that goes on, with their data in the cache.
 fn ready_again(
     record: &StudyRecord,
     env: &Environment,
@@ -183,12 +179,12 @@ fn ready_again(
     Ok((participants, data))
 }
 
-/// Loading that took longer than this is told.
+/// Longer loading is reported.
 const LOADING_TOLD: Duration = Duration::from_secs(5);
 
-/// Loads the data that are not in the cache, where they stay while the files are open. That needs no quiet machine, and
-/// what is wrong with a system is found before anybody waits. If another assay measures, the answers to a user's
-/// statements are compared meanwhile.
+/// Loads the data missing in the cache, where they stay while the files are open. This needs no quiet machine, and
+/// finds faults of a system before anybody waits. If another assay measures, the answers to a user's statements are
+/// compared meanwhile.
 fn beforehand(
     participants: &[Participant],
     study: &Study,
@@ -219,7 +215,6 @@ fn beforehand(
     Ok(loaded)
 }
 
-/// The systems with their data, without those that do not start.
 fn loaded(
     mut gathered: Gathered,
     plan: &Plan,
@@ -260,13 +255,12 @@ fn give_way() -> bool {
     is_measured
 }
 
-/// This machine, and what was found on it.
 fn host(doctor: Option<Examination>, env: &Environment) -> Result<Host> {
     let realtime = Some(scheduled::realtime_access());
     Ok(Host { doctor, realtime, ..assay_probe::host(&env.cache_dir)? })
 }
 
-/// Whether the machine has memory for what a ledger says that it is to hold.
+/// Whether the memory is enough for the servers of a recorded study.
 fn fits_here(record: &StudyRecord, counting: Counting, env: &Environment) -> Result<()> {
     let specs: Vec<_> = record.systems.iter().map(|system| &system.spec).collect();
     let machine = machine_facts(&env.cache_dir)?;
@@ -274,7 +268,6 @@ fn fits_here(record: &StudyRecord, counting: Counting, env: &Environment) -> Res
     fits.map_err(|why| NoRoom(why).into())
 }
 
-/// A study that goes on has the rows and systems that it has.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct NoRoom(assay_plan::Error);
@@ -295,7 +288,7 @@ fn finish(
     match measure(participants, env, recorder).and_then(|()| recorder.finish()) {
         Ok(()) => Ok(id),
         Err(error) => {
-            // Going on would fail again: the same command, with what is mended, begins anew.
+            // Going on would fail again: the same command, once corrected, begins anew.
             let is_withdrawn = env.interrupt.check().is_ok() && recorder.withdraw();
             if is_withdrawn {
                 claim.into_iter().for_each(Claim::withdraw);
@@ -305,7 +298,6 @@ fn finish(
     }
 }
 
-/// Measures whatever a study has still to do.
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
     let local = LocalSite::new(env)?;
     local.collect_garbage()?;

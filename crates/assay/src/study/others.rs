@@ -1,4 +1,4 @@
-//! Finds the other processes that used the machine while servers were measured, so that the user can stop them.
+//! Finds other processes that used the machine during measurements, so that the user can stop them.
 
 use anyhow::Result;
 use assay_model::{EventKind, Trouble};
@@ -7,13 +7,11 @@ use assay_probe::Census;
 use super::recorder::Recorder;
 use crate::systems::Instance;
 
-/// Watches over some slices.
 pub(crate) struct Others {
     /// `None` if processes cannot be read, which is no reason not to measure.
     before: Option<Census>,
-    /// The number of slices recorded before.
     slices: usize,
-    /// Processes that take part, whether they still run or not.
+    /// Participating processes, running or not.
     ours: Vec<i32>,
 }
 
@@ -26,12 +24,11 @@ impl Others {
         }
     }
 
-    /// Adds servers to the processes that take part. An attached server runs on after its part in the study.
+    /// Adds servers to the participating processes. An attached server runs on after its part in the study.
     pub(crate) fn know<'a>(&mut self, servers: impl Iterator<Item = &'a Instance>) {
         self.ours.extend(servers.filter_map(Instance::pid));
     }
 
-    /// Notes the busiest of them if they troubled a slice, unless all of those have been noted before.
     pub(crate) fn note(self, recorder: &mut Recorder) -> Result<()> {
         let mut slices = recorder.record().slices.iter().skip(self.slices);
         if !slices.any(|slice| slice.trouble.contains(&Trouble::OtherProcess)) {

@@ -1,4 +1,4 @@
-//! Says how long a study takes and what it can decide.
+//! Duration of a study, and the changes it can detect.
 
 use assay_model::Study;
 use assay_options::duration_text;
@@ -7,16 +7,15 @@ use assay_study::forecast;
 
 use super::recorder::Recorder;
 
-/// Writes the outlook of a study for the user. The outlook is shown twice, before and after the data are loaded. Only
-/// the first one suggests another length, because the second suggestion would differ.
+/// Writes the outlook of a study, before and after the data are loaded. Only the first one suggests another length,
+/// because the second suggestion would differ.
 #[derive(Debug, Default)]
 pub(super) struct OutlookText {
     has_suggested: bool,
 }
 
 impl OutlookText {
-    /// Says how long the study takes and what it can decide, before it costs anything. Its data are aged first, which
-    /// takes this part of its budget, seconds.
+    /// `aging_s`: seconds of the budget for aging the data.
     pub(super) fn write(&mut self, recorder: &Recorder, aging_s: f64) -> String {
         let (study, record) = (recorder.study(), recorder.record());
         let needs = Needs {
@@ -48,10 +47,10 @@ impl OutlookText {
     }
 }
 
-/// Tests that a longer look takes if none changed: short turns do not see what takes minutes to begin.
+/// Tests for longer looks if none changed: short turns miss what takes minutes to begin.
 pub(super) const SUSPECTS: usize = 3;
 
-/// How long a longer look takes, told before the study begins; `None` if there will be none.
+/// Duration of longer looks, announced before the study; `None` if there will be none.
 pub(super) fn of_longer_looks(request: &Request, systems: usize) -> Option<String> {
     let length_s = request.soak_s?;
     let few = match length_s < assay_verdict::SOAK_INTERVALS_S {

@@ -1,4 +1,4 @@
-//! Takes profiles of the systems after a study, on instances of their own.
+//! Takes profiles of the systems after a study, on separate instances.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,7 @@ use crate::errors::hints;
 use crate::stacks::NONE_CHANGED;
 
 impl StudyExecutor<'_, '_> {
-    /// Takes the profiles that the user asked for and that the study does not have yet. What prevents one is noted, and
-    /// the study is as good without it.
+    /// Takes the requested profiles that the study does not have yet. Failures are noted, and do not affect the study.
     pub(crate) fn profile(&mut self) -> Result<()> {
         self.recorder.forget_not_profiled()?;
         let known = self.recorder.profiled()?;
@@ -60,7 +59,7 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// Takes the profiles of a cell on the instances of its phase. Returns what prevents them, and which others.
+    /// Takes the profiles of a cell on the instances of its phase. Returns a failure and the profiles that it affects.
     fn profile_apart(
         &mut self,
         phase: Phase,
@@ -79,8 +78,8 @@ impl StudyExecutor<'_, '_> {
         Ok(Some((scope, told(&error))))
     }
 
-    /// Starts an instance of every system that no slice of the study uses, unless it runs already, fills the caches,
-    /// and freezes them.
+    /// Starts an instance of every system that no slice of the study uses, unless it is running already, fills the
+    /// caches, and freezes them.
     pub(super) fn start_apart(&mut self, phase: Phase) -> Result<()> {
         for system in 0..self.participants.len() {
             if self.servers.contains_key(&system) {
@@ -133,18 +132,15 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
-/// The profiles that cannot be taken for the same reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// Those of a test.
     Test,
-    /// Those of all tests on the same data, because a server does not start.
+    /// All tests on the same data, because a server does not start.
     Phase,
-    /// All of them, because the kernel refuses them for a reason that does not change.
+    /// All tests, because the kernel refuses profiles for a lasting reason.
     Study,
 }
 
-/// An error in words, with what the user may do.
 pub(super) fn told(error: &anyhow::Error) -> String {
     let hints: String = hints(error).iter().map(|it| format!("; {it}")).collect();
     format!("{error:#}{hints}")
@@ -156,7 +152,6 @@ pub(super) fn is_of_ledger(error: &anyhow::Error) -> bool {
     found.any(|it| !matches!(it.problem, Problem::Unstorable(_) | Problem::TooLong))
 }
 
-/// Whether the kernel does not let this user sample.
 fn is_refused(error: &anyhow::Error) -> bool {
     use assay_profile::Error::{LockedMemory, NotPermitted, NotProvided};
     let found = error.chain().find_map(|cause| cause.downcast_ref::<assay_profile::Error>());

@@ -1,5 +1,5 @@
 //! Real-time turns: clients and servers run before all other processes while a cell is measured. One CPU is left to
-//! those, and supervisors and the thread that controls the turns run before clients and servers.
+//! other processes. Supervisors and the thread that controls the turns have a higher level than clients and servers.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::systems::{Instance, LocalSite};
 
-/// Gives a server and its clients the priority of a cell. Returns what notices when they must wait all the same; `None`
-/// at normal priority.
+/// Gives a server and its clients the priority of a cell. Returns a watch that notices involuntary waits; `None` at
+/// normal priority.
 pub(super) fn at_priority(
     cell: &PlannedCell,
     server: &Instance,
@@ -28,7 +28,6 @@ pub(super) fn at_priority(
     Ok(Some(watch))
 }
 
-/// Watches the CPUs of a cell.
 pub(super) fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<Watch> {
     let pinned = local.cpus_of(cell);
     let cpus = if pinned.is_empty() { local.realtime_cpus() } else { pinned };
@@ -36,7 +35,8 @@ pub(super) fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<Watch> {
     Watch::on(cpus).context("cannot watch a CPU at real-time priority")
 }
 
-/// Gives a server and its clients, which are threads of assay, real-time priority, and its supervisor a higher one.
+/// Raises a server and its clients, which are threads of assay, to real-time priority, and its supervisor to a higher
+/// one.
 pub(super) fn raise(server: &Instance, clients: &[i32], local: &LocalSite) -> Result<()> {
     let mut cpus = CpuSet::new();
     local.realtime_cpus().iter().for_each(|cpu| cpus.set(*cpu));
@@ -49,7 +49,6 @@ pub(super) fn raise(server: &Instance, clients: &[i32], local: &LocalSite) -> Re
     Ok(())
 }
 
-/// Gives a server, its clients and its supervisor normal priority again.
 pub(super) fn lower(server: &Instance, clients: &[i32]) -> Result<()> {
     let each = |tid: &i32| unless_ended(set_level(*tid, Level::Normal, Heirs::Normal));
     clients.iter().try_for_each(each)?;
@@ -60,8 +59,8 @@ pub(super) fn lower(server: &Instance, clients: &[i32]) -> Result<()> {
     Ok(())
 }
 
-/// Confines a thread to those of its CPUs that are not left to other processes, then gives it its level. One that the
-/// server itself has bound to other CPUs stays as it is.
+/// Confines a thread to those of its CPUs that are not left to other processes, then sets its level. A thread that the
+/// server has bound to other CPUs is unchanged.
 fn raise_thread(tid: i32, cpus: &CpuSet, level: Level, heirs: Heirs) -> io::Result<()> {
     let pid = Pid::from_raw(tid);
     let Ok(allowed) = sched_getaffinity(pid) else { return Ok(()) };
@@ -83,10 +82,9 @@ fn unless_ended(done: io::Result<()>) -> io::Result<()> {
     done.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
 }
 
-/// The rests between real-time turns, in which ordinary threads get the part of the CPU that the kernel grants them.
+/// Rests between real-time turns, in which ordinary threads get the share of the CPU that the kernel grants them.
 pub(super) struct Rests {
     throttling: Throttling,
-    /// The end of the last one.
     rested: Instant,
 }
 
@@ -95,7 +93,6 @@ impl Rests {
         Self { throttling: Throttling::here(), rested: Instant::now() }
     }
 
-    /// How long to rest before a turn of this length.
     pub(super) fn due(&mut self, now: Instant, turn: Duration) -> Duration {
         if now.saturating_duration_since(self.rested) + turn <= self.throttling.stretch() {
             return Duration::ZERO;
@@ -106,20 +103,18 @@ impl Rests {
     }
 }
 
-/// The priority and the CPUs of the thread that controls turns, until it is dropped.
+/// Priority and CPUs of the thread that controls turns, restored on drop.
 ///
-/// Beside a single client, it runs on the client's CPU: a thread that wakes another on its own CPU and then sleeps
-/// hands over in half the time that it takes to wake one on an idle CPU.
+/// With a single client, it runs on the client's CPU: a thread that wakes another on its own CPU and then sleeps hands
+/// over in half the time that it takes to wake one on an idle CPU.
 pub(super) struct ControlThread {
     before: CpuSet,
     is_raised: bool,
 }
 
 impl ControlThread {
-    /// Does nothing where clients of normal priority run on several CPUs.
-    ///
-    /// # Errors
-    /// When real-time priority is not permitted any more. That it cannot be pinned only costs time.
+    /// Does nothing if clients of normal priority run on several CPUs. Fails if real-time priority is no longer
+    /// permitted; failure to pin the thread only costs time.
     pub(super) fn for_cell(cell: &PlannedCell, local: &LocalSite) -> Result<Option<Self>> {
         let is_raised = cell.priority == Priority::Realtime;
         let cpus = match local.cpus_of(cell) {

@@ -1,4 +1,4 @@
-//! Everything measured, committed to the ledger at once and kept for the stop rule.
+//! Writes everything measured to the ledger at once, and keeps it for the stop rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -19,21 +19,16 @@ use crate::clock::now_ms;
 use crate::systems::{Participant, data_fact, shortened, terms_of};
 use crate::{recorded, scheduled};
 
-/// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
     ledger: &'a mut Ledger,
     record: StudyRecord,
     began: Instant,
-    /// Seconds spent by earlier runs.
     earlier_s: f64,
-    /// Whether earlier runs began it.
     is_resumed: bool,
-    /// What the audit compares, by data set and system.
     facts: BTreeMap<(DataSet, usize), Facts>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Opens a study in the ledger, and notes that it is measured.
     pub(crate) fn begin(
         ledger: &'a mut Ledger,
         mut study: Study,
@@ -48,7 +43,7 @@ impl<'a> Recorder<'a> {
         let systems: Vec<_> = participants.iter().map(|it| it.system.clone()).collect();
         let mut record = StudyRecord::new(study, host, systems);
         record.runs.iter_mut().for_each(|run| run.shard.clone_from(&shard));
-        // The note comes first: a study that is in the ledger without it could not be resumed.
+        // The claim comes first: a study in the ledger without it could not be resumed.
         let claim = Claim::begin(&record);
         for run in &record.runs {
             if let Err(error) = ledger.create_study(&record.study, run, &record.systems) {
@@ -68,7 +63,7 @@ impl<'a> Recorder<'a> {
         Ok((recorder, claim))
     }
 
-    /// Continues an interrupted study on this machine, and records what changed meanwhile.
+    /// Continues an interrupted study on this machine, and records changes of the machine.
     pub(crate) fn resume(
         ledger: &'a mut Ledger,
         record: StudyRecord,
@@ -99,7 +94,7 @@ impl<'a> Recorder<'a> {
         Self { ledger, record, began, earlier_s, is_resumed: false, facts }
     }
 
-    /// Seconds spent on the study, those of earlier runs included.
+    /// Seconds, including earlier runs.
     pub(crate) fn used_s(&self) -> f64 {
         self.earlier_s + self.began.elapsed().as_secs_f64()
     }
@@ -116,12 +111,10 @@ impl<'a> Recorder<'a> {
         &self.record
     }
 
-    /// Index of the run that measures now.
     fn run(&self) -> usize {
         self.record.runs.len().saturating_sub(1)
     }
 
-    /// Notes a slice, as one of the present run.
     pub(crate) fn slice(&mut self, slice: Slice) -> Result<()> {
         let slice = Slice { run: self.run(), ..slice };
         self.ledger.add_slice(&self.record.study.id, &slice)?;
@@ -129,46 +122,41 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Keeps the profiles of a cell.
     pub(crate) fn profiles(&mut self, profiles: &[CellProfile]) -> Result<()> {
         Ok(self.ledger.set_profiles(&self.record.study.id, profiles)?)
     }
 
-    /// Keeps counts of instructions.
     pub(crate) fn counts(&mut self, counts: &[CellCount]) -> Result<()> {
         Ok(self.ledger.set_counts(&self.record.study.id, counts)?)
     }
 
-    /// The counts so far.
     pub(crate) fn counted(&self) -> Result<Vec<CellCount>> {
         Ok(self.ledger.counts(&self.record.study.id)?)
     }
 
-    /// Keeps longer looks at a cell.
     pub(crate) fn soaks(&mut self, soaks: &[CellSoak]) -> Result<()> {
         Ok(self.ledger.set_soaks(&self.record.study.id, soaks)?)
     }
 
-    /// The longer looks so far.
     pub(crate) fn soaked(&self) -> Result<Vec<CellSoak>> {
         Ok(self.ledger.soaks(&self.record.study.id)?)
     }
 
-    /// Removes from the record what prevented longer looks, because they are tried again.
+    /// Removes recorded failures of longer looks, because they are tried again.
     pub(crate) fn forget_not_soaked(&mut self) -> Result<()> {
         let is_kept = |event: &StudyEvent| !matches!(event.what, EventKind::NotSoaked { .. });
         self.record.events.retain(is_kept);
         Ok(self.ledger.forget_not_soaked(&self.record.study.id)?)
     }
 
-    /// Removes from the record what prevented profiles, because they are tried again.
+    /// Removes recorded failures of profiles, because they are tried again.
     pub(crate) fn forget_not_profiled(&mut self) -> Result<()> {
         let is_kept = |it: &StudyEvent| !matches!(it.what, EventKind::NotProfiled { .. });
         self.record.events.retain(is_kept);
         Ok(self.ledger.forget_not_profiled(&self.record.study.id)?)
     }
 
-    /// Removes from the record what prevented counts, because they are tried again.
+    /// Removes recorded failures of counts, because they are tried again.
     pub(crate) fn forget_not_counted(&mut self) -> Result<()> {
         let is_kept = |event: &StudyEvent| !matches!(event.what, EventKind::NotCounted { .. });
         self.record.events.retain(is_kept);
@@ -180,7 +168,7 @@ impl<'a> Recorder<'a> {
         Ok(profiles.into_iter().map(|profile| profile.cell).collect())
     }
 
-    /// Notes series and attachments of a slice that was noted before.
+    /// Adds series and attachments to a recorded slice.
     pub(crate) fn parts(
         &mut self,
         slice: SliceId,
@@ -197,7 +185,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Notes a block before it is measured, as begun in the present run. The cells are indices.
+    /// Records a block before it is measured, as begun in the current run. The cells are indices.
     pub(crate) fn block(&mut self, number: u32, left: u32, cells: &[(usize, u32)]) -> Result<()> {
         let planned = cells.iter().filter_map(|&(cell, rounds)| {
             let id = self.record.study.cells.get(cell)?.id;
@@ -209,7 +197,6 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Notes what a system's tables hold.
     pub(crate) fn content(&mut self, content: DataContent) -> Result<()> {
         self.ledger.set_content(&self.record.study.id, &content)?;
         let key = |it: &DataContent| (it.system, it.data, it.start_from);
@@ -232,13 +219,12 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Whether what the audit compares is known of a system that holds these data.
     pub(crate) fn is_audited(&self, system: usize, data: DataSet) -> bool {
         self.facts.contains_key(&(data, system))
     }
 
-    /// Notes what the audit compares of a system; once it is known of all, their differences are the audit. Returns the
-    /// sentences on systems that turn out to be the same.
+    /// Records a system's facts for the audit; once those of all are known, their differences are the audit. Returns
+    /// the sentences on systems that turn out to be the same.
     pub(crate) fn facts(
         &mut self,
         system: usize,
@@ -258,7 +244,7 @@ impl<'a> Recorder<'a> {
         self.same_systems(data)
     }
 
-    /// Notes, once for each, systems that are the same although other options were asked for.
+    /// Notes, once each, systems that are the same although other options were requested.
     fn same_systems(&mut self, data: DataSet) -> Result<Vec<String>> {
         let systems = &self.record.systems;
         if !(0..systems.len()).all(|system| self.is_audited(system, data)) {
@@ -288,12 +274,10 @@ impl<'a> Recorder<'a> {
         Ok(sentences)
     }
 
-    /// Whether the plans of a system that holds these data are known.
     pub(crate) fn has_plans(&self, system: usize, data: DataSet) -> bool {
         self.facts.get(&(data, system)).is_some_and(|facts| !facts.plans.is_empty())
     }
 
-    /// Adds plans to what the audit compares of a system.
     pub(crate) fn plans(&mut self, system: usize, data: DataSet, plans: Vec<Plan>) -> Result<()> {
         let facts = self.facts.get_mut(&(data, system)).context("its settings are not known")?;
         facts.plans = plans;
@@ -301,7 +285,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn audit(&mut self, system: usize, data: DataSet) -> Result<()> {
-        // Findings are of what differs; what was equal is asked for later, too.
+        // Findings are of what differs; what was equal is needed later, too.
         let mut settings = self.facts_of(system).settings;
         settings.retain(|name, _| !may_be_secret(name));
         self.ledger.set_settings(&self.record.study.id, system, &settings)?;
@@ -315,7 +299,7 @@ impl<'a> Recorder<'a> {
             .collect();
         let mut findings = assay_servers::audit::compare(&audited, terms_of(&self.record.study)?);
         if facts.iter().any(|facts| facts.plans.is_empty()) {
-            // After a resume, plans are known later than settings. Until then, the earlier ones stand.
+            // After a resume, plans are known later than settings. Until then, the earlier findings stay.
             let is_new = |it: &&AuditFinding| findings.iter().all(|new| new.setting != it.setting);
             let of_plans = self.record.audit.iter().filter(|it| it.setting.starts_with("plan."));
             let kept: Vec<_> = of_plans.filter(is_new).cloned().collect();
@@ -326,7 +310,6 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// What is known of a system on all data sets.
     fn facts_of(&self, system: usize) -> Facts {
         let mut all = Facts::default();
         for (_, facts) in self.facts.iter().filter(|((_, of), _)| *of == system) {
@@ -336,7 +319,7 @@ impl<'a> Recorder<'a> {
         all
     }
 
-    /// Notes, once for each, statements that a system would not prepare: unequal conditions are shown.
+    /// Notes, once each, statements that a system would not prepare, as a sign of unequal conditions.
     pub(crate) fn unprepared(&mut self, system: usize, statements: &[String]) -> Result<()> {
         for sql in statements {
             let what = EventKind::Unprepared { sql: shortened(sql) };
@@ -348,7 +331,6 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Fixes how many events a write slice of a cell has.
     pub(crate) fn calibrated(&mut self, cell: CellId, events: u64) -> Result<()> {
         self.ledger.set_calibrated_events(&self.record.study.id, cell, events)?;
         for planned in self.record.study.cells.iter_mut().filter(|planned| planned.id == cell) {
@@ -366,7 +348,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Sets the priority of a cell, of which nothing was measured yet.
+    /// Sets the priority of an unmeasured cell.
     pub(crate) fn set_priority(&mut self, cell: CellId, priority: Priority) -> Result<()> {
         self.ledger.set_priority(&self.record.study.id, cell, priority)?;
         for planned in self.record.study.cells.iter_mut().filter(|planned| planned.id == cell) {
@@ -375,7 +357,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Takes a study that was begun just now out of the ledger, unless something of it was measured; whether it did.
+    /// Removes a new study from the ledger, unless something was measured. Returns whether it did.
     pub(crate) fn withdraw(&mut self) -> bool {
         if self.is_resumed {
             return false;
@@ -386,7 +368,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// The study ran to its end. That and its verdicts are kept, or neither.
+    /// Stores the end of the study together with its verdicts.
     pub(crate) fn finish(&mut self) -> Result<()> {
         let id = &self.record.study.id;
         let kept = recorded::read(self.ledger, id).context("cannot read the measurements back")?;

@@ -1,4 +1,4 @@
-//! Whether a study can be resumed by this assay.
+//! Checks whether this assay can resume a study.
 
 use assay_model::{
     EventKind, Experiment, Hint, Host, Priority, RealtimeAccess, StudyEvent, StudyRecord, Test,
@@ -8,38 +8,31 @@ use assay_plan::{duration_text, suggested_time};
 use assay_study::forecast;
 use assay_verdict::Samples;
 
-/// Why a study cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoResume {
-    /// Its shards were measured, and it is what they make.
     #[error("study `{0}` was collected from shards, which are what is resumed")]
     Collected(String),
-    /// There is nothing left to do.
     #[error("study `{0}` is already finished")]
     Finished(String),
-    /// More time was asked for, but no test is left to measure.
+    /// More time was requested, but no test is left to measure.
     #[error("study `{0}` has decided every test and is as precise as it aims at")]
     Decided(String),
-    /// More time was asked for, but each test runs once.
+    /// More time was requested, but each test runs once.
     #[error("study `{0}` runs each test once, so more time changes nothing")]
     Once(String),
-    /// More time was asked for, but the error of a gate is shared out among its planned looks.
+    /// More time was requested, but the error of a gate is divided among its planned looks.
     #[error("study `{0}` is a gate, which gets no more time than planned")]
     Gate(String),
-    /// More time was asked for, but not enough for another block.
     #[error(
         "`--more {}` is too short for study `{study}`: the shortest block of {what} takes about {}, and {}",
         duration_text(*.asked_s), duration_text(.needed_s.ceil()), left_in_words(*.left_s)
     )]
     TooShort {
         study: String,
-        /// What would be measured.
         what: String,
-        /// The time that was asked for, seconds.
         asked_s: f64,
-        /// The time of the shortest block, with a margin.
+        /// Time of the shortest block, with a margin.
         needed_s: f64,
-        /// What is left of the time that the study had.
         left_s: f64,
     },
     /// It was begun at real-time priority, which this user may not use now.
@@ -49,10 +42,8 @@ pub(crate) enum NoResume {
     )]
     Realtime {
         study: String,
-        /// What does not permit it.
         access: RealtimeAccess,
     },
-    /// Its slices measured other work.
     #[error(
         "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
         if .tests.len() == 1 { "" } else { "s" },
@@ -60,7 +51,6 @@ pub(crate) enum NoResume {
     )]
     Workload {
         study: String,
-        /// Names of the tests that this assay defines otherwise, or not at all.
         tests: Vec<String>,
     },
 }
@@ -101,7 +91,7 @@ impl Hint for NoResume {
     }
 }
 
-/// Checks that a study has something left to do, and that this assay sends the same for its tests.
+/// Checks that a study has something left to do, and that this assay sends the same statements for its tests.
 pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoResume> {
     let study = &record.study;
     if record.runs.iter().filter_map(|run| run.shard.as_ref()).any(|it| it.study == study.id) {
@@ -132,7 +122,6 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
     }
 }
 
-/// Checks that the study can go on at the priority at which it was begun.
 pub(super) fn check_priority(record: &StudyRecord, here: &Host) -> Result<(), NoResume> {
     let mut cells = record.study.cells.iter();
     let is_realtime = cells.any(|cell| cell.priority == Priority::Realtime);
@@ -144,7 +133,7 @@ pub(super) fn check_priority(record: &StudyRecord, here: &Host) -> Result<(), No
     }
 }
 
-/// Seconds besides measuring that a run of a study takes before its first block.
+/// Seconds before the first block of a run.
 const PREPARATION_S: f64 = 1.0;
 
 /// Checks that more time is enough for another block, if it is for new blocks only.
@@ -173,8 +162,8 @@ pub(super) fn check_time(record: &StudyRecord, more_s: Option<f64>) -> Result<()
     })
 }
 
-/// What is added to the plan of a study that gets more time: blocks in proportion. What the study took beyond its
-/// budget is added too, so that the new time is left for measuring.
+/// Extends the plan of a study by blocks in proportion to its extra time. Time over the budget is added too, so that
+/// the new time is left for measuring.
 pub(super) fn extension(record: &StudyRecord, more_s: f64) -> EventKind {
     let over_s = (record.elapsed_s() - record.budget_s()).max(0.0);
     let (seconds, planned) = ((more_s + over_s).ceil() as u32, f64::from(record.study.blocks));
@@ -231,14 +220,14 @@ mod tests {
         }
     }
 
-    /// What is not enough for another block adds nothing. What the hint names is.
+    /// Too little time adds no block; the time named in the hint does.
     #[test]
     fn a_time_that_is_too_short_for_a_block_is_refused_with_one_that_is_not() {
         let mut record = record();
         let cells = record.study.cells.iter();
         let cells = cells.map(|cell| BlockCell { id: cell.id, rounds: ROUNDS_MIN }).collect();
         record.blocks.push(Block { number: 0, run: 0, left: 1, cells });
-        // The block that was begun goes on.
+        // The begun block goes on.
         assert!(check_time(&record, Some(1.0)).is_ok());
         record.finished = true;
         for used_s in [0.5, 1.0, 1.5].map(|part| part * record.study.budget_s) {

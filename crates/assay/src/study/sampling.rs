@@ -1,4 +1,4 @@
-//! The sampling of a system in a cell: in parts, between which the other systems have their turn.
+//! Sampling of a system in a cell: in parts, between which the other systems have their turns.
 
 use std::time::Duration;
 
@@ -11,58 +11,52 @@ use assay_profile::{Sampler, Symbols};
 
 use crate::systems::{Clients, Slot, WORK_APART_MAX};
 
-/// Parts of the sampling of each system. The speed of the machine changes over seconds. Because systems take turns,
-/// this meets all of them alike.
+/// Parts of the sampling of each system. The speed of the machine changes over seconds; alternating spreads this
+/// evenly.
 pub(super) const PARTS: u64 = 8;
 
-/// How long clients work in a part before anything is sampled, and how long in the first one.
+/// Unsampled work of clients at the start of a part, and of the first one.
 const WARM: Duration = Duration::from_millis(100);
 const WARM_FIRST: Duration = Duration::from_millis(500);
 
-/// How long CPU time is sampled in a part. All parts give some ten thousand samples, so that a function with 1% of the
-/// time is known to a tenth of that.
+/// CPU sampling time in a part. All parts give some ten thousand samples, so that a function with 1% of the time is
+/// known to a tenth of that.
 const CPU: Duration = Duration::from_millis(625);
 
-/// How long instructions and cycles are counted in a part.
 const COUNTED: Duration = Duration::from_millis(250);
 
-/// How long waiting is sampled, after the last part: in one piece, because threads that switch seldom would not be seen
-/// in shorter ones.
+/// Time of sampling waits, after the last part: in one piece, because shorter ones would miss threads that switch
+/// rarely.
 const WAITS: Duration = Duration::from_secs(2);
 
-/// Kinds of work in a part, whose events differ.
 const KINDS: u64 = 3;
 
 const _: () = assert!(KINDS * PARTS < WORK_APART_MAX);
 
-/// About how long the sampling of a system takes, seconds.
+/// Approximate seconds of sampling a system.
 pub(super) fn seconds() -> f64 {
     let parts = (WARM + CPU + COUNTED) * PARTS as u32;
     (parts + WARM_FIRST + WAITS).as_secs_f64()
 }
 
-/// A system that is sampled, and what was seen of it.
 pub(super) struct Sampling {
     clients: Clients,
     slot: Slot,
-    /// The server's first process, and the threads that serve the clients, if they are known.
     pid: i32,
     serving: Option<Vec<i32>>,
     frequency: u32,
     server: String,
     ops: f64,
-    /// CPU time of serving threads, part by part.
+    /// CPU time of serving threads, by part.
     parts: Vec<CallTree>,
     background: GrowingTree,
     waits: Option<Waits>,
-    /// Whether the processor counts, as far as is known.
     counts: bool,
     processor: Vec<ProcessorPart>,
     limits: ProfileLimits,
 }
 
 impl Sampling {
-    /// Prepares to sample a system by what its clients watch.
     pub(super) fn new(clients: Clients, system: usize, symbols: &mut Symbols) -> Result<Self> {
         let (pid, serving) = clients.watched().context("its process is not known")?;
         let serving = serving.map(<[i32]>::to_vec);
@@ -84,7 +78,7 @@ impl Sampling {
         })
     }
 
-    /// Samples one of the parts. The server is not frozen.
+    /// The server must not be frozen.
     pub(super) fn part(
         &mut self,
         cell: &PlannedCell,
@@ -109,8 +103,7 @@ impl Sampling {
         Ok(())
     }
 
-    /// Counts instructions and cycles of the serving threads. The profile is as good without what the kernel does not
-    /// tell.
+    /// Counts instructions and cycles of the serving threads. Optional, if the kernel permits it.
     fn count(&mut self, cell: &PlannedCell, kind: u64, shows_kernel: bool) -> Result<()> {
         if !self.counts {
             return Ok(());
@@ -136,7 +129,7 @@ impl Sampling {
         Ok(())
     }
 
-    /// Samples what the serving threads wait for. The profile of CPU time is as good without it.
+    /// Samples waits of the serving threads. Optional.
     fn wait(&mut self, cell: &PlannedCell, symbols: &mut Symbols) -> Result<()> {
         let Some(serving) = &self.serving else { return Ok(()) };
         let sampler = Sampler::waits(self.pid, serving, symbols);
@@ -154,7 +147,6 @@ impl Sampling {
         Ok(())
     }
 
-    /// All parts together.
     pub(super) fn profile(self) -> Result<Profile> {
         let sampled_s = (CPU * PARTS as u32).as_secs_f64();
         ensure!(self.ops >= 1.0, "no operation ended within {sampled_s} s");

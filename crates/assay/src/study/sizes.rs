@@ -10,7 +10,7 @@ use procfs::process::Process;
 
 use crate::systems::{DATABASE, Instance};
 
-/// Bytes of a block in which file systems count.
+/// Bytes. File systems count in these.
 const BLOCK: u64 = 512;
 
 /// Bytes of the database and of the whole data directory on disk, and of the server's memory: a series of one count
@@ -27,7 +27,7 @@ pub(super) fn sizes(
             let sql = "SELECT pg_database_size(current_database())";
             Connection::control(options)?.query(sql)?.text(0, 0).and_then(|it| it.parse().ok())
         }
-        // MyRocks keeps all tables in a directory of its own.
+        // MyRocks keeps all tables in a separate directory.
         Dialect::MySql => Some(
             allocated(&data_dir.join(DATABASE))
                 + [".rocksdb", "#rocksdb"]
@@ -58,7 +58,7 @@ fn allocated(directory: &Path) -> u64 {
     entries.flatten().map(size).sum()
 }
 
-/// Resident memory of a server and its child processes, bytes: what each has for itself, and the shared part once.
+/// Resident memory of a server and its child processes, bytes: the private part of each, and the shared part once.
 fn resident(pid: i32) -> Option<u64> {
     let main = Process::new(pid).ok()?;
     let children = main.task_main_thread().and_then(|task| task.children()).unwrap_or_default();

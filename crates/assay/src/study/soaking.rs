@@ -1,5 +1,5 @@
-//! Looks at changed tests for longer, after the study and on instances of their own: every system takes long turns, in
-//! which its server is not frozen.
+//! Longer looks at changed tests, after the study and on separate instances: every system takes long turns, in which
+//! its server is not frozen.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +17,17 @@ use super::profiling::{is_of_ledger, told};
 use crate::clock::now_ms;
 use crate::systems::Clients;
 
-/// Verdicts of tests that changed, and of those that did not or may have.
 const CHANGED: [Verdict; 3] = [Verdict::Faster, Verdict::Slower, Verdict::Uneven];
 const UNCHANGED: [Verdict; 2] = [Verdict::Undecided, Verdict::Same];
 
-/// Why a test whose rows run out cannot go on for any time.
 const USED_UP: &str = "its events use up the rows that they change";
 
-/// A cell, and what was seen of each system before.
 struct Unseen {
     cell: PlannedCell,
     soaks: Vec<Soak>,
 }
 
 impl Unseen {
-    /// Rounds of which all systems have a turn.
     fn done(&self) -> u32 {
         let turns = self.soaks.iter().map(|soak| soak.turns.len());
         u32::try_from(turns.min().unwrap_or(0)).unwrap_or(u32::MAX)
@@ -39,11 +35,8 @@ impl Unseen {
 }
 
 impl StudyExecutor<'_, '_> {
-    /// Looks for longer at the tests that changed, as far as that was not done before. What prevents it is noted, and
-    /// the study is as good without it.
-    ///
-    /// # Errors
-    /// The user asked to stop, the data cannot be loaded, or the ledger cannot be written.
+    /// Looks longer at the changed tests, unless that was done before. Failures are noted, and do not affect the study.
+    /// Fails if the user asked to stop, the data cannot be loaded, or the ledger cannot be written.
     pub(crate) fn soak(&mut self) -> Result<()> {
         let Some(length_s) = self.request.soak_s else { return Ok(()) };
         self.recorder.forget_not_soaked()?;
@@ -102,7 +95,7 @@ impl StudyExecutor<'_, '_> {
         self.note(None, EventKind::NotSoaked { test: cell.test.name.clone(), why })
     }
 
-    /// What was seen of a cell before an interruption: of all systems, the rounds that all of them have.
+    /// Results of a cell before an interruption: the rounds that all systems have.
     fn seen_before(&self, cell: PlannedCell, rounds: u32) -> Result<Unseen> {
         let known = self.recorder.soaked()?;
         let of = |system: usize| {
@@ -117,7 +110,7 @@ impl StudyExecutor<'_, '_> {
         Ok(unseen)
     }
 
-    /// The rounds that a cell still lacks. Each is kept as soon as all systems have their turn.
+    /// The missing rounds of a cell. Each is stored as soon as all systems have had their turn.
     fn soak_cell(&mut self, unseen: &mut Unseen) -> Result<()> {
         let Unseen { cell, .. } = unseen;
         let systems = self.participants.len();
@@ -161,7 +154,7 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// A turn of a system. It is no turn if the user asks to stop meanwhile.
+    /// A turn of a system; `None` if the user asks to stop meanwhile.
     fn long_turn(
         &mut self,
         system: usize,
@@ -183,7 +176,7 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
-/// The cells in which a system is faster or slower; if there are none, those that may be it most, and `true`.
+/// Cells with a faster or slower system; if there are none, the most likely ones, and `true`.
 fn cells_to_soak(record: &StudyRecord) -> (Vec<PlannedCell>, bool) {
     let judged = assay_verdict::judge(record).cells;
     let wanted = wanted(&judged, |system| {
@@ -271,7 +264,7 @@ mod tests {
         record
     }
 
-    /// The last look spends all that is left of the error, and thus decides what earlier looks could not.
+    /// The last look spends the rest of the error, and thus decides what earlier looks could not.
     #[test]
     fn what_to_look_at_follows_from_the_verdicts_of_the_report() {
         let of = |ratio: f64, finished: bool| {

@@ -67,8 +67,8 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Asks the first instance of a system for the system's settings and plans, unless they are known. Plans depend on
-    /// what is cached, so this comes when the caches are as they are measured.
+    /// Asks the first instance of a system for its settings and plans, unless they are known. Plans depend on what is
+    /// cached, so the caches must be as in measurements.
     fn ask_once(
         &mut self,
         system: usize,
@@ -115,7 +115,6 @@ impl StudyExecutor<'_, '_> {
         start_instance(participant, template, phase, study, self.local, self.env)
     }
 
-    /// Asks an instance for its system's settings, and ends it.
     pub(super) fn audit_alone(&mut self, system: usize, data: DataSet) -> Result<()> {
         let server = self.instance(system, Phase { data, start_from: StartFrom::Fresh })?;
         let warm = self.tables(system, data)?.warm(&server.connect_options(), server.is_ours())?;
@@ -123,7 +122,6 @@ impl StudyExecutor<'_, '_> {
         Ok(server.stop()?)
     }
 
-    /// Asks a server that holds the data for what the audit compares.
     fn audit(&self, system: usize, server: &Instance, data: DataSet, warm: &Warm) -> Result<Facts> {
         let study = self.recorder.study();
         let mut tests: Vec<Test> = Vec::new();
@@ -140,7 +138,7 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
-/// Does all of these at the same time, one thread for each. The results have their order.
+/// Runs all in parallel, one thread each. Results keep the order.
 pub(super) fn together<T: Send>(
     acts: impl Iterator<Item = impl FnOnce() -> Result<T> + Send>,
 ) -> Vec<Result<T>> {

@@ -21,21 +21,16 @@ use super::sizes::sizes;
 use crate::progress::seconds;
 use crate::systems::{Slot, explain_queue, failed_slice, unmeasured};
 
-/// Longest wait for purge and page writing before the query steps.
 const MAINTAIN_LIMIT: Duration = Duration::from_secs(1200);
 
-/// The longest silence of a server that explains statements.
 const EXPLAIN_LIMIT: Duration = Duration::from_secs(300);
 
-/// Between two lines of progress.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// A slice and what belongs to it.
 struct Measured {
     slice: Slice,
     series: Vec<Series>,
     attachments: Vec<Attachment>,
-    /// Plans of the statements from this step on, where they were asked for.
     plans: Vec<Plan>,
 }
 
@@ -52,7 +47,7 @@ impl StudyExecutor<'_, '_> {
             study.remove_binary_logs(slot.system);
             done
         });
-        // A request to stop ends the step, which is carried out anew when the study is resumed.
+        // A request to stop ends the step, which is repeated when the study is resumed.
         self.env.interrupt.check()?;
         let measured = done.unwrap_or_else(|error| Measured {
             slice: failed_slice(planned.id, slot, format!("{error:#}")),
@@ -143,8 +138,8 @@ impl StudyExecutor<'_, '_> {
         Ok(Measured { slice, series, attachments, plans })
     }
 
-    /// Statistics and writing of pages, at least for this time. Returns plans for the audit: at its start, the tables
-    /// did not exist.
+    /// Collects statistics and writes pages, at least for this time. Returns plans for the audit: at its start, the
+    /// tables did not exist.
     fn maintain_queues(
         &mut self,
         system: usize,
@@ -187,13 +182,12 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
-/// The distribution of the response times of a kind of statement.
 fn attachment((kind, bytes): (&'static str, Vec<u8>)) -> Attachment {
     let (name, media_type) = (format!("{kind}.hdr"), "application/octet-stream".to_owned());
     Attachment { name, media_type, bytes }
 }
 
-/// What the device did in the step besides what a slice has: a series of one count each.
+/// Device activity in the step besides that in a slice: a series of one count each.
 fn device_series(used: &DeviceStatistics) -> [Series; 6] {
     [
         ("device-read-merges", used.read_merges),
@@ -206,7 +200,6 @@ fn device_series(used: &DeviceStatistics) -> [Series; 6] {
     .map(|(name, count)| Series { name: name.to_owned(), step_ms: 1000, counts: vec![count] })
 }
 
-/// Progress of a step: how much is done, time left, and the rate against its target.
 fn in_words(step: &IbenchStep, done: &IbenchProgress, clients: u32, target: Option<f64>) -> String {
     let all = step.rows as f64 * f64::from(clients);
     let elapsed_s = done.elapsed.as_secs_f64().max(1e-3);

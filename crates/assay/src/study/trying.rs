@@ -1,6 +1,6 @@
-//! Tries what a user's workload needs, on the first instance of each system and before anything is measured: the
-//! settings of its sessions, and the kinds of events of its mixes. A kind that a system cannot carry out leaves the mix
-//! on all systems, which then still do the same work.
+//! Tries the requirements of a user's workload on the first instance of each system, before anything is measured: the
+//! settings of its sessions, and the kinds of events of its mixes. A kind that fails on a system is removed from the
+//! mix on all systems, so that they still do the same work.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,17 @@ use assay_workloads::{Program, without_kinds};
 use super::executor::{StudyExecutor, SystemTrial};
 use crate::systems::{Instance, OUTSIDE_BLOCKS};
 
-/// Events of a kind that are tried if they write, and if they only read.
+/// Events tried of a kind that writes, and of one that only reads.
 const EVENTS: [u64; 2] = [16, 2];
 
-/// Where the events that are tried begin, apart from all others.
 const FIRST: u64 = OUTSIDE_BLOCKS + (1 << 25);
 
-/// The part of a budget that may be spent on trying, divided among systems.
+/// Share of a budget that may be spent, divided among systems.
 const SHARE: f64 = 0.05;
 
-/// The shortest time for it.
 const LEAST: Duration = Duration::from_secs(2);
 
 impl StudyExecutor<'_, '_> {
-    /// The tests of the study that are mixes.
     fn mixes(&self) -> Vec<Test> {
         let mut mixes: Vec<Test> = Vec::new();
         for test in self.recorder.study().cells.iter().map(|cell| cell.id.test) {
@@ -43,7 +40,7 @@ impl StudyExecutor<'_, '_> {
         !self.recorder.record().slices.is_empty()
     }
 
-    /// The test that clients carry out in the cells of a test: a mix without the kinds that a system cannot carry out.
+    /// The test with the kinds of events that work on all systems.
     pub(super) fn carried_out(&self, test: Test) -> Test {
         let left_out = self.recorder.record().events.iter().filter_map(|event| match &event.what {
             EventKind::KindLeftOut { test: mix, part, .. } if mix == test.name() => {
@@ -55,7 +52,7 @@ impl StudyExecutor<'_, '_> {
         if left_out.is_empty() { test } else { without_kinds(test, &left_out).unwrap_or(test) }
     }
 
-    /// Tries a system on an instance of its own if there are mixes that write: all systems are measured with the same
+    /// Tries a system on a separate instance if there are mixes that write: all systems are measured with the same
     /// history.
     pub(super) fn try_apart(&mut self, system: usize, phase: Phase) -> Result<()> {
         let writes = self.mixes().iter().any(|mix| mix.class == Class::Write);
@@ -68,7 +65,6 @@ impl StudyExecutor<'_, '_> {
         Ok(server.stop()?)
     }
 
-    /// Tries the settings and kinds of events on a running instance of a system.
     pub(super) fn try_system(&mut self, system: usize, server: &Instance) -> Result<()> {
         if self.is_tried() || self.tried.contains_key(&system) {
             return Ok(());
@@ -109,7 +105,7 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// Why events of a kind cannot be carried out; `None` if they can, or if nobody knows.
+    /// Why events of a kind fail; `None` if they do not, or if it is unknown.
     fn fails(
         &self,
         options: &ConnectOptions,
@@ -132,12 +128,11 @@ impl StudyExecutor<'_, '_> {
             Err(error) if error.server_code().is_some() => {
                 Some(self.why(&anyhow::Error::from(error)))
             }
-            // What else may have happened, the measurement will show.
+            // The measurement will show other problems.
             Ok(_) | Err(_) => None,
         })
     }
 
-    /// Notes what was found, once all systems have been tried.
     pub(super) fn note_tried(&mut self) -> Result<()> {
         if self.is_tried() || self.tried.len() < self.participants.len() {
             return Ok(());
@@ -165,7 +160,6 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
-/// The names of a test's kinds of events.
 fn kinds(test: Test) -> Vec<String> {
     let roles = test.definition().roles.iter();
     roles.flat_map(|role| &role.script.mix).map(|kind| kind.name.clone()).collect()

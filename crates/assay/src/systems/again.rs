@@ -1,9 +1,9 @@
-//! Later executions of prepared statements: a server may execute them otherwise than the statement as text, and
-//! otherwise than the first time.
+//! Later executions of prepared statements: a server may execute them differently from the text, and differently from
+//! the first time.
 //!
-//! Postgres is asked for the plans of so many executions that it chooses between plans for any values and for these.
-//! MySQL and MariaDB explain no prepared statement, so it is executed, and the rows that each execution reads are
-//! counted. What it writes is rolled back.
+//! Postgres is asked for the plans of enough executions to choose between a generic plan and plans for these values.
+//! MySQL and MariaDB cannot explain prepared statements, so they are executed, and the rows that each execution reads
+//! are counted. Their writes are rolled back.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,31 +19,27 @@ use assay_workloads::{Argument, Mode, Operation, ParamType, Program};
 use super::questions::Questions;
 use super::walk::{Found, walk};
 
-/// Executions after which Postgres may choose a plan for any values.
+/// Executions after which Postgres may choose a generic plan.
 const OF_POSTGRES: usize = 6;
 
-/// Executions of which the rows are counted.
 const EXECUTIONS: usize = 3;
 
-/// A statement that takes longer is executed no further time.
+/// A statement that takes longer is not executed again.
 const LONG: Duration = Duration::from_secs(2);
 
-/// A server that does not answer for so long is no longer asked.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Numbers of rows differ if one is more than this many times the other, and more than so many larger.
+/// Numbers of rows differ if one exceeds the other by more than this factor and this number.
 const TIMES: u64 = 2;
 const MORE: u64 = 100;
 
-/// What later executions of a statement do.
 pub(super) struct Again {
-    /// In words without figures, so that equal ones of two versions are equal.
+    /// Text without figures, so that it is equal for two versions that do the same.
     pub(super) does: String,
-    /// The figures.
     pub(super) note: Option<String>,
 }
 
-/// The statements whose later executions are unlike the text or the first execution, by number.
+/// Statements whose later executions differ from the text or the first execution, by number.
 pub(super) fn later_executions(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -62,7 +58,7 @@ pub(super) fn later_executions(
     Ok(found)
 }
 
-/// The same for the statements that run with one of the sets of session settings.
+/// Later executions of statements that share session settings.
 fn of_mysql(
     options: &ConnectOptions,
     (program, session): (&Arc<Program>, usize),
@@ -104,25 +100,22 @@ fn of_mysql(
     }
 }
 
-/// Whether an error means that nothing more can be asked on the connection.
 fn is_lost(error: &WireError) -> bool {
     error.server_code().is_none()
 }
 
-/// Whether all tables undo their changes.
 fn is_transactional(control: &mut Connection) -> Result<bool> {
     let sql = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() \
                AND TABLE_TYPE = 'BASE TABLE' AND ENGINE NOT IN ('InnoDB', 'ROCKSDB')";
     Ok(control.query(sql)?.text(0, 0) == Some("0"))
 }
 
-/// Whether a statement only changes rows, which can be undone. Others may commit by themselves.
+/// Whether a statement only changes rows, which can be undone. Others may commit implicitly.
 fn writes_rows(sql: &str) -> bool {
     let word = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
     ["INSERT", "UPDATE", "DELETE", "REPLACE"].iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
-/// Counters of the ways to read rows, and their words.
 const READS: [(&str, &str); 6] = [
     ("Handler_read_first", "starts at the first entry of an index"),
     ("Handler_read_key", "lookups in indexes"),
@@ -132,7 +125,6 @@ const READS: [(&str, &str); 6] = [
     ("Handler_read_rnd_next", "rows read without an index"),
 ];
 
-/// Rows read, by [`READS`].
 type Rows = [u64; READS.len()];
 
 fn rows_read(control: &mut Connection) -> Result<Rows> {
@@ -152,7 +144,7 @@ fn minus(one: Rows, other: Rows) -> Rows {
     std::array::from_fn(|at| one[at].saturating_sub(other[at]))
 }
 
-/// Executes a statement several times with the same values, and once as text, and compares the rows that it reads.
+/// Executes a statement several times with the same values, and once as text, and compares the rows read.
 fn repeated(rehearsal: &mut Rehearsal, dialect: Dialect, it: &Found) -> Result<Option<Again>> {
     let (one, next) = (rows_read(rehearsal.wire())?, rows_read(rehearsal.wire())?);
     let of_reading = minus(next, one);
@@ -179,7 +171,7 @@ fn repeated(rehearsal: &mut Rehearsal, dialect: Dialect, it: &Found) -> Result<O
     Ok(differing(&executions, text.as_ref()))
 }
 
-/// The rows that an act reads, whose changes are undone; `None` if the server refuses it.
+/// Rows read by an act, whose changes are rolled back; `None` if the server refuses it.
 fn undone(
     rehearsal: &mut Rehearsal,
     of_reading: &Rows,
@@ -199,7 +191,7 @@ fn undone(
     Ok(done.is_ok().then_some(rows))
 }
 
-/// What the executions after the first one do, if that is unlike the first one, or unlike the text.
+/// Describes executions after the first that differ from it or from the text.
 fn differing(executions: &[Rows], text: Option<&Rows>) -> Option<Again> {
     let (first, later) = executions.split_first()?;
     let last = later.last()?;
@@ -279,7 +271,6 @@ fn planned_again(control: &mut Connection, it: &Found) -> Result<Option<Again>> 
     }))
 }
 
-/// A value as SQL of Postgres.
 fn literal(value: Argument, kept: &[Option<Vec<u8>>]) -> String {
     let quoted = |bytes: &[u8]| format!("'{}'", String::from_utf8_lossy(bytes).replace('\'', "''"));
     match value {

@@ -1,4 +1,4 @@
-//! How data are aged: which writes change them, how many, and for how long with a server's own durability.
+//! Aging of data: which writes, how many, and how long with the server's own durability.
 
 use std::time::Instant;
 
@@ -10,56 +10,51 @@ use super::clients::Clients;
 use super::instance::Instance;
 use crate::progress::minutes;
 
-/// Rows changed by each of the aging tests, as part of all rows.
+/// Divisor of all rows: rows changed by each aging test.
 const AGED_SHARE: u64 = 10;
 
-/// Rows changed by each of the aging tests at most: more would cost time and age no further.
+/// More rows would cost time and age no further.
 const AGED_ROWS_MAX: u64 = 50_000;
 
-/// Events of an aging test at least, so that its rate means something.
+/// Enough for a meaningful rate.
 const AGED_EVENTS_MIN: u64 = 100;
 
-/// The eight write tests that come before the reads of the published sequence.
+/// The eight write tests that precede the reads of the published sequence.
 pub(super) fn aging_tests() -> impl Iterator<Item = Test> {
     assay_workloads::tests_of(TestSet::Set32)
         .into_iter()
         .filter(|test| test.class == Class::Write && test.start_from == StartFrom::Fresh)
 }
 
-/// The number of events with which a test ages the data.
 pub(super) fn aging_events(test: Test, data: DataSet) -> u64 {
     let rows_per_event = u64::from(test.planning.rows_per_event.max(1));
     let rows = u64::from(data.tables) * u64::from(data.rows) / AGED_SHARE;
     (rows.min(AGED_ROWS_MAX) / rows_per_event).max(AGED_EVENTS_MIN)
 }
 
-/// Events of aging tests per second, assumed before a server has run one.
+/// Assumed before a server has run an aging test.
 const AGING_PER_S: f64 = 12_000.0;
 
-/// Seconds to start and stop a server and to let it write its pages, besides the events.
+/// Seconds to start and stop a server and to let it write its pages.
 const AROUND_S: f64 = 2.0;
 
-/// Seconds that aging the data of one system takes, as a guess.
 pub(super) fn aging_s(data: DataSet) -> f64 {
     let events: u64 = aging_tests().map(|test| aging_events(test, data)).sum();
     AROUND_S + events as f64 / AGING_PER_S
 }
 
-/// Seconds for which an aging test commits as the server is set. With durable commits on a slow disk, all of its events
-/// would take minutes, and they change the same rows either way.
+/// Seconds with the server's own durability. With durable commits on a slow disk, all events would take minutes, and
+/// they change the same rows either way.
 const DURABLE_S: f64 = 1.0;
 
-/// The next events of an aging test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// With the server's own durability, which the test's rate is that of.
     Own(u64),
-    /// All that are left, if possible without waiting for the disk.
     Relaxed(u64),
 }
 
-/// What follows after so many events, which took this time: the events are told apart only where all of them would take
-/// much longer than [`DURABLE_S`].
+/// The part after this many events, which took this time: durability is relaxed only if all events would take much
+/// longer than [`DURABLE_S`].
 fn next_part(done: u64, seconds: f64, events: u64) -> Option<Part> {
     let left = events.saturating_sub(done);
     if left == 0 {
@@ -79,7 +74,7 @@ fn next_part(done: u64, seconds: f64, events: u64) -> Option<Part> {
     Some(Part::Own(within.max(AGED_EVENTS_MIN).min(left)))
 }
 
-/// Runs so many events of an aging test; gives events per second with the server's own durability.
+/// Runs this many events of an aging test; returns events per second with the server's own durability.
 pub(super) fn run_aging(
     clients: &mut Clients,
     cell: &PlannedCell,
@@ -105,21 +100,19 @@ pub(super) fn run_aging(
     }
 }
 
-/// The settings of MySQL and MariaDB by which a commit waits for the disk, and values with which it does not.
+/// Settings of MySQL and MariaDB that make a commit wait for the disk, with values that do not.
 const DURABILITY: [(&str, &str); 3] = [
     ("innodb_flush_log_at_trx_commit", "2"),
     ("sync_binlog", "0"),
     ("rocksdb_flush_log_at_trx_commit", "2"),
 ];
 
-/// A server whose commits do not wait for the disk.
 struct Relaxed {
-    /// Where the settings are changed back, and how.
     back: Option<(Connection, Vec<String>)>,
 }
 
 impl Relaxed {
-    /// Settings of a server that assay did not start stay as they are; those of its own sessions end with them.
+    /// Settings of a server that assay did not start stay unchanged; those of its own sessions end with them.
     fn begin(clients: &mut Clients, server: &Instance) -> Result<Self> {
         let options = server.connect_options();
         if options.protocol == Protocol::Postgres {
@@ -132,7 +125,7 @@ impl Relaxed {
         let mut control = Connection::connect(&options)?;
         let mut back = Vec::new();
         for (name, value) in DURABILITY {
-            // A version or engine that has no such setting says so.
+            // A version or engine without such a setting returns an error.
             let asked = control.query(&format!("SELECT @@GLOBAL.{name}"));
             let own = asked.ok().and_then(|rows| rows.first_string()?.parse::<u64>().ok());
             if let Some(own) = own {
@@ -153,10 +146,8 @@ impl Relaxed {
     }
 }
 
-/// The part of a budget from which it matters that aging takes longer.
 const MATTERS: f64 = 0.5;
 
-/// How long aging takes, from the tests that it has run.
 pub(super) struct Pace {
     began: Instant,
     data: DataSet,
@@ -170,7 +161,7 @@ impl Pace {
         Self { began: Instant::now(), data, budget_s, events: 0, is_told: false }
     }
 
-    /// After a test has aged the data: what to say once it is known that aging takes a large part of the budget.
+    /// Message after a test, once it is known that aging takes a large share of the budget.
     pub(super) fn after(&mut self, test: Test) -> Option<String> {
         self.events += aging_events(test, self.data);
         let all: u64 = aging_tests().map(|test| aging_events(test, self.data)).sum();

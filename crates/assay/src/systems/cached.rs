@@ -1,6 +1,6 @@
-//! Templates in the cache: who uses one, who makes or removes one, and the line on what each holds.
+//! Templates in the cache: locks of users and makers, removal, and descriptions.
 //!
-//! A template in use is locked, shared by all who use it. Whoever makes or removes one holds a claim beside it.
+//! A template in use is locked, shared by all users. Whoever makes or removes one holds a claim beside it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::environment::{Environment, TEMPLATES};
 use crate::advice::Advised;
 use crate::paths;
 
-/// Between two looks at whether another assay has made a template.
+/// Interval of checks whether another assay has made a template.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Raised when the content of template directories is made in another way.
+/// Raised when the content of template directories is made differently.
 pub(crate) const TEMPLATE_VERSION: u32 = 6;
 
 /// Name of a template directory, or of a claim: a digest of everything that it depends on.
@@ -60,8 +60,7 @@ pub(crate) fn hold_unless_made(
     Ok(held)
 }
 
-/// Removes a template, unless it is made or used: by an assay in another container, say, that shares no more than the
-/// cache.
+/// Removes a template, unless it is made or used, perhaps by an assay in another container that shares only the cache.
 pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
     let Some(making) = try_making(dir)? else { return Ok(false) };
     let directory = fs_err::File::open(dir)?;
@@ -76,18 +75,17 @@ pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
     Ok(is_free)
 }
 
-/// Records that a template was used: one that has not been used for a long time may be removed.
+/// Records the use of a template: long unused ones may be removed.
 pub(crate) fn mark_used(dir: &Path) -> Result<()> {
     Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
 }
 
-/// Where the cache keeps a line on what a template holds; beside it, since all that is in it is given to servers.
+/// Path of a template's description; beside it, since everything in it is given to servers.
 pub(crate) fn description(template: &Path) -> PathBuf {
     let cache = template.parent().and_then(Path::parent).unwrap_or(Path::new(""));
     cache.join("template-notes").join(template.file_name().unwrap_or_default())
 }
 
-/// Notes what a template holds, for those who look at the cache.
 pub(crate) fn describe(template: &Path, what: &str) -> Result<()> {
     let path = description(template);
     if !path.exists() {
@@ -99,14 +97,13 @@ pub(crate) fn describe(template: &Path, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes what was found out of a template, all of it or nothing.
 pub(crate) fn write_whole(path: &Path, made: &impl Serialize) -> Result<()> {
     let unfinished = path.with_extension("new");
     fs_err::write(&unfinished, serde_json::to_vec(made)?)?;
     Ok(fs_err::rename(&unfinished, path)?)
 }
 
-/// Lets nobody else make the same template meanwhile, such as an assay in a container that shares the cache.
+/// Keeps others from making the same template, such as an assay in a container that shares the cache.
 pub(crate) fn making(env: &Environment, template: &Path) -> Result<Claim> {
     // Whoever can open a directory can lock it.
     paths::make_private(&env.cache_dir.join(TEMPLATES))?;
@@ -120,12 +117,10 @@ pub(crate) fn making(env: &Environment, template: &Path) -> Result<Claim> {
     }
 }
 
-/// The same, if nobody makes it now.
 fn try_making(template: &Path) -> Result<Option<Claim>> {
     Ok(Claim::try_take(&unfinished(template))?)
 }
 
-/// Where a template is while it is made or removed.
 fn unfinished(template: &Path) -> PathBuf {
     let name = template.file_name().unwrap_or_default().to_string_lossy();
     template.with_file_name(format!("{UNFINISHED}{name}"))

@@ -23,7 +23,6 @@ use super::instance::Instance;
 use super::site::LocalSite;
 use crate::clock::now_ms;
 
-/// The place of a slice in a study.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) system: usize,
@@ -32,21 +31,17 @@ pub(crate) struct Slot {
     pub(crate) position: u32,
 }
 
-/// A system's connected clients in one cell, and the counters around them.
 pub(crate) struct Clients {
     pub(crate) session: Session,
-    /// Where the user's test has each of its statements.
     places: Vec<(u32, u32)>,
     probe: Probe,
-    /// The server's process and the threads that serve the clients, as far as they are known.
     watched: Option<(i32, Option<Vec<i32>>)>,
-    /// The counters of the server's own status; `None` if it does not tell them.
+    /// `None` if the server does not report its status.
     status: Option<StatusCounters>,
-    /// What notices when clients and server must wait for others; `None` at normal priority.
+    /// Notices involuntary waits of clients and server; `None` at normal priority.
     watch: Option<Arc<Watch>>,
 }
 
-/// Counters of the statements of a user's test.
 fn statements(
     places: &[(u32, u32)],
     work: &[StatementWork],
@@ -57,77 +52,68 @@ fn statements(
     })
 }
 
-/// The counters of a server's own status.
 struct StatusCounters {
     status: Status,
-    /// When they were last read; `None` if something that is not recorded has run since.
+    /// The last values; `None` if unrecorded work has run since.
     last: Option<BTreeMap<String, u64>>,
 }
 
-/// A slice in progress.
 pub(crate) struct OpenSlice {
     slice: Slice,
     before: Snapshot,
-    /// Activity of the device during the turns; none where it is not known.
     device: Option<DeviceCounters>,
-    /// How long real-time threads had to wait before.
+    /// Earlier waits of real-time threads.
     delayed_ns: Option<u64>,
 }
 
 impl OpenSlice {
-    /// Where it stands in the study.
     pub(crate) fn slot(&self) -> Slot {
         let Slice { system, block, round, position, .. } = self.slice;
         Slot { system, block, round, position }
     }
 }
 
-/// Bits of a sequence number that count the events of a slice. The bits above count rounds, clients and blocks.
+/// Bits of a sequence number for the events of a slice. The bits above count rounds, clients and blocks.
 const SLICE_BITS: u32 = 27;
-/// Bits that count the rounds of a cell in a block.
+/// Bits for the rounds of a cell in a block.
 const ROUND_BITS: u32 = 15;
-/// Bits that hold a client count minus one.
+/// Bits for the client count minus one.
 const CLIENTS_BITS: u32 = 12;
 
-/// Sequence number at which events outside of blocks begin, above those of the last block.
+/// First sequence number of events outside of blocks, above those of the last block.
 pub(crate) const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
 
-/// First sequence number of a slice. No slice of a test repeats the events of another, whatever its client count is.
+/// First sequence number of a slice. No slice of a test repeats the events of another, whatever its client count.
 /// Otherwise its deletes would find nothing, and its updates would change nothing.
 fn first_sequence(cell: CellId, slot: Slot) -> u64 {
     let block = u64::from(slot.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
     block | clients_bits(cell) | u64::from(slot.round) << SLICE_BITS
 }
 
-/// Sequence number at which the events for sizing the slices of a cell begin.
+/// First sequence number of events for sizing the slices of a cell.
 fn sizing_sequence(cell: CellId) -> u64 {
     OUTSIDE_BLOCKS | clients_bits(cell)
 }
 
-/// The client count of a cell at its place in a sequence number.
 fn clients_bits(cell: CellId) -> u64 {
     u64::from(cell.setup.clients.saturating_sub(1)) << (SLICE_BITS + ROUND_BITS)
 }
 
-/// Pieces into which work outside of slices is divided at most.
 const PIECES_MAX: u64 = 1000;
 
-/// Number of kinds of work outside of slices whose events differ.
+/// Kinds of work outside of slices with different events.
 pub(crate) const WORK_APART_MAX: u64 = (1 << ROUND_BITS) / PIECES_MAX;
 
-/// How often the events of a long turn are read.
 const SEEN_EVERY: Duration = Duration::from_millis(100);
 
-/// A long turn is no slice.
 const SOAK_SLOT: Slot = Slot { system: 0, block: 0, round: 0, position: 0 };
 
-/// Length of a traced turn, milliseconds.
 const TRACE_MS: u32 = 20;
-/// Bits of a sequence number that count the events of a traced turn. Traces begin halfway through a slice's bits, after
-/// the events for sizing.
+/// Bits of a sequence number for the events of a traced turn. Traces begin halfway through a slice's bits, after the
+/// events for sizing.
 const TRACE_BITS: u32 = SLICE_BITS - 5;
 
-/// The events of a traced turn, the same on all systems: some of a slice's for writes, and a time for reads.
+/// Events of a traced turn, the same on all systems: a share of a slice's for writes, and a time for reads.
 fn traced(cell: &PlannedCell, turn: u32) -> Stretch {
     let halfway = 1 << (SLICE_BITS - 1);
     let clients = u64::from(cell.id.setup.clients);
@@ -143,29 +129,26 @@ fn traced(cell: &PlannedCell, turn: u32) -> Stretch {
 }
 
 impl Clients {
-    /// Counts the server's instructions in slices, and returns whether that is possible.
+    /// Counts the server's instructions in slices, if possible; returns whether it is.
     pub(crate) fn count_instructions(&mut self) -> Result<bool> {
         Ok(self.probe.count_instructions()?)
     }
 
-    /// Stops counting them.
     pub(crate) fn stop_counting(&mut self) {
         self.probe.stop_counting();
     }
 
-    /// Says that clients and server run at real-time priority, which this watches.
     pub(crate) fn watch(&mut self, watch: Arc<Watch>) {
         self.watch = Some(watch);
     }
 
-    /// Whether they do.
     pub(crate) fn is_realtime(&self) -> bool {
         self.watch.is_some()
     }
 }
 
-/// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs. They carry
-/// out `test`, which is that of the cell or a part of it.
+/// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs. `test` is
+/// that of the cell or a part of it.
 pub(crate) fn connect_clients(
     server: &Instance,
     system: &System,
@@ -223,7 +206,6 @@ fn stretches(cell: &PlannedCell, first: u64, turn: u32) -> [Stretch; 2] {
     ]
 }
 
-/// The figures of a turn.
 fn turn_of(work: &TurnWork, unit: Unit) -> Turn {
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let warm_ns = ns(work.warm_elapsed);
@@ -244,8 +226,7 @@ fn turn_of(work: &TurnWork, unit: Unit) -> Turn {
     }
 }
 
-/// The counters of the kinds of a test's events: how many ended in the measured parts, the time that they took, and how
-/// many of them took how long.
+/// Counters of a test's kinds of events: events in the measured parts, their time, and a histogram of their durations.
 fn kind_counters(test: Test, kinds: &[KindWork]) -> Vec<(String, u64)> {
     let all = test.tpcc().map(|_| TpccKind::ALL).into_iter().flatten();
     let counters = all.flat_map(|kind| {
@@ -265,7 +246,7 @@ fn kind_counters(test: Test, kinds: &[KindWork]) -> Vec<(String, u64)> {
     counters.collect()
 }
 
-/// Subtracts what the servers of the other systems used in the same round from what others used.
+/// Subtracts the usage of the other systems' servers in the same round from the usage by others.
 pub(crate) fn share_out(usages: &mut [Usage]) {
     let used: Vec<Option<u64>> = usages.iter().map(Usage::server_ns).collect();
     for (mine, usage) in usages.iter_mut().enumerate() {
@@ -274,25 +255,23 @@ pub(crate) fn share_out(usages: &mut [Usage]) {
     }
 }
 
-/// A slice that was cut off before anything was measured.
 pub(crate) fn failed_slice(cell: CellId, slot: Slot, why: String) -> Slice {
     Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, slot) }
 }
 
-/// The longest and the shortest time that an event may take in a study.
 const EVENT_MOST: Duration = Duration::from_secs(30);
 const EVENT_LEAST: Duration = Duration::from_secs(5);
 
-/// Events as long as the limit that a budget has room for.
+/// Number of events at the limit that fit into a budget.
 const EVENTS_PER_BUDGET: f64 = 6.0;
 
-/// How long an event may take before it is ended: a study with a short budget cannot wait for long.
+/// Time limit of an event: a study with a short budget cannot wait for long.
 pub(crate) fn event_limit(study: &Study) -> Duration {
     let share = Duration::try_from_secs_f64(study.budget_s / EVENTS_PER_BUDGET);
     share.map_or(EVENT_MOST, |share| share.clamp(EVENT_LEAST, EVENT_MOST))
 }
 
-/// What an error says of the speed of a system, if it is that an event took too long.
+/// Lower bound on the duration of an event, if the error is that one took too long.
 pub(crate) fn silence(error: &anyhow::Error) -> Option<Silence> {
     error.chain().find_map(|cause| match cause.downcast_ref() {
         Some(assay_load::Error::Unanswered { why, events, elapsed }) => Some(Silence {
@@ -304,7 +283,6 @@ pub(crate) fn silence(error: &anyhow::Error) -> Option<Silence> {
     })
 }
 
-/// A slice that was ended because an event took too long.
 pub(crate) fn silent_slice(cell: CellId, slot: Slot, silence: Silence) -> Slice {
     let Silence { why, events, elapsed_ns } = silence;
     Slice {
@@ -314,7 +292,7 @@ pub(crate) fn silent_slice(cell: CellId, slot: Slot, silence: Silence) -> Slice 
     }
 }
 
-/// Why work is none that a server has done: its events sent no statement, or the program ended its clients.
+/// Why a run was no work of a server: its events sent no statement, or the program ended its clients.
 fn nothing_sent(work: &WorkCounters, test: Test) -> Option<&'static str> {
     match (work.events, work.queries()) {
         (0, 0) if test.lua().is_some() => {
@@ -325,7 +303,6 @@ fn nothing_sent(work: &WorkCounters, test: Test) -> Option<&'static str> {
     }
 }
 
-/// The slice of a system that could not complete it.
 fn cut_off_slice(cell: CellId, slot: Slot, error: &anyhow::Error) -> Slice {
     match silence(error) {
         Some(silence) => silent_slice(cell, slot, silence),
@@ -333,7 +310,6 @@ fn cut_off_slice(cell: CellId, slot: Slot, error: &anyhow::Error) -> Slice {
     }
 }
 
-/// A slice without any measurement yet.
 pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
     // The recorder sets the run.
     Slice {
@@ -346,13 +322,12 @@ pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
 }
 
 impl Clients {
-    /// Events per second of a run that is not recorded.
     pub(crate) fn rate(&mut self, cell: &PlannedCell, events: u64) -> Result<f64> {
         let seconds = self.run_apart(cell, 0, events)?;
         Ok(events as f64 / seconds.max(1e-9))
     }
 
-    /// Runs so many events that are not recorded, after the first ones of them. Returns how long they took, seconds.
+    /// Runs this many unrecorded events, after the first ones of them. Returns seconds.
     pub(crate) fn run_apart(&mut self, cell: &PlannedCell, after: u64, events: u64) -> Result<f64> {
         self.forget_status();
         let work = self.session.run(sizing_sequence(cell.id) + after, Bound::Events(events))?;
@@ -362,19 +337,19 @@ impl Clients {
         Ok(Duration::from_nanos(work.elapsed_ns).as_secs_f64())
     }
 
-    /// Runs a turn that is not recorded. Returns when its events ended.
+    /// Runs an unrecorded turn. Returns when its events ended.
     pub(crate) fn trace(&mut self, cell: &PlannedCell, turn: u32) -> Result<TurnTrace> {
         self.forget_status();
         let ends = self.session.trace(traced(cell, turn))?;
         Ok(ends.into_iter().map(|it| u32::try_from(it.as_micros()).unwrap_or(u32::MAX)).collect())
     }
 
-    /// The server's process and the threads that serve the clients; `None` if nobody knows the process.
+    /// The server's process and the threads that serve the clients; `None` if the process is unknown.
     pub(crate) fn watched(&self) -> Option<(i32, Option<&[i32]>)> {
         self.watched.as_ref().map(|(pid, serving)| (*pid, serving.as_deref()))
     }
 
-    /// Runs the cell for about this time, with events that no slice has. `part` counts the calls. Returns the number of
+    /// Runs the cell for about this time, with events of no slice. `part` counts the calls. Returns the number of
     /// operations.
     pub(crate) fn work_apart(
         &mut self,
@@ -404,8 +379,8 @@ impl Clients {
         Ok(slice.ops())
     }
 
-    /// Runs the cell for so long without a break, with events that no slice has, and counts them second by second. The
-    /// caller sets the instance and the start.
+    /// Runs the cell without a break, with events of no slice, and counts them by second. The caller sets the instance
+    /// and the start.
     pub(crate) fn long_turn(
         &mut self,
         cell: &PlannedCell,
@@ -429,13 +404,12 @@ impl Clients {
         seen.see(Duration::from_nanos(work.elapsed_ns), work.events);
         let (events, elapsed_ms) = (work.events, work.elapsed_ns / 1_000_000);
         let mut seconds = seen.counts();
-        // Events that were in progress at the end are no second of their own.
+        // Events in progress at the end are no extra second.
         seconds.truncate(time.as_secs() as usize);
         let ops = Slice { work, ..unmeasured(cell.id, SOAK_SLOT) }.ops();
         Ok(SoakTurn { round, instance: 0, started_ms: 0, elapsed_ms, events, ops, seconds })
     }
 
-    /// Runs the cell for the time of a slice, without recording anything.
     pub(crate) fn warm(&mut self, cell: &PlannedCell) -> Result<()> {
         self.forget_status();
         let time = Duration::from_millis(u64::from(cell.slice_ms));
@@ -443,7 +417,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Measures a slice of one turn on a server that is not frozen.
+    /// Measures a slice of one turn. The server must not be frozen.
     pub(crate) fn measure(&mut self, cell: &PlannedCell, slot: Slot) -> Slice {
         let whole = PlannedCell { turn_ms: cell.slice_ms, ..cell.clone() };
         let mut measure = || -> Result<Slice> {
@@ -458,12 +432,12 @@ impl Clients {
         measure().unwrap_or_else(|error| cut_off_slice(cell.id, slot, &error))
     }
 
-    /// Whether the counters of the server's status must be read before a slice begins.
+    /// Whether the status must be read before a slice begins.
     pub(crate) fn needs_status(&self) -> bool {
         self.status.as_ref().is_some_and(|it| it.last.is_none())
     }
 
-    /// Reads the counters of the status of a server that is not frozen, before a slice begins.
+    /// The server must not be frozen.
     pub(crate) fn begin_status(&mut self) {
         let Some(StatusCounters { status, last }) = &mut self.status else { return };
         let is_published =
@@ -475,7 +449,7 @@ impl Clients {
         }
     }
 
-    /// What the counters of the status of a server that is not frozen grew by since they were last read.
+    /// Growth of the status counters since the last reading. The server must not be frozen.
     pub(crate) fn end_status(&mut self) -> Option<Vec<(String, u64)>> {
         let before = self.status.as_mut()?.last.take()?;
         self.begin_status();
@@ -483,7 +457,7 @@ impl Clients {
         Some(status.grown(&before, last.as_ref()?))
     }
 
-    /// Something ran that is not recorded.
+    /// To be called after unrecorded work.
     fn forget_status(&mut self) {
         if let Some(status) = &mut self.status {
             status.last = None;
@@ -501,7 +475,7 @@ impl Clients {
         })
     }
 
-    /// Measures a turn of a slice on a server that is not frozen.
+    /// The server must not be frozen.
     pub(crate) fn turn(
         &mut self,
         cell: &PlannedCell,
@@ -519,7 +493,6 @@ impl Clients {
         Ok(())
     }
 
-    /// What was used since a slice began.
     pub(crate) fn usage(&mut self, open: &OpenSlice) -> Result<Usage> {
         let mut usage = self.probe.snapshot()?.since(&open.before);
         if let Some((watch, before_ns)) = self.watch.as_ref().zip(open.delayed_ns) {
@@ -528,7 +501,6 @@ impl Clients {
         Ok(usage)
     }
 
-    /// Ends a slice, given what was used meanwhile.
     pub(crate) fn end(&mut self, open: OpenSlice, usage: Usage) -> Result<Slice> {
         let OpenSlice { mut slice, device, .. } = open;
         slice.trouble = usage.trouble();

@@ -7,7 +7,6 @@ use assay_study::Phase;
 use super::participant::Participant;
 use super::template::Template;
 
-/// Starts an instance of a system that assay starts, from one of its templates; under valgrind, if it is given.
 pub(crate) fn start_counted(
     participant: &Participant,
     template: &Template,

@@ -1,4 +1,4 @@
-//! Data directories without tables: of each system, made once for the options that its servers run with.
+//! Data directories without tables, made once for each system and its options.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::room::make_room_for;
 use super::shared_files::share_equal_files;
 use super::site::LocalSite;
 
-/// A data directory without tables, for servers that run with these options. It is not removed while the file is open.
+/// A data directory without tables, for servers with these options. It is kept while the file is open.
 fn empty_template(
     env: &Environment,
     prefix: &Prefix,

@@ -1,4 +1,4 @@
-//! Settings of all commands that get or start servers, and the facts about the machine that a plan needs.
+//! Settings of all commands that fetch or start servers, and facts of the machine for plans.
 
 use std::path::{Path, PathBuf};
 
@@ -10,24 +10,16 @@ use crate::paths;
 use crate::progress::Progress;
 use crate::scheduled;
 
-/// The directory of templates in the cache.
 pub(crate) const TEMPLATES: &str = "templates";
 
-/// Settings of a command that gets or starts servers.
 pub(crate) struct Environment<'a> {
-    /// The directory of servers and templates.
     pub(crate) cache_dir: PathBuf,
-    /// Use only what is in the cache.
     pub(crate) offline: bool,
-    /// Accept expired package indexes.
     pub(crate) accept_expired_index: bool,
-    /// Shows the user what is going on.
     pub(crate) progress: &'a Progress,
-    /// Whether the user asked to stop.
     pub(crate) interrupt: Interrupt,
 }
 
-/// The environment of a command.
 pub(crate) fn environment<'a>(
     cache_dir: Option<&Path>,
     offline: bool,
@@ -39,7 +31,7 @@ pub(crate) fn environment<'a>(
     Ok(Environment { cache_dir, offline, accept_expired_index, progress, interrupt })
 }
 
-/// Names the directory whose disk is too full, which the plan does not know.
+/// Names the directory of the full disk, which the plan does not know.
 pub(crate) fn on_disk(error: assay_plan::Error, data: &Path) -> anyhow::Error {
     if !error.is_of_disk() {
         return error.into();
@@ -48,7 +40,6 @@ pub(crate) fn on_disk(error: assay_plan::Error, data: &Path) -> anyhow::Error {
     anyhow::Error::from(error).context(context)
 }
 
-/// The facts about this machine that the plan needs.
 pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
     Ok(MachineFacts {
         cpus: assay_probe::cpus_allowed()?.len() as u32,

@@ -1,5 +1,5 @@
-//! The plans of a test's statements, as its clients' sessions get them: of the statement as text, and of later
-//! executions of the prepared one.
+//! Plans of a test's statements, as in its clients' sessions: of the statement as text, and of later executions of the
+//! prepared one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,13 +18,11 @@ use super::shortened::shortened;
 use super::study_tables::Warm;
 use super::walk::walk;
 
-/// Values with which a statement of a user is explained: the plan may depend on them.
 const VALUES: u32 = 64;
 
 /// No further values are tried after this time.
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// The plans of a test's statements, with the values of the first events that have them.
 pub(super) fn plans(
     options: &ConnectOptions,
     system: &System,
@@ -56,7 +54,7 @@ pub(super) fn plans(
         })?;
     }
     let mut control = connect_as_client(options, &program, 0)?;
-    // Statements that clients put together only while they work.
+    // Statements that clients build only at run time.
     let examples = workload_of(&test.definition().schema).examples();
     for (number, (told, sql)) in (program.statements().len()..).zip(examples) {
         if let Some(explained) = assay_servers::explain(&mut control, &sql)? {
@@ -69,7 +67,7 @@ pub(super) fn plans(
     if asked.statements == StatementMode::Prepared {
         let program = Arc::new(Program::new(dialect, test, setup(asked.data), asked.statements));
         for (number, Again { does, note }) in later_executions(options, dialect, &program, asked)? {
-            // They are of the values that a statement has first.
+            // They belong to the first values of a statement.
             if let Some((_, plan)) = plans.iter_mut().find(|(of, _)| *of == number) {
                 plan.plan += &format!("; {does}");
                 plan.notes.extend(note.clone());
@@ -79,7 +77,7 @@ pub(super) fn plans(
     Ok(distinct(plans))
 }
 
-/// Numbers the statements that are no different in short.
+/// Numbers the statements whose short forms are equal.
 fn distinct(plans: Vec<(usize, Plan)>) -> Vec<Plan> {
     let mut seen: Vec<(usize, String)> = Vec::new();
     let named = plans.into_iter().map(|(number, mut plan)| {

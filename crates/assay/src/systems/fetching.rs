@@ -1,4 +1,4 @@
-//! Gets servers into the cache, and reports the progress.
+//! Fetches servers into the cache, and reports the progress.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) fn provisioner(env: &Environment) -> Result<Provisioner> {
     })
 }
 
-/// Valgrind, and its version. It stays in the cache while this exists.
+/// Valgrind and its version. It stays in the cache while the value exists.
 pub(crate) fn fetch_valgrind(env: &Environment) -> Result<(Held, String)> {
     let found = provisioner(env)?.valgrind(&mut telling("valgrind", "fetching it", env))?;
     let paths = Valgrind {
@@ -33,31 +33,25 @@ pub(crate) fn fetch_valgrind(env: &Environment) -> Result<(Held, String)> {
     Ok((Held { valgrind: paths, _found: found }, version))
 }
 
-/// A valgrind that is kept in the cache.
 pub(crate) struct Held {
     pub(crate) valgrind: Valgrind,
     _found: assay_provision::Valgrind,
 }
 
 impl Held {
-    /// The root of its tree in the cache; empty for the machine's own.
     pub(crate) fn tree(&self) -> &Path {
         &self._found.path
     }
 }
 
-/// The binaries of systems, in their order.
 pub(crate) struct Fetched {
     pub(crate) prefixes: Vec<Prefix>,
-    /// The source of all versions of a product, where there is one.
     pub(crate) agreed: BTreeMap<Product, String>,
-    /// The sources that could not be reached.
     pub(crate) unreached: Vec<String>,
 }
 
-/// A system whose binaries cannot be had.
 pub(crate) struct NotGot {
-    /// Its place among those that were asked for; `None` if the failure concerns all of them.
+    /// Its index among the requested systems; `None` if the failure concerns all of them.
     pub(crate) index: Option<usize>,
     pub(crate) error: anyhow::Error,
 }
@@ -68,11 +62,11 @@ impl From<anyhow::Error> for NotGot {
     }
 }
 
-/// Gets the binaries of all systems: of each product from one source, if one has them all and can be reached, otherwise
-/// each from the best one. `named`: what the user calls each system.
+/// Fetches the binaries of all systems: of each product from one source, if one has them all and can be reached,
+/// otherwise each from the best one. `named`: the user's name of each system.
 ///
-/// In a search, a version is the same build in each comparison, whatever it is compared with: each comes from the best
-/// source of its own.
+/// In a search, a version is the same build in each comparison, whatever it is compared with: each comes from its own
+/// best source.
 pub(crate) fn fetch_all(
     provisioner: &Provisioner,
     named: &[(&str, &SystemSpec)],
@@ -90,11 +84,11 @@ pub(crate) fn fetch_all(
     Ok(Fetched { prefixes, agreed, unreached })
 }
 
-/// Gets a server by the user's name and its spec, from one source or the best one.
+/// Fetches a server by the user's name and its spec, from one source or the best one.
 type Get<'a, T> = dyn FnMut(&str, &SystemSpec, Option<&str>) -> Result<T> + 'a;
 
-/// What `get` gets of the `agreed` source of each product, and the sources that cannot be used: each is told and given
-/// up.
+/// Fetches from the `agreed` source of each product. Also returns the sources that cannot be used; each is reported and
+/// given up.
 fn from_agreed<T: Clone>(
     named: &[(&str, &SystemSpec)],
     agreed: &mut BTreeMap<Product, String>,
@@ -116,7 +110,6 @@ fn from_agreed<T: Clone>(
     }
 }
 
-/// What lacks a source that has all versions of a product.
 type Lack = (Product, String, assay_provision::Error);
 
 fn fetch_each<T: Clone>(
@@ -153,7 +146,6 @@ fn fetch_each<T: Clone>(
     Ok(Ok(prefixes))
 }
 
-/// Gets a server, and says which one it is. An error does not name it.
 fn fetch(
     provisioner: &Provisioner,
     name: &str,
@@ -166,7 +158,7 @@ fn fetch(
     let mut tell = telling(name, "fetching", env);
     let mut get = || env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
     let mut got = get();
-    // Loaded data can be made again from what is at hand, a server cannot.
+    // Loaded data can be made again locally, a server cannot.
     let missing = got.as_ref().err().and_then(assay_provision::Error::missing_room);
     if let Some(missing) = missing
         && make_room(env, missing)?
@@ -183,7 +175,6 @@ fn fetch(
     Ok(prefix)
 }
 
-/// Gets one server, from one source or any.
 pub(crate) fn fetch_one(
     provisioner: &Provisioner,
     name: &str,
@@ -194,12 +185,11 @@ pub(crate) fn fetch_one(
     fetch(provisioner, name, spec, from, env).map_err(|error| error.context(not_got(spec)))
 }
 
-/// Options have no part in getting a server, and a config file may have many.
+/// Leaves options out: they have no part in fetching a server, and a config file may have many.
 fn not_got(spec: &SystemSpec) -> String {
     format!("cannot get `{}`", spec.without_options())
 }
 
-/// Refuses a missing directory or repository of this machine.
 fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
     match &spec.origin {
         Origin::Dir(path) => {
@@ -216,8 +206,7 @@ fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
     }
 }
 
-/// Shows each step if the line can be rewritten. A log gets one line, for what is not in the cache and may take
-/// minutes.
+/// Shows each step if the line can be rewritten. A log gets one line, for slow downloads and builds.
 fn telling(name: &str, begun: &str, env: &Environment) -> impl FnMut(Fetching) {
     let mut is_begun = false;
     move |step| {
@@ -255,7 +244,6 @@ fn fetching(name: &str, step: &Fetching) -> String {
     }
 }
 
-/// By product, the source that all systems should come from, if the usual choice would take builds from several.
 fn agree(
     provisioner: &Provisioner,
     specs: &[&SystemSpec],
@@ -278,10 +266,8 @@ mod tests {
         assert!(!is_refused("mysql@git:https://h/x.git#v1") && !is_refused("mysql@git:me@h:x#v1"));
     }
 
-    /// What came from where and the sources that could not be used; and what was told.
     type Past = (Result<(Vec<String>, Vec<String>), NotGot>, String);
 
-    /// Gets systems whose common source fails with `lack`.
     fn fetched_past(lack: fn() -> assay_provision::Error) -> Past {
         let specs = ["5.7", "8.0+max_connections=500", "9.7"]
             .map(|version| assay_plan::parse_system(&format!("mysql@{version}")).unwrap());
@@ -318,7 +304,7 @@ mod tests {
         let of_expired = (fetched_past(expired), "`sid` has expired");
         for ((fetched, told), why) in [of_download, of_expired] {
             let (got, unreached) = fetched.map_err(|it| it.error).unwrap();
-            // What the common source has of this product is not used beside others, or builds would differ for nothing.
+            // The common source is not used for this product beside others, or builds would differ for nothing.
             let expected = ["maria", "old", "mid", "new", "new"].into_iter().zip([4, 5, 6, 7, 7]);
             let expected = expected.map(|(name, at)| format!("{at}: {name} from its best"));
             assert_eq!(got, expected.collect::<Vec<_>>());

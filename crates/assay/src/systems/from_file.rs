@@ -1,4 +1,4 @@
-//! What a version does not take of a config file that is for all systems: it is left out, and all of it is told.
+//! Drops options of a common config file that a version does not accept, and reports all of them.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,14 @@ use assay_model::{Dialect, EventKind, Prefix, System, SystemSpec, UntakenOption}
 use assay_servers::{CheckedOptions, DeprecatedOption, RefusedOption, Site};
 use assay_terms::{Rendered, Sizes, Terms, variable};
 
-/// A system as its server takes it.
 pub(crate) struct Taken {
-    /// Without the options that are left out.
     pub(crate) spec: SystemSpec,
-    /// What the server is started with.
     pub(crate) rendered: Rendered,
-    /// What is left out, and what is deprecated, as events of the study.
     pub(crate) events: Vec<EventKind>,
-    /// What was probably meant by names that it does not know.
     pub(crate) meant: Vec<(String, String)>,
 }
 
-/// The options of a system, of which those in `of_file` are left out where its version does not take them.
+/// Options in `of_file` are left out where the system's version does not accept them.
 pub(crate) fn taken(
     spec: &SystemSpec,
     of_file: &BTreeMap<String, Option<String>>,
@@ -68,12 +63,12 @@ pub(crate) fn taken(
         spec.overrides.retain(|(other, _)| !is_it(other));
     }
     untaken.extend(without_missing_libraries(&mut spec, of_file, prefix));
-    // As in the file.
+    // In the order of the file.
     untaken.sort_by_key(|it| asked.iter().position(|name| *name == variable(&it.name)));
     let meant = refused.iter().filter_map(|it| Some((it.name.clone(), it.meant()?.to_owned())));
     let meant = meant.collect();
     let mut rendered = render(&spec);
-    // What is told of the file need not be told of the terms.
+    // Do not report a setting twice, for the file and for the terms.
     let is_told = |setting: &str| untaken.iter().any(|it| variable(&it.name) == variable(setting));
     rendered.left_out.retain(|it| !is_told(it.setting));
     let deprecated = deprecated.into_iter().map(|DeprecatedOption { name, said }| UntakenOption {
@@ -99,10 +94,9 @@ fn is_list(variable: &str) -> bool {
     ["sql_mode", "optimizer_switch"].contains(&variable)
 }
 
-/// Longest list whose words are tried one by one.
 const LIST_MAX: usize = 64;
 
-/// A list without the words that a server refuses, and these words; `None` if it takes each of them alone, or none.
+/// A list without the words that a server refuses, and these words; `None` if it accepts each of them alone, or none.
 fn without_refused_words(
     name: &str,
     value: &str,
@@ -122,14 +116,13 @@ fn without_refused_words(
     Ok((!kept.is_empty() && !refused.is_empty()).then(|| (kept.join(","), refused)))
 }
 
-/// The value that a system asks for.
 fn value_of(spec: &SystemSpec, name: &str) -> Option<String> {
     let mut asked = spec.overrides.iter().rev();
     asked.find(|(other, _)| variable(other) == variable(name)).map(|(_, value)| value.clone())
 }
 
-/// Takes an option of a config file out of a system because of which its server did not start: some values are refused
-/// only then. Returns it as an event of the study.
+/// Removes an option of a config file from a system because its server did not start: some values are refused only
+/// then. Returns it as an event of the study.
 pub(crate) fn leave_refused_out(
     System { spec, options, .. }: &mut System,
     of_file: &BTreeMap<String, Option<String>>,
@@ -156,16 +149,14 @@ pub(crate) fn leave_refused_out(
     Some(EventKind::ConfigLeftOut { options: vec![option] })
 }
 
-/// The variable that an option as it is rendered sets.
 fn variable_of(option: &str) -> String {
     let option = option.trim_start_matches('-');
     variable(option.split_once('=').map_or(option, |(name, _)| name))
 }
 
-/// The setting of Postgres that loads libraries when the server starts.
 const PRELOADED: &str = "shared_preload_libraries";
 
-/// Takes libraries that the build does not have out of what Postgres is to load: it would not start.
+/// Removes missing libraries: Postgres would not start.
 fn without_missing_libraries(
     spec: &mut SystemSpec,
     of_file: &BTreeMap<String, Option<String>>,

@@ -17,7 +17,6 @@ use super::shortened::shortened;
 
 const COLD: &str = "internal error: plans are asked of a server whose caches are cold";
 
-/// Reads the facts about a server. Its tables are not changed.
 pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
     let mut control = Connection::connect(&server.connect_options())?;
     let mut settings = assay_servers::effective_settings(&mut control)?;
@@ -48,7 +47,6 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
     Ok(Facts { settings, plans })
 }
 
-/// The content of tables, as the audit compares it. A workload of the user's own has whatever tables it has.
 pub(crate) fn data_fact(
     study: &Study,
     data: DataSet,
@@ -68,17 +66,15 @@ fn is_work(sql: &str, syntax: Dialect) -> bool {
     !is_control(sql, syntax)
 }
 
-/// What a server refuses to prepare.
 #[derive(Default)]
 struct Unprepared {
     /// Statements that are sent as text instead.
     statements: Vec<String>,
-    /// Tests that cannot run, and the server's errors.
     failing: BTreeMap<Test, String>,
 }
 
-/// What the server refuses to prepare, as the measured clients would find out. A test that cannot run fails when it is
-/// measured, and prevents no other.
+/// Finds statements that a server refuses to prepare, like the measured clients. A test that cannot run fails when it
+/// is measured, and prevents no other.
 fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<Unprepared> {
     let mut refused = Unprepared::default();
     for test in asked.tests {
@@ -105,12 +101,10 @@ fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<U
     Ok(refused)
 }
 
-/// Whether a test has events of several kinds.
 fn is_mix(test: Test) -> bool {
     test.definition().roles.iter().map(|role| role.script.mix.len()).sum::<usize>() > 1
 }
 
-/// The plans of [`ibench_statements`].
 pub(crate) fn explain_queue<'a>(
     control: &mut Connection,
     table: &IbenchTable,

@@ -1,4 +1,4 @@
-//! A server that takes part: one that assay has started, or one that was running already.
+//! A server that takes part: started by assay, or already running.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,8 @@ use assay_probe::WatchedServer;
 use assay_servers::{Attached, Error, Server};
 use assay_wire::{ConnectOptions, Connection};
 
-/// The database with the tables of servers that assay starts.
 pub(crate) const DATABASE: &str = "sbtest";
 
-/// A server with the data of a study.
 pub(crate) enum Instance {
     /// Started by assay, on its own copy of the data.
     Started(Server),
@@ -21,7 +19,6 @@ pub(crate) enum Instance {
 }
 
 impl Instance {
-    /// How clients connect.
     pub(crate) fn connect_options(&self) -> ConnectOptions {
         match self {
             Self::Started(server) => {
@@ -31,12 +28,10 @@ impl Instance {
         }
     }
 
-    /// Whether assay has started it.
     pub(crate) fn is_ours(&self) -> bool {
         matches!(self, Self::Started(_))
     }
 
-    /// Process id, if it is known.
     pub(crate) fn pid(&self) -> Option<i32> {
         match self {
             Self::Started(server) => Some(server.pid()),
@@ -44,7 +39,7 @@ impl Instance {
         }
     }
 
-    /// What it has logged, if assay has started it.
+    /// Only of servers that assay started.
     pub(crate) fn log(&self) -> Option<String> {
         match self {
             Self::Started(server) => Some(server.log()),
@@ -52,8 +47,8 @@ impl Instance {
         }
     }
 
-    /// The server and threads that the probe watches. `connections` are the server's ids of the measured connections,
-    /// and `round_trips` makes one of them, given by its index, answer so many empty requests.
+    /// Server and threads for the probe to watch. `connections` are the server's ids of the measured connections, and
+    /// `round_trips` makes one of them, given by its index, answer that many empty requests.
     pub(crate) fn watched(
         &self,
         connections: &[u64],
@@ -76,7 +71,7 @@ impl Instance {
         })
     }
 
-    /// Confines its threads, if assay has started it; see [`Server::place`].
+    /// Confines the threads of a server that assay started; see [`Server::place`].
     pub(crate) fn place(
         &self,
         placement: CpuPlacement,
@@ -89,7 +84,6 @@ impl Instance {
         }
     }
 
-    /// Calls `act` with each of its threads, if assay has started it.
     pub(crate) fn each_thread(&self, act: impl FnMut(i32) -> io::Result<()>) -> Result<(), Error> {
         match self {
             Self::Started(server) => server.each_thread(act),
@@ -97,7 +91,6 @@ impl Instance {
         }
     }
 
-    /// The process of its supervisor, if assay has started it.
     pub(crate) fn supervisor(&self) -> Option<i32> {
         match self {
             Self::Started(server) => server.supervisor(),
@@ -105,7 +98,7 @@ impl Instance {
         }
     }
 
-    /// Stops every thread, if assay has started the server.
+    /// Only servers that assay started are frozen.
     pub(crate) fn freeze(&mut self) -> Result<(), Error> {
         match self {
             Self::Started(server) => server.freeze(),
@@ -113,14 +106,13 @@ impl Instance {
         }
     }
 
-    /// Adds to an error of its clients that the server has ended, if it has. If not, the server is frozen.
+    /// Adds to an error of its clients that the server has ended. If it has not, it is frozen.
     pub(crate) fn explained(&mut self, why: anyhow::Error) -> anyhow::Error {
         let Err(ending) = self.freeze() else { return why };
         let (told, ending) = (format!("{why:#}"), ending.to_string());
         if told.contains(&ending) { why } else { anyhow::anyhow!("{told}; {ending}") }
     }
 
-    /// Resumes the server.
     pub(crate) fn thaw(&mut self) -> Result<(), Error> {
         match self {
             Self::Started(server) => server.thaw(),
@@ -136,7 +128,6 @@ impl Instance {
         }
     }
 
-    /// Shuts the server down cleanly, if assay has started it.
     pub(crate) fn stop(self) -> Result<(), Error> {
         match self {
             Self::Started(server) => server.stop(),
@@ -144,7 +135,6 @@ impl Instance {
         }
     }
 
-    /// Creates the database for the tables, if assay has started the server.
     pub(crate) fn create_database(&self) -> Result<(), Error> {
         if let Self::Started(server) = self {
             let mut control = Connection::control(&server.connect_options())?;

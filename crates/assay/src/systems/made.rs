@@ -1,4 +1,4 @@
-//! What is kept beside the directories of a template: what was found out while they were made.
+//! Findings from making a template, stored beside its directories.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,26 +10,22 @@ use serde::{Deserialize, Serialize};
 use super::cached::write_whole;
 use crate::paths;
 
-/// Beside the data: what was found while a dump was restored, if anything was.
 const RESTORED: &str = "restored.json";
 
-/// What was found out while the directories were made; kept beside them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Made {
-    /// Events per second of each aging test with one client, by test name: what write slices are sized by.
+    /// Events per second of each aging test with one client, by test name: write slices are sized by these.
     pub(super) rates: BTreeMap<String, f64>,
     pub(super) fresh: Counted,
     pub(super) aged: Counted,
 }
 
-/// Rows of all tables and their checksum.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counted {
     pub(super) rows: u64,
     pub(super) checksum: String,
 }
 
-/// What was found while the dump of a template was restored.
 pub(super) fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
     let path = dir.join(RESTORED);
     if !path.is_file() {
@@ -39,7 +35,6 @@ pub(super) fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
     read.with_context(|| format!("`{}` is damaged", path.display()))
 }
 
-/// Keeps what was found while a dump was restored beside the directory with its data.
 pub(super) fn write_restored(fresh: &Path, restored: &[Restored]) -> Result<()> {
     let path = fresh.with_file_name(RESTORED);
     // The directory of the template appears with its data, which come later.

@@ -1,5 +1,5 @@
-//! The systems that a command works with: their binaries, their start, their data, clients and settings. Studies,
-//! audits, sandboxes and the cache share this code.
+//! Systems of commands: binaries, start, data, clients and settings. Shared by studies, audits, sandboxes and the
+//! cache.
 
 mod again;
 mod aging;

@@ -1,4 +1,4 @@
-//! Options that servers do not take, found before anything waits or is started.
+//! Finds options that servers do not accept, before anything waits or is started.
 
 use anyhow::Result;
 use assay_model::{Dialect, Hint, Prefix, Product, System, SystemSpec};
@@ -8,17 +8,13 @@ use super::environment::Environment;
 use super::participant::Participant;
 use super::site::LocalSite;
 
-/// What the servers of a study do not take of what was asked for.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", told(.0))]
 pub(crate) struct RefusedOptions(Vec<Refusal>);
 
-/// The options that one system does not take.
 #[derive(Debug)]
 struct Refusal {
-    /// Its name in the study.
     system: String,
-    /// Product and version.
     server: String,
     product: Product,
     options: Vec<RefusedOption>,
@@ -42,7 +38,7 @@ fn told(refusals: &[Refusal]) -> String {
 }
 
 impl Hint for RefusedOptions {
-    /// What was misspelt first. Only what was not is to be left out.
+    /// Misspelt options come first. Only the others can be left out.
     fn hints(&self) -> Vec<String> {
         let all = || self.0.iter().flat_map(|it| &it.options);
         let mut hints: Vec<String> = Vec::new();
@@ -52,7 +48,7 @@ impl Hint for RefusedOptions {
                 hints.push(meant);
             }
         }
-        // A system that is not called by its words is one of a study file.
+        // A system with another name is one of a study file.
         let is_named = |it: &&Refusal| !it.system.contains('@');
         let quoted = |it: &Refusal, quote: char| {
             let left_out = it.options.iter().filter(|option| option.meant().is_none());
@@ -92,7 +88,7 @@ impl Hint for RefusedOptions {
     }
 }
 
-/// Refuses options that a server does not know, or whose values it does not take: all of them, of all systems.
+/// Refuses unknown options and values that a server does not accept: all of them, of all systems.
 pub(crate) fn check_options(participants: &[Participant], env: &Environment) -> Result<()> {
     let started = participants.iter().filter(|it| it.attached.is_none());
     let asked = started.map(|participant| {
@@ -103,7 +99,6 @@ pub(crate) fn check_options(participants: &[Participant], env: &Environment) -> 
     refuse_options(&asked.collect::<Result<Vec<_>>>()?, &site, env)
 }
 
-/// A server that is to be started with these options.
 pub(crate) struct Asked<'a> {
     pub(crate) name: &'a str,
     pub(crate) spec: &'a SystemSpec,
@@ -111,7 +106,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) options: &'a [String],
 }
 
-/// Refuses options as [`check_options`] does.
 pub(crate) fn refuse_options(all: &[Asked], site: &Site, env: &Environment) -> Result<()> {
     let mut refusals: Vec<Refusal> = Vec::new();
     let mut seen = Vec::new();
@@ -136,7 +130,6 @@ pub(crate) fn refuse_options(all: &[Asked], site: &Site, env: &Environment) -> R
 }
 
 impl Asked<'_> {
-    /// The options that the user asked for, as the server gets them.
     fn by_user(&self) -> Vec<String> {
         let same = |name: &str| name.replace('-', "_").to_ascii_lowercase();
         let asked: Vec<String> = self.spec.overrides.iter().map(|(name, _)| same(name)).collect();

@@ -1,4 +1,4 @@
-//! The systems of a study or an audit: their binaries and their configuration.
+//! The systems of a study or audit: binaries and configuration.
 
 use std::collections::BTreeMap;
 
@@ -23,33 +23,27 @@ use crate::advice::Advised;
 use crate::connection::connect_options;
 use crate::open_files::Demand;
 
-/// Connections that a server must accept in addition to the clients: control connections, and those of the last cell
-/// that are closing.
+/// Connections besides the clients: control connections, and closing ones of the last cell.
 const CONNECTIONS_SPARE: u32 = 64;
 
-/// Connection limits are multiples of this.
 const CONNECTIONS_STEP: u32 = 256;
 
-/// A system, ready to be started as often as needed.
 pub(crate) struct Participant {
     pub(crate) system: System,
-    /// The options of the terms that the system's version lacks.
+    /// Options of the terms that the system's version lacks.
     pub(crate) left_out: Vec<EventKind>,
-    /// The server, if it runs already.
     pub(crate) attached: Option<Attached>,
     /// Keeps the binaries in the cache while they are used.
     pub(crate) _hold: Option<Hold>,
 }
 
 impl Participant {
-    /// The binaries, if assay starts the system.
     pub(crate) fn prefix(&self) -> Result<&Prefix> {
         let System { name, artifact, .. } = &self.system;
         artifact.prefix().with_context(|| format!("`{name}` has no binaries to start"))
     }
 }
 
-/// The terms that the servers of a study are started on.
 pub(crate) fn terms_of(study: &Study) -> Result<&'static Terms> {
     let name = study.terms.as_deref().context("the study has no terms")?;
     Terms::named(name).ok_or_else(|| {
@@ -59,7 +53,6 @@ pub(crate) fn terms_of(study: &Study) -> Result<&'static Terms> {
     })
 }
 
-/// The sizes of the servers of a study on a machine with so many CPUs.
 pub(crate) fn sizes(study: &Study, cpus: u32) -> Sizes {
     let clients = most_clients(study);
     Sizes {
@@ -71,8 +64,8 @@ pub(crate) fn sizes(study: &Study, cpus: u32) -> Sizes {
     }
 }
 
-/// The largest number of connections at the same time. A client of the Insert Benchmark has several, and so has one
-/// whose events differ in the settings of their sessions.
+/// Maximum number of simultaneous connections. A client of the Insert Benchmark has several, and so has one whose
+/// events differ in their session settings.
 pub(crate) fn most_clients(study: &Study) -> u32 {
     let clients = study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
     let sessions = study.cells.iter().flat_map(|cell| {
@@ -84,23 +77,20 @@ pub(crate) fn most_clients(study: &Study) -> u32 {
     clients * workload_of(study.schema()).connections().max(sessions)
 }
 
-/// A system that takes no part, because it cannot be had.
 #[derive(Debug)]
 pub(crate) struct Missing {
-    /// Its name in the study.
     pub(crate) name: String,
     pub(crate) error: anyhow::Error,
 }
 
-/// The systems of a study, without those that cannot be had.
 pub(crate) struct Gathered {
     pub(crate) participants: Vec<Participant>,
     pub(crate) missing: Vec<Missing>,
 }
 
 impl Gathered {
-    /// Leaves a system out and says so. It is an error if nothing is left to be compared: the base or all others are
-    /// missing. A shard must have the systems of all others, and a search compares two.
+    /// Leaves a system out with a note. Fails if nothing is left to compare: the base or all others are missing. A
+    /// shard must have the systems of all others, and a search compares two.
     pub(crate) fn leave_out(
         &mut self,
         index: usize,
@@ -132,7 +122,7 @@ impl Gathered {
     }
 }
 
-/// Gets all systems as [`get`] does. One that cannot be had is an error.
+/// Like [`get`], but every system is required.
 pub(crate) fn get_all(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let Gathered { participants, missing } = get(plan, env)?;
     match missing.into_iter().next() {
@@ -141,7 +131,6 @@ pub(crate) fn get_all(plan: &Plan, env: &Environment) -> Result<Vec<Participant>
     }
 }
 
-/// Gets the binaries of all systems and renders their configuration.
 pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
     let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
     let provisioner = provisioner(env)?.with_logins(logins.collect());
@@ -205,22 +194,21 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
             "warning: no system knows `{name}` of the config file; did you mean `{meant}`?"
         ));
     }
-    // Which builds a search compares, and that they may differ, is part of its answer.
+    // The builds of a search, and that they may differ, are part of its answer.
     if plan.study.bisect.is_none() {
         note_builds(&gathered.participants, &unreached, &provisioner, env)?;
     }
     Ok(gathered)
 }
 
-/// The binaries of systems by their places in the plan, and the sources that could not be reached.
 struct Prefixes {
     prefixes: BTreeMap<usize, Prefix>,
     unreached: Vec<String>,
     agreed: BTreeMap<Product, String>,
 }
 
-/// Gets the binaries of all systems that can be had. The others are fetched again without those that cannot, because
-/// another source may have all the others.
+/// Fetches the binaries of all available systems. After a failure, the others are fetched again, because another source
+/// may have all of them.
 fn get_prefixes(
     plan: &Plan,
     provisioner: &Provisioner,
@@ -250,7 +238,6 @@ fn get_prefixes(
     }
 }
 
-/// Says which builds of a product differ.
 fn note_builds(
     participants: &[Participant],
     unreached: &[String],
@@ -273,7 +260,6 @@ fn note_builds(
     Ok(())
 }
 
-/// Says that connections do not work as the options of servers ask.
 fn note_autocommit(participants: &[Participant], env: &Environment) {
     let systems = participants.iter().map(|it| &it.system).filter(|it| !it.is_twin);
     let off = systems.filter(|it| it.spec.switches_autocommit_off());
@@ -286,12 +272,11 @@ fn note_autocommit(participants: &[Participant], env: &Environment) {
     }
 }
 
-/// Warns of a release of years ago.
 fn warn_of_old(name: &str, old: &OldRelease, env: &Environment) {
     env.progress.note(&format!("warning: `{name}` {old}"));
 }
 
-/// Names that no system knows and that are nearly those of other options. Each list has those of one system.
+/// Unknown names that resemble other options. Each list has those of one system.
 fn misspelt(of_systems: &[Vec<(String, String)>]) -> Vec<&(String, String)> {
     let Some((first, rest)) = of_systems.split_first() else { return Vec::new() };
     let is_everywhere =
@@ -299,7 +284,7 @@ fn misspelt(of_systems: &[Vec<(String, String)>]) -> Vec<&(String, String)> {
     first.iter().filter(is_everywhere).collect()
 }
 
-/// Says which builds of one product differ. Builds of directories, repositories and running servers do not count: the
+/// Describes different builds of a product. Builds of directories, repositories and running servers do not count: the
 /// user chose them.
 fn different_makers(participants: &[Participant], product: Product) -> Option<String> {
     let is_chosen = |it: &&Participant| matches!(it.system.spec.origin, Origin::Version(_));
@@ -315,8 +300,8 @@ fn different_makers(participants: &[Participant], product: Product) -> Option<St
     (told.len() > 1).then(|| told.join(", "))
 }
 
-/// Inspects the tables of servers that run already, before any of them is touched. Only tables of an earlier load are
-/// replaced, and this says which.
+/// Inspects the tables of running servers before any of them is touched. Only tables of an earlier load are replaced,
+/// and these are reported.
 pub(crate) fn refuse_foreign_tables(
     participants: &[Participant],
     study: &Study,
@@ -354,7 +339,6 @@ pub(crate) fn refuse_the_same_twice(participants: &[Participant]) -> Result<()> 
     Ok(())
 }
 
-/// Connects to a server that runs already, and says which one it is.
 pub(crate) fn attach(
     url: &ServerUrl,
     name: &str,
@@ -384,7 +368,7 @@ pub(crate) fn attach(
     Ok(Participant { system, left_out: Vec::new(), attached: Some(attached), _hold: None })
 }
 
-/// That data cannot be loaded into a system, and which of those after it were not tried: they may refuse it as well.
+/// Message for data that cannot be loaded into a system. The systems after it were not tried, and may fail too.
 pub(crate) fn not_loaded(participants: &[Participant], failed: &Participant) -> String {
     let name = |it: &Participant| format!("`{}`", it.system.name);
     let after = participants.iter().skip_while(|it| it.system.name != failed.system.name).skip(1);

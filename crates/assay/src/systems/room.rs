@@ -1,4 +1,4 @@
-//! The room that data take on the disk: a bound on the cache, and what a copy needs.
+//! Disk space: the bound on the cache, and room for copies.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,20 +13,17 @@ use super::cached::{description, remove_unused};
 use super::environment::{Environment, TEMPLATES};
 use crate::advice::Advised;
 
-/// The environment variable with the bound on the cache, such as `20G`.
 const LIMIT: &str = "ASSAY_CACHE_LIMIT";
 
-/// Smallest bound by default, bytes.
 const LIMIT_MIN: u64 = 10 << 30;
 
-/// The bound by default: the disk's size divided by this.
+/// The default bound is the disk's size divided by this.
 const LIMIT_PART: u64 = 10;
 
-/// Instances come and go, and are not kept.
 const INSTANCES: &str = "instances";
 
-/// Removes the loaded data that were not used for the longest time, then builds of commits, until the cache is within
-/// its bound. What is in use stays, by whomever.
+/// Removes the least recently used loaded data, then builds of commits, until the cache is within its bound. Anything
+/// in use stays, whoever uses it.
 pub(crate) fn keep_within_bound(env: &Environment) -> Result<()> {
     let limit = limit(&env.cache_dir)?;
     let mut total = 0;
@@ -56,14 +53,14 @@ fn remove_builds(env: &Environment, wanted: u64, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes such data if the disk has no room for a copy of `data`.
+/// Removes unused data if the disk has no room for a copy of `data`.
 pub(crate) fn make_room_for(env: &Environment, data: &Path) -> Result<()> {
     let instances = env.cache_dir.join(INSTANCES);
     fs_err::create_dir_all(&instances)?;
     make_room(env, assay_servers::missing_room(data, &instances)?).map(drop)
 }
 
-/// Removes such data until that many more bytes are free. Says whether they are.
+/// Removes unused data until this many more bytes are free. Returns whether they are.
 pub(crate) fn make_room(env: &Environment, missing: u64) -> Result<bool> {
     Ok(missing == 0 || remove_oldest(env, missing, "the disk is full")? >= missing)
 }
@@ -90,31 +87,28 @@ fn remove_oldest(env: &Environment, wanted: u64, why: &str) -> Result<u64> {
     Ok(freed)
 }
 
-/// With less space than this, servers fail, bytes.
+/// Bytes. With less, servers fail.
 const NOTHING_LEFT: u64 = 16 << 20;
 
-/// Whether the disk of the cache is full.
 fn is_full(cache_dir: &Path) -> bool {
     let left =
         rustix::fs::statvfs(cache_dir).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     matches!(left, Ok(..NOTHING_LEFT))
 }
 
-/// What servers and the kernel say where a disk is full. Something may have been freed since.
+/// Messages of servers and the kernel for a full disk. Space may have been freed since.
 const FULL: [&str; 5] =
     ["No space left on device", "os error 28", "system error 28", "is full", "got full"];
 
-/// Whether something failed because the disk of the cache is full, or was.
 pub(crate) fn fails_for_space(why: &str, cache_dir: &Path) -> bool {
     FULL.iter().any(|words| why.contains(words)) || is_full(cache_dir)
 }
 
-/// What failed, and that the disk of the cache is full if it is: not every server says why it ends.
+/// Appends that the disk of the cache is full, if it is: not every server says why it ends.
 pub(crate) fn with_full_disk(why: String, cache_dir: &Path) -> String {
     if is_full(cache_dir) { format!("{why}; the disk of the cache is full") } else { why }
 }
 
-/// The largest size of the cache, bytes.
 pub(crate) fn limit(cache_dir: &Path) -> Result<u64> {
     match std::env::var(LIMIT) {
         Ok(text) => match parse_size(&text) {
@@ -131,7 +125,7 @@ pub(crate) fn limit(cache_dir: &Path) -> Result<u64> {
     }
 }
 
-/// A number of bytes, with a unit of 1024 or not.
+/// Bytes, with an optional binary unit.
 fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let text = text.strip_suffix(['B', 'b']).unwrap_or(text);
@@ -148,7 +142,6 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB (`{LIMIT}`)", bytes as f64 / f64::from(1 << 30))
 }
 
-/// The loaded data in a cache.
 pub(crate) fn templates(cache_dir: &Path) -> Result<Vec<PathBuf>> {
     let place = cache_dir.join(TEMPLATES);
     if !place.is_dir() {
@@ -170,7 +163,7 @@ pub(crate) fn last_used(path: &Path) -> Result<SystemTime> {
     Ok(fs_err::metadata(path)?.modified()?)
 }
 
-/// The system and data of a template; only its key if an interrupted assay has not described it.
+/// System and data of a template; only its key if an interrupted assay has not described it.
 pub(crate) fn described(template: &Path) -> String {
     let text = fs_err::read_to_string(description(template)).unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
@@ -179,8 +172,8 @@ pub(crate) fn described(template: &Path) -> String {
     if line.is_empty() { name() } else { line.to_owned() }
 }
 
-/// Bytes on disk of all files below a directory, a file with several names once. Holes take none. What goes meanwhile
-/// does not count.
+/// Bytes on disk of all files below a directory, hard links once. Holes take none. Files that disappear meanwhile do
+/// not count.
 pub(crate) fn size(path: &Path) -> u64 {
     fn add(path: &Path, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
         let Ok(found) = fs_err::symlink_metadata(path) else { return 0 };

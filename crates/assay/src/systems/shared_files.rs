@@ -1,7 +1,7 @@
-//! Files of a template that are equal are kept once, under several names.
+//! Hard-links equal files of a template.
 //!
-//! Postgres' template databases are copies of each other, and so is most of what loading and aging leave alone. Nobody
-//! writes to a template: servers run on copies, whose files are their own.
+//! Postgres' template databases are copies of each other, and so are most files that loading and aging do not touch.
+//! Nobody writes to a template: servers run on copies with their own files.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -13,10 +13,9 @@ use sha2::{Digest as _, Sha256};
 /// Smaller files take hardly any space.
 const SMALLEST: u64 = 8 << 10;
 
-/// Larger files are tables, which are seldom equal and long to read.
+/// Larger files are tables, which are rarely equal and take long to read.
 const LARGEST: u64 = 64 << 20;
 
-/// Keeps equal files below a directory once.
 pub(crate) fn share_equal_files(dir: &Path) -> Result<()> {
     let mut alike: BTreeMap<(u64, u32), Vec<PathBuf>> = BTreeMap::new();
     collect(dir, &mut alike)?;
@@ -52,7 +51,7 @@ fn collect(dir: &Path, alike: &mut BTreeMap<(u64, u32), Vec<PathBuf>>) -> Result
     Ok(())
 }
 
-/// Makes `path` another name of `same`. Where that is impossible, it takes its own space.
+/// Makes `path` a hard link to `same`. If that is impossible, it takes extra space.
 fn link(same: &Path, path: &Path) {
     let unfinished = path.with_extension("new-link");
     let linked = fs_err::hard_link(same, &unfinished)

@@ -1,11 +1,9 @@
-//! Statements in short, for people.
+//! Short forms of statements, for people.
 
 use assay_model::thousands;
 
-/// Values of a list that are shown before the rest of them is counted.
 const LISTED: usize = 3;
 
-/// Characters of a statement that are shown: of its beginning, and of its end.
 const SHOWN: [usize; 2] = [300, 100];
 
 /// A statement with one mark for each list of parameters, in MySQL's form for every product, with the first values of
@@ -30,7 +28,7 @@ pub(crate) fn shortened(sql: &str) -> String {
     without_middle(short)
 }
 
-/// Whether it is a number or a text, as far as its first character tells.
+/// Whether it is a number or a text, judging by its first character.
 fn is_value(text: &str) -> bool {
     let text = text.trim();
     text.starts_with(|c: char| c.is_ascii_digit() || ['\'', '-', '?'].contains(&c))
@@ -48,7 +46,6 @@ fn without_middle(text: String) -> String {
     format!("{first} ... ({} characters) ... {last}", thousands((count - begin - end) as u64))
 }
 
-/// Replaces `$1` by `?`.
 fn without_numbers(sql: &str) -> String {
     let mut pieces = sql.split('$');
     let mut text = pieces.next().unwrap_or_default().to_owned();

@@ -11,13 +11,10 @@ use assay_wire::Stop;
 use super::environment::{Environment, TEMPLATES};
 use crate::paths;
 
-/// The place on this machine where assay starts servers.
 pub(crate) struct LocalSite {
-    /// Their directories and supervisor.
     pub(crate) site: Site,
-    /// The CPUs of clients and servers. A client and a server that share one use the first.
+    /// CPUs of clients and servers. A client and a server that share one use the first.
     cpus: Vec<usize>,
-    /// The directory of templates.
     templates: PathBuf,
 }
 
@@ -31,8 +28,8 @@ impl LocalSite {
         Ok(Self { site, cpus, templates: env.cache_dir.join(TEMPLATES) })
     }
 
-    /// The CPUs to which the clients of a cell and the threads that serve them are confined in turn. Without any, they
-    /// run anywhere.
+    /// CPUs to which the clients of a cell and the threads that serve them are confined in turn. If empty, they run
+    /// anywhere.
     pub(crate) fn cpus_of(&self, cell: &PlannedCell) -> &[usize] {
         match (cell.placement, cell.priority) {
             (CpuPlacement::OneCpu | CpuPlacement::ConnectionsOnOneCpu, _) => {
@@ -44,12 +41,11 @@ impl LocalSite {
         }
     }
 
-    /// The CPUs that threads of real-time priority may use: all but one, which other processes have for themselves.
+    /// CPUs for threads of real-time priority: all but one, which is reserved for other processes.
     pub(crate) fn realtime_cpus(&self) -> &[usize] {
         self.cpus.split_last().map_or(&[], |(_, rest)| rest)
     }
 
-    /// A site with data below `data_root`. `stop` ends the servers.
     pub(crate) fn site(data_root: PathBuf, stop: Stop) -> Site {
         // This is the running program itself, even if its file has been replaced meanwhile.
         let program = PathBuf::from("/proc/self/exe");
@@ -59,8 +55,8 @@ impl LocalSite {
         Site { supervisor: Supervisor { program, args }, run_root, data_root, stop }
     }
 
-    /// Removes what earlier assays left behind if they were killed together with their supervisors, or if the machine
-    /// lost power: everything that no supervisor holds, on this machine or in a container that shares the cache.
+    /// Removes leftovers of assays that were killed together with their supervisors, or that lost power: everything
+    /// that no supervisor holds, on this machine or in a container that shares the cache.
     pub(crate) fn collect_garbage(&self) -> Result<()> {
         assay_servers::collect_garbage(&self.site.run_root)?;
         assay_servers::collect_unheld(&self.site.data_root, |_| true)?;
@@ -69,8 +65,7 @@ impl LocalSite {
     }
 }
 
-/// The place where sandboxes keep their data. It is not that of a study's instances, which are removed when a study
-/// begins.
+/// Sandboxes do not share the place of a study's instances, which are removed when a study begins.
 pub(crate) fn sandbox_site() -> Result<Site> {
     // Both are in the state directory: a login's runtime directory is removed with its session, and data without a run
     // directory counts as garbage.

@@ -1,4 +1,4 @@
-//! The tables that a study works on, on one of its systems.
+//! The tables of a study on one of its systems.
 
 use anyhow::Result;
 use assay_load::{Content, LoadProgress, LoadReport, Place, Workload, workload_of};
@@ -8,7 +8,6 @@ use assay_wire::ConnectOptions;
 use crate::dump_file::open_dump;
 use crate::workload;
 
-/// The tables of a study on a server of a system.
 #[derive(Clone, Copy)]
 pub(crate) struct StudyTables<'a> {
     workload: &'static dyn Workload,
@@ -17,13 +16,12 @@ pub(crate) struct StudyTables<'a> {
     id_key: IdKey,
     form: &'a TableForm,
     data: DataSet,
-    /// The largest number of clients that work on them.
     clients: u32,
     seed: u64,
 }
 
-/// A server has read all tables once. Plans depend on what is cached, so who asks for them has to show that the caches
-/// are as they are when it is measured; only [`StudyTables::warm`] makes one.
+/// Proof that a server has read all tables once. Plans depend on what is cached, so plans are only requested with
+/// caches as in measurements. Only [`StudyTables::warm`] makes one.
 #[derive(Debug)]
 pub(crate) struct Warm(());
 
@@ -52,39 +50,37 @@ impl<'a> StudyTables<'a> {
         Place { options, dialect, engine, id_key, form, data, seed, files, dumps }
     }
 
-    /// Whether instances for later tests start from data that writes have aged.
+    /// Whether instances for later tests start from data aged by writes.
     pub(crate) fn age(&self) -> bool {
         self.content_key().is_none()
     }
 
-    /// What decides what they hold besides their number and size; `None` if only the aging tests do.
+    /// Digest input for their content besides number and size; `None` if only the aging tests affect it.
     pub(crate) fn content_key(&self) -> Option<String> {
         self.workload.content_key()
     }
 
-    /// What they are, for those who look at the cache.
     pub(crate) fn in_words(&self) -> String {
         self.workload.in_words(self.data)
     }
 
-    /// Their names, as SQL takes them, in a server that has them.
+    /// Names as SQL accepts them.
     pub(crate) fn names(&self, options: &ConnectOptions) -> Result<Vec<String>> {
         Ok(self.workload.tables(&self.at(options))?)
     }
 
-    /// Rows of all tables, as far as they are known before they are loaded; 0 if there will be no tables.
+    /// Rows of all tables, as far as known before loading; 0 if there will be no tables.
     pub(crate) fn rows(&self) -> Option<u64> {
         self.workload.rows(self.data)
     }
 
-    /// Refuses to load where tables of somebody else are in the way. Returns what a load would replace, if that is
-    /// worth telling.
+    /// Refuses to load over somebody else's tables. Returns what a load would replace, if worth mentioning.
     pub(crate) fn claim(&self, options: &ConnectOptions) -> Result<Option<String>> {
         Ok(self.workload.claim(&self.at(options))?)
     }
 
-    /// Creates and loads the tables in a server, and makes sure that they hold what was sent. Tables that no load has
-    /// made are replaced only if the server `is_ours`.
+    /// Creates and loads the tables, and verifies their content. Tables that no load has made are replaced only if the
+    /// server `is_ours`.
     pub(crate) fn fill(
         &self,
         options: &ConnectOptions,
@@ -94,28 +90,24 @@ impl<'a> StudyTables<'a> {
         Ok(self.workload.fill(&self.at(options), is_ours, progress)?)
     }
 
-    /// Makes sure that they meet the conditions that they must meet once clients have ended, if there are any.
     pub(crate) fn consistent(&self, options: &ConnectOptions) -> Result<()> {
         Ok(self.workload.consistent(&self.at(options))?)
     }
 
-    /// What the tables hold.
     pub(crate) fn content(&self, options: &ConnectOptions) -> Result<Content> {
         Ok(self.workload.content(&self.at(options))?)
     }
 
-    /// Does what the workload does once on each instance, before anything is measured. Tables that this creates on a
+    /// Does the once-per-instance work of the workload, before anything is measured. Tables that this creates on a
     /// server that is not ours are noted as the workload's.
     pub(crate) fn begin(&self, options: &ConnectOptions, is_ours: bool) -> Result<()> {
         Ok(self.workload.begin(&self.at(options), self.clients, is_ours)?)
     }
 
-    /// Makes the server read all of them once, so that they are in its cache.
     pub(crate) fn fill_cache(&self, options: &ConnectOptions) -> Result<()> {
         Ok(self.workload.fill_cache(&self.at(options))?)
     }
 
-    /// Begins, and fills the caches.
     pub(crate) fn warm(&self, options: &ConnectOptions, is_ours: bool) -> Result<Warm> {
         self.begin(options, is_ours)?;
         self.fill_cache(options)?;

@@ -1,6 +1,6 @@
 //! Data directories that instances start from: loaded once per system and data set, aged, kept in the cache.
 //!
-//! Every step ends in one rename, so whatever interrupts it, what the cache holds is complete.
+//! Every step ends in one rename, so the content of the cache is complete, whatever interrupts a step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,33 +32,26 @@ use super::site::LocalSite;
 use super::study_tables::StudyTables;
 use crate::progress::seconds;
 
-/// Longest wait for purge and page writing after a load or aging.
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
-/// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
 
 /// Beside it: the data after the aging writes.
 const AGED: &str = "aged";
-/// Beside both: what they hold, and the rates of the aging writes.
 const MADE: &str = "made.json";
 
-/// The two data directories of a system for one data set.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// Loaded and maintained.
     pub(crate) fresh: PathBuf,
     /// After the aging writes, maintained again. A user's tables are never aged: this is the same directory.
     pub(crate) aged: PathBuf,
     made: Made,
-    /// What was found while a dump was restored.
     pub(crate) restored: Vec<Restored>,
-    /// Keeps the directories from being cleaned away; none of a server that runs already.
+    /// Keeps the directories from being cleaned away; `None` for a server that runs already.
     _held: Option<fs_err::File>,
 }
 
 impl Template {
-    /// The data in one of its states.
     pub(super) fn directory(&self, start_from: StartFrom) -> &Path {
         match start_from {
             StartFrom::Fresh => &self.fresh,
@@ -67,19 +60,16 @@ impl Template {
     }
 }
 
-/// The templates of all systems for all data sets of a study.
 #[derive(Default)]
 pub(crate) struct Templates {
     by_data: BTreeMap<DataSet, Vec<Template>>,
 }
 
 impl Templates {
-    /// Whether none were prepared.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_data.is_empty()
     }
 
-    /// Makes the templates, or finds them in the cache. `note` gets the content of each one.
     pub(crate) fn prepare(
         participants: &[Participant],
         study: &Study,
@@ -118,7 +108,6 @@ impl Templates {
         found.with_context(|| format!("no data of {data} was loaded"))
     }
 
-    /// What systems told while dumps were restored.
     pub(crate) fn restored(&self) -> impl Iterator<Item = (usize, &Restored)> {
         let all = self.by_data.values().flat_map(|templates| templates.iter().enumerate());
         all.flat_map(|(system, template)| template.restored.iter().map(move |it| (system, it)))
@@ -132,8 +121,8 @@ impl Templates {
     }
 }
 
-/// Loads the data of all systems that assay starts, as far as they are not in the cache. They stay there while the
-/// files are open. Aging is left for later: it measures rates, for which the machine must be quiet.
+/// Loads the missing data of all systems that assay starts. They stay in the cache while the files are open. Aging is
+/// left for later: it measures rates, for which the machine must be quiet.
 pub(crate) fn load_beforehand(
     participants: &[Participant],
     study: &Study,
@@ -158,7 +147,7 @@ pub(crate) fn load_beforehand(
     Ok(held)
 }
 
-/// The templates of a study's systems, as far as the cache has them. They stay there while the files are open.
+/// Cached templates of a study's systems. They stay in the cache while the files are open.
 pub(crate) fn ready(
     participants: &[Participant],
     study: &Study,
@@ -180,7 +169,7 @@ pub(crate) fn ready(
     Ok(found)
 }
 
-/// Seconds that it takes to age the data of systems of which the cache has none, as a guess.
+/// Estimated seconds to age the data of systems that have no aged data in the cache.
 pub(crate) fn still_to_age_s(
     participants: &[Participant],
     study: &Study,
@@ -200,16 +189,14 @@ pub(crate) fn still_to_age_s(
     Ok(seconds)
 }
 
-/// A system that does not start.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start `{0}`")]
 pub(crate) struct NotStarted(pub(crate) String);
 
-/// Frozen instances without tables, by the template that is to be made of them.
 type Empty = BTreeMap<PathBuf, Instance>;
 
-/// Starts one of every system that is to be loaded: that a system refuses an option is told before the others are
-/// loaded, which may take long.
+/// Starts one of every system to be loaded: a refused option is reported before the others are loaded, which may take
+/// long.
 fn start_empty(makers: &[Maker]) -> Result<Empty> {
     let mut started = Empty::new();
     for maker in makers {
@@ -222,7 +209,7 @@ fn start_empty(makers: &[Maker]) -> Result<Empty> {
         }
         let name = &maker.participant.system.name;
         let mut server = maker.empty().with_context(|| NotStarted(name.clone()))?;
-        // One system after the other may be all that there is memory for.
+        // There may be memory for only one system at a time.
         if maker.study.experiment == Experiment::Interleaved {
             server.freeze()?;
             started.insert(fresh, server);
@@ -231,7 +218,6 @@ fn start_empty(makers: &[Maker]) -> Result<Empty> {
     Ok(started)
 }
 
-/// Notes in the ledger what the tables hold that instances start from.
 fn note_content(
     system: usize,
     data: DataSet,
@@ -250,7 +236,7 @@ fn note_content(
     Ok(())
 }
 
-/// Starts an instance of a system from one of its templates; a server that runs already gets their data again.
+/// Starts an instance of a system from one of its templates; a running server is loaded again.
 pub(crate) fn start_instance(
     participant: &Participant,
     template: &Template,
@@ -288,7 +274,6 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Where its template is, or will be.
     fn dir(&self) -> Result<PathBuf> {
         let system = &self.participant.system;
         Ok(self.env.cache_dir.join(TEMPLATES).join(key(&[
@@ -301,7 +286,7 @@ impl Maker<'_> {
         ])))
     }
 
-    /// What decides what the tables hold besides their number and size: the user's tables, or the aging tests.
+    /// Digest input for the content besides number and size of tables: the user's tables, or the aging tests.
     fn content_key(&self) -> Result<String> {
         if let Some(key) = self.tables().content_key() {
             return Ok(key);
@@ -318,7 +303,6 @@ impl Maker<'_> {
         StudyTables::of(self.study, &self.participant.system.spec, self.data)
     }
 
-    /// The template, made of one of the `empty` instances where there is none yet.
     fn template(&self, empty: &mut Empty) -> Result<Template> {
         if self.participant.attached.is_some() {
             return self.of_running_server();
@@ -351,8 +335,7 @@ impl Maker<'_> {
         Ok(Template { fresh, aged, made, restored, _held: held })
     }
 
-    /// Loads the data that no template holds yet. They stay in the cache while the file is open. Without aging, they
-    /// are a whole template then.
+    /// Loads missing data. They stay in the cache while the file is open. Without aging, they are a complete template.
     fn loaded(&self, empty: &mut Empty) -> Result<fs_err::File> {
         let dir = self.dir()?;
         self.describe(&dir)?;
@@ -377,7 +360,6 @@ impl Maker<'_> {
         self.load(server, fresh)
     }
 
-    /// Whether nothing is left to be made.
     fn is_whole(&self, dir: &Path) -> bool {
         let is_aged = !self.tables().age() || dir.join(AGED).is_dir();
         is_aged && dir.join(FRESH).is_dir() && dir.join(MADE).is_file()
@@ -392,7 +374,6 @@ impl Maker<'_> {
         describe(dir, &format!("{spec} ({version}), {engine}, {what}{terms}"))
     }
 
-    /// A new instance without tables.
     fn empty(&self) -> Result<Instance> {
         let System { name, options, .. } = &self.participant.system;
         let prefix = self.participant.prefix()?;
@@ -412,7 +393,6 @@ impl Maker<'_> {
         Server::start(&self.local.site, prefix, &self.participant.system.options, data)
     }
 
-    /// What a server that runs already holds after its tables were loaded, and aged.
     fn of_running_server(&self) -> Result<Template> {
         let (instance, fresh, restored) = self.filled()?;
         let nowhere = PathBuf::new;
@@ -426,12 +406,11 @@ impl Maker<'_> {
         Ok(Template { fresh: nowhere(), aged: nowhere(), made, restored, _held: None })
     }
 
-    /// A server that runs already, with tables newly loaded, and what they hold.
     fn filled(&self) -> Result<(Instance, Counted, Vec<Restored>)> {
         let name = &self.participant.system.name;
         let attached = self.participant.attached.clone();
         let attached = attached.with_context(|| format!("`{name}` is not running yet"))?;
-        // It may have been started anew since, and be another process now.
+        // It may have been restarted since, as another process.
         let attached = Attached::connect(attached.connect_options().clone())?;
         let instance = Instance::Attached(attached);
         let LoadReport { content: Content { rows, checksum }, restored, .. } =
@@ -454,7 +433,7 @@ impl Maker<'_> {
             self.maintain(&server)?;
         }
         if !report.restored.is_empty() {
-            // Written before the data directory appears: both are there, or the data are loaded again.
+            // Written before the data directory appears: both exist, or the data are loaded again.
             write_restored(fresh, &report.restored)?;
         }
         server.stop_and_keep(fresh)?;
@@ -471,7 +450,6 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// Creates and loads the tables, and makes sure that they hold what was sent.
     fn fill(&self, server: &Instance) -> Result<LoadReport> {
         let name = &self.participant.system.name;
         let progress = &mut |done| {
@@ -482,7 +460,6 @@ impl Maker<'_> {
             .with_context(|| format!("cannot load the tables into `{name}`"))
     }
 
-    /// Notes what a data directory holds that is never aged.
     fn look_at(&self, fresh: &Path, made: &Path) -> Result<Made> {
         let server = self.start(fresh)?;
         let counted = self.count(&server)?;
@@ -498,7 +475,7 @@ impl Maker<'_> {
         let rates = self.run_aging_tests(&server)?;
         self.maintain(&server)?;
         let found = Made { rates, fresh: fresh_content, aged: self.count(&server)? };
-        // Written before the data directory appears: both are there, or the aging is done again.
+        // Written before the data directory appears: both exist, or the aging is done again.
         write_whole(made, &found)?;
         if aged.exists() {
             fs_err::remove_dir_all(aged)?;
@@ -507,8 +484,8 @@ impl Maker<'_> {
         Ok(found)
     }
 
-    /// Changes the data as the write tests do that come before the reads of the published sequence; gives each one's
-    /// events per second.
+    /// Ages the data with the write tests that precede the reads of the published sequence; returns events per second
+    /// of each.
     fn run_aging_tests(&self, server: &Instance) -> Result<BTreeMap<String, f64>> {
         let system = &self.participant.system;
         self.tables().fill_cache(&server.connect_options())?;
@@ -525,7 +502,6 @@ impl Maker<'_> {
         Ok(rates)
     }
 
-    /// Runs a write test with one client; gives its events per second.
     fn age_with(&self, test: Test, server: &Instance) -> Result<f64> {
         let DataSet { tables, rows } = self.data;
         let cell = PlannedCell {
@@ -557,7 +533,7 @@ impl Maker<'_> {
         let mut control = Connection::control(&server.connect_options())?;
         let tables = self.tables().names(&server.connect_options())?;
         if let Instance::Attached(_) = server {
-            // The rest of it is not this study's to change, nor to wait for.
+            // The rest of the server is not this study's to change, nor to wait for.
             return Ok(assay_servers::take_statistics(&mut control, &tables)?);
         }
         let drained = assay_servers::maintain(&mut control, &tables, DRAIN_LIMIT)?;

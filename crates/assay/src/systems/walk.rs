@@ -1,4 +1,4 @@
-//! The statements of a test, each with the values of the first events that have it.
+//! Visits the statements of a test, each with the values of the first events that have it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,24 +10,22 @@ use assay_wire::Connection;
 use assay_workloads::sql::{is_control, only_reads, statements};
 use assay_workloads::{Client, EventBuf, Operation, Program, Statement};
 
-/// Events of a user's test that are looked at for its statements: some kinds of events are rare.
+/// Events of a user's test that are searched for its statements: some kinds of events are rare.
 const EVENTS: u64 = 1000;
 
-/// The same for further values of statements that have been found.
+/// The same for further values of known statements.
 const EVENTS_OF_VALUES: u64 = 200;
 
-/// A statement of an event, with its values.
 pub(super) struct Found<'a> {
-    /// The number of the event.
     pub(super) event: u64,
     pub(super) statement: &'a Statement,
     pub(super) operation: Operation<'a>,
-    /// What earlier statements of the event returned.
+    /// Results of earlier statements of the event.
     pub(super) kept: &'a [Option<Vec<u8>>],
 }
 
 impl Found<'_> {
-    /// The statement as text, with its values in it; `None` for an operation that has no text.
+    /// The statement as text, with its values; `None` for an operation without text.
     pub(super) fn text(&self, dialect: Dialect) -> Option<String> {
         let mut text = Vec::new();
         match &self.operation {
@@ -45,13 +43,13 @@ impl Found<'_> {
     }
 }
 
-/// What is done with each statement of a test: its number, and the statement with its values. Returns whether it is
-/// wanted with other values.
+/// Called with each statement of a test: its number, and the statement with its values. Returns whether other values
+/// are wanted.
 pub(super) type Act<'a, C> = dyn FnMut(&mut C, usize, &Found<'_>) -> Result<bool> + 'a;
 
-/// Does something with each statement of a test that works on rows, with the values of the first event that has it, and
-/// with those of later events while they are wanted and are others. Statements whose results later ones need are
-/// executed, if they only read. Events with other session settings than those of the connection are passed over.
+/// Visits each statement of a test that works on rows, with the values of the first event that has it, and with other
+/// values of later events while they are wanted. Statements whose results later ones need are executed, if they only
+/// read. Events with other session settings than those of the connection are skipped.
 pub(super) fn walk<C>(
     dialect: Dialect,
     (program, session): (&Arc<Program>, usize),
@@ -91,12 +89,12 @@ pub(super) fn walk<C>(
             if !is_work || (is_taken && !act(connection, number, &found)?) {
                 wanted.end(number);
             }
-            // A later statement would have another plan with NULL. What writes is not carried out for that.
+            // A later statement would have another plan with NULL. Writes are not carried out for that.
             if !statement.keep.is_empty() && only_reads(&statement.sql, dialect) {
                 let Some(sql) = found.text(dialect) else { continue };
                 let row = match wire(connection).query(&sql) {
                     Ok(found) => found.rows.into_iter().next().unwrap_or_default(),
-                    // It may need what was not carried out, such as the number of an inserted row.
+                    // It may need results that are missing, such as the number of an inserted row.
                     Err(error) if error.server_code().is_some() => continue,
                     Err(error) => return Err(error.into()),
                 };
@@ -109,16 +107,12 @@ pub(super) fn walk<C>(
     Ok(())
 }
 
-/// The statements that are still wanted.
 struct Wanted {
-    /// By number.
     taken: BTreeMap<usize, Taken>,
 }
 
-/// What was taken of a statement.
 #[derive(Default)]
 struct Taken {
-    /// What stands for the texts.
     texts: BTreeSet<u64>,
     /// The last event: an event may repeat a statement.
     event: Option<u64>,
@@ -133,7 +127,6 @@ impl Wanted {
         self.taken.remove(&number);
     }
 
-    /// Whether a statement is wanted with the values that it has in an event. It then is no longer.
     fn takes(&mut self, number: usize, event: u64, text: Option<&str>) -> bool {
         let Some(taken) = self.taken.get_mut(&number) else { return false };
         if taken.event == Some(event) {

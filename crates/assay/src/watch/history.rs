@@ -1,4 +1,4 @@
-//! What the ledger says of a watch.
+//! History of a watch in the ledger.
 
 use std::collections::BTreeSet;
 
@@ -12,35 +12,28 @@ use super::values::{Line, Versions, add};
 use crate::bisect::{Known, Wanted, known};
 use crate::study;
 
-/// What the studies and searches of a watch say.
 pub(super) struct History {
-    /// The tests by each measure.
     pub(super) lines: Vec<Line>,
     pub(super) searches: Vec<Searched>,
-    /// The versions whose tests were all measured.
     pub(super) measured: BTreeSet<usize>,
-    /// The sources of the builds; that of commits has no name.
+    /// Sources of the builds; that of commits has no name.
     pub(super) sources: Vec<String>,
 }
 
-/// A search of the watch.
 pub(super) struct Searched {
     pub(super) known: Known,
-    /// Index of the line whose change was searched for.
     pub(super) line: usize,
-    /// The places of its ends; `None` if one of them is no longer among the versions.
+    /// Indices of its ends; `None` if one of them is no longer among the versions.
     pub(super) ends: Option<[usize; 2]>,
 }
 
 impl Searched {
-    /// The places of the changes that it found.
     pub(super) fn steps(&self, versions: &Versions) -> Vec<[usize; 2]> {
         let of =
             |[after, at]: &[BisectVersion; 2]| Some([versions.place(after)?, versions.place(at)?]);
         self.known.steps.iter().filter_map(|(ends, _)| of(ends)).collect()
     }
 
-    /// How it affects later suspicions.
     pub(super) fn says(&self, versions: &Versions) -> Vec<WatchSearch> {
         match self.ends {
             Some(ends) => vec![WatchSearch { ends, has_found: !self.known.steps.is_empty() }],
@@ -104,7 +97,7 @@ fn is_of(known: &Known, line: &Line) -> bool {
         && known.request.setups.first().is_some_and(is_setup)
 }
 
-/// The studies of a watch that are no part of a search, the oldest first. Those from elsewhere are no part of a watch.
+/// Studies of a watch outside of searches, oldest first. Those from elsewhere do not count.
 pub(super) fn studies(
     ledger: &Ledger,
     watch: &WatchPart,
@@ -120,14 +113,13 @@ pub(super) fn studies(
     Ok(records)
 }
 
-/// How many studies name a watch and came from elsewhere.
 pub(super) fn foreign(ledger: &Ledger, watch: &WatchPart) -> Result<u64> {
     let named = ledger.watched()?.into_iter().filter(|(_, part)| part.name == watch.name);
     Ok(named.filter(|(study, _)| !study::is_mine(ledger, study)).count() as u64)
 }
 
-/// The range from the baseline that its first study had, as long as the file names the same range: a series or a branch
-/// as the first end moves, and the baseline does not.
+/// The range from the baseline of the first study, as long as the file names the same range: a series or a branch whose
+/// end moves, and whose baseline does not.
 pub(super) fn with_baseline(range: Wanted, ledger: &Ledger, watch: &WatchPart) -> Result<Wanted> {
     let all = ledger.watched()?.into_iter().filter(|(_, part)| part == watch);
     for (study, _) in all {

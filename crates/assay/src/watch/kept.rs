@@ -1,4 +1,4 @@
-//! What a watch keeps beside its ledger: a lock, because a timer may start it while it still runs, and a list of the
+//! Files of a watch beside its ledger: a lock, because a timer may start it while it still runs, and a list of the
 //! searches whose changes it has reported.
 
 use std::collections::BTreeSet;
@@ -13,14 +13,12 @@ use crate::paths;
 use crate::state_lock::StateLock;
 use crate::systems::key;
 
-/// The files of a watch, while this process runs it.
 pub(super) struct Kept {
     _lock: StateLock,
     reported: PathBuf,
 }
 
 impl Kept {
-    /// Locks the watch with this name in this ledger.
     pub(super) fn take(ledger: &Path, name: &str) -> Result<Self> {
         let ledger = std::path::absolute(ledger)?;
         let file = key(&[&ledger.to_string_lossy(), name]);
@@ -33,13 +31,11 @@ impl Kept {
         Ok(Self { _lock: lock, reported })
     }
 
-    /// The searches whose changes were reported.
     pub(super) fn reported(&self) -> BTreeSet<String> {
         let text = fs::read_to_string(&self.reported).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Records that the changes of a search were reported.
     pub(super) fn report(&self, search: &str) -> Result<()> {
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.reported)?;
         writeln!(file, "{search}")?;

@@ -1,5 +1,5 @@
-//! `assay watch`: what is new of a product, beside what was before. Its studies and searches are in the ledger, and all
-//! that a watch says follows from them and from the versions that there are now.
+//! `assay watch`: compares new versions of a product with earlier ones. Its state follows from the studies and searches
+//! in the ledger and from the available versions.
 
 mod history;
 mod kept;
@@ -29,7 +29,7 @@ use history::{History, foreign, studies, with_baseline};
 use kept::Kept;
 use values::{Line, Newest, Versions};
 
-/// Seconds after which a run begins no more searches, unless the file says otherwise.
+/// Default seconds after which a run begins no more searches.
 const SEARCHES_S: f64 = 3600.0;
 
 /// Seconds of the comparisons of a search.
@@ -38,7 +38,6 @@ const SEARCH_S: f64 = 3600.0;
 /// The newest commits that are tried until one builds.
 const TRIED: usize = 5;
 
-/// `assay watch`.
 pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     bisect::check_program(args.run_on_found.as_deref())?;
@@ -104,7 +103,6 @@ pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit>
     })
 }
 
-/// Reads a watch file.
 fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
     const ADVICE: &str =
         "name a watch file: TOML with `[watch]` and, by the same names, options of `assay compare`";
@@ -114,16 +112,16 @@ fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
     let (asked, request) = assay_plan::read_watch(&name, &text)?;
     let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
     let request = compare::resolved(request, file, &[range.product], quiet)?;
-    // The versions repeat from run to run, which says more than a twin.
+    // The versions repeat from run to run, which is better than a twin.
     let twin = (request.count != Counting::Only).then_some(false);
     Ok((asked, Request { twin, ..request }))
 }
 
-/// The place of a repository that a watch file names, which does not depend on where assay is started: the ledger knows
-/// its commits by it.
+/// Place of a repository named by a watch file, independent of the working directory: the ledger identifies its commits
+/// by it.
 fn placed(place: &str, file: &Path) -> String {
     let beside = file.parent().unwrap_or(Path::new("")).join(place);
-    // What is not there is refused later, by the name that the user gave it.
+    // A missing repository is refused later, by the user's name for it.
     fs_err::canonicalize(beside).map_or(place.to_owned(), |it| it.display().to_string())
 }
 
@@ -150,36 +148,28 @@ fn report_changes(page: &Watched<'_>, kept: &Kept, program: Option<&str>) -> Res
     Ok(failed.is_empty())
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Done,
     Interrupted,
 }
 
-/// A run of a watch.
 struct Watching<'a, 'e> {
     part: WatchPart,
     asked: WatchRequest,
     range: Wanted,
     is_of_commits: bool,
-    /// What each study asks for, without its systems.
     request: Request,
     versions: Versions,
-    /// The tests and setups of a study.
     cells: Vec<CellId>,
     file: PathBuf,
     env: &'a Environment<'e>,
     ledger: &'a mut Ledger,
-    /// The versions that this run measured.
     new: Vec<usize>,
-    /// What the reader must know.
     notes: Vec<String>,
-    /// Whether something that should have been measured or searched was not.
     is_incomplete: bool,
 }
 
-/// A search that is wanted.
 struct Want {
     line: usize,
     ends: [usize; 2],
@@ -225,7 +215,7 @@ impl Watching<'_, '_> {
         self.env.interrupt.check().is_err()
     }
 
-    /// Finishes a study that was cut off. One that cannot go on is measured anew.
+    /// Finishes an interrupted study. One that cannot go on is measured anew.
     fn finish_unfinished(&mut self) -> Result<End> {
         let known = self.history()?.measured;
         for record in studies(self.ledger, &self.part, false)? {
@@ -249,7 +239,6 @@ impl Watching<'_, '_> {
         Ok(End::Done)
     }
 
-    /// Measures what is new.
     fn measure(&mut self) -> Result<End> {
         let mut known = self.history()?.measured;
         let mut new: Vec<Newest> = Vec::new();
@@ -296,7 +285,6 @@ impl Watching<'_, '_> {
         Ok(End::Done)
     }
 
-    /// Notes that a version cannot be measured.
     fn lack(&mut self, version: usize, why: &dyn std::fmt::Display) {
         let why = format!("{why:#}");
         let why = why.lines().next().unwrap_or_default();
@@ -305,7 +293,6 @@ impl Watching<'_, '_> {
         self.notes.push(format!("{name} could not be measured: {why}"));
     }
 
-    /// Compares versions with the baseline and with what was measured last.
     fn compare(&mut self, new: &[Newest]) -> Result<(), Stopped> {
         let mut places = BTreeSet::from([0]);
         places.extend(new.iter().flat_map(|it| [Some(it.version), it.before]).flatten());
@@ -319,7 +306,6 @@ impl Watching<'_, '_> {
         Ok(())
     }
 
-    /// The plan of a study of these versions.
     fn plan(&self, places: &[usize]) -> Result<Plan> {
         let versions = places.iter().filter_map(|at| self.versions.all.get(*at));
         let systems = versions.map(|it| SystemRequest::of(&it.words)).collect();
@@ -332,12 +318,12 @@ impl Watching<'_, '_> {
         Ok(plan)
     }
 
-    /// A version that can be had: of commits, one before it if it does not build.
+    /// The version itself, or the nearest earlier commit that builds.
     fn usable(&mut self, newest: usize, known: &BTreeSet<usize>) -> Result<Option<usize>> {
         let tried = if self.is_of_commits { TRIED } else { 1 };
         for at in (1..=newest).rev().take(tried) {
             let Some(version) = self.versions.all.get(at) else { continue };
-            // A commit after it cannot be had; what was measured stands for it.
+            // A later commit cannot be built; the measured one stands for it.
             if known.contains(&at) {
                 return Ok(Some(at));
             }
@@ -353,7 +339,6 @@ impl Watching<'_, '_> {
         Ok(None)
     }
 
-    /// Searches for what changed between versions that were measured.
     fn search_on(&mut self) -> Result<End> {
         let began = Instant::now();
         let most_s = self.asked.searches_s.unwrap_or(SEARCHES_S);
@@ -395,7 +380,7 @@ impl Watching<'_, '_> {
         }
     }
 
-    /// The searches that are worthwhile: those that were cut off, then the most significant ones.
+    /// Worthwhile searches: interrupted ones, then the most significant ones.
     fn wanted(&self, history: &History) -> Vec<Want> {
         let mut wanted = Vec::new();
         for it in history.searches.iter().filter(|it| !it.known.has_ended) {
@@ -406,7 +391,7 @@ impl Watching<'_, '_> {
         }
         for (place, line) in history.lines.iter().enumerate() {
             let ended = || history.searches.iter().filter(|it| it.known.has_ended);
-            // What was counted explains what is timed.
+            // Counts explain times.
             let explains = |it: &&history::Searched| {
                 it.known.measure == BisectMeasure::Instructions
                     && !it.known.steps.is_empty()
@@ -429,7 +414,6 @@ impl Watching<'_, '_> {
         wanted
     }
 
-    /// The least change of practical interest.
     fn threshold(&self, measure: BisectMeasure) -> f64 {
         let own = self.request.threshold;
         match measure {

@@ -1,4 +1,4 @@
-//! A watch as its page shows it. Pure.
+//! Page of a watch. Pure.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::history::{History, Searched};
 use super::values::{Line, Versions};
 use crate::bisect::ratio;
 
-/// The lines of the page. Changes of searches that were not reported yet are new.
+/// Lines of the page. Changes of searches that were not reported yet are new.
 pub(super) fn lines(
     history: &History,
     versions: &Versions,
@@ -31,7 +31,6 @@ pub(super) fn lines(
     history.lines.iter().enumerate().map(of).collect()
 }
 
-/// What builds from several sources mean, if the versions have them.
 pub(super) fn sources(history: &History) -> Option<String> {
     let named: Vec<&str> = history.sources.iter().map(String::as_str).collect();
     (named.len() > 1).then(|| {
@@ -43,7 +42,6 @@ pub(super) fn sources(history: &History) -> Option<String> {
     })
 }
 
-/// The values of each version, put together.
 fn values(line: &Line) -> Vec<WatchedValue> {
     let versions: BTreeSet<usize> = line.values.iter().map(|it| it.version).collect();
     let value = |version: usize| {
@@ -74,7 +72,7 @@ fn changes(
     })
 }
 
-/// What the searches of a line, the oldest first, suspect. A later search of the same versions replaces an earlier one.
+/// Suspicions from the searches of a line, oldest first. A later search of the same versions replaces an earlier one.
 fn suspected(versions: &Versions, searches: &[&Searched]) -> Vec<WatchedSuspicion> {
     let of = |(nth, search): (usize, &&Searched)| {
         let it = search.known.suspected.as_ref()?;

@@ -1,4 +1,4 @@
-//! What the studies of a watch say of its versions. Pure.
+//! Values of a watch's versions, from its studies. Pure.
 
 use assay_model::{
     BisectMeasure, BisectVersion, CellId, Origin, Setup, StudyRecord, System, SystemSpec,
@@ -9,7 +9,6 @@ use assay_verdict::Judgement;
 
 use crate::bisect::{error, maker, value};
 
-/// The values of a test by one measure.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) test: String,
@@ -18,17 +17,16 @@ pub(super) struct Line {
     pub(super) values: Vec<WatchValue>,
 }
 
-/// The versions that are watched, in order. The first one is the baseline.
+/// In order. The first one is the baseline.
 pub(super) struct Versions {
     pub(super) all: Vec<BisectVersion>,
     specs: Vec<Option<SystemSpec>>,
 }
 
-/// A version that is new, and the one to compare it with if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Newest {
     pub(super) version: usize,
-    /// The last version of the same series, or of an earlier one, that was measured.
+    /// The last measured version of the same or an earlier series.
     pub(super) before: Option<usize>,
 }
 
@@ -38,13 +36,12 @@ impl Versions {
         Self { all, specs }
     }
 
-    /// The place of a version.
     pub(super) fn place(&self, version: &BisectVersion) -> Option<usize> {
         self.all.iter().position(|it| it.words == version.words)
     }
 
-    /// The place of a system's version; `None` for one that is no longer among them, such as a commit of a branch that
-    /// was rebased.
+    /// Index of a system's version; `None` if it is no longer among them, such as a commit of a branch that was
+    /// rebased.
     pub(super) fn place_of(&self, system: &System) -> Option<usize> {
         self.specs.iter().position(|it| it.as_ref() == Some(&system.spec))
     }
@@ -62,7 +59,6 @@ impl Versions {
     }
 }
 
-/// Adds what a study says of some tests.
 pub(super) fn add(
     lines: &mut Vec<Line>,
     (record, judgement): (&StudyRecord, &Judgement),

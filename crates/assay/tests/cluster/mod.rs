@@ -1,4 +1,4 @@
-//! A real Slurm: a controller and three nodes on this machine, run by the user who runs the tests.
+//! A real Slurm: a controller and three nodes on this machine, run by the user of the tests.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::common::Place;
 
-/// A small study in which every test is undecided, so that shards take the time that they have.
+/// A small study in which every test is undecided, so that shards use all of their time.
 pub(crate) const STUDY: &str = "compare = [\"mariadb@10.11\", \"mariadb@11.8\"]
 preset = \"quick\"
 tests = [\"point-query\", \"update-index\"]
@@ -23,7 +23,6 @@ threshold = \"0.1%\"
 rows = 10_000
 ";
 
-/// A controller and three nodes, which end with it.
 pub(crate) struct Cluster<'a> {
     place: &'a Place,
     pub(crate) dir: PathBuf,
@@ -114,14 +113,13 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         )
     }
 
-    /// A program of Slurm.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("SLURM_CONF", self.dir.join("slurm.conf")).stdin(Stdio::null());
         command
     }
 
-    /// A daemon of Slurm. Debian installs it in a directory that only root has in PATH.
+    /// Debian installs daemons in a directory that only root has in PATH.
     fn daemon(&self, program: &str) -> Command {
         self.command(&format!("/usr/sbin/{program}"))
     }
@@ -146,12 +144,10 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         command.env("SLURM_CONF", self.dir.join("slurm.conf")).output().unwrap()
     }
 
-    /// Submits the study for so many nodes, with this budget, and gives the number of its job.
     pub(crate) fn submit(&self, nodes: u32, budget: &str, more: &[&str]) -> u64 {
         self.submit_with(&[], nodes, budget, more)
     }
 
-    /// The same with more options of assay.
     pub(crate) fn submit_with(
         &self,
         options: &[&str],
@@ -163,7 +159,6 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         self.submit_study(&study, options, nodes, more)
     }
 
-    /// The same with a study of its own.
     pub(crate) fn submit_study(
         &self,
         study: &str,
@@ -189,17 +184,14 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         job["job"].as_u64().unwrap()
     }
 
-    /// What `submit` wrote down of the job.
     fn job(&self) -> Value {
         serde_json::from_slice(&fs_err::read(self.jobs().join("job.json")).unwrap()).unwrap()
     }
 
-    /// The directory of the job.
     pub(crate) fn jobs(&self) -> PathBuf {
         self.dir.join("the job's \"own\" place")
     }
 
-    /// The progress of the shards.
     pub(crate) fn status(&self) -> Value {
         let jobs = self.jobs();
         let args = ["status", "--format", "json", "--dir", jobs.to_str().unwrap()];
@@ -207,17 +199,16 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
 
-    /// What the ledgers of the job have. They are read here, because a program that is started again and again would
+    /// Attempts in the ledgers of the job. They are read here, because a program that is started again and again would
     /// take the CPU from the nodes.
     pub(crate) fn attempts(&self) -> Vec<ShardStudy> {
         let files = fs_err::read_dir(self.jobs()).unwrap().map(|entry| entry.unwrap().path());
         let ledgers = files.filter(|file| file.extension().is_some_and(|it| it == "db"));
-        // One that was just created is empty.
+        // A new ledger is empty.
         let shards = ledgers.filter_map(|file| Ledger::open_read_only(&file).ok()?.shards().ok());
         shards.flatten().collect()
     }
 
-    /// Slices of each shard, in the attempt that has most.
     pub(crate) fn slices(&self) -> [u64; 3] {
         let mut most = [0; 3];
         for attempt in self.attempts() {
@@ -227,7 +218,6 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         most
     }
 
-    /// Waits until a shard is being measured, and gives it.
     pub(crate) fn measuring(&self) -> ShardStudy {
         let mut found = None;
         eventually("a shard has slices", || {
@@ -238,12 +228,10 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         found.unwrap()
     }
 
-    /// The assay that measures a shard of three.
     pub(crate) fn measures(&self, shard: u32) -> Pid {
         self.measures_of(shard, 3)
     }
 
-    /// The `slurmstepd` that started a task.
     pub(crate) fn slurmstepd_of(&self, task: Pid) -> Pid {
         let mut pid = task;
         loop {
@@ -262,7 +250,6 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         }
     }
 
-    /// The assay that measures a shard of so many.
     pub(crate) fn measures_of(&self, shard: u32, of: u32) -> Pid {
         let (of_shard, place) = (format!("--shard\0{shard}/{of}"), self.place.run());
         let has = |file: PathBuf, what: &str| {
@@ -277,7 +264,6 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         Pid::from_raw(process.file_name().unwrap().to_str().unwrap().parse().unwrap()).unwrap()
     }
 
-    /// Waits until no task of the job waits or runs.
     pub(crate) fn wait_for_end(&self, job: u64) {
         eventually("the job ends", || {
             let left = self.said("squeue", &["--noheader", &format!("--jobs={job}")]);
@@ -286,7 +272,8 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         });
     }
 
-    /// Puts the study together twice, checks that it is whole and that nothing counts twice, and gives its slices.
+    /// Collects the study twice, checks that it is complete and that nothing counts twice; returns its number of
+    /// slices.
     pub(crate) fn collect(&self) -> usize {
         let jobs = self.jobs();
         let args = ["collect", "--dir", jobs.to_str().unwrap()];
@@ -305,7 +292,7 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         let unique: BTreeSet<_> =
             record.slices.iter().map(|it| (it.system, it.cell, it.block, it.round)).collect();
         assert_eq!(unique.len(), record.slices.len());
-        // That its servers were ended with a task is no fault of theirs.
+        // Servers that ended with a task are not at fault.
         let is_failed = |outcome: &SliceOutcome| matches!(outcome, SliceOutcome::Failed(_));
         assert!(!record.slices.iter().any(|slice| is_failed(&slice.outcome)), "{told}");
         let shards = record.runs.iter().map(|run| run.shard.as_ref().unwrap().number);
@@ -321,7 +308,6 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         record.slices.len()
     }
 
-    /// What the tasks said.
     pub(crate) fn logs(&self) -> String {
         let logs = (1..=3).map(|task| self.jobs().join(format!("task-{task}.log")));
         logs.map(|log| fs_err::read_to_string(log).unwrap_or_default()).collect()
@@ -355,7 +341,6 @@ fn tail(file: &Path) -> String {
     lines.into_iter().rev().map(|line| format!("{line}\n")).collect()
 }
 
-/// The first of four consecutive free ports.
 fn free_ports() -> u16 {
     let own = (std::process::id() % 5000) as u16;
     let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();

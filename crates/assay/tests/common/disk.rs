@@ -29,12 +29,12 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Fills all free space, again and again, because rewritten log files free some.
+/// Fills all free space repeatedly, because rewritten log files free some.
 pub(crate) fn fill_up(filler: &Path, on: &Path) {
     let disk = || rustix::fs::statvfs(on).unwrap();
     let file = fs_err::OpenOptions::new().create(true).append(true).open(filler).unwrap();
     let (length, free) = (file.metadata().unwrap().len(), disk().f_bavail * disk().f_frsize);
-    // Most of it is taken at once, and what is freed meanwhile below.
+    // Most is taken at once, and space freed meanwhile below.
     if free > 0 {
         let _ = rustix::fs::fallocate(file.file(), FallocateFlags::empty(), length, free);
     }

@@ -1,4 +1,4 @@
-//! The real program in a place of its own, and the remains that it must not leave behind.
+//! Runs the real program in separate directories, and checks for leftovers.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub(crate) mod disk;
@@ -20,16 +20,15 @@ use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// Directories of one test. Its cache is its own, except for the servers, which all tests share. At the end, whatever
-/// still runs there is killed: a test that fails leaves nothing behind.
+/// Directories of one test. It has its own cache, except for the servers, which all tests share. On drop, whatever
+/// still runs there is killed: a failing test leaves nothing behind.
 pub(crate) struct Place {
     folder: TempDir,
-    /// Whether other tests get the data that were loaded here.
     lends: bool,
 }
 
 impl Place {
-    /// A place that has the data that other tests have loaded. What it loads itself, others get.
+    /// Shares loaded data with other tests, in both directions.
     pub(crate) fn new() -> Self {
         let mut place = Self::bare();
         link_templates(&pool(), &place.cache().join("templates"), |_| true);
@@ -37,7 +36,7 @@ impl Place {
         place
     }
 
-    /// A place without any data: for tests of loading, and of what a cache holds.
+    /// Without any data: for tests of loading, and of the cache's content.
     pub(crate) fn bare() -> Self {
         let folder = TempDir::new().unwrap();
         let cache = folder.path().join("cache");
@@ -48,7 +47,7 @@ impl Place {
         Self { folder, lends: false }
     }
 
-    /// The same with a cache on a disk of so many bytes. The servers stay where all tests have them.
+    /// The same with a cache on a disk of this size. The servers stay where all tests have them.
     pub(crate) fn on_small_disk(bytes: u64) -> (Self, SmallDisk) {
         let place = Self::bare();
         let disk = SmallDisk::mount(place.cache(), bytes);
@@ -72,13 +71,13 @@ impl Place {
         self.folder.path().join("ledger.db")
     }
 
-    /// The lock of whoever measures here. It is this test's own, so that tests need not wait for each other: none of
-    /// them depends on a quiet machine.
+    /// This test's own measuring lock, so that tests need not wait for each other: none of them depends on a quiet
+    /// machine.
     pub(crate) fn machine_lock(&self) -> PathBuf {
         self.folder.path().join("measures.lock")
     }
 
-    /// The directory of sockets and locks of this test's servers. It is part of every server's command line.
+    /// Sockets and locks of this test's servers. It is part of every server's command line.
     pub(crate) fn run(&self) -> PathBuf {
         self.folder.path().join("run")
     }
@@ -110,13 +109,11 @@ impl Place {
         studies.iter().map(|study| study.slices).sum()
     }
 
-    /// Whether each study of the ledger is finished.
     pub(crate) fn finished(&self) -> Vec<bool> {
         let studies = self.opened().map_or_else(Vec::new, |it| it.studies().unwrap());
         studies.iter().map(|study| study.finished).collect()
     }
 
-    /// Slices of all studies that were cut off.
     pub(crate) fn failed_slices(&self) -> usize {
         let failed = |slice: &&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
         self.all_slices().iter().filter(failed).count()
@@ -126,14 +123,13 @@ impl Place {
         self.records().into_iter().flat_map(|record| record.slices).collect()
     }
 
-    /// What the ledger has of all studies.
     pub(crate) fn records(&self) -> Vec<StudyRecord> {
         let Some(ledger) = self.opened() else { return Vec::new() };
         let studies = ledger.studies().unwrap();
         studies.iter().map(|study| ledger.read(&study.id).unwrap()).collect()
     }
 
-    /// Imports copies of all studies of the ledger under other names: what somebody sends who knows them.
+    /// Imports copies of all studies of the ledger under other names, like forgeries by somebody who knows them.
     #[track_caller]
     pub(crate) fn import_forged(&self) {
         let copy = self.ledger().with_file_name("forged.db");
@@ -165,7 +161,6 @@ impl Place {
         }
     }
 
-    /// The processes of its servers.
     pub(crate) fn running(&self) -> Vec<Pid> {
         let run = self.run().to_string_lossy().into_owned();
         let mut found = Vec::new();
@@ -180,7 +175,7 @@ impl Place {
         found
     }
 
-    /// Connections to those of its servers that are not frozen.
+    /// Connections to servers that are not frozen.
     pub(crate) fn awake(&self) -> impl Iterator<Item = assay_wire::Connection> {
         let is_awake = |server: &Pid| {
             let state = fs_err::read_to_string(format!("/proc/{}/stat", server.as_raw_nonzero()));
@@ -199,20 +194,19 @@ impl Place {
         })
     }
 
-    /// The data directories of templates that are `fresh` or `aged`.
+    /// `state` is `fresh` or `aged`.
     pub(crate) fn templates(&self, state: &str) -> Vec<PathBuf> {
         let dirs = fs_err::read_dir(self.cache().join("templates")).into_iter().flatten().flatten();
         dirs.map(|dir| dir.path().join(state)).filter(|data| data.is_dir()).collect()
     }
 
-    /// Waits until the ledger has that many slices, while `measuring` runs.
     #[track_caller]
     pub(crate) fn wait_for_slices(&self, count: u64, measuring: &mut Child) {
         self.wait_while_measuring(measuring, &format!("{count} slices"), || self.slices() >= count);
     }
 
-    /// Waits until something is true while `measuring` runs. How long that takes does not matter while slices come: the
-    /// machine may be busy, and another assay may measure first.
+    /// Waits for a condition while `measuring` runs. There is no limit as long as slices are recorded: the machine may
+    /// be busy, and another assay may measure first.
     #[track_caller]
     pub(crate) fn wait_while_measuring(
         &self,
@@ -232,7 +226,6 @@ impl Place {
         }
     }
 
-    /// Lets the latest study go on until enough was measured, and interrupts it.
     #[track_caller]
     pub(crate) fn measure_more(&self, what: &str, is_enough: impl Fn() -> bool) {
         let mut command = self.command(&["resume", "latest", "--more", "1h", "--offline"]);
@@ -278,14 +271,13 @@ impl Drop for Place {
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        // What made a test fail stays with it.
+        // Data of a failed test may be the cause, so they are not shared.
         if self.lends && !std::thread::panicking() {
             link_templates(&self.cache().join("templates"), &pool(), is_complete);
         }
     }
 }
 
-/// The tables whose rows name their study.
 const OF_STUDIES: [&str; 16] = [
     "study",
     "test",
@@ -305,19 +297,18 @@ const OF_STUDIES: [&str; 16] = [
     "document",
 ];
 
-/// The data that tests have loaded, beside the servers.
 fn pool() -> PathBuf {
     servers().with_file_name("testkit").join("templates")
 }
 
-/// Whether servers can start from all that a template will hold: from data without tables, or from data that are aged.
+/// Whether a template is final: data without tables, or aged data.
 fn is_complete(template: &Path) -> bool {
     let has = |name: &str| template.join(name).exists();
     !has("fresh") || (has("aged") && has("made.json"))
 }
 
-/// Gives templates a second name in another directory. Nobody writes to them, because servers run on copies. Where
-/// links are not possible, as to another file system, every test loads its own data.
+/// Hard-links templates into another directory. Nobody writes to them, because servers run on copies. If links are
+/// impossible, as to another file system, every test loads its own data.
 fn link_templates(from: &Path, to: &Path, is_wanted: fn(&Path) -> bool) {
     let is_one = |entry: &fs_err::DirEntry| {
         // A name with a dot is of one that is being made or removed.
@@ -341,8 +332,8 @@ fn link_templates(from: &Path, to: &Path, is_wanted: fn(&Path) -> bool) {
     }
 }
 
-/// Gives a cache the servers that all tests share. Their lock comes with them: it keeps others from taking a server
-/// that is not finished for garbage.
+/// Links the shared servers into a cache, with their lock: it keeps others from taking a server that is not finished
+/// for garbage.
 fn link_servers(cache: &Path) {
     let shared = servers();
     fs_err::os::unix::fs::symlink(&shared, cache.join("prefixes")).unwrap();
@@ -350,7 +341,6 @@ fn link_servers(cache: &Path) {
     fs_err::os::unix::fs::symlink(lock, cache.join("provision.lock")).unwrap();
 }
 
-/// The directory of server prefixes that all tests share, with the servers of these tests in it.
 fn servers() -> PathBuf {
     // Panics with the reason if a server is not available.
     let [path, _] = ["10.11", "11.8"].map(|series| assay_testkit::prefix(series).path);
@@ -385,7 +375,6 @@ fn processes_naming(path: &Path) -> Vec<(Pid, String)> {
     found
 }
 
-/// The states of a process' threads: each state and its place in the kernel, with the number of threads in it.
 fn thread_states(process: &Path) -> String {
     let mut states = BTreeMap::<String, usize>::new();
     for thread in fs_err::read_dir(process.join("task")).into_iter().flatten().flatten() {
@@ -408,7 +397,6 @@ fn children(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The JSON that a command printed, which ended with this code.
 #[track_caller]
 pub(crate) fn printed(output: &Output, code: i32) -> serde_json::Value {
     let stderr = String::from_utf8_lossy(&output.stderr);

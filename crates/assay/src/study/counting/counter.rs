@@ -14,28 +14,25 @@ use assay_wire::{ConnectOptions, Connection, Pace};
 use super::instrument::{Instrument, Meter};
 use crate::systems::DATABASE;
 
-/// Batches of an instance.
 const BATCHES: u64 = 6;
 
-/// How many times as many events as a batch has are carried out before any is counted, and then once more.
+/// Uncounted warm-up, in batches. One more batch is counted and discarded.
 const WARM: u64 = 2;
 
-/// Events from which the size of a batch follows.
 const SAMPLE: u64 = 4;
 
-/// The longest wait for an event under valgrind, and for background work to end.
+/// Limit of an event under valgrind, and of background work.
 const EVENT_LIMIT: Duration = Duration::from_secs(300);
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
-/// Where the events of counts begin in a client's stream. Their instances are fresh, so only the events that aged the
-/// data must be others.
+/// First sequence number of counted events. Their instances are fresh, so they must only differ from the events that
+/// aged the data.
 const FIRST: u64 = 1 << 62;
 
-/// What keeps purging from removing old rows meanwhile: what it has removed when a row is added decides whether the
-/// thread that serves the client splits a page of an index.
+/// Keeps purging from removing old rows meanwhile: what it has removed when a row is added decides whether the thread
+/// that serves the client splits a page of an index.
 const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
 
-/// How a system counts a cell.
 pub(super) struct Counter<'a> {
     pub(super) server: &'a Server,
     pub(super) instrument: &'a Instrument,
@@ -43,28 +40,24 @@ pub(super) struct Counter<'a> {
     pub(super) work: Work,
 }
 
-/// A client, and where its thread counts.
 pub(super) struct Opened<'a> {
     session: Session,
     cell: CellId,
     meter: Meter<'a>,
-    /// The next event.
     next: u64,
-    /// What the thread counted, function by function.
     costs: Costs,
     /// A connection that needs the rows as they were.
     _history: Option<Connection>,
 }
 
 impl<'a> Counter<'a> {
-    /// Connects the client and finds the thread that serves it.
     pub(super) fn open(&self) -> Result<Opened<'a>> {
         let name = &self.system.name;
         let open = || -> Result<Opened<'a>> {
             let options = patient(self.server);
             let mut history = None;
             if self.work.test.class == Class::Write {
-                // What was written before would be counted with this test.
+                // Earlier writes would be counted with this test.
                 let mut control = Connection::control(&options)?;
                 assay_servers::drain(&mut control, DRAIN_LIMIT)?;
                 if self.work.dialect == Dialect::MySql {
@@ -72,7 +65,7 @@ impl<'a> Counter<'a> {
                     history = Some(control);
                 }
             }
-            // None, until the thread that serves the client is known.
+            // 0 until the thread that serves the client is known.
             let served = Arc::new(AtomicI32::new(0));
             let pace = Pace::of({
                 let served = Arc::clone(&served);
@@ -98,7 +91,6 @@ impl<'a> Counter<'a> {
         open().with_context(|| format!("`{name}`"))
     }
 
-    /// How many events of the test a batch has.
     pub(super) fn events(&self, opened: &mut Opened<'a>) -> Result<u64> {
         let mut size = || -> Result<u64> {
             opened.run(SAMPLE)?;
@@ -117,7 +109,7 @@ impl<'a> Counter<'a> {
         events: u64,
     ) -> Result<(Vec<CountBatch>, Costs)> {
         let mut count = || -> Result<(Vec<CountBatch>, Costs)> {
-            // The same events on all systems, whatever was carried out to find their number.
+            // The same events on all systems, regardless of those spent on sizing.
             opened.next = FIRST + (1 << 32);
             opened.run(WARM * events)?;
             opened.meter.begin()?;
@@ -139,7 +131,6 @@ impl Opened<'_> {
         Ok(work)
     }
 
-    /// Carries out so many events and takes what was counted meanwhile.
     fn batch(&mut self, events: u64) -> Result<CountBatch> {
         let work = self.run(events)?;
         let taken = self.meter.take()?;
@@ -152,7 +143,6 @@ impl Opened<'_> {
     }
 }
 
-/// How to connect to a server that answers slowly.
 pub(super) fn patient(server: &Server) -> ConnectOptions {
     let options = server.connect_options();
     ConnectOptions { database: Some(DATABASE.to_owned()), timeout: EVENT_LIMIT, ..options }

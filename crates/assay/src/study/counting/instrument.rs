@@ -1,4 +1,4 @@
-//! What counts instructions: the processor, where it does, or else valgrind.
+//! Instruments that count instructions: the processor, else valgrind.
 
 use anyhow::{Context, Result};
 use assay_model::{CALLS_PART, Count, CountedBy};
@@ -10,19 +10,14 @@ use super::counts::Counts;
 use crate::systems::Environment;
 use crate::systems::{Held, fetch_valgrind};
 
-/// What counts the instructions of a study's servers.
 pub(super) enum Instrument {
     /// The processor's own counter. Servers run at full speed.
     Processor,
-    /// Valgrind's tool callgrind, and its version.
     Callgrind(Box<Held>, String),
 }
 
 impl Instrument {
-    /// The best one that this machine has.
-    ///
-    /// # Errors
-    /// The processor does not count, and valgrind cannot be had.
+    /// The best instrument of this machine. Fails if the processor does not count, and valgrind cannot be fetched.
     pub(super) fn find(env: &Environment) -> Result<Self> {
         if counts_instructions() {
             return Ok(Self::Processor);
@@ -31,7 +26,6 @@ impl Instrument {
         Ok(Self::Callgrind(Box::new(held), version))
     }
 
-    /// What servers run under.
     pub(super) fn valgrind(&self) -> Option<&Valgrind> {
         match self {
             Self::Processor => None,
@@ -39,8 +33,8 @@ impl Instrument {
         }
     }
 
-    /// How many events a batch has that take so many instructions each: with fewer, what background threads happen to
-    /// do meanwhile counts for more; with more, counting takes longer.
+    /// Events in a batch, if each takes this many instructions: with fewer, background threads weigh more; with more,
+    /// counting takes longer.
     pub(super) fn events(&self, each: u64) -> u64 {
         let (instructions, most) = match self {
             // A tenth of a second.
@@ -50,7 +44,6 @@ impl Instrument {
         (instructions / each.max(1)).clamp(1, most)
     }
 
-    /// Prepares to count in a server, one of whose threads serves the client.
     pub(super) fn meter<'a>(&'a self, server: &'a Server, tid: i32) -> Result<Meter<'a>> {
         let Self::Callgrind(held, _) = self else {
             return Ok(Meter::Processor { server, tid, counters: None });
@@ -60,7 +53,7 @@ impl Instrument {
         Ok(Meter::Callgrind { counting, serving })
     }
 
-    /// What the ledger keeps of counts. `server` is the module of the server's own code.
+    /// `server` is the module of the server's own code.
     pub(super) fn document(&self, server: &str, Counts { instances, costs }: Counts) -> Count {
         let (by, version, hidden) = match self {
             Self::Processor => (CountedBy::Hardware, None, Vec::new()),
@@ -84,36 +77,30 @@ impl Instrument {
     }
 }
 
-/// Counts in a server.
 pub(super) enum Meter<'a> {
     Processor {
         server: &'a Server,
-        /// The thread that serves the client.
         tid: i32,
-        /// `None` unless it counts.
+        /// `None` while not counting.
         counters: Option<Counters>,
     },
     Callgrind {
         counting: Counting<'a>,
-        /// Process and thread of the serving thread.
         serving: (i32, u32),
     },
 }
 
-/// The counters of a server's threads.
 pub(super) struct Counters {
     serving: InstructionCounter,
     background: InstructionCounter,
-    /// What the kernel executes for the serving thread, if this user may know.
+    /// Kernel instructions of the serving thread, if this user may count them.
     kernel: Option<InstructionCounter>,
 }
 
-/// What was counted since the last look.
 pub(super) struct Taken {
     pub(super) serving: u64,
     pub(super) background: u64,
     pub(super) kernel: Option<u64>,
-    /// The instructions of the serving thread by function, if they are known.
     pub(super) costs: Costs,
 }
 
@@ -142,7 +129,6 @@ impl Meter<'_> {
         Ok(())
     }
 
-    /// What was counted since the last call.
     pub(super) fn take(&mut self) -> Result<Taken> {
         let (counting, serving) = match self {
             Self::Callgrind { counting, serving } => (counting, *serving),

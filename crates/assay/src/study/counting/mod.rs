@@ -1,9 +1,9 @@
-//! Counts the instructions that operations take, on instances of their own.
+//! Counts the instructions that operations take, on separate instances.
 //!
-//! Counts do not depend on what else the machine does, so all instances of all systems are counted at the same time,
-//! and nothing waits for a quiet machine. All of them carry out the same batches of events, by one client: a batch on
-//! one system has its counterpart on every other. The client connects before anything is counted. Cells whose counts do
-//! not decide are counted on further instances.
+//! Counts do not depend on other activity of the machine, so all instances of all systems are counted at the same time,
+//! without waiting for a quiet machine. All run the same batches of events, with one client: a batch on one system has
+//! its counterpart on every other. The client connects before anything is counted. Cells whose counts do not decide are
+//! counted on further instances.
 
 mod counter;
 mod counts;
@@ -32,18 +32,15 @@ use super::profiling::told;
 use super::starting::together;
 use crate::systems::{StudyTables, start_counted, with_full_disk};
 
-/// Told where the kernel hides what threads wait for.
 const NO_WAITS: &str = "the kernel does not show what a server's threads wait for (/proc/PID/syscall), so counts \
                         also depend on what else the machine does";
 
-/// A cell to be counted on fresh instances.
 struct Uncounted {
     id: CellId,
-    /// The events of a batch, if earlier instances have counts already.
+    /// Events of a batch, if earlier instances have counts already.
     events: Option<u64>,
 }
 
-/// What is counted next, in words.
 fn purpose<'a>(cells: impl Iterator<Item = &'a Uncounted> + Clone) -> String {
     let tests = counted(cells.clone().count() as u64, "test");
     match cells.clone().any(|cell| cell.events.is_none()) {
@@ -53,18 +50,15 @@ fn purpose<'a>(cells: impl Iterator<Item = &'a Uncounted> + Clone) -> String {
 }
 
 impl StudyExecutor<'_, '_> {
-    /// Counts the cells that the user asked for and that the study does not have yet. What prevents a count is noted,
-    /// and the study is as good without it.
-    ///
-    /// # Errors
-    /// The user asked to stop, the data cannot be loaded, or the ledger cannot be written.
+    /// Counts the requested cells that the study has not counted yet. Failures are noted, and do not affect the study.
+    /// Fails if the user asked to stop, the data cannot be loaded, or the ledger cannot be written.
     pub(crate) fn count(&mut self) -> Result<()> {
         if self.request.count == Asked::None {
             return Ok(());
         }
         self.recorder.forget_not_counted()?;
         let mut found = None;
-        // Where a server ended, it may have been by chance.
+        // The end of a server may have been chance.
         let (mut failed, mut once) = (BTreeSet::new(), BTreeSet::new());
         loop {
             let mut phases: BTreeMap<Phase, Vec<Uncounted>> = BTreeMap::new();
@@ -113,8 +107,8 @@ impl StudyExecutor<'_, '_> {
         self.note(None, EventKind::NotCounted { test, data, why })
     }
 
-    /// The cells without a count on every system, or with counts that do not decide yet, each test on its data once: a
-    /// count has one client.
+    /// The cells without a count on every system, or with undecided counts, each test on its data once: a count has one
+    /// client.
     fn cells_to_count(&self) -> Result<Vec<Uncounted>> {
         let (study, known) = (self.recorder.study(), self.recorder.counted()?);
         let mut chosen: BTreeSet<_> = BTreeSet::new();
@@ -139,14 +133,14 @@ impl StudyExecutor<'_, '_> {
                 cells.push(Uncounted { id: *id, events: first.map(|batch| batch.events) });
             }
         }
-        // Writes come last: what they leave behind would be counted with reads.
+        // Writes come last: their background work would be counted with reads.
         cells.sort_by_key(|cell| cell.id.test.class == Class::Write);
         Ok(cells)
     }
 
-    /// Counts cells on fresh instances and returns those that could not be counted, with whether a server ended. One
-    /// that a system cannot count is left out on all of them: nothing would be equal to it. `once` are those in which a
-    /// server has ended before.
+    /// Counts cells on fresh instances and returns those that failed, with whether a server ended. A cell that fails on
+    /// one system is left out on all: it would have no counterpart. `once` are those in which a server has ended
+    /// before.
     fn count_phase(
         &mut self,
         phase: Phase,
@@ -203,7 +197,6 @@ impl StudyExecutor<'_, '_> {
         Ok(failed)
     }
 
-    /// Keeps the counts of a cell, with those that it has of earlier instances.
     fn keep(&mut self, cell: CellId, systems: Vec<Counts>, instrument: &Instrument) -> Result<()> {
         let known = self.recorder.counted()?;
         let mut counts = Vec::with_capacity(systems.len());
@@ -232,7 +225,6 @@ impl StudyExecutor<'_, '_> {
         }
     }
 
-    /// Which server has ended and how, if any has.
     fn ending(&self, instances: &mut [Vec<Server>]) -> Option<anyhow::Error> {
         let servers = instances.iter_mut().flat_map(|servers| servers.iter_mut().enumerate());
         // One that runs goes on.
@@ -242,10 +234,6 @@ impl StudyExecutor<'_, '_> {
         Some(anyhow::Error::from(ending).context(format!("`{name}` while it was counted")))
     }
 
-    /// Checks every server that is to be counted.
-    ///
-    /// # Errors
-    /// One holds other rows or gives other answers than expected, or has ended.
     fn check_counted(&mut self, phase: Phase, instances: &[Vec<Server>]) -> Result<()> {
         let mut all = Agreement::default();
         for servers in instances {
@@ -257,7 +245,6 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// The module of a server's own code.
     fn module(&self, system: usize) -> String {
         let participant = self.participants.get(system);
         let prefix = participant.and_then(|participant| participant.prefix().ok());
@@ -265,11 +252,8 @@ impl StudyExecutor<'_, '_> {
         program.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// The instances, each with a server of every system, with filled caches; or why they cannot be
-    /// counted.
-    ///
-    /// # Errors
-    /// A server gives wrong answers.
+    /// The instances, each with a server of every system, with filled caches; or why they cannot be counted. Fails if a
+    /// server gives wrong answers.
     fn start_counted_all(
         &mut self,
         phase: Phase,
@@ -315,7 +299,7 @@ impl StudyExecutor<'_, '_> {
         (0..COUNTED_INSTANCES).map(|_| all.by_ref().take(systems).collect()).collect()
     }
 
-    /// The batches of a cell on all systems. How many events they have is what fits the system that takes most for one.
+    /// Batches of a cell on all systems, sized for the system with the most expensive events.
     fn count_cell(
         &self,
         cell: &Uncounted,
@@ -339,7 +323,7 @@ impl StudyExecutor<'_, '_> {
             .collect();
         let opened = together(counters.iter().map(|counter| move || counter.open()));
         let mut opened: Vec<Opened<'_>> = opened.into_iter().collect::<Result<_>>()?;
-        // All of them carry out the same, so that their data stay equal.
+        // All run the same events, so that their data stay equal.
         let sized = counters.iter().zip(&mut opened);
         let sized = together(sized.map(|(counter, opened)| move || counter.events(opened)));
         let sized: Vec<u64> = sized.into_iter().collect::<Result<_>>()?;
