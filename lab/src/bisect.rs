@@ -1,4 +1,4 @@
-//! Simulated searches for the version that made a change: the policy of `assay-study` beside `git bisect`.
+//! Simulated searches for the version that made a change: the policy of `assay-study` compared with `git bisect`.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,45 +12,41 @@ use assay_study::{Bisect, BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, B
 
 use super::{expect_only, option};
 
-/// Searches of each case, unless another number is given.
 const RUNS: u64 = 1000;
 
 /// Standard deviation of a comparison with the base.
 pub(super) const NOISE: f64 = 0.01;
 
-/// The part of the variance of a comparison that fresh instances make.
+/// Share of the variance of a comparison that comes from fresh instances.
 pub(super) const INSTANCE: f64 = 0.5;
 
-/// Turns of each system in a comparison.
 const TURNS: usize = 12;
 
-/// What a turn drifts from the one before, as a part of the noise of a turn; the machine also drifts by `NOISE` from
-/// one comparison to the next.
+/// Drift from turn to turn, relative to the noise of a turn; the machine also drifts by `NOISE` from one comparison to
+/// the next.
 const DRIFT: f64 = 0.3;
 
-/// How far off the guess of the noise between instances is: standard deviation of its logarithm.
+/// Error of the estimated noise between instances: standard deviation of its logarithm.
 const GUESS: f64 = 0.4;
 
-/// The part of the versions that do not build.
+/// Share of the versions that do not build.
 const BROKEN: f64 = 0.1;
 
-/// Seconds of a build and of a comparison.
+/// Durations of a build and of a comparison.
 pub(super) const BUILD_S: f64 = 180.0;
 pub(super) const COMPARISON_S: f64 = 180.0;
 
-/// The first seed: the constants of the search were chosen with others.
+/// The constants of the search were chosen with other seeds.
 const SEED: u64 = 10_000;
 
-/// Comparisons after which a search ends.
 const BUDGET: u32 = 200;
 
-/// Measurements of each end before `git bisect` starts.
 const ENDS: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 struct Case {
     versions: usize,
-    /// The sizes of the steps, in units of the noise.
+    /// In units of the noise.
     steps: &'static [f64],
 }
 
@@ -77,7 +73,6 @@ pub(super) fn run(words: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What a search came to.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     is_right: bool,
@@ -133,14 +128,11 @@ fn row(case: Case, runs: u64) -> String {
     )
 }
 
-/// Versions on a machine.
 pub(super) struct World {
     pub(super) noise: Noise,
-    /// The log speed of each version; `None` if it does not build.
+    /// Log speed of each version; `None` if it does not build.
     pub(super) speeds: Vec<Option<f64>>,
-    /// The versions with a step.
     pub(super) steps: Vec<usize>,
-    /// The log speed of the machine.
     pub(super) machine: f64,
 }
 
@@ -188,7 +180,6 @@ impl World {
         turns
     }
 
-    /// Compares a version with another one: the log ratio and its standard error.
     pub(super) fn compare(&mut self, base: usize, version: usize) -> (f64, f64) {
         let speeds = [base, version].map(|it| self.speeds[it].unwrap_or(0.0));
         let turns = self.turns(&speeds);
@@ -199,7 +190,6 @@ impl World {
         (mean, (squares / (count - 1.0) / count).sqrt())
     }
 
-    /// Measures a version by itself.
     fn alone(&mut self, version: usize) -> f64 {
         let speed = self.speeds[version].unwrap_or(0.0);
         let turns = self.turns(&[speed]);
@@ -271,8 +261,8 @@ fn judged(world: &World, answer: &BisectAnswer) -> Found {
     }
 }
 
-/// Bisects with a threshold in the middle of the ends; the majority of some measurements decides about a version.
-/// Returns whether the right version was named, and the number of measurements of other versions than the first.
+/// Bisects with a threshold in the middle of the ends; the majority of several measurements decides on a version.
+/// Returns whether the right version was named, and the number of measurements of versions other than the first.
 fn git_bisect(
     world: &mut World,
     times: usize,

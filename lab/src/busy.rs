@@ -1,4 +1,4 @@
-//! What real-time priority brings on a busy machine: the same study at both priorities, beside loads of several kinds.
+//! Benefit of real-time priority on a busy machine: the same study at both priorities, under loads of several kinds.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,26 +14,21 @@ use super::{expect_only, machine, option};
 
 const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
 
-/// The time of each study, unless the user sets another.
 const BUDGET: &str = "5m";
 
-/// Studies of a system against itself, unless the user sets another number.
 const EQUAL: u32 = 2;
 
 const PRIORITIES: [&str; 3] = ["normal", WEIGHTED, "realtime"];
 
-/// Normal priority, in a control group with a high CPU weight, as `systemd-run --user --scope -p CPUWeight=10000` makes
-/// one. Needs root.
+/// Normal priority, in a control group with a high CPU weight, as with `systemd-run --user --scope -p CPUWeight=10000`.
+/// Needs root.
 const WEIGHTED: &str = "weighted";
 
-/// Other work on the machine.
 #[derive(Debug, Clone, Copy)]
 enum Load {
     /// Whatever runs anyway.
     Present,
-    /// So many processes that compute.
     Hogs(usize),
-    /// A build that begins anew when it has ended.
     Build,
 }
 
@@ -95,10 +90,8 @@ struct Bench {
     budget: String,
 }
 
-/// The figures of a study.
 #[derive(Debug, Clone)]
 struct Measured {
-    /// By name of the test.
     cells: BTreeMap<String, Cell>,
     blocks: u64,
 }
@@ -199,7 +192,7 @@ impl Bench {
     }
 }
 
-/// A control group whose processes come before others: its directory.
+/// Directory of a control group whose processes take precedence over others.
 struct WeightedGroup(PathBuf);
 
 impl WeightedGroup {
@@ -215,7 +208,6 @@ impl WeightedGroup {
         Ok(Self(directory))
     }
 
-    /// Moves a process there, and with it whatever it starts later.
     fn admit(&self, pid: u32) -> Result<()> {
         Ok(fs_err::write(self.0.join("cgroup.procs"), pid.to_string())?)
     }
@@ -227,7 +219,7 @@ impl Drop for WeightedGroup {
     }
 }
 
-/// The other work, until it is dropped.
+/// Other work, until it is dropped.
 struct Others {
     hogs: Vec<Child>,
     build: Option<JoinHandle<()>>,
@@ -255,7 +247,7 @@ impl Others {
     }
 }
 
-/// Builds a crate over and over, in a directory of its own.
+/// Builds a crate repeatedly, in a separate directory.
 fn build_until(ends: &AtomicBool, root: &Path) {
     let cargo = |words: &[&str]| {
         let mut command = Command::new("cargo");

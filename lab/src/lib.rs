@@ -1,5 +1,5 @@
-//! Shows how far assay's verdicts can be trusted: simulated studies whose truth is known, studies of real servers, and
-//! the tables and plots that documentation shows of both.
+//! Validates assay's verdicts: simulated studies with a known truth, studies of real servers, and their tables and
+//! plots for the documentation.
 
 mod bisect;
 mod busy;
@@ -36,7 +36,6 @@ Results are appended to docs/lab/data, and a command that was interrupted goes o
 interrupted \"half a CPU\" leaves behind are in `assay server list`.
 --short measures little, to see that everything works, and writes to target/calibration";
 
-/// Carries out one of the commands.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let root = root()?;
@@ -59,7 +58,7 @@ fn root() -> Result<PathBuf> {
     Ok(here.parent().context("the lab has no parent folder")?.to_owned())
 }
 
-/// Refuses words that are neither among `options`, each with a value, nor among `switches`.
+/// Rejects words that are neither among `options`, each with a value, nor among `switches`.
 fn expect_only(words: &[String], options: &[&str], switches: &[&str]) -> Result<()> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -72,7 +71,6 @@ fn expect_only(words: &[String], options: &[&str], switches: &[&str]) -> Result<
     Ok(())
 }
 
-/// The value of an option such as `--studies N`; `None` if it is not given.
 fn option<'a>(words: &'a [String], name: &str) -> Result<Option<&'a str>> {
     let Some(at) = words.iter().position(|word| word == name) else { return Ok(None) };
     let value = words.get(at + 1).with_context(|| format!("`{name}` needs a value"))?;

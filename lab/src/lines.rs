@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result};
 use fs_err as fs;
 use serde_json::Value;
 
-/// A file of results.
 #[derive(Debug)]
 pub(super) struct Lines {
     path: PathBuf,
@@ -15,7 +14,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Reads a file, which need not exist. What an interruption left of a last line is removed.
+    /// The file need not exist. An incomplete last line, left by an interruption, is removed.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let text = if path.exists() { fs::read_to_string(path)? } else { String::new() };
         let whole = text.rfind('\n').map_or("", |end| text.get(..=end).unwrap_or_default());
@@ -35,7 +34,6 @@ impl Lines {
         &self.values
     }
 
-    /// Adds a line.
     pub(super) fn push(&mut self, value: Value) -> Result<()> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
@@ -46,7 +44,6 @@ impl Lines {
         Ok(())
     }
 
-    /// Puts other lines in the place of all.
     pub(super) fn replace(&mut self, values: Vec<Value>) -> Result<()> {
         if values != self.values {
             self.values = values;
@@ -55,7 +52,6 @@ impl Lines {
         Ok(())
     }
 
-    /// Removes lines; returns how many.
     pub(super) fn remove(&mut self, is_removed: impl Fn(&Value) -> bool) -> Result<usize> {
         let kept: Vec<Value> =
             self.values.iter().filter(|value| !is_removed(value)).cloned().collect();
@@ -73,12 +69,12 @@ impl Lines {
     }
 }
 
-/// A number in a value, or 0.
+/// 0 if missing.
 pub(super) fn number(value: &Value, name: &str) -> f64 {
     value[name].as_f64().unwrap_or(0.0)
 }
 
-/// A text in a value, or nothing.
+/// Empty if missing.
 pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
 }

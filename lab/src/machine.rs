@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-/// A program of the workspace that is built with full optimisation.
 pub(super) fn build(package: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let build = ["build", "--quiet", "--release", "--package", package, "--message-format", "json"];
@@ -18,7 +17,7 @@ pub(super) fn build(package: &str) -> Result<PathBuf> {
     program.context("cargo does not say where the program is")
 }
 
-/// The commit of a checkout, with `+` if something besides the documents differs from it: results are among them.
+/// The commit of a checkout, with `+` if something besides the documents, which contain the results, differs from it.
 pub(super) fn commit(root: &Path) -> Result<String> {
     let git = |words: &[&str]| done(Command::new("git").args(words).current_dir(root));
     let commit = git(&["rev-parse", "--short", "HEAD"])?;
@@ -26,12 +25,11 @@ pub(super) fn commit(root: &Path) -> Result<String> {
     Ok(format!("{}{}", commit.trim(), if changes.is_empty() { "" } else { "+" }))
 }
 
-/// The day in UTC, such as `2026-01-31`.
+/// In UTC, such as `2026-01-31`.
 pub(super) fn today() -> Result<String> {
     Ok(done(Command::new("date").args(["--utc", "+%F"]))?.trim().to_owned())
 }
 
-/// What a program prints on stdout. Its stderr is passed on.
 pub(super) fn done(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("cannot start {command:?}"))?;

@@ -1,4 +1,4 @@
-//! Simulated studies: which batches are missing, and their simulation.
+//! Simulated studies: finds missing batches and simulates them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,16 +13,15 @@ use super::lines::{Lines, number, text};
 use super::truth::{self, Case, EarlyCase, EarlyTally, Tally};
 use super::{expect_only, machine, option};
 
-/// Where the results are, from the root of the repository.
+/// From the root of the repository.
 pub(super) const RESULTS: &str = "docs/lab/data/sim.jsonl";
 
 /// Studies of a batch. A batch is one line of results.
 const BATCH: u64 = 50;
 
-/// Studies of each case, unless another number is given.
 const STUDIES: u64 = 1000;
 
-/// Simulates the batches that are missing: `[--studies N] [--case GLOB]`.
+/// Simulates the missing batches: `[--studies N] [--case GLOB]`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     expect_only(words, &["--studies", "--case"], &[])?;
@@ -75,7 +74,6 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     lines.replace(merged(lines.values()))
 }
 
-/// The fingerprint of the statistics and the simulation, as they are now.
 pub(super) fn fingerprint() -> Result<String> {
     truth::fingerprint().map(shown).map_err(Error::msg)
 }
@@ -84,7 +82,6 @@ fn shown(fingerprint: u64) -> String {
     format!("{fingerprint:016x}")
 }
 
-/// A case of either kind.
 #[derive(Clone, Copy)]
 enum AnyCase<'a> {
     Usual(&'a Case),
@@ -99,7 +96,7 @@ impl AnyCase<'_> {
         }
     }
 
-    /// A line of results of the [`BATCH`] studies from a seed on.
+    /// Results of the [`BATCH`] studies from the seed `first` on.
     fn batch(&self, first: u64, fingerprint: u64) -> Result<Value> {
         let (mut usual, mut early) = (Tally::default(), EarlyTally::default());
         for seed in first..first.saturating_add(BATCH) {
@@ -116,8 +113,7 @@ impl AnyCase<'_> {
     }
 }
 
-/// The same results with one line for all batches of a case that follow each other: what was interrupted is done, and
-/// the file stays small.
+/// Merges consecutive batches of a case into one line, so that the file stays small.
 fn merged(lines: &[Value]) -> Vec<Value> {
     let mut sorted: Vec<&Value> = lines.iter().collect();
     sorted.sort_by_key(|line| (text(line, "case"), number(line, "first") as u64));
@@ -139,7 +135,6 @@ fn merged(lines: &[Value]) -> Vec<Value> {
     merged
 }
 
-/// Adds up all numbers of two results.
 fn add(to: &mut Value, other: &Value) {
     match (to, other) {
         (Value::Object(to), Value::Object(other)) => {
@@ -163,8 +158,8 @@ fn rounded(value: f64) -> Value {
     format!("{value:.5e}").parse::<f64>().unwrap_or(value).into()
 }
 
-/// Each batch that is not among the results: case and first seed. The first batches of all
-/// cases come before the second ones, so that an early look sees every case.
+/// Case and first seed of each missing batch. The first batches of all cases come before the second ones, so that an
+/// early look sees every case.
 fn missing(lines: &[Value], cases: &[&str], studies: u64) -> Vec<(String, u64)> {
     let keys = |line: &Value| {
         let (case, first) = (text(line, "case").to_owned(), number(line, "first") as u64);
@@ -177,7 +172,7 @@ fn missing(lines: &[Value], cases: &[&str], studies: u64) -> Vec<(String, u64)> 
     all.filter(|batch| !done.contains(batch)).collect()
 }
 
-/// Whether a pattern, in which `*` stands for any text, matches all of a text.
+/// Matches a whole text against a pattern in which `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

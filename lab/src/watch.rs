@@ -12,31 +12,28 @@ use assay_study::{
 use super::bisect::{BUILD_S, COMPARISON_S, INSTANCE, NOISE, World};
 use super::{expect_only, option};
 
-/// Watches, unless another number is given.
 const RUNS: u64 = 100;
 
 const COMMITS: usize = 200;
 const CHANGES: usize = 5;
 const SIZES: [f64; 2] = [0.02, 0.05];
 
-/// Commits of a night.
 const NIGHTLY: usize = 5;
 
-/// The part of the commits that do not build.
+/// Share of the commits that do not build.
 const BROKEN: f64 = 0.03;
 
-/// Standard deviation of the shift that a build has for reasons of its own, such as the layout of its code.
+/// Standard deviation of a build's random shift, for reasons such as the layout of its code.
 const BUILD: f64 = 0.002;
 
-/// By how much a watch assumes that a version differs from study to study, on every machine. In truth, it is more here.
+/// A watch's assumption about the variation of a version from study to study, on every machine. Here the true variation
+/// is larger.
 const ASSUMED: f64 = 0.004;
 
-/// Comparisons of one search at most.
 const BUDGET: u32 = 60;
 
 const SEED: u64 = 20_000;
 
-/// What a watch came to.
 #[derive(Debug, Clone, Copy, Default)]
 struct Watched {
     named: usize,
@@ -45,7 +42,7 @@ struct Watched {
     comparisons: usize,
 }
 
-/// Simulates watches and prints what they found: `[--runs N]`.
+/// Simulates watches and prints their results: `[--runs N]`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(words: &[String]) -> Result<()> {
     expect_only(words, &["--runs"], &[])?;
@@ -145,7 +142,7 @@ fn search(world: &mut World, [first, last]: [usize; 2], watched: &mut Watched) -
         let candidate = match bisect.next() {
             ControlFlow::Continue(action) => action.candidate,
             ControlFlow::Break(answer) => {
-                // A watch tells what a search is certain of.
+                // A watch reports only certain results of a search.
                 if answer.end != BisectEnd::Found {
                     return false;
                 }

@@ -1,5 +1,5 @@
-//! A few simulated studies whose truth is known. The bounds hold by a wide margin; `cargo lab sim` counts
-//! over thousands.
+//! A few simulated studies whose truth is known. The bounds hold by a wide margin; `cargo lab sim` counts over
+//! thousands.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_lab::truth::{Case, EarlyTally, Kind, Tally, add_early, add_study, cases, early_cases};
@@ -50,7 +50,7 @@ fn the_same_seed_gives_the_same_counts() {
 }
 
 /// Studies of half a minute in which pauses of the machine spoiled several of the twelve values of a write, or in which
-/// the few cells and blocks told next to nothing of their own variance.
+/// the few cells and blocks revealed almost nothing of their own variance.
 #[test]
 fn large_changes_are_called_early_on_a_busy_machine() {
     let case = early_cases().into_iter().find(|case| case.name == "early/30s/2").unwrap();

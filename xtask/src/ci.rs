@@ -10,16 +10,16 @@ use anyhow::{Context, Result, ensure};
 
 use crate::suite::{self, TestProgram, User, cargo, is_root};
 
-/// The tests that root runs too, because assay does other things for root: by crate and program, with the names of
-/// tests, or all of them. Those that only root can run are called `root::`. Every other test says the same for all
-/// users; `cargo xtask nightly` has root run them all.
+/// Tests that root also runs, because assay behaves differently for root: by crate and program, with the names of
+/// tests, or all of them. Those that only root can run are called `root::`. Every other test gives the same result for
+/// all users; `cargo xtask nightly` runs them all as root.
 const OF_ROOT: [(&str, &str, &[&str]); 12] = [
     ("assay-provision", "assay_provision", &[]),
     // apt gives up root's rights for downloads.
     ("assay-provision", "get", &["a_series_becomes_a_server_with_all_its_libraries"]),
     ("assay-provision", "faults", &["root::"]),
     ("assay-servers", "assay_servers", &[]),
-    // MySQL and MariaDB are told to run as root, and directories are looked for elsewhere.
+    // MySQL and MariaDB need an option to run as root, and directories are elsewhere.
     ("assay-servers", "server", &["a_server_is_initialised", "kept_servers_outlive_their_starter"]),
     // Postgres refuses to run as root.
     ("assay-servers", "postgres", &[]),
@@ -30,21 +30,20 @@ const OF_ROOT: [(&str, &str, &[&str]); 12] = [
         "commands",
         &["a_sandbox_is_started_loaded", "the_output_of_a_sandbox_suits_other_clients"],
     ),
-    // Who may read and change what root creates.
+    // Who may read and change files created by root.
     ("assay", "secrets", &[]),
     // Root may sample the kernel.
     ("assay", "profile", &["a_profile_says_which_functions"]),
     ("assay", "faults", &["root::"]),
 ];
 
-/// The linter of workflows, a Go module, which is built when it is first asked for.
+/// The linter of workflows, a Go module, built on first use.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7";
 
-/// Scripts that run where assay is checked or used.
 const SCRIPTS: [&str; 2] = [".ci/run", ".github/gate.sh"];
 
-/// Checks formatting, lints, scripts and workflows, the documentation's tests, and all tests as a plain user. If root
-/// runs it, root then runs those of [`OF_ROOT`], and the one that sets the clock.
+/// Checks formatting, lints, scripts and workflows, the documentation's tests, and all tests as a plain user. Root then
+/// runs those of [`OF_ROOT`], and the one that sets the clock.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run() -> Result<()> {
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -61,13 +60,13 @@ pub fn run() -> Result<()> {
     }
     let of_root = of_root(&programs)?;
     timed("root's tests", || suite::run(&of_root, User::Me))?;
-    // This test sets the clock of the machine for a moment, which would disturb other work on it.
+    // This test briefly sets the clock of the machine, which would disturb other work on it.
     step("the clock", &["test", "--workspace", "--test", "clock", "--", "--ignored"])
 }
 
-/// What takes too long for every change: all tests as a plain user and as root, beside two threads that keep the CPUs
-/// busy, because no test may depend on a quiet machine; then those of the lab, studies and
-/// searches that are killed and resumed at random moments, and studies on many nodes.
+/// Checks that take too long for every change: all tests as a plain user and as root, beside two threads that keep the
+/// CPUs busy, because no test may depend on a quiet machine; then those of the lab, studies and searches that are
+/// killed and resumed at random moments, and studies on many nodes.
 pub fn nightly() -> Result<()> {
     ensure!(is_root()?, "only root can run the tests of what assay does for root");
     let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;
@@ -94,7 +93,7 @@ pub fn nightly() -> Result<()> {
     timed("studies that are killed, and those of many nodes", || {
         suite::run(&long, User::plain()?)
     })?;
-    // Only root can make small disks.
+    // Only root can create small disks.
     let full = find(&programs, "assay", "slurm")?.only(&["--ignored", "a_full_disk"]);
     timed("full disks of nodes", || suite::run(&[full], User::Me))
 }
@@ -145,12 +144,10 @@ fn find<'a>(programs: &'a [TestProgram], package: &str, test: &str) -> Result<&'
     found.with_context(|| format!("{package} has no test program `{test}`"))
 }
 
-/// Has cargo make one check.
 fn step(what: &str, arguments: &[&str]) -> Result<()> {
     other(what, Command::new(cargo()).args(arguments))
 }
 
-/// Has a program make one check.
 fn other(what: &str, command: &mut Command) -> Result<()> {
     timed(what, || {
         let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
@@ -159,7 +156,6 @@ fn other(what: &str, command: &mut Command) -> Result<()> {
     })
 }
 
-/// Prints the name of a check and how long it took.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 fn timed<T>(what: &str, check: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("==> {what}");

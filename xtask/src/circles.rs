@@ -1,31 +1,30 @@
-//! Files of a crate that import each other in a circle.
+//! Import cycles between files of a crate.
 //!
-//! A file imports another if it names a path in it, in a `use` or in full. A module that only declares its children
-//! and re-exports their names does not import them, and a re-exported name belongs to the file that defines it. Tests
-//! at the end of a file may import anything.
+//! A file imports another if it names a path in it, in a `use` or in full. A module that only declares its children and
+//! re-exports their names does not import them, and a re-exported name belongs to the file that defines it. Tests at
+//! the end of a file may import anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-/// A path of modules from the crate's root.
+/// Modules from the crate's root.
 type Module = Vec<String>;
 
-/// The modules of a crate, each a file.
 struct Crate {
     files: BTreeMap<Module, File>,
 }
 
 struct File {
     path: PathBuf,
-    /// Paths that its code names, as they are written.
+    /// Paths in its code, as written.
     named: Vec<Module>,
-    /// Names that it re-exports, and their paths.
+    /// Re-exported names and their paths.
     exported: BTreeMap<String, Module>,
 }
 
-/// All circles of the crate in the directory `krate`, whose source files are `files`.
+/// Cycles of the crate in the directory `krate`, whose source files are `files`.
 pub(crate) fn check(krate: &Path, files: &[&PathBuf]) -> Result<Vec<String>> {
     let name = krate.file_name().unwrap_or_default().to_string_lossy();
     let mut modules = BTreeMap::new();
@@ -87,7 +86,7 @@ fn used(statement: &str) -> Option<(&str, &str)> {
     (is_word && !tree.contains(['(', '=', '"'])).then_some((before, tree))
 }
 
-/// `a::{b, c::d as e}` is `a::b` and `a::c::d`, each with the name under which it is known.
+/// `a::{b, c::d as e}` is `a::b` and `a::c::d`, each with its local name.
 fn expand(above: &Module, tree: &str, all: &mut Vec<(Module, Option<String>)>) {
     let tree = tree.trim();
     let head = tree.find('{').map_or(tree, |brace| &tree[..brace]);
@@ -113,7 +112,7 @@ fn expand(above: &Module, tree: &str, all: &mut Vec<(Module, Option<String>)>) {
     }
 }
 
-/// The parts between commas, except commas within braces.
+/// Splits at commas, except within braces.
 fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut from) = (Vec::new(), 0, 0);
     for (at, c) in text.char_indices() {
@@ -132,7 +131,7 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The paths of two or more names in code.
+/// Paths of two or more names in code.
 fn paths(code: &str) -> Vec<Module> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let words = code.split(|c| !is_part(c)).filter(|word| word.contains("::"));
@@ -142,7 +141,7 @@ fn paths(code: &str) -> Vec<Module> {
 }
 
 impl Crate {
-    /// The module whose file defines what a path in `from` names; `None` if it is not part of this crate.
+    /// The module whose file defines the target of a path in `from`; `None` if it is not part of this crate.
     fn definer(&self, from: &Module, path: &[String], hops: u32) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),

@@ -1,4 +1,4 @@
-//! The documentation: parts that follow from the program or from data, links, and the book.
+//! The documentation: generated parts, links, and the book.
 
 mod links;
 mod parts;
@@ -12,7 +12,7 @@ use fs_err as fs;
 
 use crate::suite::cargo;
 
-/// The program that makes the book, in the version that is known to work.
+/// The version of mdbook that is known to work.
 const MDBOOK: &str = "0.5.4";
 
 /// Writes the generated parts of all pages, or with `--check` compares them; checks the pages; builds the book in
@@ -49,7 +49,6 @@ pub fn run(words: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the pages: links, rules of style, figures that are not those of the data.
 pub fn offences(root: &Path) -> Result<Vec<String>> {
     let pages = pages(root)?;
     let mut offences = links::offences(root, &pages)?;
@@ -63,7 +62,7 @@ fn root() -> Result<PathBuf> {
     Ok(here.parent().context("xtask has no parent folder")?.to_owned())
 }
 
-/// Every page in Markdown that git knows or will know.
+/// Every Markdown page that git tracks or would add.
 fn pages(root: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"])
@@ -75,7 +74,6 @@ fn pages(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(listed.lines().map(|line| root.join(line)).filter(|path| path.exists()).collect())
 }
 
-/// The program whose words the pages have.
 fn build(root: &Path) -> Result<PathBuf> {
     let status = Command::new(cargo())
         .args(["build", "--quiet", "-p", "assay"])
@@ -88,7 +86,7 @@ fn build(root: &Path) -> Result<PathBuf> {
     Ok(target.join("debug/assay"))
 }
 
-/// One generated part. What a developer has in the environment is no part of the help.
+/// One generated part. A developer's environment must not affect it.
 fn part(program: &Path, name: &str) -> Result<String> {
     let output = Command::new(program)
         .env_clear()
@@ -109,7 +107,6 @@ fn book(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// An installed mdbook, or one of our own, which cargo builds once.
 fn mdbook(root: &Path) -> Result<PathBuf> {
     let installed = Command::new("mdbook").arg("--version").output();
     if installed.is_ok_and(|output| output.status.success()) {

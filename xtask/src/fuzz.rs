@@ -5,7 +5,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Flags with which libFuzzer sees the path that the code took.
 const FLAGS: [&str; 7] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -19,7 +18,6 @@ const FLAGS: [&str; 7] = [
 /// The host is named, so that the flags do not reach build scripts.
 const HOST: &str = "x86_64-unknown-linux-gnu";
 
-/// Seconds for each target, unless set otherwise.
 const SECONDS: &str = "60";
 
 /// Builds all fuzzers and runs one or all of them: `[TARGET] [--seconds N]`.

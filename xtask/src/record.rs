@@ -21,10 +21,10 @@ const COMPARE: [&str; 8] = [
     "--twin",
 ];
 
-/// Where the tests find the ledger and the id of its study.
+/// The ledger and the id of its study, as tests expect them.
 const FOLDER: &str = "crates/assay-ledger/tests/recorded";
 
-/// Measures the study, and writes the ledger and the snapshots of what is shown of it.
+/// Also writes the snapshots of its output.
 pub fn run() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent folder")?;
     let temporary = tempfile::tempdir()?;
@@ -46,7 +46,7 @@ pub fn run() -> Result<()> {
     fs_err::write(folder.join("study.id"), id)?;
     let corpus = ["run", "--quiet", "-p", "assay-fuzz", "--example", "corpus", "ledgers"];
     step(Command::new(cargo()).args(corpus).current_dir(root))?;
-    // The pages with notebooks show what they print of it.
+    // The pages with notebooks show its figures.
     let tests = ["test", "--quiet", "-p", "assay", "--test", "recorded", "--test", "notebooks"];
     step(Command::new(cargo()).args(tests).env("INSTA_UPDATE", "always").current_dir(root))
 }

@@ -13,23 +13,19 @@ use tempfile::TempDir;
 const SHORT: [&str; 5] =
     ["mariadb@10.11", "mysql@5.7", "postgres@15", "postgres@17.10", "postgres@18.4"];
 
-/// The servers that those of each family are compared with.
 const BASES: [(&str, &str); 3] =
     [("mariadb", "mariadb@10.11"), ("mysql", "mysql@5.7"), ("postgres", "postgres@16")];
 
-/// Storage engines that come with some of the servers.
 const ENGINES: [&str; 2] = ["mariadb@10.11/rocksdb", "mariadb@11.8/rocksdb"];
 
 /// Enough tests to load, change and read every kind of thing.
 const TESTS: &str = "update-index,read-write_range=100,scan,point-query,delete,insert";
 
-/// An option that is passed on to the program.
 const EXPIRED: &str = "--accept-expired-index";
 
 /// Gets servers, starts each on a new data directory, compares each with one of its family, and prints a Markdown
-/// table: `[--all] [--accept-expired-index] [SYSTEM...]`.
-///
-/// When any of them is not available or could not be started or compared; the table says which.
+/// table: `[--all] [--accept-expired-index] [SYSTEM...]`. Fails if any of them is unavailable or could not be started
+/// or compared; the table names it.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(arguments: &[String]) -> Result<()> {
     let flag = |name: &str| arguments.iter().any(|word| word == name);
@@ -58,7 +54,6 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The program.
 struct Assay {
     program: PathBuf,
     accepts_expired: bool,
@@ -83,7 +78,6 @@ impl Assay {
         command
     }
 
-    /// The output of a command that must succeed.
     fn done(mut command: Command) -> Result<Output> {
         let output = command.output()?;
         if !output.status.success() {
@@ -94,7 +88,7 @@ impl Assay {
         Ok(output)
     }
 
-    /// Versions of a product whose checksums are known beforehand.
+    /// Versions of a product whose checksums are known in advance.
     fn available(&self, product: &str) -> Result<Vec<String>> {
         let list = ["server", "list", "--available", product, "--format", "json"];
         let found: Value = serde_json::from_slice(&Self::done(self.command(&list))?.stdout)?;

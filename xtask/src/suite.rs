@@ -1,5 +1,5 @@
-//! All tests as CI runs them: in a bare environment with a home and a server cache of their own, several programs at
-//! once. A program that fails hides no other.
+//! All tests as CI runs them: in a bare environment with a private home and server cache, several programs at once. All
+//! programs run even if one fails.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,14 +18,13 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// User and group `nobody`.
 const NOBODY: u32 = 65534;
 
 /// Programs that run at once. Most of the time, a test waits for a server, a download or the end of a study: with three
-/// programs, two CPUs had nothing to do in an eighth of the time.
+/// programs, two CPUs were idle for an eighth of the time.
 const AT_ONCE: usize = 4;
 
-/// The programs that take longest begin first, so that none of them is left over at the end: package and program.
+/// Package and program of the slowest tests, which start first, so that none of them is left over at the end.
 const LONGEST: [(&str, &str); 26] = [
     ("assay", "repro"),
     ("assay", "watch"),
@@ -55,10 +54,8 @@ const LONGEST: [(&str, &str); 26] = [
     ("assay-wire", "faults"),
 ];
 
-/// Who runs tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum User {
-    /// Whoever runs this.
     Me,
     /// `nobody`, for root: most users of assay are plain users.
     Nobody,
@@ -71,13 +68,11 @@ impl User {
     }
 }
 
-/// Whether root runs this.
 pub fn is_root() -> Result<bool> {
     let me = Command::new("id").arg("-u").output().context("cannot start id")?;
     Ok(me.stdout.trim_ascii() == b"0")
 }
 
-/// A test program that is built.
 #[derive(Debug, Clone)]
 pub struct TestProgram {
     program: PathBuf,
@@ -85,24 +80,22 @@ pub struct TestProgram {
     package: PathBuf,
     /// The package, and the test file or the crate whose tests it has.
     pub name: (String, String),
-    /// What it is told to run; everything if that is nothing.
+    /// Empty to run everything.
     arguments: Vec<String>,
 }
 
-/// Which tests: words of the command line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Selection<'a> {
-    /// Packages, or none for all.
+    /// Empty for all.
     pub packages: &'a [String],
-    /// What cargo selects from these, such as `--lib` or `--test NAME`, or nothing for all.
+    /// Options of cargo, such as `--lib` or `--test NAME`; empty for all targets.
     pub targets: &'a [String],
-    /// What each program is told, such as a part of the names of its tests, or nothing for all.
+    /// Arguments of each program, such as a part of the names of its tests; empty for all.
     pub arguments: &'a [String],
 }
 
 impl<'a> Selection<'a> {
-    /// Packages come first. What begins with a dash, and all that follows, is for cargo, and what follows `--` for the
-    /// programs.
+    /// Packages come first. Words from the first dash on are for cargo, and those after `--` for the programs.
     #[must_use]
     pub fn of(words: &'a [String]) -> Self {
         let (words, arguments) = match words.iter().position(|it| it == "--") {
@@ -116,7 +109,6 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Builds tests.
 pub fn build(wanted: Selection<'_>) -> Result<Vec<TestProgram>> {
     let mut command = Command::new(cargo());
     command.args(["test", "--no-run", "--message-format=json"]);
@@ -160,14 +152,13 @@ pub fn build(wanted: Selection<'_>) -> Result<Vec<TestProgram>> {
 }
 
 impl TestProgram {
-    /// The same program, which is told to run only some of its tests.
     #[must_use]
     pub fn only(&self, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
         Self { arguments, ..self.clone() }
     }
 
-    /// Fails if the program has no test for one of the words that it is told.
+    /// Fails if one of the arguments matches no test.
     pub fn has_what_it_is_told(&self) -> Result<()> {
         for word in &self.arguments {
             let listed = Command::new(&self.program).args(["--list", word]).output()?;
@@ -180,7 +171,6 @@ impl TestProgram {
 }
 
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
-/// Runs test programs as a user.
 pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
     let home = Home::new(user)?;
     let failed = Mutex::new(Vec::new());
@@ -221,7 +211,7 @@ pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
     Ok(())
 }
 
-/// Runs one program, and returns the seconds of CPU that it used. The error has its output.
+/// Returns the CPU time used, seconds. The error contains the output.
 fn run_one(program: &TestProgram, user: User, home: &Home, scratch: &Path) -> Result<f64> {
     let mut command = match user {
         User::Me => Command::new(&program.program),
@@ -252,7 +242,7 @@ fn run_one(program: &TestProgram, user: User, home: &Home, scratch: &Path) -> Re
     anyhow::bail!("{}\n{status}: {command:?}", String::from_utf8_lossy(&told));
 }
 
-/// What a process that has ended, and those it has waited for, used of the CPUs. Servers that outlive it do not count.
+/// CPU time of an ended process and those it has waited for. Servers that outlive it do not count.
 fn cpu_seconds(pid: Pid) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let stat = stat.unwrap_or_default();
@@ -262,8 +252,8 @@ fn cpu_seconds(pid: Pid) -> f64 {
     ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }
 
-/// A command that `nobody` carries out. The checkout and the toolchain may lie where only root can look. `nobody` may
-/// read there, and nothing more.
+/// A command run by `nobody`. The checkout and the toolchain may be where only root can look; `nobody` gets read access
+/// and nothing more.
 fn as_nobody(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command
@@ -274,7 +264,7 @@ fn as_nobody(program: &Path) -> Command {
     command
 }
 
-/// What tests know: where programs and the toolchain are, a home of their own, and how this machine reaches the
+/// The environment of tests: where programs and the toolchain are, a separate home, and how this machine reaches the
 /// network.
 fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
     let is_of_network = |name: &str| {
@@ -294,15 +284,15 @@ fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
         ("HOME", home.path().join("home").into()),
         ("ASSAY_CACHE", home.path().join("cache").into()),
         ("CARGO", cargo()),
-        // The snapshots lie there, and a test that fails leaves nothing in the checkout.
+        // The snapshots are there, and a test that fails leaves nothing in the checkout.
         ("INSTA_WORKSPACE_ROOT", root.into()),
         ("INSTA_UPDATE", "no".into()),
-        // Git reads a checkout of another user only if it is told to.
+        // By default git refuses to read a checkout of another user.
         ("GIT_CONFIG_COUNT", "1".into()),
         ("GIT_CONFIG_KEY_0", "safe.directory".into()),
         ("GIT_CONFIG_VALUE_0", root.into()),
     ];
-    // `cargo` may be rustup's, which looks for its toolchains in the home, as cargo does for what it has fetched.
+    // `cargo` may be rustup's, which looks for its toolchains in the home, as cargo does for its downloads.
     let tools = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].into_iter();
     let tools = tools.filter_map(|(name, folder)| {
         let usual = || Some(Path::new(&std::env::var_os("HOME")?).join(folder).into());
@@ -311,21 +301,19 @@ fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
     kept.chain(own.into_iter().chain(tools).map(|(name, value)| (name.into(), value))).collect()
 }
 
-/// The cargo that runs this.
 #[must_use]
 pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// A home and a server cache, both empty. At the end they are removed, with all the read-only trees in them.
+/// A home and a server cache, both empty. Removed at the end, with all the read-only trees in them.
 struct Home {
     dir: TempDir,
     user: User,
 }
 
-/// The directory for temporary files of one test program. It is removed when the program has ended, because a plain
-/// user's tests cannot remove the read-only trees of servers that they leave there, and those of all programs would
-/// fill a disk.
+/// The directory for temporary files of one test program, removed when the program has ended: a plain user's tests
+/// cannot remove the read-only trees of servers there, and those of all programs would fill a disk.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -337,12 +325,11 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         make_writable(&self.0);
-        // A server that a failed test has left may still write there. The home is removed at the end.
+        // A server left by a failed test may still write there. The home is removed at the end.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Lets the owner remove a tree.
 fn make_writable(tree: &Path) {
     // Anything that cannot be removed stays for the machine's owner: the checks are over.
     let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(tree).status();
@@ -363,7 +350,7 @@ impl Home {
         self.dir.path()
     }
 
-    /// A directory for temporary files. Its path is short, because those of sockets are.
+    /// Its path is short, because those of sockets are.
     fn scratch(&self, number: usize) -> Result<Scratch> {
         let scratch = Scratch(self.path().join("t").join(number.to_string()));
         fs::create_dir(&scratch.0)?;

@@ -1,5 +1,5 @@
-//! Rules that can be checked: who may use whom, circles of imports, unused dependencies, file sizes, first lines,
-//! READMEs, licences; links and style of the documentation.
+//! Checks of the code base: allowed dependencies of crates, import cycles, unused dependencies, file sizes, first
+//! lines, READMEs, licences; links and style of the documentation.
 
 mod unused;
 
@@ -13,9 +13,8 @@ use serde_json::Value;
 
 use crate::circles;
 
-/// Allowed arrows: a crate, and the crates of this workspace that it may use. Everything else is an error.
-///
-/// Stages do not use each other; only `assay` knows their order.
+/// A crate, and the crates of this workspace that it may use. Everything else is an error. Stages do not use each
+/// other; only `assay` knows their order.
 const ARROWS: &[(&str, &[&str])] = &[
     ("assay-model", &[]),
     ("assay-terms", &["assay-model"]),
@@ -70,7 +69,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Pure crates: they only compute, and may not use anything that reads clocks, files or processes.
+/// Pure crates only compute, and may not use anything that reads clocks, files or processes.
 const PURE: &[&str] = &[
     "assay-capture",
     "assay-import",
@@ -88,7 +87,6 @@ const PURE: &[&str] = &[
     "assay-repro",
 ];
 
-/// Words that a pure crate may not contain.
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
     "fs_err",
@@ -99,23 +97,19 @@ const IMPURE_WORDS: &[&str] = &[
     "std::env::var",
 ];
 
-/// Maximum number of lines of a source file.
 const LINES_MAX: usize = 1000;
 
 /// Maximum number of columns of a source line. String literals and tables of data may not exceed it either.
 const COLUMNS_MAX: usize = 120;
 
-/// How often shipped code names a product outside of the products' own files. What products differ in belongs there:
+/// Mentions of products in shipped code outside of the products' own files. Differences between products belong there:
 /// this number may only shrink.
 const PRODUCT_NAMES: usize = 1;
 
-/// Where the products are.
 const PRODUCTS: &[&str] = &["crates/assay-model/src/products", "crates/assay-servers/src/products"];
 
-/// Crates that are not shipped.
 const FOR_TESTS: &[&str] = &["assay-fuzz", "assay-sim", "assay-testkit"];
 
-/// Licences that dependencies may have (SPDX words).
 const LICENCES: &[&str] = &[
     "MIT",
     "Apache-2.0",
@@ -135,7 +129,6 @@ const LICENCES: &[&str] = &[
     "CDLA-Permissive-2.0",
 ];
 
-/// Checks every rule and reports every offence at once.
 pub fn check() -> Result<()> {
     let root = root()?;
     let metadata = metadata(&root)?;
@@ -276,7 +269,6 @@ fn source(root: &Path, path: &Path) -> Result<Vec<String>> {
     Ok(offences)
 }
 
-/// Counts the names of products in shipped code.
 fn products(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     let is_shipped = |path: &Path| {
         let is_test = path.to_string_lossy().ends_with("tests.rs");
@@ -310,7 +302,7 @@ fn products(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     })
 }
 
-/// Whether a line names one, as in `Product::MySql`; `Product::ALL` and functions name none.
+/// Returns whether a line names a product, as in `Product::MySql`; `Product::ALL` and functions do not count.
 fn names_product(line: &str) -> bool {
     let is_variant = |rest: &str| {
         let mut letters = rest.chars();

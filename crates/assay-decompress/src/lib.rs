@@ -1,18 +1,18 @@
-//! The compressions of packages, each with a bound on the memory of its decompressor.
+//! Decompression of packages, with bounded memory.
 //!
 //! Decompressors are generic, so they are compiled in the crate that calls them. This crate is small and has full
 //! optimisation, so that the crate that unpacks packages needs none.
 
 use std::io::{self, Read};
 
-/// Memory limit of a decompressor, KiB: packages are made with dictionaries of up to 64 MiB.
+/// Memory limit, KiB: packages are made with dictionaries of up to 64 MiB.
 const MEMORY_KB: u32 = 256 << 10;
 
-/// The same for zstd, bytes.
+/// Memory limit for zstd, bytes.
 const WINDOW: u64 = 128 << 20;
 
-/// The content of a stream whose name ends in `end`, such as `.gz`, or the stream itself if `end` is empty; `None` if
-/// the compression is unknown.
+/// The content of a stream whose name ends in `end`, such as `.gz`; the stream itself if `end` is empty, `None` if the
+/// compression is unknown.
 pub fn decompressed<'a>(
     end: &str,
     stream: Box<dyn Read + 'a>,
@@ -30,7 +30,7 @@ pub fn decompressed<'a>(
     }))
 }
 
-/// The content of a stream that gzip has compressed, in one piece or in several, one after the other.
+/// Accepts several gzip members in a row.
 #[must_use]
 pub fn gunzipped<'a>(stream: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
     Box::new(flate2::read::MultiGzDecoder::new(stream))

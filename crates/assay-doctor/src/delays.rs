@@ -1,4 +1,4 @@
-//! The time that reading the clock, sleeping, waking another thread, and flushing to the disk take.
+//! Delays of reading the clock, sleeping, waking another thread, and flushing to the disk.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -10,23 +10,21 @@ use assay_model::{Delays, Quantiles};
 use crate::pinned::{on_cpu, pin};
 use crate::{Error, kernel_file};
 
-/// Readings of the clock in a series, series, sleeps, and round trips of a message.
+/// Number of clock readings per series, of series, of sleeps, and of round trips of a message.
 const READINGS: u32 = 1000;
 const SERIES: u32 = 100;
 const SLEEPS: usize = 200;
 const ROUND_TRIPS: usize = 2000;
 
-/// Length of a sleep.
 const SLEEP: Duration = Duration::from_millis(1);
 
-/// Flushes, and the time after which no further one begins.
+/// Maximum number of flushes, and the time after which no further one begins.
 const FLUSHES: usize = 200;
 const FLUSHING: Duration = Duration::from_millis(1500);
 
-/// Bytes of a record that is flushed.
 const RECORD: [u8; 512] = [0; 512];
 
-/// Measures all of them, within two seconds unless a single flush takes longer.
+/// Takes at most two seconds, unless a single flush takes longer.
 pub(crate) fn measure(cpus: &[usize], data_dir: &Path) -> Result<Delays, Error> {
     let (first, last) = (cpus.first().copied(), cpus.last().copied());
     let wake = |waits_on: Option<usize>| match (waits_on, last) {
@@ -74,7 +72,7 @@ fn wake_us(waits_on: usize) -> Result<Option<f64>, Error> {
         let echo = scope.spawn(move || {
             pin(waits_on)?;
             let mut byte = [0];
-            // The other end closes when all round trips are made.
+            // The other end closes after all round trips.
             while there.read(&mut byte).map_err(Error::Socket)? == 1 {
                 there.write_all(&byte).map_err(Error::Socket)?;
             }
@@ -115,7 +113,6 @@ fn microseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-/// `None` without values.
 fn quantiles(mut values: Vec<f64>) -> Option<Quantiles> {
     values.sort_unstable_by(f64::total_cmp);
     let at = |share: usize| values.get((values.len() * share / 100).min(values.len() - 1)).copied();

@@ -14,18 +14,17 @@ use crate::{Error, delays, pinned};
 /// Steps before the first one that is recorded: caches fill, and the clock frequency rises.
 const WARM_STEPS: usize = 500;
 
-/// What is recorded of the noise.
 #[derive(Debug, Clone, Copy)]
 pub struct Recording<'a> {
     /// The time for each of the priorities.
     pub time: Duration,
-    /// The priorities, of which realtime must be permitted.
+    /// Realtime must be permitted if it is among them.
     pub priorities: &'a [Priority],
 }
 
 /// Examines this machine, of which this process may use `cpus`, and records the noise of its speed. `data_dir` exists
-/// and will hold the data of servers. The recording ends early once it `should_stop`. The busiest processes are left to
-/// the caller.
+/// and will hold the data of servers. The recording ends early once it `should_stop`. The caller has to find the
+/// busiest processes.
 pub fn examine(
     cpus: &[usize],
     data_dir: &Path,
@@ -59,7 +58,7 @@ pub fn examine(
     })
 }
 
-/// The noise of a fixed piece of work on the CPU that a client shares with its server.
+/// Runs a fixed piece of work on the CPU that a client shares with its server.
 fn record_noise(
     cpus: &[usize],
     time: Duration,
@@ -77,8 +76,7 @@ fn record_noise(
     Ok(noise(&series))
 }
 
-/// The durations of steps of equal work, one after the other, nanoseconds. A thread that can be throttled rests in
-/// time.
+/// The durations of consecutive steps of equal work, nanoseconds. A thread that can be throttled rests in time.
 fn record(
     time: Duration,
     throttling: Option<Throttling>,

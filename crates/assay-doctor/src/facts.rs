@@ -1,4 +1,4 @@
-//! Facts that the kernel states about CPUs and memory.
+//! Facts about CPUs and memory from the kernel.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,10 +10,9 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::kernel_file::{line, number};
 use crate::quota::quota;
 
-/// Governors of this many CPUs are read.
+/// Governors of at most this many CPUs are read.
 const GOVERNED: usize = 64;
 
-/// The facts about these CPUs.
 pub(crate) fn cpus(cpus: &[usize]) -> CpuFacts {
     let governor =
         |cpu: &usize| line(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
@@ -42,7 +41,6 @@ fn numa_nodes() -> Option<u32> {
     Some(entries.filter(|entry| entry.file_name().to_str().is_some_and(is_node)).count() as u32)
 }
 
-/// The facts about memory.
 pub(crate) fn memory() -> MemoryFacts {
     let info = <Meminfo as procfs::Current>::current().ok();
     let swap = info.as_ref().map(|it| (it.swap_total, it.swap_total.saturating_sub(it.swap_free)));
@@ -74,7 +72,7 @@ pub(crate) struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// The times up to now; `None` if the kernel does not state them.
+    /// `None` if the kernel does not report them.
     pub(crate) fn now() -> Option<Self> {
         let total = KernelStats::current().ok()?.total;
         let optional = [total.irq, total.softirq].into_iter().flatten();
@@ -88,11 +86,10 @@ impl CpuTimes {
         })
     }
 
-    /// The times since an earlier moment.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             busy_s: self.busy_s - earlier.busy_s,
-            // Some kernels count backwards for a moment.
+            // Some kernels briefly count backwards.
             steal_s: (self.steal_s - earlier.steal_s).max(0.0),
             own_s: self.own_s - earlier.own_s,
         }

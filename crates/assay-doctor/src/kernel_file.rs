@@ -1,12 +1,11 @@
-//! The kernel's small text files, which a container or another kernel may lack or fill with anything.
+//! Small text files of the kernel, which a container or another kernel may lack or fill with anything.
 
 use std::io::Read as _;
 use std::path::Path;
 
-/// Bytes that are read at most.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// The text of a file; `None` if it is missing or no text.
+/// `None` if it is missing or not UTF-8.
 pub(crate) fn text(path: impl AsRef<Path>) -> Option<String> {
     let mut text = String::new();
     let file = fs_err::File::open(path.as_ref()).ok()?;
@@ -14,13 +13,12 @@ pub(crate) fn text(path: impl AsRef<Path>) -> Option<String> {
     Some(text)
 }
 
-/// The first line of a file; `None` if it is missing or empty.
+/// `None` if the file is missing or empty.
 pub(crate) fn line(path: impl AsRef<Path>) -> Option<String> {
     let text = text(path)?;
     text.lines().next().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// The number that a file holds.
 pub(crate) fn number(path: impl AsRef<Path>) -> Option<u64> {
     line(path)?.parse().ok()
 }

@@ -1,5 +1,5 @@
-//! The state of a machine and the noise of its speed, which decide how small a change it can show; and real-time
-//! priority, which keeps other processes from disturbing it.
+//! The state of a machine and the noise of its speed, which limit the smallest change it can show; and real-time
+//! priority, which protects from other processes.
 
 mod delays;
 mod error;

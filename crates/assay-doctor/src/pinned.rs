@@ -7,7 +7,6 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::Error;
 
-/// Runs `work` in a thread of its own on this CPU.
 pub(crate) fn on_cpu<T: Send>(
     cpu: usize,
     work: impl FnOnce() -> Result<T, Error> + Send,
@@ -21,7 +20,6 @@ pub(crate) fn on_cpu<T: Send>(
     })
 }
 
-/// Keeps the calling thread on this CPU.
 pub(crate) fn pin(cpu: usize) -> Result<(), Error> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(Error::Pin { cpu, source: Errno::INVAL.into() });

@@ -1,4 +1,4 @@
-//! The CPU time that control groups grant. A group that has used it up stands still until the next period.
+//! CPU quotas of control groups. A group that has used up its quota stands still until the next period.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,21 +9,21 @@ const ROOT: &str = "/sys/fs/cgroup";
 /// Directories below the root that have the CPU controller of version 1.
 const FIRST_VERSION: [&str; 2] = ["cpu", "cpu,cpuacct"];
 
-/// The smallest quota of this process's groups, in CPUs; `None` if there is none.
+/// The smallest quota of this process's groups, in CPUs.
 pub(crate) fn quota() -> Option<f64> {
     let groups = kernel_file::text("/proc/self/cgroup")?;
     let limits = directories(&groups).into_iter().filter_map(|directory| limit(&directory));
     limits.min_by(f64::total_cmp)
 }
 
-/// The CPU time of real-time threads in each period that this process's own group grants; `None` without such a limit.
+/// CPU time of real-time threads per period that this process's group grants; `None` without such a limit.
 pub(crate) fn realtime_us() -> Option<u64> {
     let groups = kernel_file::text("/proc/self/cgroup")?;
     let mut directories = directories(&groups).into_iter();
     directories.find_map(|directory| kernel_file::number(directory.join("cpu.rt_runtime_us")))
 }
 
-/// The directories of this process's groups and those above them, given the content of `/proc/self/cgroup`.
+/// The directories of this process's groups and their parents, from the content of `/proc/self/cgroup`.
 fn directories(groups: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in groups.lines() {
@@ -34,7 +34,7 @@ fn directories(groups: &str) -> Vec<PathBuf> {
             _ if controllers.split(',').any(|it| it == "cpu") => &FIRST_VERSION,
             _ => continue,
         };
-        // Names from elsewhere, which must not lead out of the root.
+        // Untrusted names, which must not lead out of the root.
         let names = Path::new(group).components().filter(|it| matches!(it, Component::Normal(_)));
         let group: PathBuf = names.collect();
         for root in roots {

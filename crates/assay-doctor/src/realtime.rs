@@ -1,5 +1,5 @@
-//! Real-time priority: whether this user may use it, giving it to threads, and noticing when threads that have it must
-//! wait all the same.
+//! Real-time priority: permission to use it, setting it on threads, and detecting when such threads must wait all the
+//! same.
 
 use std::io;
 use std::path::Path;
@@ -14,10 +14,10 @@ use assay_model::RealtimeAccess;
 use crate::pinned::pin;
 use crate::{kernel_file, quota};
 
-/// What a thread has precedence over.
+/// The threads over which a thread takes precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Nothing: it shares the CPUs with all others.
+    /// None: it shares the CPUs with all others.
     Normal,
     /// All ordinary threads: for servers and clients.
     Measured,
@@ -25,19 +25,15 @@ pub enum Level {
     Above,
 }
 
-/// Whether what a thread starts gets its level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heirs {
-    /// It does: the threads and processes of a server.
+    /// For the threads and processes of a server.
     Alike,
-    /// It starts at normal priority.
+    /// Started threads and processes have normal priority.
     Normal,
 }
 
-/// Gives a thread a level; 0 is the calling thread.
-///
-/// # Errors
-/// When the kernel refuses, or there is no such thread.
+/// Sets the level of a thread; 0 is the calling thread.
 #[expect(unsafe_code, reason = "nobody wraps this system call")]
 pub fn set_level(tid: i32, level: Level, heirs: Heirs) -> io::Result<()> {
     // Threads of one level share a CPU in turns (`SCHED_RR`).
@@ -56,12 +52,12 @@ pub fn set_level(tid: i32, level: Level, heirs: Heirs) -> io::Result<()> {
     }
 }
 
-/// Whether this user may use real-time priority, or else what limits them. `is_slurm`: whether a job of Slurm runs
+/// Whether this user may use real-time priority, or else the limiting factor. `is_slurm`: whether a Slurm job runs
 /// this.
 #[must_use]
 pub fn realtime_access(is_slurm: bool) -> RealtimeAccess {
     let attempt = || set_level(0, Level::Above, Heirs::Normal);
-    // It ends with the level.
+    // The thread ends with the level.
     let tried = Builder::new().spawn(attempt).map(JoinHandle::join);
     if matches!(tried, Ok(Ok(Ok(())))) {
         return RealtimeAccess::Permitted;
@@ -83,22 +79,21 @@ pub fn realtime_access(is_slurm: bool) -> RealtimeAccess {
     }
 }
 
-/// Whether a process with this content of `/proc/self/cgroup` belongs to a service of the system, not to a session.
+/// From the content of `/proc/self/cgroup`: whether a process belongs to a system service, not to a session.
 fn is_in_service(groups: &str) -> bool {
     groups.lines().any(|line| line.contains(":/system.slice/") && line.ends_with(".service"))
 }
 
-/// The time in each period that the kernel leaves to ordinary threads, and the period.
+/// The kernel's limit on real-time threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Throttling {
     /// Threads of real-time priority may use a CPU for this part of the period.
     pub runtime: Duration,
-    /// The period.
     pub period: Duration,
 }
 
 impl Throttling {
-    /// That of this kernel; the usual one if it does not state it.
+    /// This kernel's limit; the default one if the kernel does not report it.
     #[must_use]
     pub fn here() -> Self {
         let us = |name| {
@@ -111,7 +106,7 @@ impl Throttling {
         of_kernel.filter(|it| it.runtime <= it.period).unwrap_or(usual)
     }
 
-    /// The rest that real-time threads need in each period, with a margin for the time that waking up takes.
+    /// The rest that real-time threads need in each period, with a margin for wake-up latency.
     #[must_use]
     pub fn rest(self) -> Duration {
         self.period.saturating_sub(self.runtime).max(LEAST_REST) + REST_MARGIN
@@ -128,17 +123,14 @@ impl Throttling {
 const LEAST_REST: Duration = Duration::from_millis(50);
 const REST_MARGIN: Duration = Duration::from_millis(10);
 
-/// How often the threads of a [`Watch`] wake up.
 const WAKE_EVERY: Duration = Duration::from_millis(10);
 
-/// A delay of such a thread from which on it counts. A throttled CPU stands still for longer.
+/// Shortest delay that counts. A throttled CPU stands still for longer.
 const DELAY_MIN: Duration = Duration::from_millis(20);
 
-/// Notices when threads of real-time priority must wait for others: when the kernel has used up their share of a CPU,
-/// or something with precedence takes it.
-///
-/// On each CPU, a thread above all that is measured wakes up regularly. Nothing that is measured can delay it, so a
-/// delay says nothing about a server.
+/// Detects when threads of real-time priority must wait for others: when the kernel has used up their share of a CPU,
+/// or something with precedence takes it. On each CPU, a thread above everything measured wakes up regularly. Nothing
+/// measured can delay it, so a server never causes a delay.
 #[derive(Debug)]
 pub struct Watch {
     each: Vec<CpuWatch>,
@@ -146,23 +138,20 @@ pub struct Watch {
 
 #[derive(Debug)]
 struct CpuWatch {
-    /// The thread ends when this end is dropped.
+    /// Dropping this end stops the thread.
     end: Option<Sender<()>>,
     delayed_ns: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
-    /// Watches these CPUs from now on.
-    ///
-    /// # Errors
-    /// When real-time priority is not permitted, or a CPU is not.
+    /// Fails if real-time priority or one of the CPUs is not permitted.
     pub fn on(cpus: &[usize]) -> io::Result<Self> {
         let each = cpus.iter().map(|cpu| CpuWatch::on(*cpu)).collect::<io::Result<_>>()?;
         Ok(Self { each })
     }
 
-    /// The delays so far on the CPU that had most, nanoseconds.
+    /// The delays so far on the CPU with the longest, nanoseconds.
     #[must_use]
     pub fn delayed_ns(&self) -> u64 {
         let each = self.each.iter().map(|cpu| cpu.delayed_ns.load(Ordering::Relaxed));
@@ -199,7 +188,7 @@ impl CpuWatch {
     }
 }
 
-/// The delay that counts, if a thread slept for this time in place of [`WAKE_EVERY`].
+/// The delay that counts, if a thread slept for this time instead of [`WAKE_EVERY`].
 fn delay_ns(slept: Duration) -> u64 {
     let delay = slept.saturating_sub(WAKE_EVERY);
     if delay < DELAY_MIN { 0 } else { u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX) }
@@ -252,7 +241,7 @@ mod tests {
         assert_eq!(delay_ns(Duration::ZERO), 0);
     }
 
-    /// Works for root, and is refused like the rest for a user who may not.
+    /// Works for root, and is refused like the rest for a user without permission.
     #[test]
     fn a_thread_gets_its_level_where_that_is_permitted() {
         let access = realtime_access(false);

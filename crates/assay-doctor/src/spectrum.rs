@@ -1,22 +1,20 @@
-//! The noise of a machine's speed, from how long equal pieces of work took. Pure.
+//! Noise of a machine's speed, from the durations of equal pieces of work. Pure.
 
 use assay_model::{Correlation, Noise, TurnError};
 
-/// Times between two moments whose speeds are correlated, milliseconds.
+/// Lags of the autocorrelation of speed, milliseconds.
 const LAGS_MS: [f64; 9] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 
 /// Lengths of turns, milliseconds.
 const TURNS_MS: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
 
-/// The speed is sampled at this interval, milliseconds.
+/// Sampling interval of the speed, milliseconds.
 const SAMPLE_MS: f64 = 0.5;
 
-/// The share of samples at either end that is moved to the next value within: a step that was interrupted says little
-/// about the speed.
+/// The share of samples at either end that is winsorised: an interrupted step says little about the speed.
 const ODD_SAMPLES: f64 = 0.005;
 
-/// The share of differences at either end that does not count. Verdicts leave out twice that share, at both ends
-/// together.
+/// The share of differences trimmed at either end. Verdicts leave out twice that share, at both ends together.
 const TRIM: f64 = 0.1;
 
 /// Fewest groups of four turns from which an error is estimated.
@@ -28,7 +26,7 @@ const CLOSE: f64 = 1.15;
 /// Time that a turn costs in addition to its measured part, milliseconds.
 const TURN_COSTS_MS: f64 = 0.3;
 
-/// The noise in the durations of equal steps that follow each other, nanoseconds. `None` if they are too few.
+/// The noise in the durations of consecutive equal steps. `None` if they are too few.
 #[must_use]
 pub fn noise(steps_ns: &[u32]) -> Option<Noise> {
     let steps_ms: Vec<f64> = steps_ns.iter().map(|ns| f64::from((*ns).max(1)) / 1e6).collect();
@@ -49,7 +47,6 @@ fn asked_ms(turns: &[TurnError]) -> Option<f64> {
     close.map(|turn| turn.turn_ms).max_by(f64::total_cmp)
 }
 
-/// The autocorrelation of the logarithm of the speed.
 fn correlations(steps_ms: &[f64]) -> Vec<Correlation> {
     let mut speeds = log_speeds(steps_ms);
     winsorise(&mut speeds, ODD_SAMPLES);
@@ -58,7 +55,7 @@ fn correlations(steps_ms: &[f64]) -> Vec<Correlation> {
     let variance = speeds.iter().map(|speed| speed * speed).sum::<f64>() / speeds.len() as f64;
     let value = |lag_ms: f64| {
         let lag = (lag_ms / SAMPLE_MS) as usize;
-        // A time that occurs only a few times says nothing.
+        // A lag that occurs only a few times says nothing.
         let later = speeds.get(lag..).filter(|later| later.len() > 4 * lag && variance > 0.0)?;
         let products = speeds.iter().zip(later).map(|(speed, later)| speed * later);
         let value = products.sum::<f64>() / later.len() as f64 / variance;
@@ -86,8 +83,8 @@ fn log_speeds(steps_ms: &[f64]) -> Vec<f64> {
 }
 
 /// The error of the ratio of two equal systems that take turns in the order A B B A, by the length of a turn: the
-/// standard error of a trimmed mean over all groups of four turns that the series contains. Groups overlap, which
-/// uses the series better but does not count as more measurements.
+/// standard error of a trimmed mean over all groups of four turns in the series. Groups overlap, which uses the series
+/// better but does not count as more measurements.
 fn turn_errors(steps_ms: &[f64]) -> Vec<TurnError> {
     let step_ms = mean(steps_ms);
     let mut errors: Vec<TurnError> = Vec::new();
@@ -130,7 +127,7 @@ fn winsorise(values: &mut [f64], share: f64) {
 mod tests {
     use super::*;
 
-    /// Steps of about 0.1 ms whose speed wanders: each remembers this share of the last one's deviation.
+    /// Steps of about 0.1 ms with autocorrelated speed: each keeps the share `memory` of the last one's deviation.
     fn series(memory: f64, count: usize) -> Vec<u32> {
         let (mut state, mut deviation) = (7_u64, 0.0);
         let mut noise = || {

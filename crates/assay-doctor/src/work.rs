@@ -1,18 +1,17 @@
-//! A fixed piece of work that depends on the machine as a database server's does: it follows pointers, copies pages,
-//! and calls the kernel.
+//! A fixed piece of work that stresses the machine like a database server: it follows pointers, copies pages, and calls
+//! the kernel.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 
 use crate::Error;
 
-/// Entries of the chain of pointers: 4 MiB, more than the caches of one CPU hold.
+/// 4 MiB of pointers, more than the caches of one CPU hold.
 const CHAIN: usize = 1 << 20;
 
-/// Bytes of the pages: 32 MiB, as much as the tables of a study have.
+/// 32 MiB of pages, as much as the tables of a study have.
 const POOL: usize = 32 << 20;
 
-/// Bytes of a page.
 const PAGE: usize = 16 << 10;
 
 /// Pointers followed, pages copied, and messages sent in one step.
@@ -23,7 +22,7 @@ const MESSAGES: usize = 10;
 /// Bytes of a message, about those of a query with one row.
 const MESSAGE: usize = 128;
 
-/// The work, which continues where the last step ended.
+/// Each step continues where the last one ended.
 pub(crate) struct Work {
     chain: Vec<u32>,
     pool: Vec<u8>,
@@ -34,7 +33,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Prepares the work: about 10 ms and 36 MiB.
+    /// Takes about 10 ms and 36 MiB.
     pub(crate) fn new() -> Result<Self, Error> {
         let (one, other) = UnixStream::pair().map_err(Error::Socket)?;
         let mut work = Self {
@@ -67,7 +66,7 @@ impl Work {
         self.state
     }
 
-    /// Does one step: always the same amount of work, some 0.1 ms.
+    /// Always the same amount of work, some 0.1 ms.
     pub(crate) fn step(&mut self) -> Result<(), Error> {
         for _ in 0..HOPS {
             self.at = self.chain.get(self.at as usize).copied().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Writes the binary part of the corpus: `cargo run -p assay-fuzz --example corpus [ledgers]`.
 //!
 //! Packets come from real servers. Packages and archives are small, one for every compression. The ledger holds the
-//! generated study of the ledger's own tests. After a change of the schema, `ledgers` writes only ledgers and packs,
+//! generated study of the ledger's tests. After a change of the schema, `ledgers` writes only ledgers and packs,
 //! without a server.
 
 #![expect(clippy::unwrap_used, reason = "a tool for the developer: it fails where it stands")]
@@ -104,7 +104,7 @@ fn ledger(corpus: &Path) {
     connection.execute_batch(small).unwrap();
 }
 
-/// A pack of the small ledger; its reports are short.
+/// Its reports are short.
 fn pack(corpus: &Path) {
     let small = corpus.join("ledger_file/small");
     let rows = Ledger::open_read_only(&small).unwrap().rows("sample").unwrap();
@@ -150,7 +150,6 @@ fn packets(corpus: &Path) {
     fs::write(corpus.join("login/caching"), login).unwrap();
 }
 
-/// Records the messages of a Postgres server in the same way.
 fn postgres_packets(corpus: &Path) {
     let server = postgres();
     server.connect().query("CREATE USER known PASSWORD 'secret'").unwrap();
@@ -190,7 +189,7 @@ fn postgres_packets(corpus: &Path) {
     fs::write(corpus.join("postgres_login/md5"), md5.concat()).unwrap();
 }
 
-/// Passes everything on between a client and the server. Returns what the server sent, one item per reply.
+/// Relays everything between a client and the server. Returns the server's bytes, one item per reply.
 fn record(options: &ConnectOptions, drive: impl FnOnce(&ConnectOptions)) -> Vec<Vec<u8>> {
     let Address::Unix(real) = options.address.clone() else { panic!("a unix socket") };
     let directory = tempfile::tempdir().unwrap();

@@ -21,7 +21,7 @@ fn unpack(bytes: &[u8], into: fn(&[u8], &Path) -> Result<(), Error>) {
     let outside = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
     let root = outside.path().join("root");
     let done = fs::create_dir(&root).map_err(Error::from).and_then(|()| into(bytes, &root));
-    // Only the fuzzer's own trouble, such as a full disk, would give another kind of error.
+    // Any other kind of error is the fuzzer's own trouble, such as a full disk.
     drop(done);
     let count = fs::read_dir(outside.path()).map_or(0, Iterator::count);
     assert_eq!(count, 1, "something was made outside of the tree");

@@ -1,4 +1,4 @@
-//! Logs of statements, which come from anywhere.
+//! Logs of statements from untrusted sources.
 
 use assay_capture::{
     Capture, FORMATS, Format, Given, Options, Target, Written, format_named, plan, probe, schema,
@@ -9,7 +9,7 @@ use assay_workloads::{
     DumpPart, DumpParts, dump_dialect, fate, table_database, without_database, without_definer,
 };
 
-/// Reads bytes as a log in the format that they look like, and in every other.
+/// Parses bytes as a log in their apparent format, and in every other.
 pub(crate) fn logs(bytes: &[u8]) {
     let given = Given::default();
     if let Ok(found) = probe(bytes, None, &given) {
@@ -37,7 +37,7 @@ pub(crate) fn dumps(bytes: &[u8]) {
     }
 }
 
-/// Splits bytes into the statements of a dump, and takes the names of databases off.
+/// Splits bytes into the statements of a dump, and removes the names of databases.
 fn statements(bytes: &[u8], dialect: Dialect) {
     let mut parts = DumpParts::new(bytes, dialect);
     while let Ok(Some(part)) = parts.next_part() {

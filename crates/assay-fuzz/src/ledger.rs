@@ -1,4 +1,4 @@
-//! Ledgers from anywhere: damaged files, and files with rows that no assay writes.
+//! Untrusted ledgers: damaged files, and files with rows that no assay writes.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -16,7 +16,6 @@ use rusqlite::types::Value;
 /// A ledger with one small study.
 const SMALL: &[u8] = include_bytes!("../../../fuzz/corpus/ledger_file/small");
 
-/// Reads the bytes as a ledger file.
 pub(crate) fn file(bytes: &[u8]) {
     with(bytes, |path| {
         read_file(path);
@@ -47,7 +46,6 @@ fn read_file(path: &Path) {
     }
 }
 
-/// Reads everything in a ledger, and shows it.
 pub(crate) fn read(ledger: &Ledger) {
     ledger.latest().ok();
     let studies = ledger.studies().unwrap_or_default();
@@ -84,7 +82,7 @@ pub fn show(record: &StudyRecord) {
     }
 }
 
-/// The number of actions that are requested after a record was replayed.
+/// Number of actions requested after a record was replayed.
 const ACTIONS: usize = 20;
 
 /// Replays a record into a driver and answers its first actions.

@@ -1,7 +1,7 @@
 //! One function for each parser of bytes from outside.
 //!
-//! Each function feeds the bytes to its parser and asserts what must hold for any bytes. An error is always a correct
-//! result. The fuzzer and the replay of its corpus call the same functions.
+//! Each function feeds the bytes to its parser and asserts the invariants. An error is always a correct result. The
+//! fuzzer and the replay of its corpus call the same functions.
 
 mod archive;
 mod callgrind;
@@ -15,10 +15,9 @@ mod wire;
 
 pub use ledger::show;
 
-/// A parser under test: its name, which is also the name of its corpus, and the function.
+/// Name of the parser and of its corpus, and the function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All targets.
 pub const TARGETS: &[Target] = &[
     ("callgrind", callgrind::report),
     ("capture", capture::logs),
@@ -53,10 +52,7 @@ pub const TARGETS: &[Target] = &[
     ("workload_file", text::workload_file),
 ];
 
-/// Feeds `bytes` to the target with this name.
-///
-/// # Panics
-/// If there is no such target, or the parser is wrong.
+/// Panics if the target is unknown, or the parser is wrong.
 pub fn run(name: &str, bytes: &[u8]) {
     let target = TARGETS.iter().find(|(target, _)| *target == name);
     let (_, parse) = target.unwrap_or_else(|| panic!("no target `{name}`"));

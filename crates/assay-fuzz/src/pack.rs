@@ -1,4 +1,4 @@
-//! Packs from anywhere: damaged containers, and ledgers in them that no assay writes.
+//! Untrusted packs: damaged containers, and ledgers in them that no assay writes.
 
 use std::path::Path;
 
@@ -7,7 +7,6 @@ use assay_pack::{LEDGER, MEMBERS, Pack};
 
 use crate::ledger;
 
-/// Reads the bytes as a pack.
 pub(crate) fn file(bytes: &[u8]) {
     let Ok(pack) = Pack::read(bytes) else { return };
     let contents = MEMBERS.map(|name| pack.member(name).to_vec());
@@ -24,7 +23,7 @@ pub(crate) fn file(bytes: &[u8]) {
     }
 }
 
-/// Copies the first study. Whatever can be read can be copied.
+/// Whatever can be read can be copied.
 fn copy(ledger: &Ledger) {
     let Ok(Some(id)) = ledger.latest() else { return };
     let Ok(rows) = ledger.rows(&id) else { return };

@@ -15,7 +15,6 @@ fn messages(mut bytes: &[u8]) -> Vec<(u8, &[u8])> {
     all
 }
 
-/// Runs every parser of a single message on each message.
 pub(crate) fn packets(bytes: &[u8]) {
     for (_, body) in messages(bytes) {
         let _ = codec::parse_error(body);
@@ -30,7 +29,7 @@ pub(crate) fn packets(bytes: &[u8]) {
     }
 }
 
-/// Logs in: each message is one step.
+/// Each message is one step of the login.
 pub(crate) fn login(bytes: &[u8]) {
     let options = ConnectOptions {
         password: Some("secret".to_owned()),

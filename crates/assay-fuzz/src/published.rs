@@ -1,4 +1,4 @@
-//! Published results, which come from anywhere.
+//! Untrusted published results.
 
 use assay_import::{
     About, ClientRun, SystemRun, ibench_run, iostat, metrics, output, pgbench_run, printed_ratio,
@@ -7,7 +7,6 @@ use assay_import::{
 };
 use assay_model::{Setup, StudyRecord};
 
-/// The study of a small table.
 pub(crate) fn small() -> Option<StudyRecord> {
     const TABLE: &str = "col-1 : x.my5651_rel.z12a_c8r32.pk1\ncol-2 : x.my8036_rel.z12a_c8r32.pk1\n\
         100\t90\thot-points_range=100\n200\t210\tscan_range=100\n";

@@ -1,4 +1,4 @@
-//! Texts that users type, and texts from package clients and indexes.
+//! Texts from users, package clients and indexes.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub(crate) fn repository(bytes: &[u8]) {
     assert!(fuzzing::repository(text) <= text.len());
 }
 
-/// Study files: a file that can be read is written and read again as the same. A mistake has a position in the file.
+/// A readable study file survives a round trip. Errors have a position in the file.
 pub(crate) fn study_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match assay_plan::read_study("study.toml", text) {
@@ -100,7 +100,7 @@ pub(crate) fn study_file(bytes: &[u8]) {
     }
 }
 
-/// Config files: each line has at most one option, and every option can be passed to a server.
+/// Each line has at most one option, and every option can be passed to a server.
 pub(crate) fn config_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for name in ["mariadb@10.11", "postgres@16"] {
@@ -114,7 +114,7 @@ pub(crate) fn config_file(bytes: &[u8]) {
     }
 }
 
-/// URLs: a URL that can be read is shown without its password and can be read again.
+/// A valid URL is shown without its password and can be parsed again.
 pub(crate) fn url(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(url) = assay_plan::parse_url(text) {
@@ -122,10 +122,9 @@ pub(crate) fn url(bytes: &[u8]) {
     }
 }
 
-/// Workload files and pgbench scripts: what can be read gives statements and events. A mistake has a place in the file.
 /// A request of a browser, or of a program that pretends to be one.
 pub(crate) fn http_request(bytes: &[u8]) {
-    // Pages of studies are asked for in the corpus.
+    // Requests for pages of studies are in the corpus.
     match read_request(bytes, 8080, "study") {
         Read::Part => assert!(bytes.len() < HEAD_MAX, "{} bytes are no part", bytes.len()),
         Read::Whole(request) => {
@@ -136,7 +135,7 @@ pub(crate) fn http_request(bytes: &[u8]) {
     }
 }
 
-/// Reads a file of claims, and checks them against a published table.
+/// Parses a file of claims, and checks them against a published table.
 pub(crate) fn claim_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let file = match assay_plan::read_claims("claims.toml", text) {

@@ -15,7 +15,6 @@ fn payloads(mut bytes: &[u8]) -> Vec<&[u8]> {
     all
 }
 
-/// Runs every parser of a single packet on each packet.
 pub(crate) fn packets(bytes: &[u8]) {
     let mut types = Vec::new();
     for payload in payloads(bytes) {
@@ -39,7 +38,7 @@ pub(crate) fn packets(bytes: &[u8]) {
     }
 }
 
-/// Logs in: the first packet is the greeting, and the others continue the login.
+/// The first packet is the greeting, and the others continue the login.
 pub(crate) fn login(bytes: &[u8]) {
     let packets = payloads(bytes);
     let Some((greeting, answers)) = packets.split_first() else { return };

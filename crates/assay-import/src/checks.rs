@@ -1,4 +1,4 @@
-//! What an output says twice must be the same twice.
+//! Consistency checks on figures that an output prints more than once.
 
 use assay_model::{counted, thousands};
 
@@ -11,13 +11,11 @@ const RATE_TOLERANCE: f64 = 0.02;
 /// Adjacent buckets of sysbench's histogram differ by 1.8%.
 const BUCKET: f64 = 1.02;
 
-/// How far a run may miss the time that its command line asks for: the last events end after it.
+/// How far a run may miss the requested time: the last events end after it.
 const TIME_TOLERANCE: f64 = 0.1;
 
-/// The same in seconds.
 const TIME_TOLERANCE_S: f64 = 5.0;
 
-/// What contradicts itself in a report, in words.
 pub(crate) fn contradictions(run: &ClientRun) -> Vec<String> {
     let all = [
         versions(run),
@@ -35,12 +33,12 @@ pub(crate) fn contradictions(run: &ClientRun) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// The same of response times, which do not change the rate.
+/// The same for response times, which do not affect the rate.
 pub(crate) fn doubtful_response_times(run: &ClientRun) -> Vec<String> {
     [response_times(run), mean(run)].into_iter().flatten().collect()
 }
 
-/// A report has one version; the output of another run may have been put in front of it.
+/// A report has one version; output of another run may precede it.
 fn versions(run: &ClientRun) -> Option<String> {
     let [one, other, ..] = run.versions.as_slice() else { return None };
     Some(format!("it names two versions, {one} and {other}"))
@@ -105,8 +103,8 @@ fn threads(run: &ClientRun) -> Option<String> {
     })
 }
 
-/// The summary of pgbench says how long the run was to be. Its time follows from the count and the rate, which lacks
-/// the time of connecting unless it says otherwise. Transactions that began before the end may take long.
+/// The time follows from count and rate, which excludes connecting unless it says otherwise. Transactions that began
+/// before the end may take long.
 fn duration(run: &ClientRun) -> Option<String> {
     let (transactions, tps) = (run.transactions?, run.tps_with_connecting.or(run.tps)?);
     let said: f64 = run.option("time").filter(|_| run.client == Client::Pgbench)?.parse().ok()?;
@@ -123,13 +121,13 @@ fn duration(run: &ClientRun) -> Option<String> {
     })
 }
 
-/// How many times its duration a run of pgbench may take, because of the last transactions.
+/// Longest run of pgbench as a multiple of its duration, because of the last transactions.
 const LONGEST: f64 = 3.0;
 
-/// The clients of pgbench together have no more time than their clocks show.
+/// All clients of pgbench together cannot be busy for longer than the run.
 fn busy(run: &ClientRun) -> Option<String> {
     let of_pgbench = run.client == Client::Pgbench && !run.is_paced();
-    // Old versions count connecting as a part of transactions, if each has a connection of its own.
+    // Old versions count connecting as part of a transaction if each has a new connection.
     let tps = run.tps_with_connecting.or(run.tps).filter(|_| of_pgbench)?;
     let (clients, avg) = (run.threads?, run.latency.avg?);
     let at_once = tps * avg / 1000.0;
@@ -151,7 +149,7 @@ fn response_times(run: &ClientRun) -> Option<String> {
     (!within).then(|| format!("a percentile {at} of {ms} ms is not between {min} and {max} ms"))
 }
 
-/// The mean is the sum divided by the events, and all threads together have no more time than their clocks show.
+/// The mean is the sum divided by the events, and all threads together cannot be busy for longer than the run.
 fn mean(run: &ClientRun) -> Option<String> {
     let (sum, avg, events) = (run.latency.sum?, run.latency.avg?, run.events.filter(|it| *it > 0)?);
     let follows = sum / events as f64;
@@ -200,9 +198,8 @@ fn intervals(run: &ClientRun) -> Option<String> {
     })
 }
 
-/// What the command line says otherwise than the report, in words: it is not the command of this output.
+/// Contradictions between command line and report: the command belongs to another output.
 pub(crate) fn command_contradicts(run: &ClientRun) -> Vec<String> {
-    // Without a command line, nothing contradicts it.
     if run.client != Client::Sysbench || (run.script.is_none() && run.options.is_empty()) {
         return Vec::new();
     }
@@ -215,10 +212,10 @@ pub(crate) fn command_contradicts(run: &ClientRun) -> Vec<String> {
         all.push(format!("--threads={said}, and it had {}", counted(found, "thread")));
     }
     if let Some((said, found)) = number("time").zip(run.seconds) {
-        // An older limit is one of events.
+        // An older limit counts events.
         let has_events = number("events").is_some_and(|it| it > 0.0);
         let least = (1.0 - TIME_TOLERANCE) * said;
-        // The report may count the time of warming up.
+        // The report may include the warm-up.
         let longest = said + warmup::seconds(run).unwrap_or(0.0);
         let most = (1.0 + TIME_TOLERANCE) * longest + TIME_TOLERANCE_S;
         if said > 0.0 && (found < least && !has_events || found > most) {
@@ -251,8 +248,7 @@ pub(crate) fn command_contradicts(run: &ClientRun) -> Vec<String> {
     all
 }
 
-/// The statements of an event that the script asks for, if they are not those of the report: the script was edited, or
-/// is another one.
+/// Compares the statements per event with those of the script: it may have been edited, or be another one.
 pub(crate) fn script_contradicts(run: &ClientRun) -> Option<String> {
     let expected = expected_statements(run)?;
     let [read, rest] = run.statements_per_event()?;
@@ -268,13 +264,12 @@ pub(crate) fn script_contradicts(run: &ClientRun) -> Option<String> {
     })
 }
 
-/// A number of statements of an event.
 pub(crate) fn per_event(statements: f64) -> String {
     let rounded = (100.0 * statements).round() / 100.0;
     rounded.to_string()
 }
 
-/// The statements of an event of a script that comes with sysbench 1.0 or 1.1.
+/// For the scripts of sysbench 1.0 and 1.1.
 fn expected_statements(run: &ClientRun) -> Option<f64> {
     if run.versions.first().is_none_or(|it| it.starts_with("0.")) {
         return None;
@@ -403,9 +398,9 @@ mod tests {
             contradictions(&pgbench_run("x", SUMMARY.replace(old, new).as_bytes()).unwrap().0)
         };
         assert_eq!(found("", ""), [""; 0]);
-        // A report of twenty seconds began at the end.
+        // A transaction of twenty seconds began at the end.
         assert_eq!(found("tps = 1020", "tps = 750"), [""; 0]);
-        // Each transaction of an old version had a connection of its own.
+        // In an old version each transaction had a new connection.
         let connecting = "tps = 1000.0 (including connections establishing)\ntps = 3300";
         assert_eq!(found("tps = 1020", connecting), [""; 0]);
         for (old, new, told) in [

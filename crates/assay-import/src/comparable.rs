@@ -1,9 +1,9 @@
-//! What makes two runs different work.
+//! Differences that make the work of two runs different.
 
 use crate::checks::per_event;
 use crate::client_run::{Client, ClientRun, SystemRun};
 
-/// Beginnings of options that do not change the work of a script.
+/// Prefixes of options that do not change the work of a script.
 const OF_ANY_WORK: [&str; 16] = [
     "config-file",
     "db-debug",
@@ -23,10 +23,10 @@ const OF_ANY_WORK: [&str; 16] = [
     "warmup-time",
 ];
 
-/// Options that do change it, although they begin like others.
+/// Options that do change the work despite such a prefix.
 const OF_WORK: [&str; 3] = ["mysql-storage-engine", "mysql-table-engine", "mysql-ignore-errors"];
 
-/// What differs so much between two runs that their rates cannot be compared, in both.
+/// A difference that makes rates incomparable, as found in both runs.
 pub(crate) fn difference(first: &SystemRun, other: &SystemRun) -> Option<String> {
     let (one, two) = (&first.run, &other.run);
     let tell = |of_other: String, of_first: String| {
@@ -77,7 +77,7 @@ fn family(run: &ClientRun) -> Option<bool> {
     (run.client == Client::Sysbench).then(|| version(run).starts_with("0."))
 }
 
-/// An option of the work that is not the same in both runs. A run without its command line may have had any.
+/// An option that changes the work and differs. A run without a command line may have had any options.
 fn differing_option<'a>(one: &'a ClientRun, other: &'a ClientRun) -> Option<&'a str> {
     if one.options.is_empty() || other.options.is_empty() {
         return None;
@@ -89,7 +89,7 @@ fn differing_option<'a>(one: &'a ClientRun, other: &'a ClientRun) -> Option<&'a 
     })
 }
 
-/// Transactions per second to which a run was limited; 0 if only its delays tell that it was.
+/// Limit of transactions per second; 0 if only the delays show that there was one.
 fn limit(run: &ClientRun) -> Option<f64> {
     run.target.or(run.lag_ms.map(|_| 0.0))
 }
@@ -107,7 +107,7 @@ fn statements(one: &ClientRun, other: &ClientRun) -> Option<(String, String)> {
     let (first, second) = (one.statements_per_event()?, other.statements_per_event()?);
     let slack = one.slack_per_event() + other.slack_per_event();
     let differs = |[a, b]: [f64; 2]| (a - b).abs() > 0.02 * a.max(b) + slack;
-    // A `DELETE` that finds nothing is counted as another statement, not as a write.
+    // A `DELETE` that finds nothing counts as another statement, not as a write.
     let [reads, rest] = [0, 1].map(|at| [first[at], second[at]]);
     (differs(reads) || differs(rest)).then(|| {
         let words = |run: &ClientRun, [reads, rest]: [f64; 2]| {

@@ -2,24 +2,21 @@
 
 use assay_model::{Engine, Product};
 
-/// A server as its name tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dbms {
-    /// Family of the server.
     pub product: Product,
-    /// Storage engine.
     pub engine: Engine,
-    /// The version, such as `5.6.51`.
+    /// Such as `5.6.51`.
     pub version: String,
-    /// How it was built, such as `rel_o2nofp`; empty if the name does not say.
+    /// Such as `rel_o2nofp`; may be empty.
     pub build: String,
-    /// The configuration, such as `z12a_c8r32`; empty if the name does not say.
+    /// Such as `z12a_c8r32`; may be empty.
     pub config: String,
-    /// Whether the tables had a primary key; `None` if the name does not say.
+    /// `None` if not in the name.
     pub has_primary_key: Option<bool>,
 }
 
-/// Reads the name of a server; `None` if it is not of the published form.
+/// `None` if the name does not have the published form.
 #[must_use]
 pub fn dbms(name: &str) -> Option<Dbms> {
     if let Some(found) = plain(name) {
@@ -49,7 +46,7 @@ pub fn dbms(name: &str) -> Option<Dbms> {
     Some(found)
 }
 
-/// A name as assay gives it to released versions: `mariadb@11.4.2`.
+/// assay's names of released versions: `mariadb@11.4.2`.
 fn plain(name: &str) -> Option<Dbms> {
     let (word, version) = name.split_once('@')?;
     let product = Product::named(word)?;

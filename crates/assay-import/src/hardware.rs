@@ -1,4 +1,4 @@
-//! Hardware per operation from what `vmstat` and `iostat` printed during a run, in the published definitions.
+//! Hardware per operation from the output of `vmstat` and `iostat`, in the published definitions.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,13 @@ use assay_model::Slice;
 
 use crate::samples::{Iostat, Vmstat};
 
-/// Metrics of a run by their names.
 pub type RunMetrics = Vec<(String, f64)>;
 
 /// Decimals of a metric, as published.
 const DECIMALS: f64 = 1e6;
 
-/// The device that read and wrote most in all runs, and a note if others did something too: the files do not say on
-/// which of them the data were.
+/// The device with the most traffic in all runs, and a note if others had any: the files do not name the one with the
+/// data.
 pub(crate) fn busiest_device<'a>(runs: impl Iterator<Item = &'a Iostat>) -> (String, Vec<String>) {
     let mut traffic: BTreeMap<&str, f64> = BTreeMap::new();
     for (device, samples) in runs.flat_map(|it| &it.devices) {
@@ -21,7 +20,7 @@ pub(crate) fn busiest_device<'a>(runs: impl Iterator<Item = &'a Iostat>) -> (Str
         *traffic.entry(device).or_default() += all;
     }
     let busy = traffic.values().filter(|all| **all > 0.0).count();
-    // Of equals, the first.
+    // Ties go to the first.
     let busiest = traffic.iter().rev().max_by(|one, other| one.1.total_cmp(other.1));
     let Some((device, _)) = busiest else { return Default::default() };
     let note = (busy > 1).then(|| {
@@ -32,8 +31,8 @@ pub(crate) fn busiest_device<'a>(runs: impl Iterator<Item = &'a Iostat>) -> (Str
     ((*device).to_owned(), note.into_iter().collect())
 }
 
-/// The published metrics of a run: means of samples divided by operations per second. As published, a repeated header
-/// of vmstat counts as a sample of zero.
+/// Means of samples divided by operations per second. As published, a repeated header of vmstat counts as a sample of
+/// zero.
 pub(crate) fn metrics_of_samples(
     vmstat: Option<&Vmstat>,
     iostat: Option<&Iostat>,

@@ -1,38 +1,31 @@
-//! Output of the author's client of the Insert Benchmark, `o.ib.dop<n>.<client>`.
+//! Output of Mark Callaghan's client of the Insert Benchmark, `o.ib.dop<n>.<client>`.
 
 use std::io::{BufRead, Result};
 
 use crate::line::{Fault, each_line};
 
-/// Columns of the line of a second.
 const COLUMNS: usize = 17;
 
 /// Buckets of response times: up to 256 µs, 1, 4, 16, 64, 256 ms, 1, 4, 16 s, and more.
 pub const BUCKETS: usize = 10;
 
-/// What a client did in a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IbenchRun {
-    /// About one entry for each second.
+    /// About one entry per second.
     pub seconds: Vec<IbenchSecond>,
-    /// Response times of the statements that insert.
     pub inserts: ResponseTimes,
-    /// Response times of the statements that delete.
     pub deletes: ResponseTimes,
-    /// Response times of the queries.
     pub queries: ResponseTimes,
 }
 
-/// What a client did in a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct IbenchSecond {
-    /// Its duration, seconds.
     pub seconds: f64,
-    /// Rows inserted per second.
+    /// Rows per second.
     pub inserts: f64,
-    /// Rows deleted per second.
+    /// Rows per second.
     pub deletes: f64,
-    /// Queries per second.
+    /// Per second.
     pub queries: f64,
     /// The longest insert, delete and query, microseconds.
     pub longest_us: [f64; 3],
@@ -40,19 +33,14 @@ pub struct IbenchSecond {
     pub totals: [u64; 3],
 }
 
-/// Statements by response time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ResponseTimes {
-    /// How many are in each bucket.
     pub counts: [u64; BUCKETS],
-    /// The longest, seconds; `None` if the output does not say.
+    /// The longest, seconds; `None` if not in the output.
     pub longest_s: Option<f64>,
 }
 
-/// Reads the output of a client. Lines that are no part of it are skipped.
-///
-/// # Errors
-/// When the content cannot be read. Lines that make no sense are faults.
+/// Skips lines that are not part of the output.
 pub fn ibench_run(file: &str, content: impl BufRead) -> Result<(IbenchRun, Vec<Fault>)> {
     let mut run = IbenchRun::default();
     let faults = each_line(file, content, |_, line| {
@@ -62,7 +50,7 @@ pub fn ibench_run(file: &str, content: impl BufRead) -> Result<(IbenchRun, Vec<F
                 ("Insert", Some(times)) => run.inserts = times,
                 ("Delete", Some(times)) => run.deletes = times,
                 ("Query", Some(times)) => run.queries = times,
-                // The names of the buckets.
+                // Header of the buckets.
                 _ => {}
             }
             return Ok(());
@@ -93,7 +81,7 @@ fn second(cells: &[&str]) -> std::result::Result<IbenchSecond, String> {
     })
 }
 
-/// The counts of a line; `None` if it has the names of the buckets.
+/// `None` for the header of the buckets.
 fn response_times(text: &str) -> std::result::Result<Option<ResponseTimes>, String> {
     let cells: Vec<&str> = text.split_whitespace().collect();
     if cells.first() == Some(&"256us") {
@@ -111,8 +99,8 @@ fn response_times(text: &str) -> std::result::Result<Option<ResponseTimes>, Stri
     Ok(Some(times))
 }
 
-/// The duration of a step, whole seconds, as the first line of its summary `o.res.dop<n>` tells it:
-/// `1 processes, 3000 rows-per-process, 31 seconds, ...`. `None` if it does not.
+/// Duration of a step, whole seconds, from the first line of its summary `o.res.dop<n>`: `1 processes, 3000
+/// rows-per-process, 31 seconds, ...`.
 pub fn step_seconds(content: impl BufRead) -> Result<Option<u32>> {
     let mut seconds = None;
     each_line("", content, |number, line| {
@@ -125,8 +113,8 @@ pub fn step_seconds(content: impl BufRead) -> Result<Option<u32>> {
     Ok(seconds)
 }
 
-/// The rate that this share of the seconds reaches or exceeds, as the author computes it: rates from high to low, the
-/// one at the rounded rank, where a half is rounded to the even number. `None` without seconds.
+/// The rate that this share of the seconds reaches or exceeds, as Mark Callaghan computes it: the one at the rounded
+/// rank from the highest rate, with halves rounded to even. `None` without seconds.
 #[must_use]
 pub fn rate_reached(rates: impl Iterator<Item = f64>, share: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = rates.collect();

@@ -10,23 +10,20 @@ use crate::ibench::{IbenchRun, IbenchSecond, ResponseTimes};
 use crate::step_study::step_of;
 use crate::study::{About, Gathered, empty, reported};
 
-/// What the clients of a server did in a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IbenchResult {
-    /// Name of the step, such as `l.i0` or `qr100.L1`.
+    /// Such as `l.i0` or `qr100.L1`.
     pub step: String,
-    /// Name of the server: that of its directory.
+    /// Name of the server's directory.
     pub server: String,
-    /// Duration, whole seconds; `None` if only the clients tell.
+    /// Duration, whole seconds; `None` if only the clients know it.
     pub seconds: Option<u32>,
-    /// The output of each client.
     pub clients: Vec<IbenchRun>,
 }
 
-/// A slice and its series.
 type WithSeries = (Slice, Vec<(SliceId, Series)>);
 
-/// The study that results tell of, with the series of every client. The rows of the tables are those of `l.i0`.
+/// Includes the series of every client. The rows of the tables are those of `l.i0`.
 pub fn study_of_ibench_runs(results: &[IbenchResult], about: &About) -> Result<Gathered, NoStudy> {
     let mut repeated = Vec::new();
     let mut steps: Vec<(&str, CellId)> = Vec::new();
@@ -65,7 +62,6 @@ pub fn study_of_ibench_runs(results: &[IbenchResult], about: &About) -> Result<G
     Ok(Gathered { record, repeated, left_out: Vec::new() })
 }
 
-/// Rows of the table of a client after `l.i0`.
 fn rows_loaded(results: &[IbenchResult]) -> Option<u32> {
     let load = results.iter().find(|it| it.step == "l.i0")?;
     let last = load.clients.first()?.seconds.last()?;
@@ -116,7 +112,6 @@ const QUANTITIES: [Quantity; 6] = [
     ("query-longest-us", |it| it.longest_us[2]),
 ];
 
-/// The seconds of all clients.
 fn series(result: &IbenchResult) -> Vec<Series> {
     let of_client = |(client, number): (&IbenchRun, u32)| {
         QUANTITIES.map(|(word, value)| Series {

@@ -1,10 +1,10 @@
-//! Reads results that other tools have published.
+//! Parsers of results published by other tools.
 //!
 //! The layouts are those of the summaries that Mark Callaghan publishes with his posts: tables of queries per second
 //! ([`qps_table`]), metrics per operation ([`metrics`]), the Insert Benchmark's rows of 21 columns ([`step_rows`]) and
-//! its summaries ([`rate_table`]). [`sysbench_run`] reads the output of sysbench itself, [`pgbench_run`] that of
-//! pgbench, [`ibench_run`] that of a client of the Insert Benchmark, and [`vmstat`] and [`iostat`] what was sampled
-//! meanwhile. A line that cannot be read is a [`Fault`] with its file and number, and the rest is read.
+//! its summaries ([`rate_table`]). [`sysbench_run`], [`pgbench_run`] and [`ibench_run`] parse the output of the
+//! clients, [`vmstat`] and [`iostat`] the samples taken meanwhile. A line that cannot be parsed is a [`Fault`]; the
+//! rest is read.
 
 mod checks;
 mod client_run;

@@ -1,4 +1,4 @@
-//! The lines of a file from anywhere.
+//! The lines of a file from an untrusted source.
 
 use std::fmt;
 use std::io::{BufRead, Read as _, Result};
@@ -8,17 +8,14 @@ use assay_model::limits::NAME_BYTES;
 /// Longest line of the published layouts, with room for a hundred times as many columns.
 const LINE_BYTES: u64 = 1 << 20;
 
-/// Faults of a file that are kept. Another fault says how many more there are.
+/// Maximum number of faults kept per file. One more fault gives the number of the rest.
 const FAULTS: usize = 100;
 
-/// A line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The file.
     pub file: String,
-    /// Number of the line, from 1.
+    /// From 1.
     pub line: u64,
-    /// The reason.
     pub why: String,
 }
 
@@ -28,8 +25,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Calls `each` with the number and the text of every line, without its end, which may be CRLF. What `each` refuses, or
-/// what is too long or no text, is a fault.
+/// Calls `each` with the number and the text of every line, without its end, which may be CRLF. Lines that `each`
+/// refuses, that are too long or that are no text are faults.
 pub(crate) fn each_line(
     file: &str,
     mut content: impl BufRead,
@@ -88,7 +85,7 @@ fn skip_rest(content: &mut impl BufRead) -> Result<()> {
     }
 }
 
-/// A name of a server, a test or a step.
+/// The name of a server, a test or a step.
 pub(crate) fn name(text: &str) -> std::result::Result<String, String> {
     match text.len() {
         ..=NAME_BYTES => Ok(text.to_owned()),
@@ -96,7 +93,7 @@ pub(crate) fn name(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-/// A value of a table: a number, or `None` for `NA`, `-`, `inf` and other words that stand for no number.
+/// A number, or `None` for `NA`, `-`, `inf` and similar words.
 pub(crate) fn value(text: &str) -> std::result::Result<Option<f64>, String> {
     match text {
         "" | "-" | "NA" | "N/A" | "na" | "nan" | "NaN" | "-nan" | "inf" => Ok(None),

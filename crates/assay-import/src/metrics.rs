@@ -7,45 +7,39 @@ use assay_model::limits::{CELLS, SYSTEMS};
 use crate::line::{Fault, each_line, name, value};
 use crate::qps::{QpsKind, QpsRow, QpsTable};
 
-/// The column with the name of the server.
 const SERVER: &str = "dbms";
 
-/// A file of metrics.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metrics {
-    /// One section for each run.
     pub sections: Vec<Section>,
 }
 
-/// The metrics of all servers in a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Section {
-    /// Its title, such as `sb.met.point-query.range100.pk1.dop1`; that of a load begins with `sb.prepare`.
+    /// Such as `sb.met.point-query.range100.pk1.dop1`; that of a load begins with `sb.prepare`.
     pub title: String,
-    /// The names of the columns, such as `cpu/o`, without that of the server.
+    /// Such as `cpu/o`, without the column of the server.
     pub columns: Vec<String>,
-    /// The metrics themselves, in the order of the servers.
+    /// In the order of the servers.
     pub absolute: Vec<MetricRow>,
     /// The printed ratios of all servers but the first.
     pub relative: Vec<MetricRow>,
 }
 
-/// The metrics of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricRow {
-    /// Its name.
     pub server: String,
-    /// The values as they are printed, by column: a ratio to zero is `inf`.
+    /// As printed, by column: a ratio to zero is `inf`.
     pub printed: Vec<String>,
-    /// The same as numbers; `None` where there is none.
+    /// The same as numbers; `None` for other words.
     pub values: Vec<Option<f64>>,
 }
 
-/// The rate of a run, which has its own place.
+/// The rate of a run; kept apart from the metrics.
 pub(crate) const RATE: &str = "o/s";
 
 impl Metrics {
-    /// The number of clients of all runs; `None` if it differs, or nothing tells it.
+    /// Number of clients of all runs; `None` if it differs or is unknown.
     #[must_use]
     pub fn clients(&self) -> Option<u32> {
         let mut clients = self.sections.iter().filter_map(|section| section.run()?.clients);
@@ -53,7 +47,7 @@ impl Metrics {
         clients.all(|it| it == first).then_some(first)
     }
 
-    /// The rates of all runs, as a table of queries per second.
+    /// The rates of all runs as a table of queries per second.
     #[must_use]
     pub fn table(&self) -> QpsTable {
         let mut servers: Vec<String> = Vec::new();
@@ -75,8 +69,8 @@ impl Metrics {
         QpsTable { kind: QpsKind::Absolute, servers, rows }
     }
 
-    /// The metrics of a server in a test, as they are called in a table of queries per second, such as
-    /// `point-query_range=100` and `x.my5651_rel.z12a.pk1`; `None` if they are not there.
+    /// Metrics by the names in a table of queries per second, such as `point-query_range=100` and
+    /// `x.my5651_rel.z12a.pk1`.
     pub(crate) fn of_run(&self, test: &str, server: &str) -> Option<Vec<(String, f64)>> {
         let is_test = |section: &&Section| section.run().is_some_and(|it| it.is_of(test));
         let section = self.sections.iter().find(is_test)?;
@@ -87,24 +81,23 @@ impl Metrics {
     }
 }
 
-/// The name of a server without what is not in every file.
+/// Strips the prefix `x.`, which not every file has.
 fn plain(server: &str) -> &str {
     server.strip_prefix("x.").unwrap_or(server)
 }
 
-/// What the name of a file or section of a run tells: `point-query.pre.range100.pk1.dop8`.
+/// The parts of the name of a run's file or section: `point-query.pre.range100.pk1.dop8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RunName<'a> {
-    /// Name of the test, such as `point-query.pre`.
+    /// Such as `point-query.pre`.
     pub(crate) test: &'a str,
-    /// Length of the range, or what stands for it.
+    /// Length of the range; may be no number.
     pub(crate) range: Option<&'a str>,
-    /// Number of clients.
     pub(crate) clients: Option<u32>,
 }
 
 impl<'a> RunName<'a> {
-    /// Reads a name without the word before the test, such as `sb.met.`.
+    /// `name` is without the prefix before the test, such as `sb.met.`.
     pub(crate) fn of(name: &'a str) -> Self {
         let (rest, clients) = match name.rsplit_once(".dop") {
             Some((rest, clients)) => (rest, clients.parse().ok()),
@@ -122,7 +115,7 @@ impl<'a> RunName<'a> {
         self.test.ends_with(".warm") || self.test.ends_with(".warmpre")
     }
 
-    /// The test as tables of queries per second call it.
+    /// Name of the test in tables of queries per second.
     pub(crate) fn in_tables(&self) -> String {
         match self.range {
             Some(range) => format!("{}_range={range}", self.test),
@@ -130,7 +123,7 @@ impl<'a> RunName<'a> {
         }
     }
 
-    /// Whether it is the run of a test of a table of queries per second.
+    /// `test` as named in a table of queries per second.
     fn is_of(&self, test: &str) -> bool {
         let (name, range) =
             test.split_once("_range=").map_or((test, None), |(it, r)| (it, Some(r)));
@@ -139,22 +132,18 @@ impl<'a> RunName<'a> {
 }
 
 impl Section {
-    /// The run; `None` for a load.
+    /// `None` for a load.
     fn run(&self) -> Option<RunName<'_>> {
         self.title.strip_prefix("sb.met.").map(RunName::of)
     }
 
-    /// The number of a column.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
 }
 
-/// Reads a file of metrics. Columns may be missing, as in older files, or others be there.
-///
-/// # Errors
-/// When the content cannot be read. Lines that make no sense are faults.
+/// Accepts missing columns, as in older files, and additional ones.
 pub fn metrics(file: &str, content: impl BufRead) -> Result<(Metrics, Vec<Fault>)> {
     let mut all = Metrics::default();
     let mut is_relative = false;

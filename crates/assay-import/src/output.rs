@@ -1,23 +1,20 @@
-//! Which program wrote an output.
+//! Recognises the program that wrote an output.
 
 use std::io::{BufRead, Result};
 
 use crate::line::each_line;
 
-/// The program and the form of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Output {
-    /// The report of a test of SQL by sysbench 0.5, 1.0 or 1.1.
+    /// A report of a test of SQL by sysbench 0.5, 1.0 or 1.1.
     Sysbench,
     /// The summary of pgbench.
     Pgbench,
-    /// The output of something else.
     Other(OtherOutput),
-    /// Nothing that assay knows.
     Unknown,
 }
 
-/// An output that is not compared.
+/// An output that is recognised but not compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names are those of `name`")]
 pub enum OtherOutput {
@@ -41,7 +38,6 @@ pub enum OtherOutput {
 }
 
 impl OtherOutput {
-    /// What it is.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -65,7 +61,6 @@ impl OtherOutput {
         }
     }
 
-    /// What to import instead.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
@@ -126,16 +121,14 @@ const WORDS: [(&str, OtherOutput); 24] = [
     ("com.oltpbenchmark.", OtherOutput::BenchBase),
 ];
 
-/// Numbers separated by commas in a line of sysbench's CSV.
 const CSV_NUMBERS: usize = 10;
 
-/// Recognises an output by its lines.
 pub fn output(content: impl BufRead) -> Result<Output> {
     let (mut is_report, mut is_old, mut is_pgbench) = (false, false, false);
     let (mut is_sysbench, mut is_sql) = (false, false);
     let (mut csv, mut json, mut log) = (0_u32, 0_u32, 0_u32);
     let mut others: Vec<OtherOutput> = Vec::new();
-    // The reader of the output reports lines that are not text.
+    // The parser of the output reports lines that are not text.
     each_line("", content, |_, line| {
         let text = line.trim();
         is_report |= text.starts_with("transactions:") || text.starts_with("queries performed:");
@@ -157,7 +150,7 @@ pub fn output(content: impl BufRead) -> Result<Output> {
         () if is_old => Output::Other(OtherOutput::Sysbench04),
         () if is_report => Output::Sysbench,
         () if is_pgbench => Output::Pgbench,
-        // Its run did not end, or the file is cut off.
+        // The run did not end, or the file is cut off.
         () if is_sysbench && is_sql => Output::Sysbench,
         () if json > 0 => Output::Other(OtherOutput::SysbenchJson),
         () if csv > 0 => Output::Other(OtherOutput::SysbenchCsv),
@@ -181,7 +174,7 @@ fn is_csv(text: &str) -> bool {
     numbers == CSV_NUMBERS && text.split(',').count() == CSV_NUMBERS
 }
 
-/// `0 199 2241 0 1175850568 995598` or, of `--aggregate-interval`, `1345828501 5601 1542744 483552416 61 2573`.
+/// `0 199 2241 0 1175850568 995598` or, with `--aggregate-interval`, `1345828501 5601 1542744 483552416 61 2573`.
 fn is_log(text: &str) -> bool {
     let mut words = text.split(' ');
     let are_numbers = text.split(' ').all(|it| it.parse::<u64>().is_ok() || it == "skipped");
@@ -226,7 +219,7 @@ mod tests {
             "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n    transactions: 1\n";
         assert_eq!(of(old), Output::Other(OtherOutput::Sysbench04));
         assert_eq!(of(HEADER), Output::Sysbench);
-        // The reports of these are cut off.
+        // Truncated reports.
         assert_eq!(of(&[HEADER, "Threads started!\n"].concat()), Output::Sysbench);
         let interval =
             "[ 10s ] thds: 4 tps: 9.00 qps: 180.00 (r/w/o: 1.00/1.00/1.00) lat (ms,95%): 1.00\n";

@@ -1,17 +1,17 @@
-//! The summary of pgbench, of versions 9.6 to 18.
+//! Parser of the summary of pgbench 9.6 to 18.
 
 use std::io::{BufRead, Result};
 
 use crate::client_run::{Client, ClientRun, Interval};
 use crate::line::{Fault, each_line};
 
-/// The most intervals that are kept: a week of seconds.
+/// Maximum number of intervals kept: a week of seconds.
 const INTERVALS_MAX: usize = 604_800;
 
-/// The most names and weights of scripts that are kept: pgbench takes 128 scripts.
+/// Maximum number of names and weights of scripts kept: pgbench takes 128 scripts.
 const SCRIPTS_MAX: usize = 256;
 
-/// Lines of the summary that tell what was done: runs must agree in them.
+/// Lines of the summary in which comparable runs must agree.
 const OF_WORK: [(&str, &str); 6] = [
     ("scaling factor", "scale"),
     ("query mode", "protocol"),
@@ -21,13 +21,11 @@ const OF_WORK: [(&str, &str); 6] = [
     ("number of threads", "jobs"),
 ];
 
-/// Reads the summary of a run, and the lines of `--progress` before it. Other text is skipped.
-///
-/// # Errors
-/// When the content cannot be read. A line of the summary without its number is a fault.
+/// Also reads the lines of `--progress` before the summary. A line of the summary without its number is a fault; other
+/// text is skipped.
 pub fn pgbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<Fault>)> {
     let mut run = ClientRun { client: Client::Pgbench, ..ClientRun::default() };
-    // A summary of several scripts has parts for each of them.
+    // A summary of several scripts has a part for each of them.
     let (mut is_part, mut parts) = (false, Vec::new());
     let faults = each_line(file, content, |_, line| {
         let text = line.trim();
@@ -73,7 +71,7 @@ pub fn pgbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<
     Ok((run, faults))
 }
 
-/// The part of a summary that says how often one of several scripts ran: its name, and then its weight.
+/// How often one of several scripts ran: first its name, then its weight.
 fn part(text: &str) -> Option<String> {
     if let Some(script_line) = text.strip_prefix("SQL script ") {
         return Some(script(script_line.split_once(": ")?.1));
@@ -90,7 +88,7 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Res
         number.map(Some).ok_or_else(bad)
     };
     let count = |text: &str| text.parse::<u64>().map(Some).map_err(|_| bad());
-    // Older versions cannot try again, and do not say so.
+    // Older versions cannot retry, and do not say so.
     if (name, text) == ("maximum number of tries", "1") {
         return Ok(());
     }
@@ -123,7 +121,7 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Res
         }
         "total number of retries" => run.ignored_errors = count(first)?,
         "initial connection time" => run.connecting_ms = number(first)?,
-        // Of `--connect`, which is other work.
+        // Printed with `--connect`, which is other work.
         "average connection time" => run.options.push(("connect".to_owned(), "on".to_owned())),
         "latency average" => run.latency.avg = number(first)?,
         "latency stddev" => run.latency.stddev = number(first)?,
@@ -139,7 +137,7 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Res
     Ok(())
 }
 
-/// A short name of a script: `tpcb-like` for `<builtin: TPC-B (sort of)>`, the name of a file.
+/// Short name: `tpcb-like` for `<builtin: TPC-B (sort of)>`, or the name of the file.
 fn script(text: &str) -> String {
     let name = match text.trim_start_matches("<builtin: ").trim_end_matches('>') {
         "TPC-B (sort of)" => "tpcb-like",
@@ -186,7 +184,7 @@ mod tests {
         assert_eq!(faults, [""; 0]);
         assert!(run.is_complete() && !run.is_paced());
         assert_eq!((run.script.as_deref(), run.threads), (Some("tpcb-like"), Some(10)));
-        // Older versions do not tell that they do not try again: their runs can be compared with this one.
+        // Older versions do not print that they never retry; their runs can be compared with this one.
         assert_eq!(run.option("max-tries"), None);
         assert_eq!(read(&NEW.replace("tries: 1", "tries: 3")).0.option("max-tries"), Some("3"));
         assert_eq!((run.option("scale"), run.option("protocol")), (Some("10"), Some("prepared")));

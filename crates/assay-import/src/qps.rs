@@ -8,47 +8,39 @@ use assay_model::limits::{CELLS, SYSTEMS};
 
 use crate::line::{Fault, each_line, name, value};
 
-/// The run of a test that only fills caches before `scan`; it is in the tables by mistake.
+/// A run that only fills caches before `scan`; it is in the tables by mistake.
 const WARM_UP: &str = "scan.warm";
 
-/// Operations per second that are read.
 const RATES: RangeInclusive<f64> = 0.001..=1e9;
 
-/// What the numbers of a table are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QpsKind {
     /// Operations per second: queries, or for `scan` rows, in a unit that has changed over the years.
     Absolute,
-    /// Operations per second divided by those of this server, which has no column.
+    /// Relative to the operations per second of this server, which has no column.
     RelativeTo(String),
 }
 
-/// A table of queries per second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QpsTable {
-    /// What its numbers are.
     pub kind: QpsKind,
-    /// The names of the servers, by column; empty in a csv file, which has none.
+    /// Names by column; empty for a csv file, which has none.
     pub servers: Vec<String>,
-    /// Its rows, without those of `scan.warm`.
+    /// Without those of `scan.warm`.
     pub rows: Vec<QpsRow>,
 }
 
-/// A test in a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QpsRow {
-    /// Its name, such as `read-only_range=10`.
+    /// Such as `read-only_range=10`.
     pub test: String,
-    /// The heading above it in a table that was edited by hand.
+    /// The heading above it in a table edited by hand.
     pub group: Option<String>,
-    /// A value for each column; `None` where it is no number.
+    /// One per column; `None` if not a number.
     pub values: Vec<Option<f64>>,
 }
 
-/// Reads a table. A csv file has the test first and the values after it, and no names of servers.
-///
-/// # Errors
-/// When the content cannot be read. Lines that make no sense are faults.
+/// A csv file has the test first and the values after it, and no names of servers.
 pub fn qps_table(file: &str, content: impl BufRead) -> Result<(QpsTable, Vec<Fault>)> {
     let mut table = QpsTable { kind: QpsKind::Absolute, servers: Vec::new(), rows: Vec::new() };
     let mut heading = None;
@@ -90,7 +82,7 @@ pub fn qps_table(file: &str, content: impl BufRead) -> Result<(QpsTable, Vec<Fau
     Ok((table, faults))
 }
 
-/// Rates that a server can have: zero is that of a run that failed.
+/// A rate of zero comes from a run that failed.
 fn plausible(rate: f64) -> std::result::Result<(), String> {
     if rate == 0.0 || RATES.contains(&rate) {
         return Ok(());

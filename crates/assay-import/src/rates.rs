@@ -6,32 +6,23 @@ use assay_model::limits::SYSTEMS;
 
 use crate::line::{Fault, each_line, name, value};
 
-/// The first column of the header.
 const SERVER: &str = "dbms";
 
-/// Rates of all servers by step: of operations, the same divided by those of the first server, or of background
-/// inserts.
+/// Rates by step: of operations, the same relative to the first server, or of background inserts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RateTable {
-    /// The steps, such as `l.i0` and `qr100`, without the suffix of a loop.
+    /// Such as `l.i0` and `qr100`, without the suffix of a loop.
     pub steps: Vec<String>,
-    /// One row for each server.
     pub rows: Vec<RateRow>,
 }
 
-/// The rates of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateRow {
-    /// Its name.
     pub server: String,
-    /// A value for each step; `None` where it is no number.
+    /// One per step; `None` if not a number.
     pub values: Vec<Option<f64>>,
 }
 
-/// Reads a table.
-///
-/// # Errors
-/// When the content cannot be read. Lines that make no sense are faults.
 pub fn rate_table(file: &str, content: impl BufRead) -> Result<(RateTable, Vec<Fault>)> {
     let mut table = RateTable::default();
     let faults = each_line(file, content, |_, line| {
@@ -56,7 +47,7 @@ pub fn rate_table(file: &str, content: impl BufRead) -> Result<(RateTable, Vec<F
     Ok((table, faults))
 }
 
-/// A step without the number of its loop: `qr100` for `qr100.L1`.
+/// Strips the number of the loop: `qr100` for `qr100.L1`.
 fn plain(step: &str) -> String {
     match step.rsplit_once(".L") {
         Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,

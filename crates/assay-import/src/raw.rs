@@ -1,4 +1,4 @@
-//! Directories of raw runs: one for each server, with the files of all its tests.
+//! Directories of raw runs: one per server, with the files of all its tests.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,25 +16,21 @@ use crate::samples::{Iostat, Vmstat};
 use crate::study::{About, Gathered, Tests, empty, reported, reservation};
 use crate::{NoStudy, checks, reservations};
 
-/// A run of a server in a test, as its files tell it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawRun {
-    /// Name of the server: that of its directory.
+    /// Name of the server's directory.
     pub server: String,
-    /// The name of its files without the words before the test, such as `point-query.pre.range100.pk1.dop8`.
+    /// Name of the files without the prefix before the test, such as `point-query.pre.range100.pk1.dop8`.
     pub name: String,
-    /// The output of sysbench.
     pub run: ClientRun,
-    /// Metrics per operation and per second, by their names; empty if there is no file with them.
+    /// Metrics per operation and per second; empty without a file of metrics.
     pub metrics: RunMetrics,
-    /// What vmstat printed meanwhile, if metrics have to be made of it.
+    /// Samples, if metrics must be computed from them.
     pub vmstat: Option<Vmstat>,
-    /// The same of iostat.
     pub iostat: Option<Iostat>,
 }
 
 impl RawRun {
-    /// Why it cannot be used; `None` if it can.
     fn fault(&self) -> Option<String> {
         let run = &self.run;
         if let Some(fatal) = &run.fatal {
@@ -59,11 +55,9 @@ impl RawRun {
     }
 }
 
-/// Reservations that are kept of one study.
 const RESERVATIONS: usize = 20;
 
-/// The study that runs tell of. Setups are those of their command lines; runs that failed or contradict themselves are
-/// left out, and so are those that only fill caches.
+/// Setups come from the command lines. Leaves out runs that failed, contradict themselves or only fill caches.
 pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<Gathered, NoStudy> {
     let mut repeated = Vec::new();
     let mut tests = Tests::default();
@@ -86,7 +80,7 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
     for raw in runs {
         let name = RunName::of(&raw.name);
         let mut setup = setup(&raw.run, about.setup);
-        // `update-one` says that its table has one row.
+        // The command line of `update-one` has a table of one row.
         if setup.rows == 1 {
             setup.rows = most.unwrap_or(setup.rows);
         }
@@ -127,7 +121,6 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
     Ok(Gathered { record, repeated, left_out })
 }
 
-/// What is doubtful about the runs of a test.
 fn doubts_on(cell: CellId, runs: &[SystemRun]) -> Vec<String> {
     let mut doubts = reservations::of_runs(runs);
     if let Some((first, rest)) = runs.split_first() {
@@ -141,10 +134,7 @@ fn doubts_on(cell: CellId, runs: &[SystemRun]) -> Vec<String> {
     doubts.into_iter().map(|doubt| format!("{}: {doubt}", cell.test)).collect()
 }
 
-/// Reads the metrics of one run, `sb.met.*`: lines of names, each followed by a line of numbers.
-///
-/// # Errors
-/// When the content cannot be read. Lines that make no sense are faults.
+/// Parses the metrics of one run, `sb.met.*`: lines of names, each followed by a line of numbers.
 pub fn run_metrics(file: &str, content: impl BufRead) -> Result<(RunMetrics, Vec<Fault>)> {
     let mut names: Vec<String> = Vec::new();
     let mut metrics = Vec::new();
@@ -154,7 +144,7 @@ pub fn run_metrics(file: &str, content: impl BufRead) -> Result<(RunMetrics, Vec
             names = cells.iter().map(|&name| name.to_owned()).collect();
             return Ok(());
         }
-        // The number of samples is not the same for both tools.
+        // The first column, the number of samples, differs between the two tools.
         for (name, text) in names.drain(..).zip(&cells).skip(1) {
             if let Some(value) = value(text)? {
                 metrics.push((name, value));

@@ -8,19 +8,16 @@ use serde::Deserialize;
 use crate::step_study::{StepResult, study_of_steps};
 use crate::study::{About, empty};
 
-/// A published table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// Its name.
     pub slug: String,
     /// Author, date and subject of the post.
     pub source: String,
-    /// Hardware and load, as far as the post tells them.
+    /// Hardware and load, as far as the post describes them.
     pub note: String,
-    /// Its systems, and the relative rates of tests if it has them. The rates of this study are relative ones: nothing
-    /// but their ratios has a meaning.
+    /// Systems and relative rates, if the table has them. The rates of this record are relative: only their ratios have
+    /// a meaning.
     pub record: StudyRecord,
-    /// Statistics of groups, if it has them.
     pub groups: Vec<PublishedGroup>,
 }
 
@@ -62,15 +59,15 @@ struct Statistics {
     median: f64,
 }
 
-/// All tables, in the order of their dates.
+/// By date.
 #[must_use]
 pub fn references() -> Vec<Reference> {
-    // A test reads the file too, so it has no error here.
+    // A test checks that the file parses.
     let file = toml::from_str::<File>(include_str!("references.toml"));
     file.map(|it| it.reference).unwrap_or_default().into_iter().filter_map(reference).collect()
 }
 
-/// `None` if it has no rate and no group.
+/// `None` without any rate or group.
 fn reference(row: Row) -> Option<Reference> {
     let about = About {
         reported_in: row.source.clone(),

@@ -1,7 +1,6 @@
 //! Ratios as the posts print them.
 
-/// A value divided by that of the base. Where both are zero, the posts count them as equal; `None` where only the base
-/// is zero.
+/// As in the posts, 1 if both are zero; `None` if only the base is zero.
 #[must_use]
 pub fn ratio(value: f64, base: f64) -> Option<f64> {
     match (value == 0.0, base == 0.0) {
@@ -11,7 +10,7 @@ pub fn ratio(value: f64, base: f64) -> Option<f64> {
     }
 }
 
-/// The same as the posts print it: two decimals, `1` where both are zero, `inf` where only the base is.
+/// As printed in the posts: two decimals, `1` if both are zero, `inf` if only the base is.
 #[must_use]
 pub fn printed_ratio(value: f64, base: f64) -> String {
     match ratio(value, base) {

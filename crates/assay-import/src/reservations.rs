@@ -1,4 +1,4 @@
-//! What a reader must know before believing a comparison of runs: sentences without a capital letter and a full stop.
+//! Doubts about a comparison of runs, as sentences without a capital letter and a full stop.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,21 @@ use assay_model::{counted, thousands};
 use crate::checks::{doubtful_response_times, script_contradicts};
 use crate::client_run::{Client, ClientRun, SystemRun};
 
-/// Errors per transaction from which on they are told.
+/// Errors per transaction from which on they are reported.
 const ERRORS_MIN: f64 = 0.001;
 
-/// Durations that differ by more are told.
+/// Relative difference of durations above which it is reported.
 const DURATIONS: f64 = 0.1;
 
-/// A run that was limited and did less than this part of its limit was at its own.
+/// A limited run below this share of its limit was limited by its capacity.
 const REACHED: f64 = 0.95;
 
-/// The fewest repeats that can have a trend, and the least change from the first to the last.
+/// Fewest repeats with a trend, and least change from first to last.
 const TREND: (usize, f64) = (3, 0.02);
 
-/// The fewest intervals in which one without transactions is told.
+/// Fewest intervals for which one without transactions is reported.
 const INTERVALS_MIN: usize = 3;
 
-/// Everything that is doubtful about a set of runs that can be compared.
 pub(crate) fn of_runs(runs: &[SystemRun]) -> Vec<String> {
     let mut all = Vec::new();
     all.extend(limits(runs));
@@ -61,13 +60,12 @@ pub(crate) fn of_runs(runs: &[SystemRun]) -> Vec<String> {
     all
 }
 
-/// Outputs of different systems that are the same to the last digit.
 fn copies(runs: &[SystemRun]) -> Option<String> {
     let pair = runs.iter().enumerate().find_map(|(number, it)| {
         let is_copy = |other: &&SystemRun| other.system != it.system && other.run == it.run;
         Some((it, runs.get(number + 1..)?.iter().find(is_copy)?))
     });
-    // A file that tells next to nothing equals many others.
+    // A nearly empty file equals many others.
     let (one, other) = pair.filter(|(one, _)| one.run.latency.avg.is_some())?;
     Some(format!(
         "{} and {} are the same to the last digit: they are one run, compared with itself",
@@ -99,7 +97,6 @@ fn limits(runs: &[SystemRun]) -> Option<String> {
     ))
 }
 
-/// Errors and lost connections, if there are many in any run.
 fn errors(runs: &[SystemRun]) -> Option<String> {
     let of = |run: &ClientRun| {
         let given_up = run.given_up.unwrap_or(0);
@@ -135,7 +132,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Outputs without a command line, beside others with one.
+/// Reported only if other outputs have a command line.
 fn commands(runs: &[SystemRun]) -> Option<String> {
     let without: Vec<&str> =
         runs.iter().filter(|it| it.run.script.is_none()).map(|it| it.file.as_str()).collect();
@@ -147,7 +144,7 @@ fn commands(runs: &[SystemRun]) -> Option<String> {
     })
 }
 
-/// A fact that is not the same in all runs that tell it.
+/// Runs that lack the fact are ignored.
 fn different(
     runs: &[SystemRun],
     what: &str,
@@ -166,7 +163,7 @@ fn different(
     })
 }
 
-/// Runs of different durations, unless each had the same work to do.
+/// Ignores runs with a fixed amount of work.
 fn durations(runs: &[SystemRun]) -> Option<String> {
     let seconds = || runs.iter().filter_map(|it| it.run.seconds);
     let events = || runs.iter().filter_map(|it| it.run.events);
@@ -184,7 +181,6 @@ fn durations(runs: &[SystemRun]) -> Option<String> {
     })
 }
 
-/// Numbers of clients that not every system has.
 fn clients(runs: &[SystemRun]) -> Vec<String> {
     let mut systems: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     let mut all: Vec<&str> = Vec::new();
@@ -206,7 +202,6 @@ fn clients(runs: &[SystemRun]) -> Vec<String> {
     systems.iter().filter_map(lacking).collect()
 }
 
-/// Intervals in which nothing was done.
 fn stalls(it: &SystemRun) -> Option<String> {
     let intervals = &it.run.intervals;
     let stalled = intervals.iter().filter(|interval| interval.tps == 0.0).count();
@@ -215,7 +210,7 @@ fn stalls(it: &SystemRun) -> Option<String> {
     })
 }
 
-/// Repeats of which each is faster, or each is slower, than the one before.
+/// Repeats that get faster, or slower, each time.
 fn trends(runs: &[SystemRun]) -> Vec<String> {
     let mut repeats: Vec<((&str, u32), Vec<f64>)> = Vec::new();
     for it in runs {

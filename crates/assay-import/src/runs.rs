@@ -13,38 +13,31 @@ use crate::reservations;
 use crate::study::{About, empty, reported, reservation, unknown_test};
 use crate::warmup::{self, Warmup};
 
-/// Why outputs are no study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoRuns {
-    /// This one has no single report: its run failed, or the file is not the output of a run.
+    /// Not exactly one report: the run failed, or the file is not the output of a run.
     Incomplete {
-        /// Number of the output, from 0.
+        /// Index of the output.
         number: usize,
-        /// The number of its reports.
         reports: u32,
-        /// The first line that says why.
+        /// First line with a reason.
         why: Option<String>,
     },
-    /// This one contradicts itself.
     Contradiction {
-        /// Number of the output, from 0.
         number: usize,
-        /// What does not agree.
         what: Vec<String>,
     },
-    /// This one did other work than the first, or under another limit.
+    /// The work or the limit differs from that of the first run.
     Different {
-        /// Number of the output, from 0.
         number: usize,
-        /// What differs, in both.
         what: String,
     },
-    /// No number of clients is that of two systems.
+    /// No number of clients is common to two systems.
     NoCommonClients,
 }
 
-/// The study that compares runs of one script with those of the first system. What outputs tell of clients, tables and
-/// rows replaces what `about` says.
+/// Compares runs of one script with those of the first system. Clients, tables and rows of the outputs override those
+/// of `about`.
 pub fn study_of_runs(runs: &[SystemRun], about: &About) -> Result<StudyRecord, NoRuns> {
     for (number, SystemRun { run, .. }) in runs.iter().enumerate() {
         if !run.is_complete() || run.fatal.is_some() {
@@ -78,7 +71,7 @@ pub fn study_of_runs(runs: &[SystemRun], about: &About) -> Result<StudyRecord, N
     })
 }
 
-/// The runs without command lines that are not those of their reports, and a reservation about each of these.
+/// Drops command lines that contradict their reports, with a reservation for each.
 fn without_foreign_commands(runs: &[SystemRun]) -> (Vec<SystemRun>, Vec<String>) {
     let mut doubts = Vec::new();
     let mut kept = runs.to_vec();
@@ -97,7 +90,7 @@ fn without_foreign_commands(runs: &[SystemRun]) -> (Vec<SystemRun>, Vec<String>)
     (kept, doubts)
 }
 
-/// The runs without warming up that their reports count, and a reservation about each run that needs one.
+/// Subtracts warm-up that reports include. Runs that need a reservation add one to `doubts`.
 fn without_warmup(mut runs: Vec<SystemRun>, doubts: &mut Vec<String>) -> Vec<SystemRun> {
     for SystemRun { file, run, .. } in &mut runs {
         let seconds = warmup::seconds(run).unwrap_or(0.0);
@@ -123,7 +116,7 @@ fn without_warmup(mut runs: Vec<SystemRun>, doubts: &mut Vec<String>) -> Vec<Sys
     runs
 }
 
-/// The names of the systems, in their order.
+/// In order of appearance.
 fn systems(runs: &[SystemRun]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     runs.iter().map(|it| &it.system).filter(|it| seen.insert(*it)).cloned().collect()
@@ -137,14 +130,14 @@ fn has_common_clients(runs: &[SystemRun], about: &About) -> bool {
 }
 
 fn record(runs: &[SystemRun], names: &[String], about: &About) -> StudyRecord {
-    // It may have been changed by its options, or by its author: it is no script of assay's.
+    // Options or the author may have changed the script, so it is not equated with assay's.
     let known = runs.iter().find_map(|it| it.run.script.as_deref());
     let client = runs.first().map(|it| it.run.client).unwrap_or_default();
     let script = unknown_test(known.unwrap_or(match client {
         Client::Sysbench => "sysbench",
         Client::Pgbench => "pgbench",
     }));
-    // Only some of the outputs may tell tables and rows.
+    // Some of the outputs may lack tables and rows.
     let known = runs.iter().find(|it| tells_rows(&it.run)).map(|it| setup(&it.run, about.setup));
     let otherwise = known.unwrap_or(about.setup);
     let cell = |it: &SystemRun| CellId { test: script, setup: setup(&it.run, otherwise) };
@@ -170,7 +163,7 @@ fn is_of_postgres(run: &ClientRun) -> bool {
     run.client == Client::Pgbench || run.option("db-driver") == Some("pgsql")
 }
 
-/// Only the driver of a run tells the product, if the name of its output does not.
+/// If the name of an output does not give the product, only the driver does.
 fn of_postgres(system: &mut System) {
     let product = Product::of_dialect(Dialect::Postgres);
     (system.spec.product, system.spec.engine) = (product, product.default_engine());
@@ -179,14 +172,13 @@ fn of_postgres(system: &mut System) {
     }
 }
 
-/// Rows of a scale of pgbench, in its largest table.
+/// Rows per scale unit in pgbench's largest table.
 const ROWS_OF_SCALE: u32 = 100_000;
 
 fn tells_rows(run: &ClientRun) -> bool {
     ["tables", "table-size", "scale"].iter().any(|option| run.option(option).is_some())
 }
 
-/// Clients, tables and rows as the output tells them.
 pub(crate) fn setup(run: &ClientRun, otherwise: Setup) -> Setup {
     let number = |name: &str| run.option(name)?.parse::<u32>().ok().filter(|it| *it > 0);
     let is_own = run.script.as_deref().is_some_and(|it| BUILT_IN.contains(&it));
@@ -198,14 +190,14 @@ pub(crate) fn setup(run: &ClientRun, otherwise: Setup) -> Setup {
     }
 }
 
-/// The scripts of pgbench whose tables have a scale.
+/// Scripts of pgbench whose tables have a scale.
 const BUILT_IN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
 
 pub(crate) fn work(run: &ClientRun) -> WorkCounters {
     let seconds = run.seconds.unwrap_or(0.0);
     let events = run.events.unwrap_or(0);
     let mean_ms = run.latency.avg.unwrap_or(0.0);
-    // pgbench counts transactions only.
+    // pgbench counts only transactions.
     let uncounted = if run.client == Client::Pgbench { events } else { 0 };
     WorkCounters {
         events,
@@ -224,7 +216,7 @@ pub(crate) fn work(run: &ClientRun) -> WorkCounters {
     }
 }
 
-/// What else the output says, by names: response times, lost connections, limits.
+/// Further figures of the output: response times, lost connections, limits.
 pub(crate) fn figures(run: &ClientRun) -> Vec<(String, f64)> {
     let latency = &run.latency;
     let us = |name: &str, ms: Option<f64>| ms.map(|ms| (format!("latency_{name}_us"), us(ms)));
@@ -247,7 +239,7 @@ pub(crate) fn figures(run: &ClientRun) -> Vec<(String, f64)> {
     times.into_iter().flatten().chain(percentiles).chain(others).collect()
 }
 
-/// Milliseconds as microseconds, without the digits that multiplying adds.
+/// Removes the digits that multiplying adds.
 fn us(ms: f64) -> f64 {
     (ms * 1e6).round() / 1e3
 }

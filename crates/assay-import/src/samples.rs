@@ -1,20 +1,17 @@
-//! Output of `vmstat` and `iostat`, as it is kept beside published runs.
+//! Parsers of `vmstat` and `iostat` output, as kept beside published runs.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Result};
 
 use crate::line::{Fault, each_line};
 
-/// What `vmstat` printed during a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Vmstat {
-    /// One entry for each line of numbers. The first one covers the time since the machine started.
+    /// One per line of numbers. The first covers the time since boot.
     pub samples: Vec<VmstatSample>,
-    /// How often the header was repeated.
     pub headers_repeated: u64,
 }
 
-/// A line of `vmstat`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VmstatSample {
     /// Context switches per second.
@@ -26,7 +23,6 @@ pub struct VmstatSample {
 }
 
 impl Vmstat {
-    /// The mean of a quantity; `None` without samples.
     #[must_use]
     pub fn mean(&self, of: impl Fn(&VmstatSample) -> f64) -> Option<f64> {
         self.sum(of).map(|sum| sum / self.samples.len() as f64)
@@ -38,7 +34,6 @@ impl Vmstat {
         self.sum(of).map(|sum| sum / self.published_samples() as f64)
     }
 
-    /// The number of samples as published, repeated headers among them.
     #[must_use]
     pub fn published_samples(&self) -> u64 {
         self.samples.len() as u64 + self.headers_repeated
@@ -49,10 +44,6 @@ impl Vmstat {
     }
 }
 
-/// Reads the output of `vmstat`. The columns are found by their names.
-///
-/// # Errors
-/// When the content cannot be read. Lines that make no sense are faults.
 pub fn vmstat(file: &str, content: impl BufRead) -> Result<(Vmstat, Vec<Fault>)> {
     let mut all = Vmstat::default();
     let mut columns: Option<[usize; 3]> = None;
@@ -72,28 +63,26 @@ pub fn vmstat(file: &str, content: impl BufRead) -> Result<(Vmstat, Vec<Fault>)>
     Ok((all, faults))
 }
 
-/// What `iostat` printed during a run, by device.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Iostat {
-    /// One entry for each line of a device.
+    /// Samples by device, one per line.
     pub devices: BTreeMap<String, Vec<IostatSample>>,
 }
 
-/// A line of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IostatSample {
-    /// Reads per second.
+    /// Per second.
     pub reads: f64,
-    /// KiB read per second.
+    /// KiB per second.
     pub read_kb: f64,
-    /// Writes per second.
+    /// Per second.
     pub writes: f64,
-    /// KiB written per second.
+    /// KiB per second.
     pub write_kb: f64,
 }
 
 impl Iostat {
-    /// The samples of all devices whose names contain this one, as published.
+    /// As published: all devices whose names contain `name`.
     pub fn of_device(&self, name: &str) -> impl Iterator<Item = &IostatSample> {
         self.devices
             .iter()
@@ -101,14 +90,14 @@ impl Iostat {
             .flat_map(|(_, all)| all)
     }
 
-    /// The mean of a quantity of the device of exactly this name; `None` without samples.
+    /// The device must have exactly this name.
     #[must_use]
     pub fn mean_of(&self, device: &str, of: impl Fn(&IostatSample) -> f64) -> Option<f64> {
         let samples = self.devices.get(device).filter(|it| !it.is_empty())?;
         Some(samples.iter().map(of).sum::<f64>() / samples.len() as f64)
     }
 
-    /// The number of these samples, and the mean of a quantity; `None` without samples.
+    /// Number of samples and their mean; `None` without samples.
     #[must_use]
     pub fn mean(&self, device: &str, of: impl Fn(&IostatSample) -> f64) -> Option<(u64, f64)> {
         let (count, sum) =
@@ -117,11 +106,7 @@ impl Iostat {
     }
 }
 
-/// Reads the output of `iostat -kx`. The columns are found by their names, which older and newer releases order
-/// differently.
-///
-/// # Errors
-/// When the content cannot be read. Lines that make no sense are faults.
+/// Parses the output of `iostat -kx`. Columns are found by name, as their order differs between releases.
 pub fn iostat(file: &str, content: impl BufRead) -> Result<(Iostat, Vec<Fault>)> {
     let mut all = Iostat::default();
     let mut columns: Option<[usize; 4]> = None;
@@ -145,7 +130,6 @@ pub fn iostat(file: &str, content: impl BufRead) -> Result<(Iostat, Vec<Fault>)>
     Ok((all, faults))
 }
 
-/// Where columns are in a header.
 fn places<const N: usize>(
     cells: &[&str],
     names: [&str; N],

@@ -14,22 +14,20 @@ use crate::rates::RateTable;
 use crate::steps::{COLUMNS, StepRow};
 use crate::study::{About, Gathered, empty, reported};
 
-/// What was published of a server in a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepResult {
-    /// Name of the step, such as `l.i0`, `qr100` or `q100.2`.
+    /// Such as `l.i0`, `qr100` or `q100.2`.
     pub step: String,
-    /// Name of the server.
     pub server: String,
     /// Rows inserted, or indexed in `l.x`, per second; `None` if only the queries were published.
     pub inserts: Option<f64>,
-    /// Queries per second.
+    /// Per second.
     pub queries: f64,
-    /// All figures that were published, by their names there.
+    /// All published figures by their published names.
     pub published: Vec<(String, f64)>,
 }
 
-/// The results of a file with a row for each server, such as `mrg.qr100.L1`. Rows without rates are left out.
+/// From a file with a row per server, such as `mrg.qr100.L1`. Rows without rates are left out.
 #[must_use]
 pub fn step_results(step: &str, rows: &[StepRow]) -> Vec<StepResult> {
     let result = |row: &StepRow| {
@@ -48,7 +46,7 @@ pub fn step_results(step: &str, rows: &[StepRow]) -> Vec<StepResult> {
     rows.iter().filter_map(result).collect()
 }
 
-/// The steps of the published runs, in their order: of today, and of 2021.
+/// The steps of the published runs, in order: today's, and those of 2021.
 const ORDERS: [&[&str]; 2] = [
     &["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"],
     &[
@@ -57,8 +55,8 @@ const ORDERS: [&[&str]; 2] = [
     ],
 ];
 
-/// The results of a file with a row for each step of one server, such as `o.sum.t.20m.pg131.cx5`, which does not name
-/// the steps; nothing if their number is not that of the published runs.
+/// From a file with a row per step of one server, such as `o.sum.t.20m.pg131.cx5`, which does not name the steps; empty
+/// if their number is not that of the published runs.
 #[must_use]
 pub fn steps_of_server(rows: &[StepRow]) -> Vec<StepResult> {
     let Some(order) = ORDERS.iter().find(|order| order.len() == rows.len()) else {
@@ -70,8 +68,7 @@ pub fn steps_of_server(rows: &[StepRow]) -> Vec<StepResult> {
     results.map(plain).collect()
 }
 
-/// The name of a server without the size of its tables, with which names of files and directories begin: `pg131.cx5`
-/// for `20m.pg131.cx5` and `1.5m.pg131.cx5`.
+/// Strips the size of the tables from the name of a server: `pg131.cx5` for `20m.pg131.cx5` and `1.5m.pg131.cx5`.
 #[must_use]
 pub fn without_size(name: &str) -> &str {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
@@ -84,7 +81,7 @@ pub fn without_size(name: &str) -> &str {
     }
 }
 
-/// The results of a summary of rates, `tput.tsv`, with that of the background inserts, `iput.tsv`.
+/// From a summary of rates, `tput.tsv`, and that of the background inserts, `iput.tsv`.
 #[must_use]
 pub fn summary_results(rates: &RateTable, inserts: Option<&RateTable>) -> Vec<StepResult> {
     let background = |inserts: &RateTable, server: &str, step: &str| {
@@ -99,7 +96,7 @@ pub fn summary_results(rates: &RateTable, inserts: Option<&RateTable>) -> Vec<St
             let (inserts, queries) = match (kind, inserts) {
                 (Kind::Load { .. }, _) => (Some(rate), 0.0),
                 (Kind::Query { .. }, None) => (None, rate),
-                // Whether the step kept its background rate is not known, so its rate cannot be compared.
+                // Without its background rate, a step's rate cannot be compared.
                 (Kind::Query { .. }, Some(inserts)) => {
                     let Some(inserts) = background(inserts, &row.server, step) else { continue };
                     (Some(inserts), rate)
@@ -118,7 +115,7 @@ pub fn summary_results(rates: &RateTable, inserts: Option<&RateTable>) -> Vec<St
     results
 }
 
-/// The study that results tell of; steps and servers are in the order in which they first appear.
+/// Servers are in the order in which they first appear.
 pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<Gathered, NoStudy> {
     let mut repeated = Vec::new();
     let mut steps: Vec<(&str, CellId)> = Vec::new();
@@ -158,7 +155,7 @@ pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<Gathered,
     Ok(Gathered { record, repeated, left_out: Vec::new() })
 }
 
-/// The place of a step: loads first, then queries by their background rate, ranges before points, and their loops.
+/// Loads first, then queries by their background rate, ranges before points, and their loops.
 fn order(name: &str) -> (u32, u32, bool, &str) {
     let loads = ["l.i0", "l.x", "l.i1", "l.i2"];
     if let Some(place) = loads.iter().position(|it| *it == name) {
@@ -170,7 +167,6 @@ fn order(name: &str) -> (u32, u32, bool, &str) {
     }
 }
 
-/// A kind of step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Load { builds_indexes: bool, rows_per_commit: u32 },
@@ -178,7 +174,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The kind of a step, by its name; `None` if it is no step of the Insert Benchmark.
+    /// `None` if `name` is not a step of the Insert Benchmark.
     fn of(name: &str) -> Option<Self> {
         let load =
             |builds_indexes, rows_per_commit| Some(Self::Load { builds_indexes, rows_per_commit });
@@ -200,13 +196,13 @@ impl Kind {
     }
 }
 
-/// The plain name and the test of a step; `None` if it is no step of the Insert Benchmark.
+/// Plain name and test; `None` if `name` is not a step of the Insert Benchmark.
 pub(crate) fn step_of(name: &str) -> Option<(&str, Test)> {
     let name = plain(name);
     Some((name, test(name, Kind::of(name)?, true)))
 }
 
-/// A step without what differs between files: `qr100` for `qr100.L1`.
+/// Strips the suffix that differs between files: `qr100` for `qr100.L1`.
 fn plain(step: &str) -> &str {
     match step.rsplit_once(".L") {
         Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
@@ -214,7 +210,7 @@ fn plain(step: &str) -> &str {
     }
 }
 
-/// A step about which its name tells all that is known. It has a background rate only if its inserts are known.
+/// The name is all that is known. The step has a background rate only if its inserts are known.
 fn test(name: &str, kind: Kind, has_inserts: bool) -> Test {
     let group = |rank, word: &str| Group { rank, word: word.to_owned(), title: word.to_owned() };
     let none = IbenchTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
@@ -260,10 +256,9 @@ fn test(name: &str, kind: Kind, has_inserts: bool) -> Test {
     })
 }
 
-/// Seconds in which a rate becomes counts that are exact to three decimals.
+/// Seconds for which a rate gives counts exact to three decimals.
 const LONG_S: u64 = 1000;
 
-/// The only slice of a cell; `None` without its rate.
 fn slice(
     cell: CellId,
     system: usize,
@@ -278,7 +273,7 @@ fn slice(
     let mut work = WorkCounters::default();
     match kind {
         Kind::Load { builds_indexes: true, .. } => {
-            // All rows of the tables are indexed, and their number is that of the setup.
+            // The setup gives the number of rows; all of them are indexed.
             step.insert.rows = 1;
             let setup = cell.setup;
             let rows = f64::from(setup.rows) * f64::from(setup.clients) + 100.0;

@@ -1,4 +1,4 @@
-//! Rows of 21 columns of the Insert Benchmark: `o.sum.*`, `mrg.*` and `rel.*`.
+//! Parser of the Insert Benchmark's rows of 21 columns: `o.sum.*`, `mrg.*` and `rel.*`.
 
 use std::io::{BufRead, Result};
 
@@ -6,8 +6,8 @@ use assay_model::limits::SYSTEMS;
 
 use crate::line::{Fault, each_line, name, value};
 
-/// The columns before the name of the server, in their order: rates, disk and CPU per operation, sizes in GiB, the
-/// slowest operation in seconds, and percentiles of the rate by second.
+/// The columns before the name of the server: rates, disk and CPU per operation, sizes in GiB, the slowest operation in
+/// seconds, and percentiles of the rate by second.
 pub const COLUMNS: [&str; 20] = [
     "ips", "qps", "rps", "rmbps", "wps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi", "csps", "cpups",
     "cspq", "cpupq", "dbgb1", "dbgb2", "rss", "maxop", "p50", "p99",
@@ -16,20 +16,16 @@ pub const COLUMNS: [&str; 20] = [
 /// A server in a step, or a step of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRow {
-    /// The name of the server or the step.
     pub tag: String,
-    /// Number of the family of servers to which the row belongs, from 0. Ratios are to the first row of a family.
+    /// Family of servers, from 0. Ratios are to the first row of a family.
     pub family: usize,
-    /// The values as they are printed, in the order of [`COLUMNS`].
+    /// As printed, in the order of [`COLUMNS`].
     pub printed: Vec<String>,
-    /// The same as numbers; `None` where there is none.
+    /// The same as numbers; `None` for other words.
     pub values: Vec<Option<f64>>,
 }
 
-/// Reads rows. A header and empty lines are skipped; a `-` separates families.
-///
-/// # Errors
-/// When the content cannot be read. Lines that make no sense are faults.
+/// Skips a header and empty lines; a `-` separates families.
 pub fn step_rows(file: &str, content: impl BufRead) -> Result<(Vec<StepRow>, Vec<Fault>)> {
     let mut rows: Vec<StepRow> = Vec::new();
     let mut family = 0;

@@ -1,5 +1,4 @@
-//! A study of published results: the same record as of a study that assay measured, with what was never measured left
-//! out.
+//! A study of published results: a record like that of a measured study, without the parts that were never measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,45 +13,37 @@ use crate::metrics::Metrics;
 use crate::qps::{QpsKind, QpsTable};
 use assay_workloads::tests_of;
 
-/// What a table does not say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct About {
-    /// Where the results were published: a file, or an address.
+    /// The file or address of the publication.
     pub reported_in: String,
-    /// The name of the study.
     pub id: String,
-    /// When it was imported, milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub imported_ms: i64,
-    /// Clients, tables and rows.
     pub setup: Setup,
-    /// Version of the assay that imports it.
     pub assay_version: String,
 }
 
-/// A study, and what could not become part of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gathered {
-    /// The study.
     pub record: StudyRecord,
-    /// Results of a server in a test for which there is one already, in words. The first one counts.
+    /// Repeated results of a server in a test; the first one counts.
     pub repeated: Vec<String>,
-    /// Runs that could not be read, with the reason, in words.
+    /// Runs that could not be read, with the reason.
     pub left_out: Vec<String>,
 }
 
-/// Why a table is no study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoStudy {
     /// Its numbers are ratios, from which no rates follow.
     Relative,
-    /// It has no names of servers, like a csv file.
+    /// Without names of servers, like a csv file.
     NoServers,
-    /// It has no rows.
     NoTests,
 }
 
-/// The study that a table of queries per second tells of, with the metrics of the same runs if there are any. Each
-/// value is the only slice of its cell.
+/// From a table of queries per second and, if given, metrics of the same runs. Each value is the only slice of its
+/// cell.
 pub fn study_of(
     table: &QpsTable,
     metrics: Option<&Metrics>,
@@ -85,7 +76,7 @@ pub fn study_of(
     Ok(record)
 }
 
-/// The tests of a study by their published names: microbenchmarks, or tests about which nothing but the name is known.
+/// Tests by published name: microbenchmarks, or tests known only by name.
 #[derive(Default)]
 pub(crate) struct Tests {
     by_name: BTreeMap<String, Test>,
@@ -93,12 +84,12 @@ pub(crate) struct Tests {
 }
 
 impl Tests {
-    /// The test of a published name. Tests of different names are different.
+    /// Tests of different names are different.
     pub(crate) fn get(&mut self, published: &str) -> Test {
         if let Some(test) = self.by_name.get(published) {
             return *test;
         }
-        // `insert_range=10` and `insert_range=100` may both be there.
+        // `insert_range=10` and `insert_range=100` may both occur.
         let known = assay_workloads::published_test(published);
         let known = known.filter(|test| self.taken.insert(test.name().to_owned()));
         let test = known.unwrap_or_else(|| {
@@ -113,7 +104,7 @@ impl Tests {
     }
 }
 
-/// The tests of a table. One that is there twice is two tests.
+/// A repeated test becomes two tests.
 fn tests(table: &QpsTable) -> Vec<Test> {
     let mut tests = Tests::default();
     let mut seen = BTreeSet::new();
@@ -127,7 +118,6 @@ fn tests(table: &QpsTable) -> Vec<Test> {
     table.rows.iter().map(|row| test(&row.test)).collect()
 }
 
-/// A test about which nothing but the name is known.
 pub(crate) fn unknown_test(name: &str) -> Test {
     let word = "other".to_owned();
     Test::of(Definition {
@@ -145,7 +135,7 @@ pub(crate) fn unknown_test(name: &str) -> Test {
     })
 }
 
-/// Stands for the product where the name of a server does not tell it.
+/// Placeholder if the name of a server does not give the product.
 const UNTOLD: Product = Product::MySql;
 
 fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
@@ -185,8 +175,7 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
     servers.iter().zip(known).zip(names).enumerate().map(system).collect()
 }
 
-/// Names as those of systems that assay measures, `mariadb@10.11.16`, where they tell all servers apart; else those of
-/// the table.
+/// Names like those of measured systems, `mariadb@10.11.16`, if they are distinct; else those of the table.
 fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
     let short = |it: &Option<Dbms>| {
         let Dbms { product, version, engine, .. } = it.as_ref()?;
@@ -209,7 +198,6 @@ fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
     numbered.collect()
 }
 
-/// The finished study of these cells, without slices.
 pub(crate) fn empty(servers: &[String], cells: Vec<CellId>, about: &About) -> StudyRecord {
     let systems = systems(servers, &about.reported_in);
     let mut record = StudyRecord::new(study(&cells, about), Host::default(), systems);
@@ -224,7 +212,7 @@ fn study(cells: &[CellId], about: &About) -> Study {
     Study { set: set(tests.len()), assay_version, ..study }
 }
 
-/// The smallest published set with at least so many tests, which decides their groups.
+/// The smallest published set with at least this many tests; it decides their groups.
 fn set(tests: usize) -> TestSet {
     let is_enough = |set: &TestSet| tests_of(*set).len() >= tests;
     TestSet::PUBLISHED.into_iter().find(is_enough).unwrap_or(TestSet::Set47)
@@ -233,13 +221,12 @@ fn set(tests: usize) -> TestSet {
 /// Seconds after which a time is exact to twelve digits.
 const LONG_S: f64 = 1000.0;
 
-/// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
-/// A rate as a slice in which nothing but the operations was counted. It is long, so that the rate is exact.
+/// A rate as a slice with only the operations counted. It is long, so that the rate is exact.
 fn slice(cell: CellId, system: usize, rate: f64, about: &About) -> Slice {
     let work = match cell.test.unit {
-        // Thousands of rows per second: as many scans as take long enough for the time to be exact.
+        // Thousands of rows per second: enough scans for the time to be exact.
         Unit::ThousandRows => {
             let of_scan = f64::from(cell.setup.rows) / 1000.0;
             let scans = (LONG_S * rate / of_scan).ceil().max(1.0);
@@ -255,13 +242,12 @@ fn slice(cell: CellId, system: usize, rate: f64, about: &About) -> Slice {
     reported(cell, system, work, about)
 }
 
-/// An event that warns of results.
 pub(crate) fn reservation(what: String, about: &About) -> StudyEvent {
     let what = EventKind::Reservation { what };
     StudyEvent { when_ms: about.imported_ms, system: None, what }
 }
 
-/// The only slice of a cell, of which nothing is known but the work.
+/// The only slice of a cell, with nothing but its work.
 pub(crate) fn reported(cell: CellId, system: usize, work: WorkCounters, about: &About) -> Slice {
     let position = system as u32;
     Slice { position, started_ms: about.imported_ms, work, ..Slice::of(system, cell) }

@@ -1,20 +1,18 @@
-//! Output of sysbench 0.5, 1.0 and 1.1.
+//! Parser of the output of sysbench 0.5, 1.0 and 1.1.
 
 use std::io::{BufRead, Result};
 
 use crate::client_run::{ClientRun, Interval};
 use crate::line::{Fault, each_line};
 
-/// The most buckets of a histogram that are kept: sysbench has 1,024.
+/// Maximum number of histogram buckets kept: sysbench has 1,024.
 const BUCKETS_MAX: usize = 4096;
 
-/// The most intervals that are kept: a week of seconds.
+/// Maximum number of intervals kept: a week of seconds.
 const INTERVALS_MAX: usize = 604_800;
 
-/// Reads the output of a run. A command line before it is read too; other text is skipped.
-///
-/// # Errors
-/// When the content cannot be read. A line of the report without its number is a fault.
+/// Also reads a command line before the output. A line of the report without its number is a fault; other text is
+/// skipped.
 pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<Fault>)> {
     let mut run = ClientRun::default();
     let mut is_histogram = false;
@@ -73,7 +71,7 @@ fn read_command(run: &mut ClientRun, text: &str) {
         let (name, value) = option.split_once('=').unwrap_or((option, "on"));
         let name = name.replace('_', "-");
         match name.as_str() {
-            // The script of sysbench 0.5, and other names of today's options.
+            // The script of sysbench 0.5, and old names of options.
             "test" => {
                 let script = value.rsplit('/').next().unwrap_or(value);
                 run.script = Some(script.trim_end_matches(".lua").to_owned());
@@ -153,7 +151,7 @@ fn report_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Resu
         "max" => run.latency.max = ms()?,
         "sum" => run.latency.sum = ms()?,
         percentile => {
-            // `95th percentile` or, of sysbench 0.5, `approx.  95 percentile`.
+            // `95th percentile` or, in sysbench 0.5, `approx.  95 percentile`.
             let Some(at) = percentile.strip_suffix("percentile") else { return Ok(()) };
             let at = at.trim().trim_start_matches("approx.").trim().trim_end_matches("th");
             run.latency.percentile = number(at)?.zip(ms()?);
@@ -166,7 +164,7 @@ fn is_interval(text: &str) -> bool {
     text.contains(" thds: ") || text.contains(" threads: ")
 }
 
-/// ` 10s ] thds: 12 tps: 1234.56 qps: 24691.20 (r/w/o: ...) lat (ms,95%): 11.24 ...` or, of sysbench 0.5,
+/// ` 10s ] thds: 12 tps: 1234.56 qps: 24691.20 (r/w/o: ...) lat (ms,95%): 11.24 ...` or, in sysbench 0.5,
 /// `  10s] threads: 12, tps: 1234.56, reads: 17283.84, writes: 4938.24, response time: 11.24ms (95%), ...`.
 fn interval_of(text: &str) -> Option<Interval> {
     let after = |name: &str| {
@@ -247,7 +245,6 @@ mod tests {
         assert!(!run.is_complete());
     }
 
-    /// Lines as sysbench 0.5 prints them.
     #[test]
     fn sysbench_0_5_is_read() {
         let (run, faults) = read(

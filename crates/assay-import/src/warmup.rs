@@ -1,29 +1,25 @@
-//! Warming up that a report of sysbench counts.
+//! Warm-up that a report of sysbench includes.
 
 use crate::client_run::{Client, ClientRun, Interval};
 
-/// Seconds for which a run warmed up, if it says so.
 pub(crate) fn seconds(run: &ClientRun) -> Option<f64> {
     let of_command = || run.option("warmup-time")?.parse::<f64>().ok();
     let said = run.warmup_s.or_else(of_command).filter(|_| run.client == Client::Sysbench);
     said.filter(|seconds| seconds.is_finite() && *seconds > 0.0)
 }
 
-/// What a report has to do with warming up.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Warmup {
-    /// There was none, or the report does not count it.
+    /// No warm-up, or the report excludes it.
     NotCounted,
-    /// The report counts it. The run is without it, apart from its response times.
+    /// The report includes it. The run is without it, apart from its response times.
     LeftOut(Box<ClientRun>),
-    /// The report counts it, and has no intervals by which it could be left out.
+    /// The report includes it, and has no intervals to subtract.
     Counted,
-    /// Nothing tells whether the report counts it.
     Unknown,
 }
 
-/// Finds out whether the report of a run counts its warming up, by its intervals or else by its time, and leaves it
-/// out.
+/// Decides by the intervals, or else by the time, and subtracts the warm-up.
 pub(crate) fn of(run: &ClientRun) -> Warmup {
     let (Some(warmup), Some(all_s)) = (seconds(run), run.seconds) else {
         return Warmup::NotCounted;
@@ -40,7 +36,7 @@ pub(crate) fn of(run: &ClientRun) -> Warmup {
     let rate = |of: fn(&Interval) -> f64, from: f64, to: f64| work(&run.intervals, of, from, to);
     let last = run.intervals.last().map_or(0.0, |it| it.at_s);
     let (before, after) = (rate(|it| it.tps, 0.0, warmup), rate(|it| it.tps, warmup, last));
-    // Work after the last interval is a part of both.
+    // Work after the last interval is part of both.
     let rest = run.intervals.last().map_or(0.0, |it| it.tps * (all_s - last).max(0.0));
     let is_counted = (events - before - after - rest).abs() < (events - after).abs()
         && all_s > warmup
@@ -52,7 +48,7 @@ pub(crate) fn of(run: &ClientRun) -> Warmup {
     Warmup::LeftOut(Box::new(without(run, warmup, before, queries)))
 }
 
-/// The work of the intervals from one second to another. An interval that is only partly within counts in part.
+/// Work of the intervals between two times; a partly covered interval counts in part.
 fn work(intervals: &[Interval], of: fn(&Interval) -> f64, from: f64, to: f64) -> f64 {
     let starts = std::iter::once(0.0).chain(intervals.iter().map(|it| it.at_s));
     let part = |(start, interval): (f64, &Interval)| {
@@ -62,7 +58,6 @@ fn work(intervals: &[Interval], of: fn(&Interval) -> f64, from: f64, to: f64) ->
     starts.zip(intervals).map(part).sum()
 }
 
-/// A run without so many seconds, events and queries.
 fn without(run: &ClientRun, warmup: f64, events: f64, queries: f64) -> ClientRun {
     let less = |count: u64, share: f64| (count as f64 * (1.0 - share).max(0.0)).round() as u64;
     let share = |part: f64, all: Option<u64>| part / all.filter(|it| *it > 0).unwrap_or(1) as f64;

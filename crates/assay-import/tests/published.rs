@@ -1,7 +1,6 @@
-//! Published results are read without a fault, and what can be computed from them is what was published.
+//! Checks that published results parse without a fault, and that computed figures equal the published ones.
 //!
-//! `ASSAY_PUBLISHED` names their directory; without it, `../shared/published` beside the repository is used if it
-//! exists.
+//! `ASSAY_PUBLISHED` names their directory; the default is `../shared/published` beside the repository, if it exists.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 #![expect(clippy::print_stderr, reason = "a test that is left out must say so")]
 
@@ -18,7 +17,6 @@ use assay_import::{
 use assay_model::{Setup, Slice, System, Verdict};
 use serde_json::Value;
 
-/// How many values were compared, and which of them differ.
 #[derive(Default)]
 struct Checked {
     compared: usize,
@@ -33,7 +31,6 @@ impl Checked {
         }
     }
 
-    /// Says how many values are as published.
     fn told(&self, what: &str) {
         eprintln!("{what}: {} of {}", self.compared - self.wrong.len(), self.compared);
     }
@@ -52,7 +49,6 @@ fn published() -> Option<PathBuf> {
     None
 }
 
-/// All files below a directory whose names begin like this.
 fn files(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs_err::read_dir(folder).unwrap() {
@@ -85,13 +81,11 @@ fn steps(path: &Path) -> Vec<StepRow> {
     sound(step_rows(&path.display().to_string(), open(path)).unwrap())
 }
 
-/// The file with another beginning of its name.
 fn beside(path: &Path, from: &str, to: &str) -> PathBuf {
     let name = path.file_name().unwrap().to_string_lossy();
     path.with_file_name(name.replacen(from, to, 1))
 }
 
-/// What is compared, and how.
 type Check = (&'static str, fn(&Path, &mut Checked));
 
 const CHECKS: [Check; 12] = [
@@ -109,7 +103,6 @@ const CHECKS: [Check; 12] = [
     ("steps in the summaries of servers", summaries_of_servers_are_the_merged_steps),
 ];
 
-/// All that can be computed from the published files is what was published.
 #[test]
 fn everything_published_is_reproduced() {
     let Some(folder) = published() else { return };
@@ -168,7 +161,7 @@ fn relative_metrics_are_ratios_of_the_printed_ones(folder: &Path, checked: &mut 
     }
 }
 
-/// The tables have the queries per second that sysbench printed, except for `scan`.
+/// Except for `scan`.
 fn tables_have_the_rates_that_sysbench_printed(folder: &Path, checked: &mut Checked) {
     let folder = folder.join("sysbench-raw/nov25-pn53-mysql-dop1");
     let table = qps(&folder.join("qps.abs.all.tsv"));
@@ -186,7 +179,7 @@ fn tables_have_the_rates_that_sysbench_printed(folder: &Path, checked: &mut Chec
             checked.equal(what, &format!("{:.0}", run.qps.unwrap()), &printed);
         }
     }
-    // Every output of every run can be read; `sb.o.myvac` is none.
+    // All outputs but `sb.o.myvac`, which is none.
     for path in files(folder.parent().unwrap(), "sb.o.") {
         let run = sound(sysbench_run(&path.display().to_string(), open(&path)).unwrap());
         assert_eq!(run.is_complete(), !path.ends_with("sb.o.myvac"), "{}", path.display());
@@ -200,7 +193,6 @@ fn printed(path: &Path) -> [Vec<String>; 2] {
     [lines[2], lines[5]].map(|line| line.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Metrics per operation follow from the samples and the queries per second.
 fn metrics_follow_from_samples(folder: &Path, checked: &mut Checked) {
     let folder = folder.join("sysbench-raw/feb25-hetz48-postgres-dop40");
     for path in files(&folder, "sb.vm.") {
@@ -258,7 +250,7 @@ fn runs_of_the_insert_benchmark_are_read(folder: &Path, checked: &mut Checked) {
             else {
                 continue;
             };
-            // Where there are too few seconds for a percentile.
+            // Too few seconds for a percentile.
             if rates.starts_with("NA") {
                 continue;
             }
@@ -348,7 +340,7 @@ fn summaries_of_the_insert_benchmark_are_reproduced(folder: &Path, checked: &mut
     }
 }
 
-/// An imported table is judged as a study that was measured, and its groups have the published statistics.
+/// An imported table is judged like a measured study; the statistics of its groups are the published ones.
 fn statistics_of_groups_are_reproduced(folder: &Path, checked: &mut Checked) {
     let expected = fs_err::read(folder.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
@@ -379,7 +371,7 @@ fn statistics_of_groups_are_reproduced(folder: &Path, checked: &mut Checked) {
             let published = format!("{:.6}", stats[name].as_f64().unwrap());
             checked.equal(what, &format!("{value:.6}"), &published);
         }
-        // A single run has no interval, and nothing is called.
+        // A single run has no interval, so there is no verdict.
         let of_me = judgement.cells.iter().filter(|it| it.system == me);
         assert!(of_me.into_iter().all(|it| {
             it.verdict == Verdict::Undecided && it.rqps.is_none_or(|rqps| !rqps.has_interval())
@@ -387,7 +379,7 @@ fn statistics_of_groups_are_reproduced(folder: &Path, checked: &mut Checked) {
     }
 }
 
-/// The table with another server as its first column.
+/// Moves the server `base` to the first column.
 fn with_base(mut table: QpsTable, base: &str) -> QpsTable {
     let at = table.servers.iter().position(|it| it == base).unwrap();
     table.servers.swap(0, at);
@@ -405,7 +397,6 @@ fn about() -> About {
     }
 }
 
-/// The judgement of an imported table has its ratios, and its cells have the metrics of their runs.
 fn studies_have_what_was_published(folder: &Path, checked: &mut Checked) {
     for path in files(folder, "qps.abs.") {
         let word = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -450,7 +441,6 @@ fn studies_have_what_was_published(folder: &Path, checked: &mut Checked) {
     }
 }
 
-/// The judgement of imported steps has their rates and ratios, and misses the SLA where it was missed.
 fn studies_of_steps_have_what_was_published(folder: &Path, checked: &mut Checked) {
     let expected = fs_err::read(folder.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
@@ -482,7 +472,6 @@ fn studies_of_steps_have_what_was_published(folder: &Path, checked: &mut Checked
     }
 }
 
-/// Rates and counts of raw runs of the Insert Benchmark are those of their summaries.
 fn studies_of_raw_runs_have_what_was_published(folder: &Path, checked: &mut Checked) {
     let mut results = Vec::new();
     let mut published = Vec::new();
@@ -516,7 +505,7 @@ fn studies_of_raw_runs_have_what_was_published(folder: &Path, checked: &mut Chec
                 &work.insert.rows.to_string(),
                 &number(" rows-per-process").unwrap(),
             );
-            // The summaries cut rates off after one digit.
+            // The summaries truncate rates after one digit.
             let rate = (10.0 * work.insert.rows as f64 / slice.rate_s()).floor() / 10.0;
             checked.equal(what, &format!("{rate:.1}"), &number(" rows-per-second").unwrap());
         }

@@ -1,6 +1,6 @@
-//! How the values of options are read and written: words, numbers, times, percentages. The command line and study files
-//! read a value with the same function, which is named at the field that holds it.
+//! Reads and writes values of options: words, numbers, times, percentages.
 //!
+//! The command line and study files read a value with the same function, which is named at the field that holds it.
 //! Pure: no clock, no file, no randomness.
 
 mod readers;
@@ -16,7 +16,6 @@ pub use units::{
     percent_text,
 };
 
-/// The reason why a value cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum Error {
     /// A time limit whose number may be meant as minutes or as seconds.
@@ -24,26 +23,20 @@ pub enum Error {
         "{value} seconds or {value} minutes? Write `{value}m` for minutes, or `{value}s` for seconds"
     )]
     NoUnit {
-        /// The number as typed.
         value: String,
     },
-    /// A time, a count or a percentage that cannot be read.
     #[error("`{}` is not {what}", shortened(value))]
     Unreadable {
-        /// The text as typed.
         value: String,
         /// The expected form, with an example.
         what: &'static str,
     },
-    /// A time or a percentage outside its range.
     #[error("{0}")]
     Bounds(&'static str),
-    /// A number where a percentage is wanted.
     #[error("`{value}` is not a percentage: write {meant}")]
     NoPercentSign {
-        /// The text as typed.
         value: String,
-        /// The text to type instead.
+        /// The correct spelling.
         meant: String,
     },
 }

@@ -8,12 +8,12 @@ use clap::builder::{BoolValueParser, PossibleValue, PossibleValuesParser, TypedV
 use crate::Error;
 use crate::units::{parse_clients, parse_count, parse_duration_s};
 
-/// Reads the word of a value. A help lists the words with what the documentation of the values says.
+/// The help lists the words with the documentation of the values.
 pub fn word<T: Words>() -> impl TypedValueParser<Value = T> {
     one_of(T::WORDS.iter().map(|&(value, word, about)| (value, word, word, about)))
 }
 
-/// Reads one of some words: each with its value, the word for it in files, and what a help says.
+/// Reads one of some words: each with its value, the word for it in files, and its help.
 pub fn one_of<T: Words>(
     words: impl IntoIterator<Item = (T, &'static str, &'static str, &'static str)>,
 ) -> impl TypedValueParser<Value = T> {
@@ -39,7 +39,6 @@ pub fn switch<T: Clone + Send + Sync + 'static>(
     })
 }
 
-/// Reads a whole number within a range.
 pub fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
 where
     T: Copy + PartialOrd + Into<u64> + TryFrom<u64>,
@@ -72,7 +71,6 @@ where
         .ok_or_else(|| format!("must be between {} and {}", thousands(least), thousands(most)))
 }
 
-/// Reads a time of whole seconds within a range.
 pub fn whole_seconds(range: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32, String> + Clone {
     move |text| {
         let seconds = parse_duration_s(text).map_err(|error| error.to_string())?;
@@ -89,7 +87,6 @@ pub fn client_counts(text: &str) -> Result<Vec<u32>, Error> {
     Ok(counts?.concat())
 }
 
-/// Reads a number within a range.
 pub fn fraction(range: RangeInclusive<f64>) -> impl Fn(&str) -> Result<f64, String> + Clone {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
@@ -97,7 +94,6 @@ pub fn fraction(range: RangeInclusive<f64>) -> impl Fn(&str) -> Result<f64, Stri
     }
 }
 
-/// Reads `on` or `off`.
 pub fn on_off(text: &str) -> Result<bool, String> {
     match text {
         "on" | "true" | "1" => Ok(true),

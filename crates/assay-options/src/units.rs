@@ -5,11 +5,11 @@ use jiff::SignedDuration;
 
 use crate::Error;
 
-/// Longest duration, seconds: some thirty years.
+/// Some thirty years.
 const LONGEST_S: f64 = 1e9;
 
-/// Reads a duration; gives seconds. A number without unit is seconds; units are `ms`, `s`, `m`, `h` and `d`, and may
-/// follow each other: `90`, `100ms`, `10m`, `1h30m`, `30d`.
+/// Reads a duration in seconds. Without a unit it is seconds; units are `ms`, `s`, `m`, `h` and `d`, and may be
+/// combined: `90`, `100ms`, `10m`, `1h30m`, `30d`.
 pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
     let fail = || Error::Unreadable {
         value: text.to_owned(),
@@ -29,10 +29,10 @@ pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
     }
 }
 
-/// Budgets below this many seconds are too short for a verdict: without a unit, minutes may be meant.
+/// Shorter budgets, seconds, are too short for a verdict: without a unit, minutes may be meant.
 const BARE_BUDGET_S: f64 = 30.0;
 
-/// Reads the time limit of a study as [`parse_duration_s`] does, but takes no small number without a unit.
+/// Reads the time limit of a study as [`parse_duration_s`] does, but rejects small numbers without a unit.
 pub fn parse_budget_s(text: &str) -> Result<f64, Error> {
     let seconds = parse_duration_s(text).map_err(|error| match error {
         Error::Unreadable { value, .. } => Error::Unreadable {
@@ -47,13 +47,13 @@ pub fn parse_budget_s(text: &str) -> Result<f64, Error> {
     }
 }
 
-/// A plain number, not one of those that are spelled as words.
+/// Rejects numbers spelled as words, such as `inf`.
 fn number(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     text.parse().ok().filter(|_| digits.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// Seconds of a duration with units; days, which are of no fixed length elsewhere, are 24 hours.
+/// Days, which elsewhere have no fixed length, are 24 hours.
 fn with_units(text: &str) -> Option<f64> {
     let of_days = text.split_once('d').and_then(|(days, rest)| Some((number(days.trim())?, rest)));
     if let Some((days, rest)) = of_days {
@@ -98,7 +98,7 @@ pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
         value: text.to_owned(),
         what: "a number of clients from 1 to 4,096, such as `8`, or a range of them, such as `1-8`",
     };
-    // The plan refuses a number that is out of range, and says so.
+    // The plan rejects numbers out of range.
     if let Ok(count) = text.parse() {
         return Ok(vec![count]);
     }
@@ -110,7 +110,7 @@ pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
     }
 }
 
-/// Reads a percentage such as `2%` or `0.5%`; gives the fraction, `0.02`.
+/// Reads a percentage such as `2%` or `0.5%` as a fraction, `0.02`.
 pub fn parse_percent(text: &str) -> Result<f64, Error> {
     let fail = || Error::Unreadable { value: text.to_owned(), what: "a percentage such as `2%`" };
     let Some(digits) = text.trim().strip_suffix('%') else {
@@ -139,7 +139,7 @@ fn without_sign(text: &str) -> Option<Error> {
     Some(Error::NoPercentSign { value, meant })
 }
 
-/// A duration as [`parse_duration_s`] reads it, in one word.
+/// Inverse of [`parse_duration_s`], in one word.
 #[must_use]
 pub fn duration_text(seconds: f64) -> String {
     let nanoseconds = (seconds.fract() * 1e9).round() as i64;
@@ -148,7 +148,7 @@ pub fn duration_text(seconds: f64) -> String {
     text.replace(' ', "")
 }
 
-/// A fraction as [`parse_percent`] reads it: the shortest number of percent that gives the fraction again.
+/// Inverse of [`parse_percent`]: the shortest percentage that gives the same fraction.
 #[must_use]
 pub fn percent_text(fraction: f64) -> String {
     let percent = fraction * 100.0;

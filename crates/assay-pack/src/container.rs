@@ -1,5 +1,5 @@
-//! The zip file of a pack, to the byte. Only the compressed members may differ between two packs with the same list:
-//! every other byte follows from them. So there is no place for anything that no digest covers.
+//! The zip file of a pack, byte by byte. Only the compressed members may differ between two packs with the same list;
+//! every other byte follows from them, so no byte escapes the digest.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use crate::Error;
 /// Version 2.0 of the format: deflated members.
 const VERSION: u16 = 20;
 
-/// The same, on a Unix.
+/// The same version, on Unix.
 const MADE_BY: u16 = 3 << 8 | VERSION;
 
 const DEFLATED: u16 = 8;
@@ -26,22 +26,21 @@ const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;
 const END: u32 = 0x0605_4b50;
 
-/// Bytes of what comes before a member, without its name.
+/// Length of a member's local header without its name, bytes.
 const LOCAL_BYTES: usize = 30;
 
-/// A member as the container has it.
 pub(crate) struct Member<'a> {
     name: &'a str,
     crc: u32,
-    /// Compressed.
+    /// Compressed size.
     packed: u32,
     size: u32,
-    /// Where it begins.
+    /// Offset.
     start: u32,
 }
 
 impl Member<'_> {
-    /// What both headers of a member have in common.
+    /// The common part of both headers of a member.
     fn common(&self) -> Vec<u8> {
         let Self { name, crc, packed, size, .. } = self;
         let (flags, time) = (0_u16, 0_u16);
@@ -75,7 +74,7 @@ impl Member<'_> {
     }
 }
 
-/// What comes after the members.
+/// The central directory, after the members.
 fn directory(members: &[Member<'_>], start: usize) -> Vec<u8> {
     let mut bytes: Vec<u8> = members.iter().flat_map(Member::central_header).collect();
     let size = bytes.len() as u32;
@@ -90,14 +89,13 @@ fn directory(members: &[Member<'_>], start: usize) -> Vec<u8> {
     bytes
 }
 
-/// The file with these members, whatever they are.
 #[must_use]
 pub fn written(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut listed = Vec::new();
     for (name, content) in members {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-        // A vector takes everything.
+        // Writing to a vector cannot fail.
         let packed = encoder.write_all(content).and_then(|()| encoder.finish());
         let packed = packed.unwrap_or_default();
         let mut crc = Crc::new();
@@ -118,7 +116,6 @@ pub fn written(members: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// Reads the members of a file, one after the other.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -130,7 +127,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0, read: Vec::new() }
     }
 
-    /// The content of the next member, which has this name and at most so many bytes.
+    /// The content of the next member, which must have this name and at most `most` bytes.
     pub(crate) fn member(&mut self, name: &'static str, most: u64) -> Result<Vec<u8>, Error> {
         let header = self.bytes.get(self.at..self.at + LOCAL_BYTES).ok_or(Error::Cut)?;
         let number = |at: usize| {
@@ -170,7 +167,6 @@ impl<'a> Reader<'a> {
         Ok(content)
     }
 
-    /// Checks that nothing follows but the directory of the members.
     pub(crate) fn end(self) -> Result<(), Error> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         match rest == directory(&self.read, self.at) {
@@ -185,7 +181,7 @@ impl<'a> Reader<'a> {
 
 /// The content of a member of exactly this size. Its compressed bytes must end with it.
 fn inflated(packed: &[u8], size: usize) -> Option<Vec<u8>> {
-    // One byte more shows a content that is too long.
+    // One byte more reveals a content that is too long.
     let mut content = vec![0; size + 1];
     let mut inflate = Decompress::new(false);
     let mut done = || {

@@ -13,39 +13,35 @@ pub use container::written as container;
 pub use error::Error;
 pub use manifest::{FORMAT_VERSION, Listed, Manifest};
 
-/// The member that holds the ledger.
 pub const LEDGER: &str = "ledger.db";
 
-/// The member that lists the others.
 pub const MANIFEST: &str = "manifest.json";
 
-/// The members of a pack in their order, without the manifest.
+/// In order, without the manifest.
 pub const MEMBERS: [&str; 6] =
     [LEDGER, "report.json", "report.csv", "report.html", "report.md", "report.txt"];
 
-/// Size of all members together, bytes. A study of twelve systems and a hundred tests takes less than half of it.
+/// Total size of all members, bytes. A study of twelve systems and a hundred tests takes less than half of it.
 pub const SIZE_MAX: u64 = 1 << 28;
 
-/// A pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pack {
-    /// The list of its members.
     pub manifest: Manifest,
     /// SHA-256 of the manifest's text, lower-case hex: the digest of the pack.
     pub digest: String,
-    /// The members in the order of [`MEMBERS`]: names and contents.
+    /// Names and contents, in the order of [`MEMBERS`].
     members: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Pack {
-    /// The content of a member; empty if the pack has no such member.
+    /// Empty if the pack has no such member.
     #[must_use]
     pub fn member(&self, name: &str) -> &[u8] {
         let member = self.members.iter().find(|(it, _)| *it == name);
         member.map_or(&[], |(_, content)| content)
     }
 
-    /// The names of members whose content is not as the manifest lists it.
+    /// Members whose content differs from the manifest.
     #[must_use]
     pub fn altered(&self) -> Vec<&'static str> {
         let listed = self.members.iter().zip(&self.manifest.members);
@@ -56,7 +52,6 @@ impl Pack {
     }
 }
 
-/// Whether bytes begin as a zip file does.
 #[must_use]
 pub fn is_pack(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
@@ -101,7 +96,7 @@ mod tests {
         assert_eq!(text, "content of report.md");
     }
 
-    /// Flips every bit. A change of anything but the compressed members is refused.
+    /// Flips every bit. Only changes of the compressed members are accepted.
     #[test]
     fn no_changed_byte_goes_unnoticed() {
         let bytes = small();
@@ -156,7 +151,6 @@ mod tests {
         assert!(with(&manifest, &long).contains("longer than"));
     }
 
-    /// Nothing that another program might find in the file is outside of what the digest covers.
     #[test]
     fn bytes_that_no_digest_covers_are_refused() {
         let bytes = small();

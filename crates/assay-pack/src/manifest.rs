@@ -1,16 +1,15 @@
-//! The manifest: what is in a pack, and who wrote it.
+//! The manifest: the content and the author of a pack.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{Error, MEMBERS, SIZE_MAX};
 
-/// The version of the container and of the manifest. Raised when an older assay could not read them.
+/// Increase it when an older assay could not read the container or the manifest.
 pub const FORMAT_VERSION: u32 = 1;
 
 const FORMAT: &str = "assay-pack";
 
-/// The list of a pack's members.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -20,26 +19,20 @@ pub struct Manifest {
     version: u32,
     /// Version of the assay that wrote it, which judged the study and rendered the reports.
     pub assay: String,
-    /// Name of the study.
     pub study: String,
-    /// The members, in the order of [`MEMBERS`].
+    /// In the order of [`MEMBERS`].
     pub members: Vec<Listed>,
 }
 
-/// A member as the manifest lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listed {
-    /// Its name.
     pub name: String,
-    /// Its size.
     pub bytes: u64,
-    /// Its SHA-256, lower-case hex.
     pub sha256: String,
 }
 
 impl Listed {
-    /// A member with this content.
     #[must_use]
     pub fn of(name: &str, content: &[u8]) -> Self {
         Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
@@ -47,20 +40,19 @@ impl Listed {
 }
 
 impl Manifest {
-    /// The manifest of these members.
     pub(crate) fn new(study: &str, assay: &str, members: Vec<Listed>) -> Self {
         let (study, assay) = (study.to_owned(), assay.to_owned());
         Self { format: FORMAT.to_owned(), version: FORMAT_VERSION, assay, study, members }
     }
 
-    /// Its canonical text: indented JSON with a final line feed.
+    /// Canonical text: indented JSON with a final line feed.
     #[must_use]
     pub fn text(&self) -> String {
-        // Only maps whose keys are not strings and failing writers can fail. There are neither.
+        // Fails only for maps with non-string keys and for failing writers. There are neither.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The manifest with this text, which anyone may have written.
+    /// Parses an untrusted text.
     pub(crate) fn read(text: &[u8]) -> Result<Self, Error> {
         let wrong = |what: &str| Error::Manifest(what.to_owned());
         let any: serde_json::Value =
@@ -91,7 +83,6 @@ impl Manifest {
     }
 }
 
-/// SHA-256 in lower-case hex.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }

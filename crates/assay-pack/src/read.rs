@@ -1,20 +1,20 @@
-//! Reads packs from bytes that anyone may have made.
+//! Reads packs from untrusted bytes.
 
 use crate::container::Reader;
 use crate::manifest::sha256;
 use crate::{Error, MANIFEST, MEMBERS, Manifest, Pack};
 
-/// Size of a manifest at most, bytes. Those that assay writes have a hundredth of it.
+/// Maximum size of a manifest, bytes. Those that assay writes have a hundredth of it.
 const MANIFEST_MAX: u64 = 1 << 16;
 
-/// Bytes of all members for each byte of a pack at most. Ledgers and reports have less than a tenth of it.
+/// Maximum bytes of all members per byte of a pack. Ledgers and reports have less than a tenth of it.
 const RATIO_MAX: u64 = 200;
 
-/// Bytes of all members of a small pack at most.
+/// Maximum bytes of all members of a small pack.
 const SMALL: u64 = 4 << 20;
 
 impl Pack {
-    /// The pack with these bytes. Its members may differ from the manifest: [`Pack::altered`] names them.
+    /// The members may differ from the manifest: see [`Pack::altered`].
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let text = reader.member(MANIFEST, MANIFEST_MAX)?;

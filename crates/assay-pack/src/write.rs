@@ -1,11 +1,11 @@
-//! Writes packs. The same members make the same bytes.
+//! Writes packs. The same members give the same bytes.
 
 use crate::container::written;
 use crate::manifest::sha256;
 use crate::{Error, Listed, MANIFEST, MEMBERS, Manifest, Pack, SIZE_MAX};
 
 impl Pack {
-    /// A pack of a study, written by this version of assay, with the contents of [`MEMBERS`].
+    /// `contents` has the order of [`MEMBERS`].
     pub fn new(
         study: &str,
         assay: &str,
@@ -21,7 +21,6 @@ impl Pack {
         Ok(Self { manifest, digest, members })
     }
 
-    /// The file.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let manifest = self.manifest.text();

@@ -1,4 +1,4 @@
-//! CPU time of every process, so that assay can name those that disturbed a slice.
+//! CPU time of every process, to name those that disturbed a slice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -8,36 +8,32 @@ use assay_model::BusyProcess;
 use crate::Error;
 use crate::host::online_cpus;
 
-/// The CPU time of every process at one moment, as far as this user may see them.
+/// The CPU time of every process visible to this user, at one moment.
 #[derive(Debug, Clone)]
 pub struct Census {
     taken: Instant,
     processes: BTreeMap<Id, Process>,
 }
 
-/// The largest number of processes that are named to a user.
 const NAMES: usize = 3;
 
-/// The fewest CPUs that a process uses to be named.
 const CPUS_MIN: f64 = 0.02;
 
-/// Process id and start: ids are used again.
+/// Process id and start: ids are reused.
 type Id = (i32, u64);
 
 #[derive(Debug, Clone)]
 struct Process {
     name: String,
     parent: i32,
-    /// CPU time of the process and of its children that have ended, ticks.
+    /// CPU time of the process and of its ended children, ticks.
     ticks: u64,
 }
 
-/// CPU time of the processes of one name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Busy {
-    /// The name, as the kernel has it: at most 15 bytes.
+    /// As the kernel has it: at most 15 bytes.
     pub name: String,
-    /// The id of the one that used most.
     pub pid: i32,
     /// CPUs in use, on average.
     pub cpus: f64,
@@ -50,7 +46,7 @@ impl From<Busy> for BusyProcess {
 }
 
 impl Census {
-    /// Reads every process; one that ends meanwhile is left out.
+    /// Processes that end meanwhile are skipped.
     pub fn take() -> Result<Self, Error> {
         let all = procfs::process::all_processes()?;
         let stats = all.filter_map(|process| process.and_then(|it| it.stat()).ok());
@@ -64,7 +60,6 @@ impl Census {
     }
 
     /// Processes that used the CPU since `earlier`, busiest first, without the processes `ours` and their descendants.
-    ///
     /// A process that started and ended in between is counted under the name of its parent.
     #[must_use]
     pub fn busiest_since(&self, earlier: &Self, ours: &[i32]) -> Vec<Busy> {
@@ -80,7 +75,7 @@ impl Census {
         }
         let seconds = self.taken.duration_since(earlier.taken).as_secs_f64();
         let ticks = seconds * rustix::param::clock_ticks_per_second() as f64;
-        // Processes are read one after the other, so a sum may be slightly larger than the time that passed.
+        // Processes are read one after the other, so a sum may be slightly larger than the elapsed time.
         let cpus_max = f64::from(online_cpus());
         let mut busy: Vec<Busy> = by_name
             .into_iter()
@@ -95,18 +90,15 @@ impl Census {
         busy
     }
 
-    /// The few of [`Self::busiest_since`] that a user should know.
     #[must_use]
     pub fn named_since(&self, earlier: &Self, ours: &[i32]) -> Vec<BusyProcess> {
         let busiest = self.busiest_since(earlier, ours).into_iter();
         busiest.filter(|busy| busy.cpus >= CPUS_MIN).take(NAMES).map(BusyProcess::from).collect()
     }
 
-    /// CPU time that every process and its ended children used since `earlier`.
-    ///
-    /// When a child ends, an ancestor takes over all CPU time that the child and its ended descendants had used
-    /// before. That time is subtracted from the ancestor that waited for it: the nearest one that still runs or, if
-    /// that one did not wait, one further up.
+    /// CPU time that every process and its ended children used since `earlier`. When a child ends, an ancestor takes
+    /// over all CPU time that the child and its ended descendants had used before. That time is subtracted from the
+    /// ancestor that waited for it: the nearest one that still runs or, if that one did not wait, one further up.
     fn ticks_since(&self, earlier: &Self) -> BTreeMap<Id, u64> {
         let before = |id: &Id| earlier.processes.get(id).map_or(0, |process| process.ticks);
         let mut used: BTreeMap<Id, u64> = (self.processes.iter())
@@ -119,7 +111,7 @@ impl Census {
             let ancestors = std::iter::successors(by_pid.get(&ended.parent), |id| {
                 by_pid.get(&earlier.processes.get(*id)?.parent)
             });
-            // Not all processes were read at the same moment, so a circle is possible.
+            // Not all processes were read at the same moment, so a cycle is possible.
             for ancestor in ancestors.take(by_pid.len()) {
                 if let Some(of_ancestor) = used.get_mut(ancestor) {
                     let taken = left.min(*of_ancestor);

@@ -1,13 +1,12 @@
-//! Lists of counters that are read together. What reads them has their names, in the order of the values.
+//! Lists of counters that are read together. The reader has their names, in the order of the values.
 
-/// Adds up.
 pub(crate) fn add<const N: usize>(sum: &mut [u64; N], more: &[u64; N]) {
     for (sum, more) in sum.iter_mut().zip(more) {
         *sum = sum.saturating_add(*more);
     }
 }
 
-/// Usage between two readings; never negative.
+/// Never negative.
 pub(crate) fn since<const N: usize>(later: &[u64; N], earlier: &[u64; N]) -> [u64; N] {
     let mut used = *later;
     for (used, before) in used.iter_mut().zip(earlier) {
@@ -16,7 +15,7 @@ pub(crate) fn since<const N: usize>(later: &[u64; N], earlier: &[u64; N]) -> [u6
     used
 }
 
-/// Counters by their names, after a word for what they belong to.
+/// Puts a prefix before each name.
 pub(crate) fn named<const N: usize>(
     prefix: &str,
     names: [&str; N],

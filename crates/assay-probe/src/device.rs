@@ -1,56 +1,49 @@
-//! What the kernel counts of a block device.
+//! Kernel counters of a block device.
 
 use crate::counts::{add, named, since};
 use crate::file::numbers;
 
-/// The counters of a block device that every slice has: requests completed, and KiB.
+/// Requests completed, and KiB.
 const NAMES: [&str; 4] = ["reads", "read_kb", "writes", "write_kb"];
 
-/// Values in the order of their names.
+/// In the order of [`NAMES`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeviceCounters([u64; NAMES.len()]);
 
 impl DeviceCounters {
-    /// The increase since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self(since(&self.0, &earlier.0))
     }
 
-    /// The increase over two times.
     #[must_use]
     pub fn plus(mut self, more: &Self) -> Self {
         add(&mut self.0, &more.0);
         self
     }
 
-    /// The counters by name.
     pub fn named(&self) -> impl Iterator<Item = (String, u64)> {
         named("host_device_", NAMES, self.0)
     }
 }
 
-/// All counters of a block device, or their increase over a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeviceStatistics {
-    /// Reads and writes, and their sizes.
     pub counters: DeviceCounters,
-    /// Reads that the kernel joined with others before they were sent.
+    /// Reads that the kernel merged before they were sent.
     pub read_merges: u64,
-    /// Time that all reads took together, milliseconds.
+    /// Total time of all reads, milliseconds.
     pub read_ms: u64,
-    /// Writes that the kernel joined with others.
     pub write_merges: u64,
-    /// Time that all writes took together, milliseconds.
+    /// Total time of all writes, milliseconds.
     pub write_ms: u64,
     /// Time in which at least one request was in progress, milliseconds.
     pub busy_ms: u64,
-    /// The same, multiplied by the number of requests in progress, milliseconds.
+    /// The same time, weighted by the number of requests in progress, milliseconds.
     pub queue_ms: u64,
 }
 
 impl DeviceStatistics {
-    /// The increase since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -7,7 +7,7 @@ use procfs::process::{MountInfo, Process};
 
 use crate::Error;
 
-/// The mount that holds an existing path: the longest mount point above it, the last one mounted.
+/// The longest mount point above an existing path, the last one mounted.
 pub(crate) fn mount_of(path: &Path) -> Result<Option<MountInfo>, Error> {
     let path = fs_err::canonicalize(path)?;
     let mounts = Process::myself()?.mountinfo()?;
@@ -15,11 +15,11 @@ pub(crate) fn mount_of(path: &Path) -> Result<Option<MountInfo>, Error> {
     Ok(above.max_by_key(|mount| mount.mount_point.components().count()))
 }
 
-/// The statistics of the block device below `directory`; `None` for memory, network and layered file systems.
+/// The statistics file of the block device below `directory`; `None` for memory, network and layered file systems.
 pub(crate) fn block_device(directory: &Path) -> Result<Option<PathBuf>, Error> {
     let mut device = fs_err::metadata(directory)?.dev();
     if rustix::fs::major(device) == 0 {
-        // File systems with subvolumes have their own device numbers, but name the device that they lie on.
+        // File systems with subvolumes have separate device numbers, but name their device.
         let source = mount_of(directory)?.and_then(|mount| mount.mount_source);
         match source.and_then(|source| fs_err::metadata(source).ok()) {
             Some(source) => device = source.rdev(),

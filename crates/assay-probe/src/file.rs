@@ -13,7 +13,6 @@ use crate::Error;
 /// Most files read here are shorter; longer ones make the buffer grow once.
 const INITIAL_BYTES: usize = 8 * 1024;
 
-/// A buffer shared by all reads of one probe.
 #[derive(Debug)]
 pub(crate) struct Buffer(Vec<u8>);
 
@@ -23,9 +22,7 @@ impl Buffer {
     }
 }
 
-/// An open file of the kernel, to be read again and again.
-///
-/// A file under `/proc` belongs to a process or thread and disappears with it.
+/// An open kernel file, read repeatedly. A file under `/proc` belongs to a process or thread and disappears with it.
 #[derive(Debug)]
 pub(crate) struct KernelFile {
     path: PathBuf,
@@ -33,7 +30,7 @@ pub(crate) struct KernelFile {
 }
 
 impl KernelFile {
-    /// Opens a file; `None` if there is no such file.
+    /// `None` if the file does not exist.
     pub(crate) fn open(path: PathBuf) -> Result<Option<Self>, Error> {
         Ok(open(&path, OFlags::empty())?.map(|file| Self { path, file }))
     }
@@ -43,7 +40,7 @@ impl KernelFile {
         Self::open(path.clone())?.ok_or_else(|| io_error("open", &path, Errno::NOENT))
     }
 
-    /// The result of `parse` for the whole content; `None` if the file's process or thread is gone.
+    /// `None` if the file's process or thread is gone.
     pub(crate) fn read<T>(
         &self,
         buffer: &mut Buffer,
@@ -57,8 +54,8 @@ impl KernelFile {
         }
     }
 
-    /// Kernel files are produced in one piece, so a read that fills the buffer was cut and is
-    /// repeated with a larger one.
+    /// Kernel files are produced in one piece, so a read that fills the buffer was truncated and is repeated with a
+    /// larger one.
     fn content<'a>(&self, Buffer(bytes): &'a mut Buffer) -> Result<Option<&'a [u8]>, Error> {
         loop {
             match pread(&self.file, bytes.as_mut_slice(), 0) {
@@ -72,7 +69,7 @@ impl KernelFile {
     }
 }
 
-/// Opens a directory to be listed; `None` if there is no such directory.
+/// `None` if the directory does not exist.
 pub(crate) fn open_directory(path: &Path) -> Result<Option<OwnedFd>, Error> {
     open(path, OFlags::DIRECTORY)
 }
@@ -85,27 +82,23 @@ fn open(path: &Path, flags: OFlags) -> Result<Option<OwnedFd>, Error> {
     }
 }
 
-/// Whether an error says that the owner of a file is gone.
 pub(crate) fn is_gone(error: Errno) -> bool {
     matches!(error, Errno::SRCH | Errno::NOENT)
 }
 
-/// Adds the action and the file to an error.
 pub(crate) fn io_error(doing: impl Display, path: &Path, error: Errno) -> Error {
     let cause = io::Error::from(error);
     Error::Io(io::Error::new(cause.kind(), format!("cannot {doing} `{}`: {cause}", path.display())))
 }
 
-/// The numbers in a piece of text that is separated by white space, as far as they are numbers.
-///
-/// Bytes, not text: thread names, which may hold anything, are in some of these files.
+/// Numbers separated by white space; `None` for other words. Bytes, not text: some of these files contain thread names,
+/// which may hold anything.
 pub(crate) fn numbers(text: &[u8]) -> impl Iterator<Item = Option<u64>> {
     text.split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
         .map(|word| std::str::from_utf8(word).ok()?.parse().ok())
 }
 
-/// The first number behind `key` in a file of lines that begin with a key.
 pub(crate) fn field(text: &[u8], key: &str) -> Option<u64> {
     text.split(|byte| *byte == b'\n')
         .find_map(|line| numbers(line.strip_prefix(key.as_bytes())?).next()?)

@@ -12,11 +12,11 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use crate::Error;
 use crate::disk::{block_device, mount_of};
 
-/// Name of a hypervisor's clock, used if nothing else names the hypervisor.
+/// A hypervisor's clock, used if nothing else names the hypervisor.
 const HYPERVISOR_CLOCKS: [(&str, &str); 3] =
     [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
 
-/// The machine as a report describes it; `data_dir` must exist.
+/// `data_dir` must exist.
 pub fn host(data_dir: &Path) -> Result<Host, Error> {
     let cpu = CpuInfo::current()?;
     Ok(Host {
@@ -34,7 +34,7 @@ pub fn host(data_dir: &Path) -> Result<Host, Error> {
     })
 }
 
-/// Memory that can be used without swapping, KiB.
+/// Without swapping, KiB.
 pub fn available_memory_kb() -> Result<u64, Error> {
     let available = Meminfo::current()?.mem_available;
     available
@@ -42,7 +42,7 @@ pub fn available_memory_kb() -> Result<u64, Error> {
         .ok_or_else(|| Error::Format { path: "/proc/meminfo".into(), expected: "`MemAvailable`" })
 }
 
-/// Space that this user can still write below `path`, KiB.
+/// Space available to this user below `path`, KiB.
 pub fn free_disk_kb(path: &Path) -> Result<u64, Error> {
     let space = rustix::fs::statvfs(path).map_err(|source| Error::Kernel {
         question: format!("the free space at `{}`", path.display()),
@@ -51,7 +51,7 @@ pub fn free_disk_kb(path: &Path) -> Result<u64, Error> {
     Ok(space.f_bavail.saturating_mul(space.f_frsize) / 1024)
 }
 
-/// Numbers of the CPUs that this process may use, ascending.
+/// Ascending.
 pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
     let allowed = sched_getaffinity(None).map_err(|source| Error::Kernel {
         question: "the CPUs that this process may use".to_owned(),
@@ -60,8 +60,8 @@ pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
-/// The same CPUs in the order in which threads that must not disturb each other get them: one of each core before the
-/// second one of any core, the last numbers first, because machines do most other work on the first ones.
+/// The allowed CPUs in the order in which threads that must not disturb each other get them: one of each core before
+/// the second one of any core, the last numbers first, because machines do most other work on the first ones.
 pub fn cpus_by_core() -> Result<Vec<usize>, Error> {
     let core = |cpu| {
         first_line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))
@@ -69,7 +69,7 @@ pub fn cpus_by_core() -> Result<Vec<usize>, Error> {
     Ok(by_core(cpus_allowed()?.into_iter().map(|cpu| (cpu, core(cpu)))))
 }
 
-/// Orders CPUs that are ascending. Those without a core are cores of their own.
+/// Takes CPUs in ascending order. Those without a core count as separate cores.
 fn by_core(cpus: impl DoubleEndedIterator<Item = (usize, Option<String>)>) -> Vec<usize> {
     let mut met: BTreeMap<String, u32> = BTreeMap::new();
     let mut ordered: Vec<(u32, usize)> = cpus
@@ -83,9 +83,8 @@ fn by_core(cpus: impl DoubleEndedIterator<Item = (usize, Option<String>)>) -> Ve
     ordered.into_iter().map(|(_, cpu)| cpu).collect()
 }
 
-/// Whether the kernel accounts the time that threads wait for block devices. Since Linux 5.14 it is
-/// off unless `kernel.task_delayacct` is set, and a kernel without that setting cannot do it;
-/// before that it was always on.
+/// Whether the kernel accounts the time that threads wait for block devices. Since Linux 5.14 it is off unless
+/// `kernel.task_delayacct` is set, and a kernel without that setting cannot do it; before that it was always on.
 pub(crate) fn disk_wait_is_accounted() -> bool {
     let setting = first_line("/proc/sys/kernel/task_delayacct");
     accounts_disk_wait(setting.as_deref(), Version::current().ok())
@@ -98,13 +97,13 @@ fn accounts_disk_wait(setting: Option<&str>, kernel: Option<Version>) -> bool {
     }
 }
 
-/// CPUs that are online, whatever this process may use.
+/// CPUs that are online, whether or not this process may use them.
 pub(crate) fn online_cpus() -> u32 {
     let listed = first_line("/sys/devices/system/cpu/online").and_then(|list| count_listed(&list));
     listed.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u32))
 }
 
-/// Numbers in a list such as `0-3,8`.
+/// Count of a list such as `0-3,8`.
 fn count_listed(list: &str) -> Option<u32> {
     list.split(',')
         .map(|range| {
@@ -146,7 +145,7 @@ fn os_name() -> Option<String> {
     Some(name.trim_matches('"').to_owned())
 }
 
-/// The first line of a small file; `None` if it is missing or empty.
+/// `None` if the file is missing or empty.
 fn first_line(path: &str) -> Option<String> {
     let text: io::Result<String> = fs_err::read_to_string(path);
     text.ok()?.lines().next().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned)

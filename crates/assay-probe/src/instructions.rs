@@ -1,4 +1,4 @@
-//! The instructions that a server executes outside the kernel, where the processor counts them.
+//! Instructions that a server executes outside the kernel, as counted by the processor.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,34 +11,30 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::processor::opened;
 
-/// The name of the counter in a slice.
 pub(crate) const NAME: &str = "server_instructions";
 
 /// File descriptors that counters leave free: a slice can do without counts, but not without files.
 const SPARE_FILES: u64 = 128;
 
-/// Counts the instructions of a server's threads.
-///
-/// Each thread that exists when counting begins gets a counter. All threads and processes that it starts later
-/// inherit the counter: the process of a new connection, a parallel worker, and a thread that begins and ends between
-/// two readings. The counter keeps what they counted when they have ended.
+/// Counts the instructions of a server's threads. Each thread that exists when counting begins gets a counter. All
+/// threads and processes that it starts later inherit the counter: the process of a new connection, a parallel worker,
+/// and a thread that begins and ends between two readings. The counter keeps their counts when they have ended.
 #[derive(Debug)]
 pub(crate) struct ServerInstructions {
     counters: Vec<Counter>,
 }
 
-/// What all counters together have since they were opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     instructions: u64,
-    /// For how long threads ran, and for how much of it they had a counter of the processor.
+    /// How long threads ran, and how long they had a hardware counter.
     ran: Duration,
     counted: Duration,
 }
 
 impl Counted {
-    /// The instructions between two readings. `None` if the processor did not count all the time: it lends its few
-    /// counters in turn, and the value would be an estimate.
+    /// `None` if the processor did not count all the time: it multiplexes its few counters, and the value would be an
+    /// estimate.
     pub(crate) fn since(&self, earlier: &Self) -> Option<u64> {
         let ran = self.ran.saturating_sub(earlier.ran);
         let counted = self.counted.saturating_sub(earlier.counted);
@@ -47,10 +43,8 @@ impl Counted {
 }
 
 impl ServerInstructions {
-    /// Begins to count these threads, which must be all threads of the server.
-    ///
-    /// # Errors
-    /// The kernel does not permit it, or this process may not open so many files.
+    /// `threads` must be all threads of the server. Fails if the kernel does not permit it, or this process may not
+    /// open enough files.
     pub(crate) fn open<E: Event + Copy>(threads: &BTreeSet<i32>, event: E) -> io::Result<Self> {
         let open = |thread: &i32| {
             opened(*thread, event, |builder| {
@@ -59,7 +53,7 @@ impl ServerInstructions {
         };
         let counters = threads.iter().filter_map(|thread| open(thread).transpose());
         let counters: Vec<Counter> = counters.collect::<io::Result<_>>()?;
-        // A new file has the lowest number that is free.
+        // A new file has the lowest free number.
         let highest = counters.iter().map(|it| it.as_raw_fd().unsigned_abs()).max();
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         if u64::from(highest.unwrap_or_default()) + SPARE_FILES > limit {
@@ -92,7 +86,7 @@ mod tests {
         };
         assert_eq!(at(900, 50, 50).since(&at(400, 20, 20)), Some(500));
         assert_eq!(at(900, 50, 49).since(&at(400, 20, 20)), None);
-        // What was not counted earlier does not matter any more.
+        // Uncounted time before the first reading does not matter.
         assert_eq!(at(900, 50, 40).since(&at(400, 30, 20)), Some(500));
         assert_eq!(at(900, 50, 40).since(&at(900, 50, 40)), Some(0));
     }

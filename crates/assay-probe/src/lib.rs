@@ -1,8 +1,8 @@
-//! Counters around a slice: what clients, server and machine used between two [`Snapshot`]s.
+//! Counters around a slice: usage of clients, server and machine between two [`Snapshot`]s.
 //!
-//! Nearly everything comes from files that the kernel keeps for every thread, so a snapshot needs no
-//! privilege beyond being the server's user, and costs one `pread` per idle thread. Where the processor counts
-//! instructions, it costs another `read` per thread.
+//! Nearly everything comes from per-thread kernel files, so a snapshot needs no privilege beyond being the server's
+//! user, and costs one `pread` per idle thread. Where the processor counts instructions, it costs another `read` per
+//! thread.
 
 mod census;
 mod counts;
@@ -30,40 +30,28 @@ pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 pub use processor::{InstructionCounter, ProcessorCounters, counts_instructions};
 pub use trouble::{Accounting, Interval};
 
-/// Why counters could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file could not be opened or read; the message names it.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A file of the kernel does not look as documented.
     #[error("`{}` has no {expected}", path.display())]
     Format {
-        /// The file.
         path: PathBuf,
-        /// The expected content.
         expected: &'static str,
     },
-    /// The process or thread to be counted is not there.
     #[error("no process or thread with id {0}")]
     NoSuchTask(i32),
-    /// The kernel was built without a file that the counters come from.
     #[error("the kernel does not provide `{}`", path.display())]
     NotProvided {
-        /// The missing file.
         path: PathBuf,
-        /// The kernel option that brings it.
+        /// The kernel option that enables it.
         option: &'static str,
     },
-    /// A fact about the machine could not be read.
     #[error("cannot read facts about the machine")]
     Facts(#[from] procfs::ProcError),
-    /// The kernel refused a question about this process or a file system.
     #[error("cannot ask the kernel for {question}")]
     Kernel {
-        /// The question.
         question: String,
-        /// The kernel's answer.
         #[source]
         source: io::Error,
     },

@@ -11,19 +11,19 @@ use crate::disk::block_device;
 use crate::file::{Buffer, KernelFile, field, numbers};
 use crate::trouble::Accounting;
 
-/// File in which version 1 of control groups keeps the CPU time of all tasks, in nanoseconds.
+/// File with the CPU time of all tasks in version 1 of control groups, nanoseconds.
 const CPUACCT_USAGE: [&str; 2] =
     ["/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage"];
 
-/// Part of the machine's CPU time since boot that `cpuacct.usage` must hold to be the whole
-/// machine's: in a container the same file is about the container alone.
+/// Minimum part of the machine's CPU time since boot that `cpuacct.usage` must hold to cover the whole machine: in a
+/// container the same file is about the container alone.
 const WHOLE_MACHINE_SHARE: f64 = 0.9;
 
-/// The counters of the machine: CPU time of all CPUs together that was neither idle nor waiting, CPU time that the
-/// hypervisor took, and context switches.
+/// CPU time of all CPUs together that was neither idle nor waiting, CPU time taken by the hypervisor, and context
+/// switches.
 const NAMES: [&str; 3] = ["busy_ns", "steal_ns", "context_switches"];
 
-/// Counters of the machine since it booted.
+/// Since boot.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reading([u64; NAMES.len()]);
 
@@ -42,19 +42,17 @@ impl Reading {
     }
 }
 
-/// The open files.
 #[derive(Debug)]
 pub(crate) struct Machine {
     stat: KernelFile,
     /// The scheduler's sum over all tasks, if the kernel provides it.
     usage: Option<KernelFile>,
-    /// `/sys/dev/block/MAJOR:MINOR/stat`, where the data lies on a block device.
+    /// `/sys/dev/block/MAJOR:MINOR/stat`, if the data is on a block device.
     device: Option<KernelFile>,
     tick_ns: u64,
 }
 
 impl Machine {
-    /// Opens the counters of the machine and, if it is known, of the device that holds `data_dir`.
     pub(crate) fn open(
         data_dir: Option<&Path>,
         buffer: &mut Buffer,
@@ -78,7 +76,6 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Accuracy of [`Reading::busy_ns`].
     pub(crate) fn accounting(&self) -> Accounting {
         let period = clock_getres(ClockId::MonotonicCoarse);
         let tick_ns = u64::try_from(period.tv_nsec).unwrap_or_default();
@@ -103,7 +100,6 @@ impl Machine {
         Ok(Reading(counts))
     }
 
-    /// Counters of the device that holds the data, if it is known.
     pub(crate) fn read_device(
         &self,
         buffer: &mut Buffer,
@@ -119,8 +115,8 @@ struct CpuTicks {
     steal: u64,
 }
 
-/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
-/// The later fields (guests) are already part of user and nice.
+/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal. The later fields (guests) are
+/// already part of user and nice.
 fn parse_cpu_line(text: &[u8]) -> Option<CpuTicks> {
     let line = text.strip_prefix(b"cpu ")?.split(|byte| *byte == b'\n').next()?;
     let ticks: Vec<u64> = numbers(line).take(8).collect::<Option<_>>()?;

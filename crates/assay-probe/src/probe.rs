@@ -1,4 +1,4 @@
-//! The probe itself: everything read at one moment, and what happened between two moments.
+//! The probe: readings at one moment, and usage between two.
 
 use std::path::PathBuf;
 
@@ -17,25 +17,21 @@ use crate::task::{DISK_WAIT, NAMES, Seen, Task, TaskCounts};
 use crate::tree::{Tree, TreeCounts};
 use crate::trouble::{Accounting, Interval, THROTTLED, trouble};
 
-/// The processes and threads that a probe watches.
 #[derive(Debug, Clone)]
 pub struct ProbeConfig {
     /// Kernel ids of the client threads, which must be running threads of this process.
     pub client_tids: Vec<i32>,
-    /// The server; `None` if its processes are on another machine or may not be read: then neither its
-    /// counters are known, nor other processes' CPU, nor the device that holds its data.
+    /// `None` if its processes are on another machine or not readable: then its counters, other processes' CPU, and the
+    /// device that holds its data are unknown.
     pub server: Option<WatchedServer>,
 }
 
-/// A server on this machine.
 #[derive(Debug, Clone)]
 pub struct WatchedServer {
-    /// Root of its process tree; its descendants are found by the probe.
+    /// Root of its process tree; the probe finds its descendants.
     pub pid: i32,
-    /// Kernel ids of the threads (or backend processes) that serve the measured connections.
-    ///
-    /// None when the server cannot tell: then every thread of the server counts as serving them
-    /// and nothing as background.
+    /// Kernel ids of the threads (or backend processes) that serve the measured connections. `None` if the server does
+    /// not report them: then every thread of the server counts as serving them and none as background.
     pub connection_tids: Option<Vec<i32>>,
     /// A directory on the block device that holds the data; it must exist.
     pub data_dir: PathBuf,
@@ -45,13 +41,12 @@ pub struct WatchedServer {
 ///
 /// Holds one open file per thread, so that a snapshot opens only the files of threads that ran.
 ///
-/// Accuracy of the numbers: CPU and run-queue time of a waiting thread are exact; those of a thread that is running at
-/// this moment are behind by at most a tick. User, system and disk time come in ticks of 10 ms, and are right only on
-/// average over many slices. Disk time is `None` if the kernel does not account it. Calls are `read` and `write` and
-/// their kin: asynchronous I/O shows in bytes only. Of threads that begin and end between two snapshots, only the CPU
-/// time is known; children that do so are missed, as are children beyond the first page of a thread's list
-/// (some 600). Instructions are exact, and none of these threads is missed; they are known only if the processor counts
-/// and did so all the time.
+/// Accuracy: CPU and run-queue time of a waiting thread are exact; those of a running thread lag by at most a tick.
+/// User, system and disk time come in ticks of 10 ms, and are right only on average over many slices. Disk time is
+/// `None` if the kernel does not account it. Calls are `read` and `write` and their variants: asynchronous I/O shows in
+/// bytes only. Of threads that begin and end between two snapshots, only the CPU time is known; children that do so are
+/// missed, as are children beyond the first page of a thread's list (some 600). Instructions are exact, and none of
+/// these threads is missed; they are known only if the processor counted all the time.
 #[derive(Debug)]
 pub struct Probe {
     clients: Vec<Task>,
@@ -65,12 +60,11 @@ pub struct Probe {
     cpus: u32,
 }
 
-/// All counters at one moment: sums since each thread began and since the machine booted.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot {
     clocks: Clocks,
     clients: TaskCounts,
-    /// CPU time of this whole process, the study loop and the clients included.
+    /// CPU time of this whole process, including the study loop and the clients.
     own_cpu_ns: u64,
     server: Option<TreeCounts>,
     instructions: Option<Counted>,
@@ -80,19 +74,17 @@ pub struct Snapshot {
     cpus: u32,
 }
 
-/// Usage between two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// Usage of the client threads, of the server's process tree if it is watched, and of the machine.
+    /// Of the client threads, of the server's process tree if it is watched, and of the machine.
     pub counters: Counters,
-    /// The time between the snapshots.
     pub interval: Interval,
 }
 
 /// Attempts to open counters while threads are starting.
 const OPENED_MAX: u32 = 5;
 
-/// CPU time of processes other than clients and server, nanoseconds. Not known if that of the server is not.
+/// CPU time of processes other than clients and server, nanoseconds. Unknown if that of the server is.
 const OTHER: &str = "host_other_ns";
 
 impl Usage {
@@ -103,19 +95,19 @@ impl Usage {
         Some(of("connection_cpu_ns")? + of("background_cpu_ns")?)
     }
 
-    /// Subtracts what servers of the same study used from what other processes did; `None` if it is not known.
+    /// Subtracts the usage of servers of the same study from that of other processes. `None` makes the difference
+    /// unknown.
     pub fn leave_out(&mut self, used_ns: Option<u64>) {
         let other_ns = self.counters.get(OTHER).zip(used_ns);
         let other_ns = other_ns.map(|(other_ns, used_ns)| other_ns.saturating_sub(used_ns));
         self.counters.set(OTHER, other_ns);
     }
 
-    /// Says that clients and server ran at real-time priority, and for how long they had to wait all the same.
+    /// Records that clients and server ran at real-time priority, and how long they had to wait all the same.
     pub fn set_realtime(&mut self, delayed_ns: u64) {
         self.counters.set(THROTTLED, Some(delayed_ns));
     }
 
-    /// Trouble that makes the interval unfit for a verdict.
     #[must_use]
     pub fn trouble(&self) -> Vec<Trouble> {
         trouble(&self.counters, &self.interval)
@@ -123,11 +115,8 @@ impl Usage {
 }
 
 impl Probe {
-    /// Opens everything that will be read and takes a first reading.
-    ///
-    /// # Errors
-    /// A thread or the server is not there, the kernel lacks a counter, or this user may not read
-    /// the server's: found out here, not during a slice.
+    /// Opens all files and takes a first reading, so that a missing thread, a missing counter or a lack of permission
+    /// is found here, not during a slice.
     pub fn new(config: ProbeConfig) -> Result<Self, Error> {
         let mut buffer = Buffer::new();
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
@@ -157,9 +146,6 @@ impl Probe {
 
     /// Counts the server's instructions from now on, and returns whether that is possible. The kernel then saves and
     /// loads a counter at each context switch of the server.
-    ///
-    /// # Errors
-    /// Those of [`Probe::snapshot`].
     pub fn count_instructions(&mut self) -> Result<bool, Error> {
         if counts_instructions() {
             self.count(Hardware::INSTRUCTIONS)?;
@@ -167,7 +153,6 @@ impl Probe {
         Ok(self.instructions.is_some())
     }
 
-    /// Stops counting instructions.
     pub fn stop_counting(&mut self) {
         self.instructions = None;
     }
@@ -193,21 +178,16 @@ impl Probe {
         Ok(())
     }
 
-    /// Reads every counter.
-    ///
-    /// Threads and processes that have ended keep counting with what was last seen of them.
-    ///
-    /// # Errors
-    /// A file of the kernel cannot be read or understood; never because something has ended.
+    /// Reads every counter. Threads and processes that have ended keep their last counts; their end is never an error.
     pub fn snapshot(&mut self) -> Result<Snapshot, Error> {
         let clocks = Clocks::now();
         let mut clients = TaskCounts::default();
         for task in &mut self.clients {
-            // A thread that has ended stays as it was last seen, which is what `Gone` means.
+            // A thread that has ended keeps its last counts, as `Gone` says.
             let _: Seen = task.update(&mut self.buffer, self.tick_ns)?;
             add(&mut clients, &task.counts);
         }
-        // What cannot be read is not known.
+        // Unreadable counts are unknown.
         let instructions = self.instructions.as_mut().and_then(|it| it.read().ok());
         Ok(Snapshot {
             clocks,
@@ -224,19 +204,18 @@ impl Probe {
             cpus: self.cpus,
         })
     }
-    /// Counters of the block device that holds the data, if it is known. Cheaper than a snapshot.
+    /// Counters of the block device that holds the data, if known. Cheaper than a snapshot.
     pub fn device(&mut self) -> Result<Option<DeviceCounters>, Error> {
         Ok(self.device_statistics()?.map(|it| it.counters))
     }
 
-    /// All counters of the block device that holds the data, if it is known.
     pub fn device_statistics(&mut self) -> Result<Option<DeviceStatistics>, Error> {
         self.machine.read_device(&mut self.buffer)
     }
 }
 
 impl Snapshot {
-    /// Usage between `earlier` and this snapshot of the same probe. Nothing is negative.
+    /// Usage between `earlier` and this snapshot of the same probe. Never negative.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Usage {
         let used = self.server.as_ref().zip(earlier.server.as_ref());
@@ -258,7 +237,7 @@ impl Snapshot {
         let instructions = self.instructions.zip(earlier.instructions);
         let instructions = instructions.and_then(|(later, earlier)| later.since(&earlier));
         usage.counters.set(instructions::NAME, instructions);
-        // The CPU time of an unknown server cannot be told apart from that of other processes.
+        // The CPU time of an unknown server cannot be separated from that of other processes.
         let own_ns = self.own_cpu_ns.saturating_sub(earlier.own_cpu_ns);
         let other_ns = |server_ns| host.busy_ns().saturating_sub(own_ns + server_ns);
         usage.counters.set(OTHER, usage.server_ns().map(other_ns));
@@ -270,7 +249,7 @@ impl Snapshot {
 #[derive(Debug, Clone, Copy)]
 struct Clocks {
     monotonic_ns: u64,
-    /// Runs on while the machine is suspended.
+    /// Continues while the machine is suspended.
     boot_ns: u64,
     /// Set right after a virtual machine was paused.
     day_ns: u64,
@@ -312,7 +291,7 @@ mod tests {
     use super::*;
 
     /// Every machine counts CPU time. The shell works once itself, and once in a process that begins and ends between
-    /// two snapshots, whose CPU time the files of the kernel do not tell.
+    /// two snapshots, whose CPU time is not in the kernel's files.
     #[test]
     fn what_begins_and_ends_between_snapshots_is_counted() {
         let work = "for ((i = 0; i < 30000; i++)); do :; done";

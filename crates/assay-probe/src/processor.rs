@@ -1,4 +1,4 @@
-//! Instructions and cycles that the processor counts.
+//! Instructions and cycles counted by the processor.
 
 use std::hint::black_box;
 use std::io;
@@ -10,15 +10,14 @@ use perf_event::{Builder, Counter, ReadFormat};
 use rustix::io::Errno;
 use rustix::thread::gettid;
 
-/// Counts what some threads make the processor do.
 pub struct ProcessorCounters {
     /// By thread: instructions and cycles.
     counters: Vec<[Counter; 2]>,
 }
 
 impl ProcessorCounters {
-    /// Begins to count the instructions and cycles of these threads; without those in the kernel, if `shows_kernel` is
-    /// false. `None` if the kernel does not permit it, or the processor, often a virtual one, does not count.
+    /// Without those in the kernel, if `shows_kernel` is false. `None` if the kernel does not permit it, or the
+    /// processor, often a virtual one, does not count.
     #[must_use]
     pub fn open(threads: &[i32], shows_kernel: bool) -> Option<Self> {
         Self::of(threads, shows_kernel, [Hardware::INSTRUCTIONS, Hardware::CPU_CYCLES])
@@ -44,7 +43,6 @@ impl ProcessorCounters {
         }
     }
 
-    /// Instructions and cycles since they are counted.
     pub fn read(&mut self) -> io::Result<[u64; 2]> {
         let mut sums = [0; 2];
         for counters in &mut self.counters {
@@ -56,26 +54,19 @@ impl ProcessorCounters {
     }
 }
 
-/// Counts the instructions of some threads, in the kernel or outside of it.
 pub struct InstructionCounter {
     counters: Vec<Counter>,
-    /// What was counted until the last look.
     before: u64,
 }
 
 impl InstructionCounter {
-    /// Begins to count what these threads execute outside the kernel.
-    ///
-    /// # Errors
-    /// When the kernel does not permit it, or the processor does not count.
+    /// Counts the instructions of these threads outside the kernel. Fails if the kernel does not permit it, or the
+    /// processor does not count.
     pub fn user(threads: &[i32]) -> io::Result<Self> {
         Self::of(threads, Hardware::INSTRUCTIONS, false)
     }
 
-    /// Begins to count what these threads execute in the kernel.
-    ///
-    /// # Errors
-    /// As [`InstructionCounter::user`]. Fewer users may look into the kernel.
+    /// Counts the instructions of these threads in the kernel. Fewer users may do this.
     pub fn kernel(threads: &[i32]) -> io::Result<Self> {
         Self::of(threads, Hardware::INSTRUCTIONS, true)
     }
@@ -88,10 +79,7 @@ impl InstructionCounter {
         Ok(Self { counters: counters.collect::<io::Result<_>>()?, before: 0 })
     }
 
-    /// The instructions since the last call.
-    ///
-    /// # Errors
-    /// When a counter cannot be read, or did not count all the time.
+    /// The instructions since the last call. Fails if a counter did not count all the time.
     pub fn take(&mut self) -> io::Result<u64> {
         let counters = self.counters.iter_mut();
         let sum = counters.map(exact).sum::<io::Result<u64>>()?;
@@ -100,7 +88,7 @@ impl InstructionCounter {
 }
 
 /// Whether the processor counts instructions of this user's threads. A virtual one often does not, and one with two
-/// kinds of cores counts those of one kind. This is tested once per process.
+/// kinds of cores counts those of one kind. Tested once per process.
 #[must_use]
 pub fn counts_instructions() -> bool {
     static COUNTS: OnceLock<bool> = OnceLock::new();
@@ -115,7 +103,7 @@ pub fn counts_instructions() -> bool {
     })
 }
 
-/// A counter of a thread that counts from now on; `None` if the thread has ended meanwhile.
+/// `None` if the thread has ended meanwhile.
 pub(crate) fn opened<E: Event>(
     thread: i32,
     event: E,
@@ -133,7 +121,7 @@ pub(crate) fn opened<E: Event>(
     Ok(Some(counter))
 }
 
-/// What a counter has that counted all the time.
+/// Fails unless the counter counted all the time.
 fn exact(counter: &mut Counter) -> io::Result<u64> {
     let data = counter.read_full()?;
     let [enabled, running] = [data.time_enabled(), data.time_running()];
@@ -143,16 +131,16 @@ fn exact(counter: &mut Counter) -> io::Result<u64> {
     }
 }
 
-/// Why such a counter is refused: its value would be an estimate.
+/// Why such a counter is rejected: its value would be an estimate.
 const SHARED: &str = "the processor counted instructions for a part of the time only: it has too few counters, or \
     cores that do not count";
 
-/// What a counter has, as if it had counted all the time.
+/// The value extrapolated to the whole time.
 fn whole(counter: &mut Counter) -> io::Result<u64> {
     let data = counter.read_full()?;
     let [enabled, running] = [data.time_enabled(), data.time_running()]
         .map(|time| time.unwrap_or_default().as_secs_f64());
-    // A processor with too few counters lends each of them for a part of the time.
+    // A processor with too few counters multiplexes them.
     let whole = if running > 0.0 { enabled / running } else { 1.0 };
     Ok((data.count() as f64 * whole) as u64)
 }
@@ -166,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// Uses so much CPU time, which takes longer on a busy machine.
+    /// Uses CPU time, not elapsed time.
     fn burn(time: Duration) {
         let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
         let began = used();

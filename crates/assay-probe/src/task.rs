@@ -1,19 +1,19 @@
-//! One thread: its counters since it began, read as cheaply as the kernel allows.
+//! Counters of a thread since it began, read as cheaply as the kernel allows.
 
 use std::path::PathBuf;
 
 use crate::Error;
 use crate::file::{Buffer, KernelFile, field, numbers};
 
-/// The counters of threads: CPU time, its parts, time runnable but waiting for a CPU, voluntary and involuntary context
-/// switches, and time waiting for block devices. The parts and the last one have the resolution of the kernel's tick.
+/// CPU time, its parts, time runnable but waiting for a CPU, voluntary and involuntary context switches, and time
+/// waiting for block devices. The parts and the last one have the resolution of the kernel's tick.
 pub(crate) const NAMES: [&str; 6] =
     ["cpu_ns", "user_ns", "sys_ns", "runq_ns", "context_switches", DISK_WAIT];
 
 /// Known only if the kernel accounts for it.
 pub(crate) const DISK_WAIT: &str = "disk_wait_ns";
 
-/// Values in the order of [`NAMES`].
+/// In the order of [`NAMES`].
 pub(crate) type TaskCounts = [u64; NAMES.len()];
 
 /// `/proc/PID/task/TID/schedstat`: changes whenever the thread has run.
@@ -25,37 +25,30 @@ struct Scheduling {
     timeslices: u64,
 }
 
-/// Activity of a thread since the previous reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// It ran, so its counters were read again.
     Ran,
     /// It did not run, so none of its counters can have changed.
     Idle,
-    /// It has ended; its counters are those last seen.
+    /// It has ended; its counters are the last ones read.
     Gone,
 }
 
-/// A thread that is being watched.
-///
-/// Only `schedstat` stays open: it tells whether the thread ran at all, and most threads of a
-/// server do not during a slice. One descriptor per thread keeps large servers within limits.
+/// A watched thread. Only `schedstat` stays open: it shows whether the thread ran at all, and most threads of a server
+/// do not during a slice. One descriptor per thread keeps large servers within limits.
 #[derive(Debug)]
 pub(crate) struct Task {
     directory: PathBuf,
     schedstat: KernelFile,
     scheduling: Scheduling,
-    /// Since the thread began.
     pub(crate) counts: TaskCounts,
 }
 
-/// Lists of children that are compared at most: on a server with many short connections, no two may be the same.
+/// Maximum number of lists of children to compare: on a server with many short connections, no two may be equal.
 const LISTS: usize = 16;
 
 impl Task {
-    /// Opens the thread with that `/proc/PID/task/TID`; `None` if it has ended meanwhile.
-    ///
-    /// Its counters are still zero: call [`Self::update`].
+    /// Opens the thread at `/proc/PID/task/TID`; `None` if it has ended. Its counters are zero until [`Self::update`].
     pub(crate) fn open(directory: PathBuf) -> Result<Option<Self>, Error> {
         let schedstat = KernelFile::open(directory.join("schedstat"))?;
         Ok(schedstat.map(|schedstat| Self {
@@ -66,12 +59,10 @@ impl Task {
         }))
     }
 
-    /// CPU time since the thread began, nanoseconds.
     pub(crate) fn cpu_ns(&self) -> u64 {
         self.scheduling.cpu_ns
     }
 
-    /// Reads the counters again if the thread ran since the last time.
     pub(crate) fn update(&mut self, buffer: &mut Buffer, tick_ns: u64) -> Result<Seen, Error> {
         let schedstat = self.schedstat.read(buffer, "three numbers", parse_schedstat)?;
         let Some(scheduling) = schedstat else { return Ok(Seen::Gone) };
@@ -95,12 +86,12 @@ impl Task {
         Ok(Seen::Ran)
     }
 
-    /// Ids of the processes that the thread started and that are still its children. If one of them ends while the
-    /// kernel lists them, it may leave out others, so they are listed until two lists are the same.
+    /// Processes that the thread started and that are still its children. If one of them ends while the kernel lists
+    /// them, it may leave out others, so they are listed until two lists are equal.
     pub(crate) fn children(&self, buffer: &mut Buffer) -> Result<Vec<i32>, Error> {
         let mut last = self.listed_children(buffer)?;
         for _ in 1..LISTS {
-            // A thread without children has none to leave out.
+            // An empty list cannot have left out any.
             if last.is_empty() {
                 break;
             }
@@ -120,7 +111,7 @@ impl Task {
         Ok(ids.unwrap_or_default())
     }
 
-    /// Opens, reads and parses one more file of the thread; `None` if the thread has ended.
+    /// Reads one more file of the thread; `None` if the thread has ended.
     fn read<T>(
         &self,
         buffer: &mut Buffer,
@@ -135,7 +126,7 @@ impl Task {
     }
 }
 
-/// The part of `/proc/PID/task/TID/stat` that is needed, in clock ticks.
+/// Fields of `/proc/PID/task/TID/stat`, in clock ticks.
 #[derive(Debug, PartialEq, Eq)]
 struct Ticks {
     user: u64,
@@ -154,7 +145,7 @@ fn parse_schedstat(text: &[u8]) -> Option<Scheduling> {
 
 /// Fields are counted as in proc(5): 14 utime, 15 stime, 42 delayacct_blkio_ticks.
 fn parse_stat(text: &[u8]) -> Option<Ticks> {
-    /// The field behind the name, which may itself hold blanks and parentheses.
+    /// The first field after the name, which may itself contain blanks and parentheses.
     const STATE: usize = 3;
     let name_end = text.iter().rposition(|byte| *byte == b')')?;
     let mut fields = numbers(text.get(name_end + 1..)?);

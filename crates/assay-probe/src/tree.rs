@@ -14,8 +14,7 @@ use crate::counts::{add, named, since};
 use crate::file::{Buffer, KernelFile, field, io_error, is_gone, open_directory};
 use crate::task::{NAMES, Seen, Task, TaskCounts};
 
-/// The counters of processes, and what precedes them in `/proc/PID/io`: system calls, and bytes from and towards block
-/// devices.
+/// Counters of processes and their prefixes in `/proc/PID/io`: system calls, and bytes from and to block devices.
 const IO: [(&str, &str); 4] = [
     ("read_calls", "syscr:"),
     ("read_bytes", "read_bytes:"),
@@ -23,21 +22,18 @@ const IO: [(&str, &str); 4] = [
     ("write_bytes", "write_bytes:"),
 ];
 
-/// Values in the order of [`IO`].
 type IoCounts = [u64; IO.len()];
 
-/// The counters of a tree.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TreeCounts {
-    /// Threads that serve the measured connections.
     connections: TaskCounts,
     background: TaskCounts,
     io: IoCounts,
-    /// CPU time of threads that began and ended between two readings, nanoseconds; `None` if the kernel does not tell.
+    /// CPU time of threads that began and ended between two readings, nanoseconds; `None` if the kernel does not report
+    /// it.
     short_lived_cpu_ns: Option<u64>,
 }
 
-/// The name of that time.
 const SHORT_LIVED: &str = "server_short_lived_cpu_ns";
 
 impl TreeCounts {
@@ -61,7 +57,6 @@ impl TreeCounts {
     }
 }
 
-/// One process of the tree.
 #[derive(Debug)]
 struct Process {
     directory: PathBuf,
@@ -69,26 +64,24 @@ struct Process {
     io_file: KernelFile,
     io: IoCounts,
     tasks: BTreeMap<i32, Task>,
-    /// The clock of the CPU time of all its threads, those that have ended included.
+    /// Clock of the CPU time of all its threads, including ended ones.
     cpu_clock: Option<ClockId>,
-    /// CPU time of threads that were seen and have ended, nanoseconds.
+    /// CPU time of known threads that have ended, nanoseconds.
     ended_cpu_ns: u64,
-    /// CPU time of threads that were never seen, or used it after they were seen last.
+    /// CPU time of threads that were never seen, or used it after the last reading.
     short_lived_cpu_ns: Option<u64>,
 }
 
-/// The measured server.
 #[derive(Debug)]
 pub(crate) struct Tree {
     processes: BTreeMap<i32, Process>,
-    /// Threads that serve the measured connections; all when unknown.
+    /// Threads that serve the measured connections; `None` means all.
     connections: Option<BTreeSet<i32>>,
-    /// Last seen counters of what has ended.
+    /// Last counters of ended threads and processes.
     gone: TreeCounts,
 }
 
 impl Tree {
-    /// Watches the process `root` and its descendants.
     pub(crate) fn open(root: i32, connections: Option<Vec<i32>>) -> Result<Self, Error> {
         let process = Process::open(root)?.ok_or(Error::NoSuchTask(root))?;
         for (file, option) in
@@ -106,12 +99,12 @@ impl Tree {
         })
     }
 
-    /// The threads that were there at the last reading.
+    /// As of the last reading.
     pub(crate) fn threads(&self) -> BTreeSet<i32> {
         self.processes.values().flat_map(|process| process.tasks.keys().copied()).collect()
     }
 
-    /// Everything used since the tree's threads began, those that have ended included.
+    /// Usage since the tree's threads began, including ended ones.
     pub(crate) fn read(&mut self, buffer: &mut Buffer, tick_ns: u64) -> Result<TreeCounts, Error> {
         let mut pending: Vec<i32> = self.processes.keys().copied().collect();
         while let Some(pid) = pending.pop() {
@@ -120,8 +113,8 @@ impl Tree {
                 None => match Process::open(pid) {
                     Ok(Some(process)) => self.processes.entry(pid).or_insert(process),
                     Ok(None) => continue,
-                    // Its parent's files could be read: it is about to be gone, and newer kernels refuse those of
-                    // such a process.
+                    // Its parent's files could be read: it is about to be gone, and newer kernels refuse those of such
+                    // a process.
                     Err(Error::Io(error)) if error.kind() == ErrorKind::PermissionDenied => {
                         continue;
                     }
@@ -150,7 +143,6 @@ impl Tree {
     }
 }
 
-/// The side that a thread's counters belong to.
 fn share<'a>(
     counters: &'a mut TreeCounts,
     connections: &Option<BTreeSet<i32>>,
@@ -161,7 +153,7 @@ fn share<'a>(
 }
 
 impl Process {
-    /// Opens a process; `None` if it has ended.
+    /// `None` if the process has ended.
     fn open(pid: i32) -> Result<Option<Self>, Error> {
         let directory = PathBuf::from(format!("/proc/{pid}"));
         let Some(io_file) = KernelFile::open(directory.join("io"))? else { return Ok(None) };
@@ -180,7 +172,6 @@ impl Process {
         }))
     }
 
-    /// Reads all threads again, hands those that have ended to `bury`, and returns the children.
     fn update(
         &mut self,
         buffer: &mut Buffer,
@@ -249,7 +240,6 @@ impl Process {
         Ok(())
     }
 
-    /// CPU time of all threads since the process began, nanoseconds.
     fn cpu_ns(&self) -> Option<u64> {
         let time = clock_gettime(self.cpu_clock?).ok()?;
         u64::try_from(time.num_nanoseconds()).ok()

@@ -2,61 +2,56 @@
 
 use assay_model::{Counters, Trouble};
 
-/// CPU time taken by the hypervisor, as part of the elapsed time, from which a slice is troubled.
+/// Share of the elapsed time from which CPU time taken by the hypervisor is trouble.
 pub(crate) const STEAL_SHARE: f64 = 0.02;
 
-/// Unit in which the kernel reports stolen time. One unit may have been taken before the slice
-/// began, so only more than one counts.
+/// Unit in which the kernel reports stolen time. One unit may have been taken before the slice began, so only more than
+/// one counts.
 pub(crate) const STEAL_TICK_NS: u64 = 10_000_000;
 
-/// CPU time of other processes, as part of one CPU, from which a slice is troubled.
+/// Share of one CPU from which CPU time of other processes is trouble.
 pub(crate) const OTHER_PROCESS_SHARE: f64 = 0.2;
 
 /// Kernel ticks per counter by which the CPU time of others may be wrong: one at either end.
 pub(crate) const OTHER_PROCESS_TICKS: u64 = 2;
 
-/// Standard deviations of the sampling error that the CPU time of others must exceed as well,
-/// where the machine's CPU time is only sampled.
+/// Standard deviations of the sampling error that the CPU time of others must also exceed, where the machine's CPU time
+/// is only sampled.
 pub(crate) const SAMPLING_SIGMAS: f64 = 3.0;
 
-/// Disagreement of the clocks from which a slice is troubled: far above what slewing and being
-/// preempted between two clock readings make, far below any suspension.
+/// Deviation of the clocks from which a slice is troubled: far above the effects of slewing and of preemption between
+/// two clock readings, far below any suspension.
 pub(crate) const CLOCK_JUMP_NS: u64 = 50_000_000;
 
 /// How long threads of real-time priority had to wait for others, nanoseconds. Counted only if clients and server have
 /// that priority.
 pub(crate) const THROTTLED: &str = "host_throttled_ns";
 
-/// The way in which the kernel counts the CPU time of the whole machine.
+/// How the kernel counts the CPU time of the whole machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accounting {
-    /// The scheduler's own sum, brought up to date at least every tick.
+    /// The scheduler's sum, updated at least every tick.
     Exact {
-        /// Period of the kernel's tick, nanoseconds.
         tick_ns: u64,
     },
     /// Every tick goes whole to whatever runs at that moment.
     Sampled {
-        /// Period of the kernel's tick, nanoseconds.
         tick_ns: u64,
     },
 }
 
-/// The time over which counters were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
-    /// Time that passed, by the monotonic clock, nanoseconds.
+    /// By the monotonic clock, nanoseconds.
     pub elapsed_ns: u64,
     /// Deviation of the wall clock, or of the clock that includes suspension, from the monotonic clock.
     pub clock_jump_ns: u64,
-    /// CPUs of the machine.
     pub cpus: u32,
-    /// Accuracy of the machine's CPU time.
     pub accounting: Accounting,
 }
 
 impl Interval {
-    /// CPU time by which a sum over the machine may be wrong, given how much was used, nanoseconds.
+    /// Possible error of a sum over the machine, given the CPU time used, nanoseconds.
     fn uncertainty_ns(&self, busy_ns: u64) -> f64 {
         match self.accounting {
             Accounting::Exact { tick_ns } => (OTHER_PROCESS_TICKS * tick_ns) as f64,
@@ -72,7 +67,7 @@ impl Interval {
     }
 }
 
-/// Trouble that makes a slice unfit for a verdict; empty if the machine did not disturb it.
+/// Empty if the machine did not disturb the slice.
 #[must_use]
 pub(crate) fn trouble(counters: &Counters, interval: &Interval) -> Vec<Trouble> {
     let elapsed = interval.elapsed_ns as f64;

@@ -1,4 +1,4 @@
-//! Sets the clock of the machine during a measurement, for a moment.
+//! Briefly sets the clock of the machine during a measurement.
 
 use assay_model::Trouble;
 use assay_probe::{Probe, ProbeConfig};
@@ -8,7 +8,6 @@ use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 
 const JUMP_NS: i64 = 80_000_000;
 
-/// Changes the time of day by this many nanoseconds.
 fn jump(by: i64) -> Result<(), Errno> {
     const SECOND: i64 = 1_000_000_000;
     let now = clock_gettime(ClockId::Realtime);

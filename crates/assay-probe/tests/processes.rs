@@ -33,7 +33,7 @@ impl Shell {
         shell
     }
 
-    /// Runs a script and waits until it is done; returns the line that it printed last.
+    /// Waits until the script is done; returns the last line of its output.
     fn run(&mut self, script: &str) -> String {
         writeln!(self.input, "{script}\necho").unwrap();
         let mut line = String::new();
@@ -67,7 +67,6 @@ fn config(server_pid: i32, data_dir: &Path) -> ProbeConfig {
     }
 }
 
-/// The probe's configuration for a server with these threads for its connections.
 fn serving(pid: i32, tids: Vec<i32>) -> ProbeConfig {
     let connection_tids = Some(tids);
     let server = WatchedServer { pid, connection_tids, data_dir: here() };

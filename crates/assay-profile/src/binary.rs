@@ -1,4 +1,4 @@
-//! A binary: its functions, and how its stacks are followed.
+//! A binary: its functions and unwind tables.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,18 @@ use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol a
 use crate::debuginfod::Fetcher;
 use crate::names::{cut, plain};
 
-/// Bytes of a section, shared by all processes that run the binary.
+/// A section, shared by all processes that run the binary.
 pub(crate) type Bytes = Arc<[u8]>;
 
-/// What a binary says about its code. Addresses are those that the file states.
+/// Addresses are those stated in the file.
 #[derive(Debug)]
 pub(crate) struct Binary {
-    /// Its file name.
     pub(crate) name: String,
-    /// Functions with a name, in order of address.
     named: Vec<Function>,
     /// All functions, in order of address; empty if the names are complete.
     unnamed: Vec<Range<u64>>,
     /// Whether it lacks a table of all its functions.
     pub(crate) is_stripped: bool,
-    /// The unwind tables.
     sections: ExplicitModuleSectionInfo<Bytes>,
     /// Offset and address of each segment of code, and its size in the file.
     segments: Vec<(u64, u64, u64)>,
@@ -39,15 +36,15 @@ struct Function {
     symbol: String,
 }
 
-/// The most bytes of a section that is read.
+/// Maximum size of a section, bytes.
 const SECTION_MAX: u64 = 1 << 30;
 
-/// The most bytes that the functions of a table take: some times as many as those of the largest server.
+/// Maximum size of the functions of a table, bytes: some times that of the largest server.
 const FUNCTIONS_BYTES: usize = 128 << 20;
 
 impl Binary {
-    /// Reads the binary at `path`, whose name on the machine is `shown`. `None` if it is none, or is damaged. Names
-    /// of a stripped one may come from `fetcher`.
+    /// Reads the binary at `path`, called `shown` on the machine. `None` if it is damaged or no binary. Names of a
+    /// stripped one may come from `fetcher`.
     pub(crate) fn read(path: &Path, shown: &Path, fetcher: &mut Fetcher) -> Option<Self> {
         let cache = ReadCache::new(fs_err::File::open(path).ok()?.into_file());
         let file = object::File::parse(&cache).ok()?;
@@ -92,7 +89,7 @@ impl Binary {
             is_stripped,
             segments: segments.collect(),
             sections: ExplicitModuleSectionInfo {
-                // What a file of ELF states is relative to zero.
+                // Addresses in an ELF file are relative to zero.
                 base_svma: 0,
                 text_svma,
                 got_svma: section(".got").map(|(range, _)| range),
@@ -105,12 +102,11 @@ impl Binary {
         })
     }
 
-    /// The unwind tables.
     pub(crate) fn sections(&self) -> ExplicitModuleSectionInfo<Bytes> {
         self.sections.clone()
     }
 
-    /// What is added to the stated addresses where the part of the file at `offset` is mapped at `address`.
+    /// Difference to the stated addresses if the part of the file at `offset` is mapped at `address`.
     pub(crate) fn bias(&self, address: u64, offset: u64) -> Option<u64> {
         const PAGE: u64 = 4096;
         // A segment may end within the page in which the next one begins.
@@ -124,7 +120,7 @@ impl Binary {
         Some(address.wrapping_sub(stated))
     }
 
-    /// The function that holds a stated address. Without a name, it is called by where it begins.
+    /// The function at a stated address. Without a name, it is called by its start.
     pub(crate) fn function(&self, address: u64) -> String {
         let after = self.named.partition_point(|it| it.begin <= address);
         let found = after.checked_sub(1).and_then(|at| self.named.get(at));
@@ -147,8 +143,8 @@ fn debug_file(build_id: &str, shown: &Path) -> Option<PathBuf> {
     parents.map(|parent| parent.join(&name)).find(|path| path.is_file())
 }
 
-/// The functions of a table of symbols, in order of address. Those without a size reach to the next one. If a
-/// table is too large, only its first functions are returned.
+/// The functions of a symbol table, in order of address. Those without a size extend to the next one. If a table is too
+/// large, only its first functions are returned.
 fn functions<'a>(
     symbols: impl Iterator<Item = object::Symbol<'a, 'a, &'a ReadCache<std::fs::File>>>,
 ) -> Vec<Function> {
@@ -190,7 +186,7 @@ fn functions<'a>(
     named
 }
 
-/// The code of all functions as the unwind tables tell it, in order of address. A damaged table ends early.
+/// The code of all functions in the unwind tables, in order of address. A damaged table ends early.
 fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<Range<u64>> {
     let mut section = EhFrame::new(eh_frame, LittleEndian);
     section.set_address_size(8);
@@ -213,7 +209,7 @@ fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<
 pub(crate) mod tests {
     use super::*;
 
-    /// The header of a section: name, type, flags, address, offset, size, link and the size of an entry.
+    /// Name, type, flags, address, offset, size, link and the size of an entry.
     fn section(fields: [u64; 8]) -> Vec<u8> {
         let [name, kind, flags, address, offset, size, link, entry] = fields;
         let mut bytes = Vec::new();
@@ -230,7 +226,6 @@ pub(crate) mod tests {
         bytes
     }
 
-    /// An ELF file with so many functions, all of the same name.
     pub(crate) fn elf(name: &str, count: u64) -> Vec<u8> {
         const HEADER: u64 = 64;
         const FUNCTION: u8 = 2;

@@ -1,4 +1,4 @@
-//! Files with names of functions, from the servers of debug files that the user has configured.
+//! Debug files with function names, from the servers that the user has configured.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -8,36 +8,32 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The client of elfutils. It takes the servers from `DEBUGINFOD_URLS`, and keeps what it fetches.
+/// The client of elfutils. It takes the servers from `DEBUGINFOD_URLS`, and caches files.
 const PROGRAM: &str = "debuginfod-find";
 
-/// How long all files of a study may take: that of a server has hundreds of megabytes.
+/// Time limit for all files of a study: that of a server has hundreds of megabytes.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// How often it is asked whether it has come.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Fetches files with names of functions.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
-    /// The time that is left for it.
     left: Duration,
-    /// Whether the user wants to stop waiting.
     is_stopped: fn() -> bool,
 }
 
 impl Fetcher {
-    /// `fetches` says whether anything may be fetched, and `is_stopped` whether the user wants to stop waiting.
+    /// `fetches` permits fetching; `is_stopped` returns whether the user wants to stop waiting.
     pub(crate) fn new(fetches: bool, is_stopped: fn() -> bool) -> Self {
         Self { left: if fetches { LIMIT } else { Duration::ZERO }, is_stopped }
     }
 
-    /// The file with the names of the binary that has this build id. `None` if no server is configured or none has it.
+    /// The file with the names of the binary with this build id. `None` if no server is configured or none has it.
     pub(crate) fn find(&mut self, build_id: &str) -> Option<PathBuf> {
         self.found_by(Command::new(PROGRAM).args(["debuginfo", build_id]))
     }
 
-    /// What the client prints is the path of the file.
+    /// The client prints the path of the file.
     fn found_by(&mut self, client: &mut Command) -> Option<PathBuf> {
         if self.left.is_zero() || (self.is_stopped)() {
             return None;
@@ -59,7 +55,6 @@ impl Fetcher {
             Some(status) if status.success() => {}
             // The servers do not have it.
             Some(status) if status.code().is_some() => return None,
-            // It took too long, or the user interrupted it.
             _ => {
                 log::warn!("{PROGRAM} was ended: names of functions are fetched no more");
                 self.left = Duration::ZERO;
@@ -83,7 +78,6 @@ mod tests {
 
     use super::*;
 
-    /// Answers requests of a client until the test ends.
     fn serve(listener: &TcpListener, path: &str, content: &[u8]) {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();

@@ -1,23 +1,18 @@
-//! Why a server cannot be sampled.
+//! Errors of sampling.
 
 use std::io;
 
 use assay_model::Hint;
 
-/// Why a server cannot be sampled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The kernel does not permit this user to sample.
     #[error("the kernel does not permit performance events (kernel.perf_event_paranoid is {0})")]
     NotPermitted(String),
-    /// This user may not lock enough memory for the samples of all threads.
     #[error("too little memory may be locked for the samples of all threads")]
     LockedMemory,
-    /// The kernel has no performance events.
     #[error("this kernel has no performance events")]
     NotProvided,
-    /// The server has no thread.
     #[error("the server has ended")]
     NoThread,
     /// A ring of samples cannot be mapped, or the threads cannot be listed.

@@ -1,21 +1,19 @@
-//! The names of the kernel's functions.
+//! Names of the kernel's functions.
 
 use crate::names::without_clone;
 
-/// Where the kernel's half of the addresses begins, on every architecture that is supported.
+/// Start of the kernel's half of the addresses, on every supported architecture.
 const KERNEL: u64 = 1 << 63;
 
-/// Whether code at this address belongs to the kernel.
 pub(crate) fn is_kernel(address: u64) -> bool {
     address >= KERNEL
 }
 
-/// The functions of the kernel, in order of address; none if it hides their addresses.
+/// In order of address; empty if the kernel hides their addresses.
 #[derive(Debug, Default)]
 pub(crate) struct KernelNames(Vec<(u64, String)>);
 
 impl KernelNames {
-    /// Reads them.
     pub(crate) fn read() -> Self {
         Self::parse(&fs_err::read_to_string("/proc/kallsyms").unwrap_or_default())
     }
@@ -33,12 +31,10 @@ impl KernelNames {
         Self(all)
     }
 
-    /// Whether the kernel hides the addresses of its functions.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The function that holds an address.
     pub(crate) fn find(&self, address: u64) -> Option<&str> {
         let after = self.0.partition_point(|(begin, _)| *begin <= address);
         self.0.get(after.checked_sub(1)?).map(|(_, name)| without_clone(name))

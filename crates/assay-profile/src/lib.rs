@@ -1,4 +1,4 @@
-//! Samples of where the threads of a server spend CPU time, and of what they wait for.
+//! Samples where the threads of a server spend CPU time, and what they wait for.
 //!
 //! The kernel's performance events interrupt each thread at equal intervals of its CPU time, and at some of its context
 //! switches. They copy the registers and the end of the stack. [`Sampler`] follows the stack with the unwind tables of

@@ -1,29 +1,25 @@
-//! Names of functions as people and other versions know them.
+//! Function names as people and other versions know them.
 
 use cpp_demangle::{BorrowedSymbol, DemangleNodeType, DemangleOptions, DemangleWrite};
 
-/// A symbol without what compilers and linkers add: parameters, versions, and marks of clones, which differ from build
-/// to build.
+/// Removes parameters, versions, and suffixes of clones, which differ from build to build.
 pub(crate) fn plain(symbol: &str) -> String {
     let without_version = symbol.split('@').next().unwrap_or(symbol);
     let base = without_clone(without_version);
     demangled(base).unwrap_or_else(|| cut(base).to_owned())
 }
 
-/// Marks of parts and copies of a function.
 const CLONES: [&str; 7] =
     [".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm", ".localalias"];
 
-/// A name without the marks of clones.
 pub(crate) fn without_clone(symbol: &str) -> &str {
     let found = CLONES.iter().filter_map(|mark| symbol.find(mark)).filter(|at| *at > 0);
     found.min().and_then(|at| symbol.get(..at)).unwrap_or(symbol)
 }
 
-/// Longer names are cut; templates of templates have names of kilobytes.
+/// Longer names are truncated; templates of templates have names of kilobytes.
 const NAME_MAX: usize = 200;
 
-/// As much of a name as is kept.
 pub(crate) fn cut(name: &str) -> &str {
     let end = (0..=NAME_MAX.min(name.len())).rev().find(|at| name.is_char_boundary(*at));
     end.and_then(|end| name.get(..end)).unwrap_or_default()
@@ -36,12 +32,11 @@ fn demangled(symbol: &str) -> Option<String> {
     let options = DemangleOptions::new().no_params().no_return_type();
     let (parsed, _) = BorrowedSymbol::with_tail(symbol.as_bytes()).ok()?;
     let mut name = Bounded(String::new());
-    // A name that is too long ends where it is cut.
+    // A name that is too long ends where it is truncated.
     let done = parsed.structured_demangle(&mut name, &options);
     (done.is_ok() || name.0.len() >= NAME_MAX).then_some(name.0)
 }
 
-/// A text that takes no more than [`NAME_MAX`] bytes.
 struct Bounded(String);
 
 impl DemangleWrite for Bounded {

@@ -1,4 +1,4 @@
-//! The kernel's events of a thread, and the ring into which it writes their samples.
+//! Kernel events of a thread, and the ring into which the kernel writes their samples.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -14,63 +14,54 @@ use crate::threads::Thread;
 /// Bytes of the stack that are copied: enough for the deepest calls of servers, and copied in microseconds.
 const STACK_BYTES: u32 = 16 << 10;
 
-/// Sizes of a ring, bytes, from the most to the least: users other than root may lock little memory.
+/// Sizes of a ring, bytes, largest first: users other than root may lock little memory.
 const RING_BYTES: [usize; 4] = [1 << 20, 512 << 10, 128 << 10, 64 << 10];
 
-/// What a ring is woken by: a part of its size.
+/// The ring wakes its reader when it is filled to 1/8.
 const WAKE_PART: usize = 8;
 
-/// A record of a switch (`PERF_RECORD_SWITCH`).
 const SWITCH: u32 = 14;
 
 /// Set in a record of a switch if the thread leaves its CPU (`PERF_RECORD_MISC_SWITCH_OUT`).
 const LEFT: u16 = 1 << 13;
 
-/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Samples so often per second of the thread's CPU time.
+    /// Samples per second of the thread's CPU time.
     Cpu { frequency: u32 },
-    /// Samples one in so many times at which the thread leaves its CPU, and tells each time it leaves one or gets one.
+    /// Samples one of `period` switches away from the CPU, and reports every switch.
     Switches { period: u32 },
 }
 
-/// What a ring tells.
 pub(crate) enum Told<'a> {
     /// A stack of a thread: first the addresses in the kernel, the innermost first; then the end of the stack in user
     /// mode.
     Stack { thread: Thread, time_ns: u64, kernel: &'a [u64], user: Option<(Registers, &'a [u8])> },
-    /// The thread got a CPU.
     Resumed { time_ns: u64 },
-    /// The thread left its CPU.
     Left { time_ns: u64 },
-    /// So many samples did not fit.
     Lost(u64),
 }
 
-/// What is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Of {
-    /// A thread, wherever it runs. Each time that it gets or leaves a CPU, the kernel starts or stops a timer.
+    /// A thread on any CPU. Each time that it gets or leaves a CPU, the kernel starts or stops a timer.
     Thread(Thread),
     /// Every thread that runs on a CPU. This costs nothing when threads switch, but only root may do it.
     Cpu(usize),
 }
 
-/// The events of one kind of a thread or a CPU.
 pub(crate) struct Samples {
     pub(crate) of: Of,
     pub(crate) kind: Kind,
     ring: Ring,
 }
 
-/// Whether the kernel shows its own functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShowsKernel(pub(crate) bool);
 
 impl Samples {
-    /// Opens the events of all of these, not yet enabled. Threads that have ended are left out. All rings have the same
-    /// size: the largest for which there is memory that this user may lock.
+    /// Opens the events, not yet enabled. Threads that have ended are left out. All rings have the same size: the
+    /// largest for which this user may lock memory.
     pub(crate) fn open_all(of: &[Of], kind: Kind, kernel: ShowsKernel) -> Result<Vec<Self>, Error> {
         for size in RING_BYTES {
             let opened = of.iter().map(|of| Self::open(*of, kind, kernel, size));
@@ -121,17 +112,16 @@ impl Samples {
         }
     }
 
-    /// Begins to sample.
     pub(crate) fn enable(&mut self) -> io::Result<()> {
         self.ring.enable()
     }
 
-    /// Ends sampling. What was sampled stays in the ring.
+    /// The samples stay in the ring.
     pub(crate) fn disable(&mut self) -> io::Result<()> {
         self.ring.disable()
     }
 
-    /// The descriptor that becomes readable when the ring fills.
+    /// Becomes readable when the ring fills.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         #[expect(unsafe_code, reason = "the library does not implement AsFd")]
         // SAFETY: the descriptor belongs to `self.ring`, which lives as long as the result.
@@ -140,10 +130,10 @@ impl Samples {
         }
     }
 
-    /// Passes everything in the ring to `take`. Records that make no sense are left out.
+    /// Passes everything in the ring to `take`. Malformed records are skipped.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(Told<'_>)) {
         while let Some(record) = self.ring.next_record() {
-            // The library does not parse it. The time is the last thing that it tells.
+            // The library does not parse it. The time is its last field.
             if record.ty() == SWITCH {
                 let end = record.to_contiguous().last_chunk::<8>().copied();
                 let Some(time_ns) = end.map(u64::from_ne_bytes) else { continue };
@@ -200,14 +190,13 @@ const REGISTERS: u64 = (1 << 6) | (1 << 7) | (1 << 8);
 #[cfg(target_arch = "aarch64")]
 const REGISTERS: u64 = (1 << 29) | (1 << 30) | (1 << 31) | (1 << 32);
 
-/// The registers that [`REGISTERS`] asks for, in the kernel's order.
+/// The registers selected by [`REGISTERS`], in the kernel's order.
 #[cfg(target_arch = "x86_64")]
 fn registers(values: &[u64]) -> Option<Registers> {
     let [bp, sp, ip] = *values else { return None };
     Some(Registers { ip, sp, bp, lr: 0 })
 }
 
-/// The registers that [`REGISTERS`] asks for, in the kernel's order.
 #[cfg(target_arch = "aarch64")]
 fn registers(values: &[u64]) -> Option<Registers> {
     let [bp, lr, sp, ip] = *values else { return None };

@@ -1,4 +1,4 @@
-//! Samples a server in a thread of its own while its clients work.
+//! Samples a server in a separate thread while its clients work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,35 +20,29 @@ use crate::stacks::{Stacks, tree};
 use crate::symbols::Symbols;
 use crate::threads::{Thread, online_cpus, threads};
 
-/// Samples per second of CPU time, unless the kernel permits only fewer. The number is no multiple of the frequencies
-/// at which servers and kernels work.
+/// Samples per second of CPU time, unless the kernel permits only fewer. Not a multiple of the frequencies at which
+/// servers and kernels work.
 const FREQUENCY: u32 = 1999;
 
-/// One in so many switches is sampled: a client that waits for each answer switches tens of thousands of times per
+/// One of this many switches is sampled: a client that waits for each answer switches tens of thousands of times per
 /// second. A prime number, so that no pattern of waits is missed.
 const SWITCH_PERIOD: u32 = 29;
 
-/// How long the rings are left alone at most.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// What was sampled.
 #[derive(Debug)]
 pub struct Sampled {
-    /// Samples per second of CPU time.
     pub frequency: u32,
-    /// The file name of the server's program.
     pub server: String,
     /// CPU time of the threads that serve connections, in samples.
     pub serving: CallTree,
-    /// CPU time of all other threads, in samples.
     pub background: CallTree,
-    /// How long the serving threads were without a CPU, nanoseconds; `None` if the kernel does not tell.
+    /// Time of the serving threads without a CPU, nanoseconds; `None` if the kernel does not report it.
     pub waits: Option<CallTree>,
-    /// What could not be seen.
+    /// Limits of the observation.
     pub limits: ProfileLimits,
 }
 
-/// Samples a server until it is stopped.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Arc<AtomicBool>,
@@ -56,8 +50,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to sample where all threads of the process `root` and its descendants spend CPU time. `serving` are the
-    /// threads that serve connections; without them, every thread counts as one.
+    /// Samples the CPU time of all threads of the process `root` and its descendants. `serving` are the threads that
+    /// serve connections; `None` means all.
     pub fn cpu(root: i32, serving: Option<&[i32]>, symbols: &mut Symbols) -> Result<Self, Error> {
         let found = threads(root)?;
         let most = fs_err::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate");
@@ -66,8 +60,8 @@ impl Sampler {
         let threads: Vec<Of> = found.iter().copied().map(Of::Thread).collect();
         let cpus: Vec<Of> = online_cpus().into_iter().map(Of::Cpu).collect();
         let (shown, hidden) = (ShowsKernel(true), ShowsKernel(false));
-        // From what costs least to what is permitted to most users: all CPUs, the server's threads, these without the
-        // kernel's part.
+        // From the cheapest to the most widely permitted: all CPUs, the server's threads, these without the kernel's
+        // part.
         let (kernel, rings) = match Samples::open_all(&cpus, kind, shown) {
             Ok(rings) if !rings.is_empty() => (shown, rings),
             _ => match Samples::open_all(&threads, kind, shown) {
@@ -79,8 +73,8 @@ impl Sampler {
         Self::start(reader, rings)
     }
 
-    /// Begins to sample what the threads `serving` of the process `root` and its descendants wait for. To record each
-    /// switch from thread to thread costs CPU time, so this is not done while CPU time is sampled.
+    /// Samples the waits of the threads `serving` of the process `root` and its descendants. Recording each switch from
+    /// thread to thread costs CPU time, so this is not done while CPU time is sampled.
     pub fn waits(root: i32, serving: &[i32], symbols: &mut Symbols) -> Result<Self, Error> {
         let kernel = ShowsKernel(true);
         let kind = Kind::Switches { period: SWITCH_PERIOD };
@@ -115,7 +109,6 @@ impl Sampler {
         Ok(Self { stop, reader: Some(reader) })
     }
 
-    /// Ends sampling and names what was seen.
     pub fn stop(mut self) -> Result<Sampled, Error> {
         self.stop.store(true, Ordering::Relaxed);
         let reader = self.reader.take().ok_or(Error::Thread("has ended"))?;
@@ -132,28 +125,24 @@ impl Drop for Sampler {
     }
 }
 
-/// The frequency of samples, given the text in which the kernel tells the highest. The kernel lowers that by itself
-/// where samples take long.
+/// The sampling frequency, given the kernel's maximum as text. The kernel itself lowers that if samples take long.
 fn permitted(most: &str) -> u32 {
     match most.trim().parse::<u32>() {
-        // One less is no multiple of the kernel's ticks.
+        // One less is not a multiple of the kernel's ticks.
         Ok(most) if most < FREQUENCY => most.saturating_sub(1).max(1),
         _ => FREQUENCY,
     }
 }
 
-/// What has been read so far.
 struct Reader {
     frequency: u32,
     server: String,
     kernel: ShowsKernel,
     kernel_names: Arc<KernelNames>,
     serving: BTreeSet<i32>,
-    /// By process.
     spaces: BTreeMap<i32, Space>,
     cpu: [Stacks; 2],
     waits: Stacks,
-    /// By thread.
     waiting: BTreeMap<i32, Waiting>,
     waited_ns: u64,
     limits: ProfileLimits,
@@ -167,8 +156,8 @@ struct Waiting {
     sampled: Option<(u64, i32, Box<[u64]>)>,
 }
 
-/// The file name of a process's program. A server with libraries of its own is started by the dynamic loader, which is
-/// then what the process executes; its arguments name the program, which is mapped.
+/// File name of a process's program. A server with its own libraries is started by the dynamic loader, which is then
+/// what the process executes; its arguments name the program, which is mapped.
 fn program(pid: i32) -> Option<String> {
     let process = Process::new(pid).ok()?;
     let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
@@ -259,7 +248,7 @@ impl Reader {
                         Kind::Switches { .. } => &mut self.limits.lost_waits,
                     };
                     *lost = lost.saturating_add(count);
-                    // What was lost may be the end of a wait.
+                    // A lost record may be the end of a wait.
                     if let Some(tid) = of {
                         self.waiting.remove(&tid);
                     }
@@ -313,7 +302,7 @@ impl Reader {
         kernel: &[u64],
         user: Option<(crate::space::Registers, &[u8])>,
     ) -> Box<[u64]> {
-        /// Larger values mark where the chain goes on, and are no addresses.
+        /// Larger values are markers in the chain, not addresses.
         const MARKS: u64 = u64::MAX - 4095;
         let in_kernel = kernel.iter().copied().filter(|it| is_kernel(*it) && *it < MARKS);
         let mut addresses: Vec<u64> = in_kernel.collect();
@@ -329,7 +318,7 @@ impl Reader {
 
     fn finish(mut self) -> Sampled {
         let names = Arc::clone(&self.kernel_names);
-        // What was sampled stands for all waiting.
+        // The sampled waits represent all waits.
         let sampled: u64 = self.waits.values().sum();
         for spent in self.waits.values_mut() {
             let part = *spent as f64 / sampled.max(1) as f64;
@@ -354,7 +343,7 @@ impl Reader {
         self.limits.stripped =
             stripped.intersection(&of_serving).map(|name| (*name).to_owned()).collect();
         self.limits.unnamed_kernel = self.kernel.0 && names.is_empty();
-        // Only the kernel's functions tell what is waited for.
+        // Only the kernel's functions show the reason of a wait.
         let is_told = !waits.nodes.is_empty() && !names.is_empty();
         let waits = is_told.then_some(waits);
         Sampled {

@@ -1,4 +1,4 @@
-//! The address space of a process: which code is where.
+//! Address space of a process: mapped code.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,10 +14,8 @@ use crate::kernel::{KernelNames, is_kernel};
 use crate::names::cut;
 use crate::symbols::Symbols;
 
-/// The most frames of a stack.
 const DEPTH_MAX: usize = 256;
 
-/// Registers of a thread in user mode.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Registers {
     pub(crate) ip: u64,
@@ -28,7 +26,6 @@ pub(crate) struct Registers {
     pub(crate) lr: u64,
 }
 
-/// Which code is where in a process.
 pub(crate) struct Space {
     unwinder: UnwinderNative<Bytes, MayAllocateDuringUnwind>,
     cache: CacheNative<MayAllocateDuringUnwind>,
@@ -37,16 +34,15 @@ pub(crate) struct Space {
     vdso: Option<Range<u64>>,
 }
 
-/// Code of a binary in memory.
 struct Mapped {
     range: Range<u64>,
-    /// What is added to the addresses that the file states.
+    /// Difference to the addresses stated in the file.
     bias: u64,
     binary: Arc<Binary>,
 }
 
 impl Space {
-    /// The code that a process has mapped. A process that has ended has none.
+    /// Empty if the process has ended.
     pub(crate) fn of(pid: i32, symbols: &mut Symbols) -> Self {
         let mut space = Self {
             unwinder: UnwinderNative::new(),
@@ -83,8 +79,8 @@ impl Space {
         stripped.map(|it| it.binary.name.as_str())
     }
 
-    /// Appends the return addresses of a stack in user mode, the innermost first. `stack` begins where the stack
-    /// pointer points. Returns whether the stack was followed to its beginning.
+    /// Appends the return addresses of a stack in user mode, the innermost first. `stack` begins at the stack pointer.
+    /// Returns whether the stack was followed to its beginning.
     pub(crate) fn unwind(
         &mut self,
         registers: Registers,
@@ -111,7 +107,6 @@ impl Space {
         false
     }
 
-    /// The function that holds an address.
     pub(crate) fn frame(&self, address: u64, kernel: &KernelNames) -> Frame {
         if is_kernel(address) {
             let function = kernel.find(address).unwrap_or(KERNEL);
@@ -124,7 +119,7 @@ impl Space {
             },
             None => {
                 let is_vdso = self.vdso.as_ref().is_some_and(|it| it.contains(&address));
-                // Other code without a file was made while the server runs.
+                // Other code without a file was generated while the server runs.
                 let name = if is_vdso { "[vdso]" } else { "[unknown]" };
                 Frame { function: name.to_owned(), module: name.to_owned() }
             }

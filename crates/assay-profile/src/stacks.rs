@@ -1,22 +1,20 @@
-//! Counts equal stacks, and makes a call tree of them.
+//! Counts equal stacks and merges them into a call tree.
 
 use std::collections::HashMap;
 
 use assay_model::{CallTree, Frame, GrowingTree};
 
-/// A stack as addresses, the innermost first, in a process.
+/// The process, and the addresses of a stack, the innermost first.
 pub(crate) type Stack = (i32, Box<[u64]>);
 
-/// What was spent in each stack.
 pub(crate) type Stacks = HashMap<Stack, u64>;
 
-/// The tree of all stacks, with the functions that `frame` finds.
 pub(crate) fn tree(stacks: &Stacks, mut frame: impl FnMut(i32, u64) -> Frame) -> CallTree {
     let mut found: HashMap<(i32, u64), u32> = HashMap::new();
     let mut growing = GrowingTree::default();
     let mut ordered: Vec<(&Stack, u64)> =
         stacks.iter().map(|(stack, spent)| (stack, *spent)).collect();
-    // The most frequent first, so that the rarest are cut. The order is the same each time.
+    // The most frequent first, so that the rarest are cut. The order is deterministic.
     ordered.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(other.0)));
     for ((pid, addresses), spent) in ordered {
         let mut caller = None;
@@ -28,8 +26,8 @@ pub(crate) fn tree(stacks: &Stacks, mut frame: impl FnMut(i32, u64) -> Frame) ->
                 None => break,
             }
         }
-        // A busy server has some thousands of calls. Of stacks beyond the most that a tree holds, the rarest ones, only
-        // the beginning is kept.
+        // A busy server has some thousands of calls. Of the rarest stacks beyond the capacity of a tree, only the
+        // beginning is kept.
         if let Some(node) = caller {
             growing.spend(node, spent);
         }

@@ -1,4 +1,4 @@
-//! Binaries that were read once for all profiles.
+//! Binaries, read once for all profiles.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::binary::Binary;
 use crate::debuginfod::Fetcher;
 use crate::kernel::KernelNames;
 
-/// The binaries of servers, with the names of their functions. To read those of a server takes a second, so all
-/// profiles of a study share them.
+/// The binaries of servers with their function names. Reading those of a server takes a second, so all profiles of a
+/// study share them.
 #[derive(Debug)]
 pub struct Symbols {
     binaries: BTreeMap<FileId, Option<Arc<Binary>>>,
@@ -20,20 +20,19 @@ pub struct Symbols {
     fetcher: Fetcher,
 }
 
-/// Device, inode and path in the processes that map the file: servers may have root directories of their own.
+/// Device, inode and path in the processes that map the file: servers may have separate root directories.
 type FileId = ((i32, i32), u64, PathBuf);
 
 impl Symbols {
-    /// No binary is known yet. `fetches` says whether the names of stripped ones may come from servers of debug files
-    /// that the user has configured (`DEBUGINFOD_URLS`), and `is_stopped` whether the user wants to stop waiting
-    /// for them.
+    /// `fetches` permits fetching the names of stripped binaries from the debug file servers that the user has
+    /// configured (`DEBUGINFOD_URLS`); `is_stopped` returns whether the user wants to stop waiting for them.
     #[must_use]
     pub fn new(fetches: bool, is_stopped: fn() -> bool) -> Self {
         let fetcher = Fetcher::new(fetches, is_stopped);
         Self { binaries: BTreeMap::new(), files: BTreeMap::new(), kernel: None, fetcher }
     }
 
-    /// The names of the kernel's functions. Modules that it loads after the first profile have none.
+    /// Names of the kernel's functions. Modules loaded after the first profile have none.
     pub(crate) fn kernel(&mut self) -> Arc<KernelNames> {
         Arc::clone(self.kernel.get_or_insert_with(|| Arc::new(KernelNames::read())))
     }
@@ -59,7 +58,6 @@ impl Symbols {
     }
 }
 
-/// A file as a process sees it, which may have a root directory of its own.
 fn seen_by(pid: i32, path: &Path) -> PathBuf {
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     let inside = path.strip_prefix("/").unwrap_or(path);

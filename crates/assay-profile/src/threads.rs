@@ -1,20 +1,17 @@
-//! The threads of a server.
+//! Threads of a server.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use procfs::process::{Process, all_processes};
 
-/// A thread of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Thread {
-    /// Its process.
     pub(crate) pid: i32,
-    /// Its id.
     pub(crate) tid: i32,
 }
 
-/// All threads of a process and its descendants. Those that end meanwhile are left out.
+/// All threads of a process and its descendants, except those that end meanwhile.
 pub(crate) fn threads(root: i32) -> io::Result<Vec<Thread>> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for process in all_processes().map_err(io::Error::other)?.flatten() {
@@ -32,16 +29,16 @@ pub(crate) fn threads(root: i32) -> io::Result<Vec<Thread>> {
     Ok(found)
 }
 
-/// The CPUs that the kernel uses; none if it does not tell.
+/// Empty if the kernel does not report them.
 pub(crate) fn online_cpus() -> Vec<usize> {
     let listed = fs_err::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     ranges(listed.trim()).unwrap_or_default()
 }
 
-/// The most CPUs that Linux supports.
+/// The limit of Linux.
 const CPUS_MAX: usize = 8192;
 
-/// The numbers of a list such as `0-3,8`; `None` if it is none.
+/// Parses a list such as `0-3,8`.
 fn ranges(text: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for range in text.split(',') {

@@ -1,4 +1,4 @@
-//! Samples threads of this process: what they do is known.
+//! Samples threads of this process with known behaviour.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 #![expect(clippy::print_stderr, reason = "a test that the machine does not permit says so")]
 
@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use assay_model::CallTree;
 use assay_profile::{Error, Sampled, Sampler, Symbols};
 
-/// Uses CPU time.
 #[inline(never)]
 fn burn_cpu(stop: &AtomicBool) {
     let mut sum = 0_u64;
@@ -23,13 +22,11 @@ fn burn_cpu(stop: &AtomicBool) {
     }
 }
 
-/// Waits for messages until there are no more.
 #[inline(never)]
 fn wait_for_messages(messages: &Receiver<()>) -> usize {
     messages.iter().count()
 }
 
-/// The part of a tree that was spent below a function.
 fn part(tree: &CallTree, function: &str) -> f64 {
     let below: Vec<bool> = (0..tree.nodes.len()).fold(Vec::new(), |mut below, at| {
         let node = tree.nodes[at];
@@ -42,17 +39,16 @@ fn part(tree: &CallTree, function: &str) -> f64 {
     spent as f64 / tree.total().max(1) as f64
 }
 
-/// How much CPU time a thread uses while it is sampled. On a busy machine, this takes longer.
+/// CPU time of the sampled thread. On a busy machine, this takes longer.
 const BURNED: Duration = Duration::from_millis(800);
 
-/// CPU time of a thread of this process.
 fn cpu_time(tid: i32) -> Duration {
     let told = fs_err::read_to_string(format!("/proc/self/task/{tid}/schedstat")).unwrap();
     Duration::from_nanos(told.split(' ').next().unwrap().parse().unwrap())
 }
 
-/// Samples this process while one thread waits and another uses so much CPU time. Returns what was found, that time,
-/// and the time that passed. None where the kernel refuses.
+/// Samples this process while one thread waits and another uses CPU time. Returns the result, that CPU time, and the
+/// elapsed time. `None` if the kernel refuses.
 fn sampled(
     start: fn(i32, &[i32], &mut Symbols) -> Result<Sampler, Error>,
 ) -> Option<(Sampled, Duration, Duration)> {
@@ -85,7 +81,7 @@ fn sampled(
             }
             other => other.unwrap(),
         };
-        // Reading the binaries and naming what was seen take time too.
+        // Reading the binaries and naming the samples take time too.
         let (begun, used) = (Instant::now(), cpu_time(serving[1]));
         while cpu_time(serving[1]) - used < BURNED {
             sender.send(()).unwrap();

@@ -1,5 +1,4 @@
-//! Equal builds first: one source for all versions of a product that are compared, if there is one; and the
-//! reason why a version was chosen.
+//! Choice of one source for all versions of a product that are compared, and the reason for each version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +11,13 @@ use crate::sources;
 use crate::sources::kind::Index;
 use crate::version::{answers, compare, in_series, upstream};
 
-/// The word for the maker of a build. Builds by the same maker are alike.
+/// Maker of a build. Builds by the same maker are alike.
 #[must_use]
 pub fn maker(build: &Build) -> &str {
     maker_of(&build.source, &build.channel)
 }
 
-/// A registry is not a maker, since each of its packages has its own. A vendor is a maker.
+/// A registry is not a maker: each of its packages has its own. A vendor is one.
 pub(crate) fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
     if sources::has_makers(source) { channel } else { source }
 }
@@ -26,15 +25,13 @@ pub(crate) fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
 /// Rank of sources without known checksums.
 const UNVERIFIED: u8 = 2;
 
-/// A version or series, with an engine.
 type Want<'a> = (&'a str, Engine);
 
-/// A version that a maker has.
 struct Held {
     maker: String,
     version: String,
     engines: Vec<Engine>,
-    /// Smaller is preferred: distributions, registries, then sources without known checksums.
+    /// Lower is preferred: distributions, registries, then sources without known checksums.
     rank: u8,
 }
 
@@ -72,8 +69,8 @@ impl Held {
     }
 }
 
-/// The maker who has all wanted systems, each as a different version. Of several, the preferred one, then the
-/// one with the newest version of what is wanted first.
+/// The preferred maker who has all wanted systems, each as a different version. Ties go to the newest version of the
+/// first system.
 fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
     let makers: BTreeSet<_> = held.iter().map(|it| (it.rank, it.maker.as_str())).collect();
     let mut best: Option<(u8, &str, Vec<&str>)> = None;
@@ -102,7 +99,6 @@ fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
     best.map(|(_, maker, _)| maker)
 }
 
-/// The systems of one product that a study needs, each one once.
 fn wants<'a>(specs: &[&'a SystemSpec], product: Product) -> Vec<Want<'a>> {
     let mut wants: Vec<Want<'_>> = Vec::new();
     for spec in specs.iter().filter(|spec| spec.product == product) {
@@ -116,8 +112,8 @@ fn wants<'a>(specs: &[&'a SystemSpec], product: Product) -> Vec<Want<'a>> {
 }
 
 impl Provisioner {
-    /// For each product, the source that all systems of a study should come from, so that their builds are
-    /// equal. No entry for a product for which the usual choice does that, or which no source has completely.
+    /// For each product, the source from which all systems of a study should come, so that their builds are equal. A
+    /// product has no entry if the usual choice already does that, or if no source has all of its versions.
     pub fn agree(
         &self,
         specs: &[&SystemSpec],
@@ -148,7 +144,6 @@ impl Provisioner {
         Ok(agreed)
     }
 
-    /// The source that has all systems of a product, even if it has no known checksums.
     pub fn has_all(
         &self,
         specs: &[&SystemSpec],
@@ -158,7 +153,6 @@ impl Provisioner {
         Ok(common(&held, &wants(specs, product)).map(str::to_owned))
     }
 
-    /// Versions that registries and vendors have, or, when offline, the cache.
     fn held(&self, product: Product) -> Result<Vec<Held>, Error> {
         Ok(if self.offline() {
             let cached = self.cached()?.into_iter().filter(|it| it.product == product);
@@ -168,14 +162,12 @@ impl Provisioner {
         })
     }
 
-    /// The releases of distributions that may have a version.
     fn released(&self, product: Product, want: &Want<'_>) -> Vec<Offer<'_>> {
         let mut offers = self.offers_of(product, want);
         offers.retain(|it| it.release.released);
         offers
     }
 
-    /// What distributions have, released or not, that may have a version.
     fn offers_of(&self, product: Product, (wanted, engine): &Want<'_>) -> Vec<Offer<'_>> {
         if self.offline() {
             return Vec::new();
@@ -185,8 +177,8 @@ impl Provisioner {
         offers
     }
 
-    /// Whether distributions have all these systems in what is not released. Its indexes are signed too. One that
-    /// cannot be read has nothing.
+    /// Returns whether the unreleased channels of distributions have all these systems. Their indexes are signed too.
+    /// An unreadable index counts as empty.
     fn unreleased_have(
         &self,
         product: Product,
@@ -207,7 +199,7 @@ impl Provisioner {
         }))
     }
 
-    /// Whether the releases of distributions have all wanted systems; they are preferred anyway.
+    /// Releases of distributions are preferred anyway.
     fn releases_have(
         &self,
         product: Product,
@@ -221,7 +213,7 @@ impl Provisioner {
             let answer = self.answered(&request(product, wanted, *engine, None));
             answer.is_some_and(|prefix| is_indexed(&prefix.build.source) && prefix.build.released)
         };
-        // This runs no client and waits for nothing.
+        // Runs no client and does not wait.
         if wants.iter().all(is_answered) {
             return Ok(true);
         }
@@ -243,7 +235,6 @@ impl Provisioner {
         Ok(true)
     }
 
-    /// The reason why a version was chosen, and the newer version known elsewhere, for display.
     #[must_use]
     pub fn why(&self, spec: &SystemSpec, prefix: &Prefix, agreed: Option<&str>) -> Option<String> {
         let Origin::Version(wanted) = &spec.origin else { return None };
@@ -265,14 +256,13 @@ impl Provisioner {
             _ => "no source with known checksums has it, or can be used".to_owned(),
         };
         let mut elsewhere: Vec<_> = self.catalogued(spec, wanted).collect();
-        // The releases of distributions come first anyway, unless the builds are to be equal.
+        // Releases of distributions come first anyway, unless the builds are to be equal.
         if self.source.is_none() && agreed.is_some_and(|maker| !is_indexed(maker)) {
             elsewhere.extend(self.newest_of_releases(&(wanted, spec.engine), spec.product));
         }
         Some(reason + &told(newer(elsewhere, &prefix.version), spec.product))
     }
 
-    /// Rows of the catalog that would also satisfy the request; no client is run.
     pub(crate) fn catalogued(
         &self,
         spec: &SystemSpec,
@@ -292,8 +282,6 @@ impl Provisioner {
         })
     }
 
-    /// The newest version in the releases of distributions. An unavailable index is skipped, since this is only for
-    /// display.
     fn newest_of_releases(&self, want: &Want<'_>, product: Product) -> Option<Elsewhere> {
         let offers = self.released(product, want);
         if offers.is_empty() {
@@ -315,13 +303,11 @@ impl Provisioner {
     }
 }
 
-/// Whether the index of an offer's release has a version.
 fn has_in(index: &dyn Index, offer: &Offer<'_>, wanted: &str) -> bool {
     let versions = offer.server.roots.first().into_iter().flat_map(|root| index.versions(root));
     versions.map(|record| upstream(&record.version)).any(|version| in_series(&version, wanted))
 }
 
-/// A version that would also satisfy the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
     pub(crate) version: String,
@@ -329,12 +315,11 @@ pub(crate) struct Elsewhere {
     pub(crate) has_checksum: bool,
 }
 
-/// Whether a source has signed indexes.
 fn is_indexed(source: &str) -> bool {
     sources::distribution(source).is_some()
 }
 
-/// Versions newer than the chosen one: the newest with a known checksum, and the newest of all if that is newer.
+/// Versions newer than the chosen one: the newest with a known checksum, and the newest of all if that is newer still.
 pub(crate) fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
     let newest = |checked: bool, than: &str| {
         let all = elsewhere.iter().filter(|it| it.has_checksum || !checked);

@@ -1,4 +1,4 @@
-//! The versions that sources have.
+//! Versions offered by the sources.
 
 use assay_model::{Build, Prefix, Product};
 
@@ -8,28 +8,23 @@ use crate::provisioner::Provisioner;
 use crate::reach::Opened;
 use crate::version::{compare, upstream};
 
-/// A version that a source has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Available {
-    /// The family.
     pub product: Product,
-    /// Upstream version, such as `10.11.19`.
     pub version: String,
     /// Source class, such as `apt` or `maven`, or the vendor of a tarball, such as `mysql.com`.
     pub source: String,
     /// Part of the source, such as `bookworm-security` or a package's name; `tarball`.
     pub channel: String,
-    /// Whether the channel is a released one.
     pub released: bool,
-    /// Whether its bytes are known beforehand, by a signed index or a checksum in the catalog.
-    /// Otherwise they must match the registry's checksum, and later the one pinned on first use.
+    /// Whether its bytes are known in advance from a signed index or a checksum in the catalog. Otherwise they must
+    /// match the registry's checksum, and later the one pinned on first use.
     pub verified: bool,
 }
 
 impl Provisioner {
-    /// Every available version, oldest first; offline, those in the cache.
-    ///
-    /// Unreleased channels whose index cannot be used are left out.
+    /// Every available version, oldest first; offline, those in the cache. Unreleased channels without a usable index
+    /// are left out.
     pub fn available(&self, product: Product) -> Result<Vec<Available>, Error> {
         let mut available: Vec<_> = if self.offline() {
             let cached = self.cached()?.into_iter().filter(|prefix| prefix.product == product);
@@ -52,8 +47,6 @@ impl Provisioner {
     }
 }
 
-/// Names of systems that the built-in catalog has, such as `mariadb@11.8` and `mysql@8.0.40`, for completing a word.
-/// Nothing is fetched.
 pub fn catalog_names() -> Result<Vec<String>, Error> {
     let catalog = Catalog::built_in()?;
     let mut names = Vec::new();
@@ -68,7 +61,6 @@ pub fn catalog_names() -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// All versions of all rows.
 pub(crate) fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
     let rows =
         all.iter().flat_map(|opened| opened.versions().into_iter().map(move |it| (opened, it)));
@@ -83,7 +75,6 @@ pub(crate) fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
     available.collect()
 }
 
-/// A package as it is listed.
 pub(crate) fn offered(product: Product, packaged: Packaged<'_>) -> Available {
     let (source, channel) = packaged.origin();
     let version = packaged.version.version.clone();
@@ -91,7 +82,6 @@ pub(crate) fn offered(product: Product, packaged: Packaged<'_>) -> Available {
     Available { product, version, source, channel, released: true, verified }
 }
 
-/// A prefix in the cache as it is listed.
 fn as_available(prefix: Prefix) -> Available {
     let Prefix { product, version, build, .. } = prefix;
     let Build { source, channel, released, .. } = build;

@@ -1,4 +1,4 @@
-//! Making a prefix from the chosen packages: download, verify, unpack, keep.
+//! Builds a prefix from the chosen packages: download, verify, unpack, keep.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,22 +23,20 @@ use crate::store::check_trust;
 use crate::unpack::{Limits, Tree};
 use crate::version::upstream;
 
-/// Directory in a tree for the libraries of a server that a registry has without them.
+/// Directory in a tree for libraries that a registry's server lacks.
 const RUNTIME: &str = "runtime";
 
-/// Part of the names of trees made from packages of other registries. It is increased when the same packages
-/// would produce a different tree.
+/// Part of the names of trees made from packages of registries. Increase it when the same packages would produce a
+/// different tree.
 const TREE: u32 = 1;
 
-/// Downloaded packages of a distribution. The directory goes with it.
 pub(crate) struct Downloaded {
     _directory: TempDir,
     files: Vec<PathBuf>,
 }
 
 impl Provisioner {
-    /// The prefix of a version in a release: downloaded and unpacked unless the cache has the very
-    /// same.
+    /// Returns the prefix of a version in a release, from the cache if it has exactly that build.
     pub(crate) fn fetch_release(
         &self,
         archives: &dyn Archives,
@@ -76,8 +74,6 @@ impl Provisioner {
         )
     }
 
-    /// The prefix of a package of another registry: the same, with libraries of a Debian release
-    /// beside the server where the machine can have them.
     pub(crate) fn fetch_package(
         &self,
         sources: &Sources<'_>,
@@ -136,7 +132,7 @@ impl Provisioner {
         progress(Progress::Unpacking { done: 0, total });
         registry::unpack(registry, &file, packaged, &mut Tree::new(built.path(), Limits::SERVER))?;
         let below = built.path().join(RUNTIME);
-        // Not one that the package brought.
+        // Fails if the package brought one.
         fs::create_dir(&below)?;
         if let Some((archives, downloaded)) = &beside {
             unpack(**archives, downloaded, &mut Tree::new(&below, Limits::SERVER), progress)?;
@@ -156,7 +152,6 @@ impl Provisioner {
         Ok(prefix)
     }
 
-    /// Downloads a package and returns it with its checksum.
     fn download(
         &self,
         sources: &Sources<'_>,
@@ -167,7 +162,7 @@ impl Provisioner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(PathBuf, String), Error> {
         let state = self.store.path(&packaged.package.source);
-        // Clients such as `mvn` execute what they have kept.
+        // Clients such as `mvn` execute files in their state.
         check_trust(&state)?;
         let directories = Directories { state: &state, into: downloads.path() };
         progress(Progress::Downloading { done: 0, total: 0 });
@@ -175,7 +170,6 @@ impl Provisioner {
         registry::fetch(registry, packaged, known, directories, &sources.lock, &mut seen)
     }
 
-    /// Downloads and verifies packages of a distribution.
     pub(crate) fn packages(
         &self,
         archives: &dyn Archives,
@@ -195,7 +189,6 @@ impl Provisioner {
     }
 }
 
-/// The build of a package, with notes for the reader of a report.
 fn build_of(packaged: Packaged<'_>, file: &Path, mut notes: Vec<String>) -> Build {
     let tarball = packaged.package.is_vendors();
     if !packaged.is_verified() {
@@ -214,7 +207,6 @@ fn build_of(packaged: Packaged<'_>, file: &Path, mut notes: Vec<String>) -> Buil
     Build { source, channel, package_version, released: true, notes }
 }
 
-/// The registry of a package.
 fn registry_of(packaged: Packaged<'_>) -> Result<&'static dyn Registry, Error> {
     let source = &packaged.package.source;
     sources::registry(source).ok_or_else(|| Error::Catalog(format!("no source `{source}`")))
@@ -242,7 +234,6 @@ pub(crate) fn identity(packages: &[Package]) -> String {
     hex::encode(Sha256::digest(lines.concat()))
 }
 
-/// The downloaded archives in the order of `records`, each found by its checksum.
 fn verified(records: &[&Record], downloads: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut by_sum = HashMap::new();
     for entry in fs::read_dir(downloads)? {

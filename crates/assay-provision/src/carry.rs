@@ -11,8 +11,7 @@ use crate::store::RESOLVED;
 
 impl Provisioner {
     /// Writes finished trees of the cache, and the answers that led to them, as a tar archive. Unpacked elsewhere, it
-    /// is a cache that needs no network. A tree that is not in the cache, such as a directory of the user's, is left
-    /// out.
+    /// is a cache that needs no network. Trees outside the cache are left out.
     pub fn carry<'a>(
         &self,
         trees: impl IntoIterator<Item = &'a Path>,

@@ -24,7 +24,6 @@ fn catalog_is_well_formed_and_has_a_layout_for_every_product_in_it() {
     assert!(releases.next().is_some() && !roots.is_empty());
 }
 
-/// Addresses of a version, known or guessed.
 fn urls(catalog: &Catalog, product: Product, version: &str) -> Vec<String> {
     let guessed = catalog.guessed(product, version);
     let known = catalog.packaged(product).filter(|it| it.version.version == version);
@@ -68,7 +67,6 @@ fn tarballs_have_the_addresses_that_vendors_give_them() {
             "archive.mariadb.org/mariadb-10.6.21/bintar-linux-systemd-x86_64/\
              mariadb-10.6.21-linux-systemd-x86_64.tar.gz",
         ),
-        // Not in the catalog.
         (
             Product::MariaDb,
             "13.1.1",

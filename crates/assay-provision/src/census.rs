@@ -1,4 +1,4 @@
-//! Counts of a tree's files and bytes, which show whether a prefix has lost any.
+//! Counts of a tree's files and bytes, to detect a damaged prefix.
 
 use std::fs::Metadata;
 use std::io;
@@ -9,18 +9,14 @@ use fs_err as fs;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-/// Files, links and bytes of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Census {
-    /// Files and links.
     pub(crate) files: u64,
-    /// Lengths of all files together.
     pub(crate) bytes: u64,
 }
 
 impl Census {
-    /// Counts everything in the directories below `root`. Files directly in it do not count, because they are
-    /// the cache's own.
+    /// Counts everything in the directories below `root`. Files directly in it belong to the cache and do not count.
     pub(crate) fn of(root: &Path) -> io::Result<Self> {
         let mut census = Self::default();
         for entry in fs::read_dir(root)? {
@@ -32,7 +28,6 @@ impl Census {
         Ok(census)
     }
 
-    /// Counts everything under a path, which may be a file.
     pub(crate) fn all(path: &Path) -> io::Result<Self> {
         let mut census = Self::default();
         if fs::symlink_metadata(path)?.is_dir() {
@@ -62,14 +57,13 @@ impl Census {
     }
 }
 
-/// Whether something belongs neither to this user nor to root.
 #[must_use]
 pub fn belongs_to_another(found: &Metadata) -> bool {
     found.uid() != 0 && found.uid() != geteuid().as_raw()
 }
 
-/// The first part of a tree that every user may change, or that belongs to another user; `None` if there is no such
-/// part, or no tree. Nothing may be executed or loaded from a tree that has one.
+/// The first part of a tree that every user may change or that belongs to another user; `None` if it has none or does
+/// not exist. Nothing may be executed or loaded from a tree with such a part.
 pub fn part_of_others(path: &Path) -> io::Result<Option<PathBuf>> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -114,7 +108,7 @@ mod tests {
             assert_eq!(part_of_others(place.path()).unwrap().as_ref(), Some(path));
             set(path, 0o755);
         }
-        // Only root can give something away.
+        // Only root can change the owner of a file.
         if geteuid().is_root() {
             std::os::unix::fs::lchown(sbin.join("mariadbd"), Some(4711), None).unwrap();
             assert_eq!(part_of_others(place.path()).unwrap(), Some(sbin.join("mariadbd")));

@@ -1,4 +1,4 @@
-//! The choice of a source for a request.
+//! Choice of a source for a request.
 
 use assay_model::{Engine, Origin, SystemSpec};
 
@@ -11,21 +11,18 @@ use crate::sources;
 use crate::sources::kind::Record;
 use crate::version::{answers, compare, in_series, upstream};
 
-/// The row that satisfies a request.
 pub(crate) enum Chosen<'a> {
-    /// A version in the index of a release.
     Indexed(Box<(Opened<'a>, Record)>),
-    /// Packages of other sources with one version of the server, in the order of preference.
+    /// Packages of other sources with one version of the server, in order of preference.
     Packages(Vec<Packaged<'a>>),
     /// Tarballs that a vendor may have, in order of preference, and the error if it has none.
     Tarballs(Vec<Packaged<'a>>, Error),
 }
 
 impl Provisioner {
-    /// The newest fitting version of the released rows, else of the registries, else of the unreleased
-    /// rows, else of the vendors: sources without known checksums come last.
-    ///
-    /// `guessed`: packages for versions that are not in the catalog.
+    /// The newest fitting version of the released rows, else of the registries, else of the unreleased rows, else of
+    /// the vendors: sources without known checksums come last. `guessed` are packages for versions that are not in the
+    /// catalog.
     pub(crate) fn choose<'a>(
         &'a self,
         sources: &Sources<'_>,
@@ -62,8 +59,7 @@ impl Provisioner {
         if let Some(found) = best(packages, wanted, spec.engine) {
             return Ok(Chosen::Packages(found));
         }
-        // These sources matter only because no released one has it, so a failure of one does not affect the
-        // others.
+        // These sources matter only because no released one has it, so a failure of one does not affect the others.
         let passed_over = self.look(sources, others, &mut all, progress);
         if let Some(found) = newest(&mut all, wanted) {
             return Ok(Chosen::Indexed(Box::new(found)));
@@ -100,7 +96,6 @@ impl Provisioner {
         }
     }
 
-    /// The releases that have a series, but whose archive is not this machine's.
     fn on_other_systems(
         &self,
         spec: &SystemSpec,
@@ -125,7 +120,6 @@ impl Provisioner {
         Some(Error::OtherSystem { system, releases, absence: absence? })
     }
 
-    /// Adds the rows whose index can be read. Returns why the others cannot.
     fn look<'a>(
         &'a self,
         sources: &Sources<'_>,
@@ -149,19 +143,19 @@ fn is_expired(error: &Error) -> bool {
     matches!(error, Error::ExpiredIndex { .. })
 }
 
-/// Reports the sources whose indexes have expired. Other errors are reported at the end, if no source has the version.
+/// Reports the sources with expired indexes. Other errors are reported at the end, if no source has the version.
 fn pass_over(unread: &[Error], progress: &mut dyn FnMut(Progress)) {
     for error in unread.iter().filter(|it| is_expired(it)) {
         progress(Progress::PassedOver { why: error.to_string() });
     }
 }
 
-/// The storage engine of a system, if it is not the usual one of its product.
+/// The storage engine, if it is not the usual one of the product.
 fn unusual(spec: &SystemSpec) -> Option<Engine> {
     (spec.engine != spec.product.default_engine()).then_some(spec.engine)
 }
 
-/// The verified versions in order. The others are too many to list.
+/// The verified versions in order; the others are too many to list.
 fn told(available: Vec<Available>) -> Vec<String> {
     let verified = available.into_iter().filter(|it| it.verified);
     let mut versions: Vec<String> = verified.map(|it| it.version).collect();
@@ -170,7 +164,6 @@ fn told(available: Vec<Available>) -> Vec<String> {
     versions
 }
 
-/// The packages with the newest fitting version, those with a known checksum first.
 fn best<'a>(
     packages: impl IntoIterator<Item = Packaged<'a>>,
     wanted: &str,
@@ -188,7 +181,6 @@ fn best<'a>(
     Some(fitting)
 }
 
-/// Takes the row out of `all` that has the newest version of a series, with that version.
 fn newest<'a>(all: &mut Vec<Opened<'a>>, series: &str) -> Option<(Opened<'a>, Record)> {
     let numbered = all.iter().enumerate();
     let versions =

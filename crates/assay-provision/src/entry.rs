@@ -1,17 +1,16 @@
-//! The entries of archives, whatever their format.
+//! Entries of archives of any format.
 
 use std::path::PathBuf;
 
-/// One entry of an archive, as stored.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) path: PathBuf,
     pub(crate) kind: ArchiveEntryKind,
-    /// Unix permissions; 0 where the archive has none.
+    /// Unix permissions; 0 if the archive has none.
     pub(crate) mode: u32,
 }
 
-/// The kind of an entry; links have their targets as stored.
+/// Links have their targets as stored.
 #[derive(Debug)]
 pub(crate) enum ArchiveEntryKind {
     File,

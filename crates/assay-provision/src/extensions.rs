@@ -1,7 +1,6 @@
-//! Entries of a tar stream that describe the next entry: names too long for a header, and PAX records.
+//! Entries of a tar stream that describe the next entry: long names and PAX records.
 //!
-//! Each of them is read into memory, so none may be longer than a name can be: a few compressed megabytes
-//! can hold a name of many gigabytes.
+//! They are read into memory, so their length is limited: a few compressed megabytes can hold a name of many gigabytes.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -12,13 +11,12 @@ use tar::{EntryType, PaxExtensions};
 
 use crate::entry::{ArchiveEntryKind, Entry};
 
-/// Longest name of an entry or target of a link, with the zero at its end, bytes.
+/// Longest name or link target with its terminating zero, bytes.
 const NAME: u64 = 4097;
 
-/// Longest list of PAX records, bytes: a path, the target of a link, times and attributes.
+/// Longest list of PAX records (path, link target, times, attributes), bytes.
 const RECORDS: u64 = 64 << 10;
 
-/// Properties of the next entry that are known so far.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extensions {
     path: Option<Vec<u8>>,
@@ -27,13 +25,13 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    /// Reads what a raw entry says of the next one. Returns false if it is an ordinary entry.
+    /// Reads a raw entry's properties of the next one. Returns false for an ordinary entry.
     pub(crate) fn take(&mut self, stored: &mut tar::Entry<'_, impl Read>) -> io::Result<bool> {
         let (place, limit) = match stored.header().entry_type() {
             EntryType::GNULongName => (&mut self.path, NAME),
             EntryType::GNULongLink => (&mut self.link, NAME),
             EntryType::XHeader => (&mut self.records, RECORDS),
-            // A record of the whole archive, such as the commit that it was made from.
+            // Applies to the whole archive, such as the commit it was made from.
             EntryType::XGlobalHeader => return Ok(true),
             _ => return Ok(false),
         };
@@ -48,7 +46,6 @@ impl Extensions {
         }
     }
 
-    /// The entry that they belong to, without its content.
     pub(crate) fn entry(self, stored: &tar::Entry<'_, impl Read>) -> io::Result<Entry> {
         let header = stored.header();
         let records = Records::read(self.records.as_deref().unwrap_or_default())?;
@@ -70,7 +67,6 @@ impl Extensions {
         Ok(Entry { path: as_path(&path), kind, mode: header.mode()? })
     }
 
-    /// An error if an announced entry is missing.
     pub(crate) fn none_is_left(&self) -> io::Result<()> {
         match *self == Self::default() {
             true => Ok(()),
@@ -79,7 +75,6 @@ impl Extensions {
     }
 }
 
-/// The PAX records that matter here.
 #[derive(Default)]
 struct Records {
     path: Option<Vec<u8>>,
@@ -151,7 +146,6 @@ mod tests {
         format!("{length}{rest}").into_bytes()
     }
 
-    /// Counts what is read of a stream.
     struct Counted<'a, R>(R, &'a Cell<u64>);
 
     impl<R: Read> Read for Counted<'_, R> {

@@ -1,4 +1,4 @@
-//! The parsers of this crate as functions of bytes, for the fuzzer. Not part of the API.
+//! Parsers of this crate as functions of bytes, for the fuzzer. Not part of the API.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::sources::{dnf, git};
 use crate::unpack::{Limits, Tree};
 use crate::version;
 
-/// Small, so that a bomb costs the fuzzer nothing.
+/// Small, so that decompression bombs stay cheap.
 const LIMITS: Limits = Limits { bytes: 1 << 20, entries: 100 };
 
 pub fn deb(bytes: &[u8], root: &Path) -> Result<(), Error> {
@@ -23,7 +23,6 @@ pub fn rpm(bytes: &[u8], root: &Path) -> Result<(), Error> {
     dnf::rpm::unpack_from("fuzzed", bytes, &mut Tree::new(root, LIMITS))
 }
 
-/// How many repositories and packages a text names, read as each of the files that a repository has.
 pub fn repository(text: &str) -> usize {
     dnf::count(text)
 }
@@ -32,7 +31,6 @@ pub fn tar(bytes: &[u8], root: &Path) -> Result<(), Error> {
     Tree::new(root, LIMITS).unpack("fuzzed", bytes)
 }
 
-/// How many packages the newest `root` needs.
 pub fn packages(text: &str, root: &str) -> Result<usize, Error> {
     let mut index = Index::default();
     index.add("fuzzed", text)?;
@@ -51,7 +49,6 @@ pub fn catalog(text: &str) -> bool {
     toml::from_str::<Catalog>(text).is_ok()
 }
 
-/// Texts from source trees, build logs and web servers.
 pub fn source(text: &str) -> Option<String> {
     assert!(git::run::failing(text).len() <= 16);
     crate::http::rest_of(text, 0);

@@ -1,4 +1,4 @@
-//! The flow from a request to a prefix.
+//! Flow from a request to a prefix.
 
 use assay_model::{Engine, Origin, Prefix, SystemSpec};
 
@@ -12,9 +12,8 @@ use crate::store::{Resolution, now_seconds};
 use crate::version::{answers, compare};
 
 impl Provisioner {
-    /// The prefix of a system: from the cache, or fetched, verified and unpacked into it.
-    ///
-    /// An answer is reused without network for a day. Offline, any fitting prefix in the cache is used.
+    /// Returns the prefix of a system, from the cache or newly fetched. An answer is reused without network for a day.
+    /// Offline, any fitting prefix in the cache is used.
     pub fn get(
         &self,
         spec: &SystemSpec,
@@ -23,7 +22,6 @@ impl Provisioner {
         self.get_from(spec, None, progress)
     }
 
-    /// The same from one source, such as [`Provisioner::agree`] names.
     pub fn get_from(
         &self,
         spec: &SystemSpec,
@@ -113,7 +111,6 @@ impl Provisioner {
         })
     }
 
-    /// The prefix of the first package that exists and whose client is installed.
     fn fetch_first(
         &self,
         sources: &Sources<'_>,
@@ -134,11 +131,11 @@ impl Provisioner {
     }
 }
 
-/// The error for a version that no source has, not even its vendor. `none` has the places searched before.
+/// The error for a version that not even its vendor has. `none` lists the places searched before.
 fn not_at_the_vendor(lack: Error, mut none: Error) -> Error {
     let Error::NoVersion { unread, wanted, .. } = &mut none else { return lack };
     let is_cut_off = matches!(lack, Error::Download { .. });
-    // A series may be in a place that could not be looked into; the vendor lists the full versions that it has.
+    // A series may be at a place that could not be searched; the vendor lists its full versions.
     let is_series = wanted.split('.').count() < 3;
     let lacks_series =
         matches!(lack, Error::NotPublished { .. }) && is_series && !unread.is_empty();

@@ -1,4 +1,4 @@
-//! What to do about an error.
+//! Remedies for errors.
 
 use std::io;
 
@@ -61,7 +61,6 @@ impl Error {
     }
 }
 
-/// Where versions are listed, and what keeps sources from being searched, each hint once.
 fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
     let listed = vec![format!(
         "`assay server list --available {product}` lists all available versions and their sources"
@@ -69,7 +68,6 @@ fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
     unread.iter().fold(listed, with_hints)
 }
 
-/// The hints, and those of an error that are not among them.
 fn with_hints(mut hints: Vec<String>, error: &Error) -> Vec<String> {
     for hint in error.hints() {
         if !hints.contains(&hint) {
@@ -80,12 +78,11 @@ fn with_hints(mut hints: Vec<String>, error: &Error) -> Vec<String> {
 }
 
 impl Error {
-    /// Hints for a version that no source has, each one once.
     fn hints_for_version(&self) -> Vec<String> {
         let Self::NoVersion { product, wanted, engine, available, unread, .. } = self else {
             return Vec::new();
         };
-        // A source that cannot be reached may have the version. An old index is not the reason for a typing error.
+        // An unreachable source may have the version. An old index does not explain a typing error.
         let is_old = |it: &Self| matches!(it, Self::ExpiredIndex { .. });
         if let Some(meant) = meant(wanted, available).filter(|_| unread.iter().all(is_old)) {
             let is_meant = format!("did you mean `{product}@{meant}`");

@@ -1,4 +1,4 @@
-//! What a server from a registry or a vendor needs of a machine whose libraries it runs on.
+//! Check of the host libraries that a server from a registry or a vendor needs.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::error::Error;
 use crate::programs;
 
-/// The loader that such servers name.
+/// Loader named in such servers.
 const LOADER: &str = if cfg!(target_arch = "aarch64") {
     "/lib/ld-linux-aarch64.so.1"
 } else {
@@ -30,7 +30,7 @@ fn with(loader: &'static str, server: &Path) -> Result<(), Error> {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let missing = missing(&stdout, &stderr);
     if missing.is_empty() {
-        // A loader that does not load programs, such as the one of NixOS, only says so and fails.
+        // A loader that loads no programs, such as that of NixOS, only prints a message and fails.
         let loads = output.status.success() || !is_program(server)?;
         return if loads { Ok(()) } else { Err(Error::NoLoader(loader)) };
     }
@@ -38,15 +38,13 @@ fn with(loader: &'static str, server: &Path) -> Result<(), Error> {
     Err(Error::HostLibraries { server, missing })
 }
 
-/// Whether a file is a program that a loader loads, by its first bytes. Scripts and other files that a user builds are
-/// not the loader's.
+/// Recognizes a program by its first bytes. Users also build scripts and other files that the loader does not load.
 fn is_program(file: &Path) -> Result<bool, Error> {
     let mut start = Vec::new();
     fs_err::File::open(file)?.take(4).read_to_end(&mut start)?;
     Ok(start == *b"\x7fELF")
 }
 
-/// The libraries, and versions of libraries, that the loader does not find.
 fn missing(stdout: &str, stderr: &str) -> Vec<String> {
     let absent = |line: &str| Some(line.trim().strip_suffix(" => not found")?.to_owned());
     let mut missing: Vec<_> = stdout.lines().filter_map(absent).collect();
@@ -108,12 +106,12 @@ mod tests {
         );
     }
 
-    /// As on NixOS, whose file of that name says that it starts no foreign programs.
+    /// Like the file of that name on NixOS, which says that it starts no foreign programs.
     #[test]
     fn a_loader_that_loads_nothing_is_none() {
         let place = tempfile::tempdir().unwrap();
         let stub = place.path().join("ld.so");
-        // Static, as that one is: any other is itself loaded by this machine's loader, which lists its libraries.
+        // Static, like that of NixOS: otherwise this machine's loader would load it and list its libraries.
         let source = place.path().join("stub.c");
         fs_err::write(&source, "int main(void) { return 127; }").unwrap();
         let mut cc = Command::new("cc");
@@ -130,7 +128,6 @@ mod tests {
         check(&program).unwrap();
     }
 
-    /// Scripts and other files that a user builds are not the loader's.
     #[test]
     fn what_is_no_program_lacks_nothing() {
         let place = tempfile::NamedTempFile::new().unwrap();

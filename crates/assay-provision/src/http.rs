@@ -1,8 +1,8 @@
-//! Downloads over HTTP. They are resumed after interruptions, retried after transient faults, limited in time and
-//! size, and never redirected from TLS to plain text.
+//! Downloads over HTTP: resumed after interruptions, retried after transient faults, limited in time and size, and
+//! never redirected from TLS to plain text.
 //!
-//! The received part of a file is in `NAME.part`, with `NAME.part.json` beside it, so that another process can
-//! continue it. Proxies come from the environment, certificate authorities from the machine.
+//! The received part of a file is in `NAME.part`, with `NAME.part.json` beside it, so that another process can continue
+//! it. Proxies come from the environment, certificate authorities from the machine.
 
 use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -22,20 +22,16 @@ use assay_model::{address_without_login, without_logins};
 
 use crate::store::{read_json, write_json};
 
-/// Limits on the time and size of a download.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Maximum time to wait for `idle_bytes`.
+    /// Maximum time to receive `idle_bytes`.
     pub(crate) idle: Duration,
-    /// Minimum number of bytes in that time.
     pub(crate) idle_bytes: u64,
-    /// Maximum time for all attempts together.
+    /// For all attempts together.
     pub(crate) overall: Duration,
-    /// Maximum number of attempts in a row without progress.
     pub(crate) attempts: u32,
-    /// Wait before the second attempt; it doubles before each further one.
+    /// Wait before the second attempt; doubles before each further one.
     pub(crate) pause: Duration,
-    /// Maximum length of the file.
     pub(crate) bytes: u64,
 }
 
@@ -51,12 +47,9 @@ impl Limits {
     };
 }
 
-/// The reason why a file was not downloaded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The server has no such file.
     Absent,
-    /// Any other failure, in words.
     Other(String),
 }
 
@@ -66,14 +59,11 @@ impl From<crate::Error> for Failure {
     }
 }
 
-/// The reason why an attempt ended.
 enum End {
-    /// A transient fault: another attempt may succeed.
     Passing(String),
     Final(Failure),
 }
 
-/// A fault that another attempt would meet again.
 fn lasting(why: impl Into<String>) -> End {
     End::Final(Failure::Other(why.into()))
 }
@@ -84,34 +74,29 @@ impl From<std::io::Error> for End {
     }
 }
 
-/// More redirects than any mirror needs.
+/// More than any mirror needs.
 const REDIRECTS: u32 = 5;
 
 /// Progress that resets the number of attempts, bytes.
 const PROGRESS: u64 = 1 << 20;
 
-/// A file being downloaded.
 struct Part<'a> {
     url: &'a str,
     path: PathBuf,
     limits: Limits,
 }
 
-/// Properties of a file that must not have changed for a download to be resumed.
+/// Properties that must not have changed for a download to be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Resume {
-    /// Address of the file, without its login.
+    /// Without the login.
     url: String,
     /// Strong entity tag, or date of last change.
     validator: String,
 }
 
-/// Downloads `url` to the file `name` in `directory`; `progress` gets the bytes so far and the bytes in all, 0 where
-/// the server does not say.
-///
-/// # Errors
-/// When the server does not have it, cannot be reached, is too slow, redirects to a forbidden place, or sends
-/// more than the limits allow. The received part is kept for the next call, if the server can resume.
+/// Downloads `url` to `directory`. `progress` gets the bytes so far and in total, 0 if unknown. After an error, the
+/// received part is kept for the next call if the server can resume.
 pub(crate) fn download(
     url: &str,
     directory: &Path,
@@ -172,7 +157,6 @@ impl Part<'_> {
         fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
 
-    /// Number of bytes already present, and the properties that the file must still have.
     fn resume(&self) -> Option<(u64, Resume)> {
         let resume: Resume = read_json(&self.sidecar())?;
         let length = self.length();
@@ -222,7 +206,6 @@ impl Part<'_> {
         self.receive(&mut body, from, total, progress)
     }
 
-    /// Writes a body to the end of the file.
     fn receive(
         &self,
         body: &mut Body,
@@ -272,7 +255,6 @@ impl Part<'_> {
         let _ = fs::remove_file(self.sidecar());
     }
 
-    /// Records the properties that the file must keep, if the server states suitable ones.
     fn remember(&self, headers: &HeaderMap) {
         let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
         let strong = text(ETAG).filter(|tag| !tag.starts_with("W/"));
@@ -284,7 +266,6 @@ impl Part<'_> {
         }
     }
 
-    /// Whether another attempt may succeed.
     fn judged(&self, error: ureq::Error) -> End {
         match error {
             ureq::Error::RequireHttpsOnly(to) => lasting(format!(
@@ -298,7 +279,7 @@ impl Part<'_> {
             ureq::Error::Timeout(_) => {
                 End::Passing(format!("no answer for {:?}", self.limits.idle))
             }
-            // TLS failures, such as a bad certificate, are reported as this.
+            // TLS failures, such as a bad certificate.
             ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
                 lasting(error.to_string())
             }
@@ -313,7 +294,7 @@ fn number(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Length of the whole file, if `bytes 5-9/10` covers `start` to its end.
+/// Length of the whole file, if a range such as `bytes 5-9/10` covers `start` to the end.
 pub(crate) fn rest_of(range: &str, start: u64) -> Option<u64> {
     let (span, total) = range.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = span.split_once('-')?;

@@ -1,4 +1,4 @@
-//! Downloads from servers on loopback that are good, bad, slow and dead.
+//! Downloads from good, bad, slow and dead servers on loopback.
 
 use super::*;
 
@@ -6,7 +6,6 @@ use super::*;
 mod web;
 use web::{Reply, Request, Web, broken_off, file, redirect, reply};
 
-/// Limits for tests, with short waits.
 const LIMITS: Limits = Limits {
     idle: Duration::from_millis(300),
     idle_bytes: 10,
@@ -46,7 +45,6 @@ impl Download {
         assert!(detail.contains(words), "{detail}");
     }
 
-    /// Files left where the download goes.
     fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.directory.path()).unwrap();
         let mut names: Vec<_> =
@@ -181,7 +179,7 @@ fn redirects_never_downgrade_tls() {
     let part = Part { url: "https://x/", path: PathBuf::new(), limits: LIMITS };
     let End::Final(Failure::Other(detail)) = part.judged(error) else { panic!("passing") };
     assert_eq!(detail, "redirects from TLS to plain text, `http://x/`");
-    // The same agent that https addresses get.
+    // The agent used for https addresses.
     let error = agent("https://x/", LIMITS).get("http://127.0.0.1:1/").call().unwrap_err();
     assert!(matches!(error, ureq::Error::RequireHttpsOnly(_)), "{error}");
 }
@@ -206,7 +204,7 @@ fn a_dead_server_times_out() {
 
 #[test]
 fn a_dripping_server_times_out() {
-    // One byte comes before each wait for one is over.
+    // Each wait yields one byte before it ends.
     let limits = Limits { idle: Duration::ZERO, ..LIMITS };
     let part = Part { url: "x", path: PathBuf::new(), limits };
     assert_eq!(part.too_slow(), "less than 10 bytes in 0ns");

@@ -1,4 +1,4 @@
-//! Keeping an unpacked tree as a prefix.
+//! Keeps an unpacked tree as a prefix.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,6 @@ use crate::layout::{self, Libraries};
 use crate::provisioner::Provisioner;
 use crate::unpack::{Limits, Tree};
 
-/// An unpacked tree and what is known of it.
 pub(crate) struct Built {
     pub(crate) tree: TempDir,
     pub(crate) name: String,
@@ -26,7 +25,6 @@ pub(crate) fn prefix_name(spec: &SystemSpec, version: &str, sha256: &str) -> Str
 }
 
 impl Provisioner {
-    /// Completes a tree and moves it into the cache.
     pub(crate) fn keep(
         &self,
         spec: &SystemSpec,

@@ -1,4 +1,4 @@
-//! Finding the parts of a server in an unpacked tree.
+//! Search for the parts of a server in an unpacked tree.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,16 +10,15 @@ use fs_err as fs;
 use crate::catalog::Candidates;
 use crate::error::Error;
 
-/// Where the packages of distributions have their loader and libraries.
+/// Places of the loader and libraries in a distribution's packages.
 struct System {
     loaders: &'static [&'static str],
     libraries: &'static [&'static str],
 }
 
-/// Debian and Ubuntu, then Red Hat and Fedora. The first that has a loader counts.
-///
-/// Debian's loader is never taken by way of `lib64`: there it may be a link that means the host's loader. The last of
-/// its directories is that of an allocator that some servers are linked with.
+/// Debian and Ubuntu, then Red Hat and Fedora. The first with a loader counts. Debian's loader is never reached through
+/// `lib64`: there it may be a link to the host's loader. The last of its directories is that of an allocator with which
+/// some servers are linked.
 const SYSTEMS: [System; 2] = if cfg!(target_arch = "aarch64") {
     [
         System {
@@ -58,21 +57,18 @@ const SYSTEMS: [System; 2] = if cfg!(target_arch = "aarch64") {
     ]
 };
 
-/// Directories in which servers from archives have their own libraries.
 const OWN_LIBRARIES: [&str; 3] = ["lib/private", "lib", "libs"];
 
-/// The libraries that a server runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Libraries {
     /// Libraries in the same tree, from the same packages.
     Own,
     /// Libraries in a directory of the tree, after the server's own.
     Beside(&'static str),
-    /// This machine's libraries.
     Host,
 }
 
-/// The layout of a server of the given version, all paths relative to the root of its tree.
+/// All paths are relative to the root of the tree.
 pub(crate) fn find(
     root: &Path,
     candidates: &Candidates,
@@ -89,7 +85,7 @@ pub(crate) fn find(
         return Err(Error::Incomplete(format!("directory `{}`", charsets_dir.display())));
     }
     let plugins = named(&candidates.plugins);
-    // A server without plugins of its own names the place where they would be.
+    // A server without plugins names the place where they would be.
     let plugin_dir = first(root, &plugins, "plugin directory", Path::is_dir)
         .or_else(|missing| plugins.first().map(PathBuf::from).ok_or(missing))?;
     let (loader, library_path) = loading(root, libraries)?;
@@ -104,7 +100,6 @@ pub(crate) fn find(
     })
 }
 
-/// The loader and the directories that it searches.
 fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<PathBuf>), Error> {
     let (own, below): (&[&str], _) = match libraries {
         Libraries::Own => (&[], ""),
@@ -128,9 +123,8 @@ fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<Pa
     Ok((Some(loader), paths.filter(|directory| root.join(directory).is_dir()).collect()))
 }
 
-/// Makes what a server needs besides its files: its plugin directory, which it insists on, and for
-/// each of `programs` a script that starts it by the tree's loader, since such programs run each
-/// other. The program itself gets the suffix `.real`.
+/// Creates the plugin directory, which the server insists on, and for each of `programs` a script that starts it by the
+/// tree's loader, since these programs run each other. The program itself gets the suffix `.real`.
 pub(crate) fn complete(root: &Path, layout: &mut Layout, programs: &[String]) -> Result<(), Error> {
     fs::create_dir_all(root.join(&layout.plugin_dir))?;
     let Some(loader) = &layout.loader else { return Ok(()) };
@@ -163,7 +157,7 @@ pub(crate) fn complete(root: &Path, layout: &mut Layout, programs: &[String]) ->
     Ok(())
 }
 
-/// The first candidate that exists and, links followed, lies inside the tree.
+/// The first candidate that exists and, with links resolved, lies inside the tree.
 fn first(
     root: &Path,
     candidates: &[impl AsRef<str>],
@@ -180,9 +174,8 @@ fn first(
     existing.next().map(Path::to_owned).ok_or_else(|| Error::Incomplete(what.to_owned()))
 }
 
-/// The layout with every path put under `root`.
 pub(crate) fn under(root: &Path, layout: &Layout) -> Layout {
-    // Component by component: without `.` and trailing separators.
+    // By components: drops `.` and trailing separators.
     let put = |path: &PathBuf| root.join(path).components().collect::<PathBuf>();
     Layout {
         loader: layout.loader.as_ref().map(put),
@@ -257,7 +250,7 @@ mod tests {
              share = ['share/{major}']\nplugins = ['lib']\nprograms = ['initdb', 'postgres']",
         )
         .unwrap();
-        // A loader that says what it is to load.
+        // A loader that prints its arguments.
         fs::write(root.path().join(loader), "#!/bin/sh\necho \"$@\"\n").unwrap();
         let executable = Permissions::from_mode(0o755);
         fs::set_permissions(root.path().join(loader), executable).unwrap();

@@ -1,9 +1,9 @@
-//! Servers from the machine's own package clients and from vendors: resolved, verified, unpacked into
-//! prefixes in a cache. No root needed.
+//! Provides servers from package clients and vendors: resolved, verified, unpacked into prefixes in a cache, without
+//! root.
 //!
-//! The flow of [`Provisioner::get`]: catalog row → source index → packages with their libraries →
-//! download → checksums → unpack → layout → rename into the cache. Everything before the rename happens in a
-//! directory that a crash leaves without harm and the next call collects.
+//! Flow of [`Provisioner::get`]: catalog row → source index → packages with their libraries → download → checksums →
+//! unpack → layout → rename into the cache. Everything before the rename happens in a directory that the next call
+//! removes after a crash.
 
 mod agree;
 mod available;

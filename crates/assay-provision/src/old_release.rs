@@ -1,4 +1,4 @@
-//! A series that resolves to a release of years ago, although a newer one can be had.
+//! A series that resolves to an old release although a newer one is available.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,8 +11,8 @@ use crate::provisioner::Provisioner;
 const OLD_MONTHS: i32 = 24;
 
 impl Provisioner {
-    /// What is old of a version that was chosen for a series. `agreed` is the source of all versions of the product, if
-    /// the builds are to be equal. Nothing is asked of the network.
+    /// Describes an old version that was chosen for a series. `agreed` is the common source of the product's versions,
+    /// if the builds are to be equal. Needs no network.
     #[must_use]
     pub fn old_release(
         &self,
@@ -31,11 +31,10 @@ impl Provisioner {
     }
 }
 
-/// The month of a release, such as `2018-07`, if it is known.
+/// Month of a release, such as `2018-07`, if known.
 type Month<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The same of a version and those that are newer, the one with a known checksum first. A release of unknown age is of
-/// the present month, `now`.
+/// `newer` has the version with a known checksum first. A release of unknown age counts as of the present month, `now`.
 fn of_versions(
     product: Product,
     version: &str,
@@ -59,14 +58,13 @@ fn of_versions(
     })
 }
 
-/// The present month, from the year 0.
 fn this_month() -> i32 {
     const SECONDS_PER_MONTH: u64 = 2_629_746;
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     1970 * 12 + 1 + i32::try_from(seconds / SECONDS_PER_MONTH).unwrap_or_default()
 }
 
-/// Months from the year 0 to the month of a date such as `2018-07`.
+/// Months from year 0 to a date such as `2018-07`.
 fn months(date: &str) -> Option<i32> {
     let (year, month) = date.split_once('-')?;
     Some(year.parse::<i32>().ok()? * 12 + month.parse::<i32>().ok()?)

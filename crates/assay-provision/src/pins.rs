@@ -1,5 +1,4 @@
-//! Checksums pinned on first use, for packages without a checksum that is known beforehand. Later downloads
-//! must match them.
+//! Checksums pinned on first use, for packages without one known in advance. Later downloads must match them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +12,9 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use crate::error::Error;
 use crate::store::write_json;
 
-/// Name of the file in the cache.
 pub(crate) const PINS: &str = "recorded.json";
 
-/// The file that keeps them: SHA-256 by source, name and version.
+/// SHA-256 by source, name and version.
 #[derive(Debug)]
 pub(crate) struct Pins {
     path: PathBuf,
@@ -31,15 +29,13 @@ impl Pins {
         &self.path
     }
 
-    /// The checksum that a package must have; `None` if it was never downloaded.
-    ///
-    /// # Errors
-    /// When the file is damaged. It must not count as empty, because then any download would be accepted.
+    /// `None` if the package was never downloaded. A damaged file is an error: if it counted as empty, any download
+    /// would be accepted.
     pub(crate) fn get(&self, coordinate: &str) -> Result<Option<String>, Error> {
         Ok(self.all()?.remove(coordinate))
     }
 
-    /// Pins this checksum for later downloads. Needs the lock of the cache.
+    /// Needs the lock of the cache.
     pub(crate) fn remember(&self, coordinate: &str, sha256: &str) -> Result<(), Error> {
         let mut all = self.all()?;
         all.insert(coordinate.to_owned(), sha256.to_owned());
@@ -48,7 +44,7 @@ impl Pins {
 
     fn all(&self) -> Result<BTreeMap<String, String>, Error> {
         let damaged = |detail: String| Error::Pins { path: self.path.clone(), detail };
-        // This does not follow links: a dangling link is not the same as no file.
+        // Does not follow links: a dangling link is not the same as no file.
         match fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_file() => {}
             Ok(_) => return Err(damaged("it is not a regular file".to_owned())),
@@ -64,7 +60,7 @@ impl Pins {
     }
 }
 
-/// A JSON object of texts in which every name occurs once.
+/// Rejects duplicate names.
 fn parsed(text: &[u8]) -> serde_json::Result<BTreeMap<String, String>> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let all = reader.deserialize_map(Once)?;

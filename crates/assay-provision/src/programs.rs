@@ -1,4 +1,4 @@
-//! The programs that sources need. Their results count only while this process is not being stopped.
+//! Programs that sources run. Their results count only while this process is not being stopped.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -6,26 +6,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static HALTED: Mutex<()> = Mutex::new(());
 
-/// While the returned guard is held, no program starts to get a server, and no thread acts on a program's exit.
-/// The caller ends these programs and then this process: an interrupted step must not count as failed or done.
+/// While the returned guard is held, no program starts and no thread acts on a program's exit. The caller ends these
+/// programs and then this process: an interrupted step must not count as failed or done.
 pub fn halt() -> MutexGuard<'static, ()> {
     HALTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a program, without the password of a database in its environment.
+/// Starts a program without the database password in its environment.
 pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
     let _starting = halt();
     command.env_remove("ASSAY_PASSWORD").spawn()
 }
 
-/// Waits for a program's end.
 pub(crate) fn wait(child: &mut Child) -> io::Result<ExitStatus> {
     let status = child.wait();
     drop(halt());
     status
 }
 
-/// Runs a program to its end and collects its output.
 pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
     let child = start(command.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     let output = child.wait_with_output();

@@ -1,4 +1,4 @@
-//! The sources that this machine can use, and the indexes of those that have one.
+//! Sources that this machine can use, and their indexes.
 
 use std::path::Path;
 
@@ -14,11 +14,9 @@ use crate::sources::kind::{Archives, Index, Record, Refreshed};
 /// Room for the index of a release, packed and unpacked, with a margin; bytes.
 const INDEX_ROOM: u64 = 200 << 20;
 
-/// The sources available on this machine.
 pub(crate) struct Sources<'a> {
-    /// The archives of distributions, by the names of their sources.
+    /// Archives of distributions by source name.
     archives: Vec<(&'static str, Box<dyn Archives + 'a>)>,
-    /// Lock of the cache.
     pub(crate) lock: fs::File,
 }
 
@@ -30,7 +28,6 @@ impl Sources<'_> {
 }
 
 impl Provisioner {
-    /// The same, with the rows of a user's catalog file before the built-in ones.
     pub fn with_catalog(self, path: &Path) -> Result<Self, Error> {
         Ok(Self {
             catalog: self.catalog.with(path, sources::check, sources::check_release)?,
@@ -38,8 +35,8 @@ impl Provisioner {
         })
     }
 
-    /// The same, but takes servers from one source only: a kind, such as `maven`, a vendor, such as `mysql.com`, or
-    /// the name of a package.
+    /// Restricts servers to one source: a kind, such as `maven`, a vendor, such as `mysql.com`, or the name of a
+    /// package.
     pub fn with_source(self, source: Option<String>) -> Result<Self, Error> {
         let known = sources::words(&self.catalog);
         match source {
@@ -50,7 +47,7 @@ impl Provisioner {
         }
     }
 
-    /// The sources of this machine. A distribution that it has no archive of is left out.
+    /// Distributions without an archive on this machine are left out.
     pub(crate) fn sources(&self, lock: fs::File) -> Result<Sources<'_>, Error> {
         let mut archives = Vec::new();
         for (word, distribution) in sources::distributions() {
@@ -63,7 +60,6 @@ impl Provisioner {
         Ok(Sources { archives, lock })
     }
 
-    /// Whether this machine can have the packages of a release.
     pub(crate) fn reaches(&self, release: &Release) -> bool {
         let all = self.reachable.get_or_init(|| {
             let distributions = sources::distributions();
@@ -72,14 +68,14 @@ impl Provisioner {
         all.contains(&release.name)
     }
 
-    /// The rows of a product that this machine can have, from one source if one is named; released ones first.
+    /// The rows of a product available on this machine, from one source if given; released ones first.
     pub(crate) fn offers(&self, product: Product, from: Option<&str>) -> Vec<Offer<'_>> {
         let mut offers = self.catalog.offers(product);
         offers.retain(|it| is_from(from, &it.release.source, "") && self.reaches(it.release));
         offers
     }
 
-    /// The index of a release, fetched again if it is older than a day.
+    /// The index of a release, fetched again if older than a day.
     pub(crate) fn open(
         &self,
         archives: &dyn Archives,
@@ -90,7 +86,7 @@ impl Provisioner {
         let refreshed = match archives.current(release, accept) {
             Some(refreshed) => refreshed,
             None => {
-                // Clients may wait forever for their own helpers when they run out of disk space.
+                // Clients may wait forever for their own helpers when the disk is full.
                 self.store.check_room(INDEX_ROOM)?;
                 progress(Progress::RefreshingIndex { release: release.name.clone() });
                 archives.refresh(release, accept)?
@@ -101,7 +97,6 @@ impl Provisioner {
     }
 }
 
-/// The index of a release, as it was read.
 pub(crate) struct Read {
     pub(crate) index: Box<dyn Index>,
     pub(crate) refreshed: Refreshed,
@@ -113,7 +108,6 @@ impl Read {
     }
 }
 
-/// A row of the catalog with its index.
 pub(crate) struct Opened<'a> {
     pub(crate) offer: Offer<'a>,
     pub(crate) index: Box<dyn Index>,
@@ -121,7 +115,6 @@ pub(crate) struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// The versions that the row covers.
     pub(crate) fn versions(&self) -> Vec<&Record> {
         let root = self.offer.server.roots.first();
         root.into_iter().flat_map(|root| self.index.versions(root)).collect()

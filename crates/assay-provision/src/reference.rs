@@ -1,4 +1,4 @@
-//! The versions of the catalog as a table for the documentation.
+//! Table of the catalog's versions for the documentation.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::version::compare;
 
-/// What one series can be had from.
 #[derive(Debug, Default)]
 struct Row {
     releases: Vec<String>,
@@ -16,7 +15,7 @@ struct Row {
     unverified: BTreeMap<String, Vec<String>>,
 }
 
-/// The series of a product that the built-in catalog knows, newest first, as a table in Markdown.
+/// The series of a product in the built-in catalog, newest first, as a Markdown table.
 pub fn version_table(product: Product) -> Result<String, Error> {
     let catalog = Catalog::built_in()?;
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
@@ -56,7 +55,6 @@ pub fn version_table(product: Product) -> Result<String, Error> {
     Ok(head.to_owned() + &lines.collect::<String>())
 }
 
-/// One version, or the first and the last of several.
 fn range(source: &str, mut versions: Vec<String>) -> String {
     versions.sort_by(|one, other| compare(one, other));
     versions.dedup();

@@ -1,4 +1,4 @@
-//! The releases between two ends, for a search among them.
+//! Releases between two ends, for a search among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,19 @@ use crate::error::Error;
 use crate::provisioner::Provisioner;
 use crate::version::{answers, compare};
 
-/// Releases of a product, in order of version.
+/// In order of version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Releases {
-    /// The versions; the first one and the last one are the ends.
+    /// The first and the last one are the ends.
     pub versions: Vec<String>,
-    /// The source that has them all, whose builds are alike; `None` if they come from several.
+    /// The source that has them all, with builds that are alike; `None` if they come from several.
     pub source: Option<String>,
 }
 
 impl Provisioner {
-    /// The releases from one end to the other, each a version or a series: those of the source with most of them, then
-    /// what all sources together have with known checksums. The latter come first if the source lacks a series. Nothing
-    /// if the ends are not two versions in order.
+    /// The releases between two ends, each a version or a series: first those of the source with most of them, then
+    /// those of all sources with known checksums; the other way round if the source lacks a series. Empty if the ends
+    /// are not two versions in order.
     pub fn releases(&self, product: Product, ends: [&str; 2]) -> Result<Vec<Releases>, Error> {
         let mut available = self.available(product)?;
         available.retain(|it| is_from(self.source.as_deref(), &it.source, &it.channel));
@@ -35,7 +35,7 @@ fn found(product: Product, available: &[Available], [first, last]: [&str; 2]) ->
     let is_within = |version: &str| {
         (answers(version, first) || compare(version, first).is_ge())
             && (answers(version, last) || compare(version, last).is_le())
-            // Builds of a vendor's own count only if the user names them.
+            // Build numbers of a vendor count only if the user names them.
             && (!version.contains('-') || first.contains('-') || last.contains('-'))
     };
     let within: Vec<&Available> = available.iter().filter(|it| is_within(&it.version)).collect();
@@ -62,7 +62,7 @@ fn found(product: Product, available: &[Available], [first, last]: [&str; 2]) ->
     }
 }
 
-/// The versions from one end to the other, if both are among them. An end that is a series is its newest version.
+/// The versions between the ends, if both exist. An end that is a series is its newest version.
 fn between<'a>(
     available: impl Iterator<Item = &'a Available>,
     ends: [&str; 2],

@@ -1,4 +1,4 @@
-//! The SHA-256 of files.
+//! SHA-256 of files.
 
 use std::io;
 use std::path::Path;
@@ -6,19 +6,17 @@ use std::path::Path;
 use fs_err as fs;
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of a file, in hexadecimal.
 pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     io::copy(&mut fs::File::open(path)?, &mut HashWriter(&mut hasher))?;
     Ok(hex::encode(hasher.finalize()))
 }
 
-/// The SHA-256 of bytes, in hexadecimal.
+/// In hexadecimal.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Hashes what is written to it.
 struct HashWriter<'a>(&'a mut Sha256);
 
 impl io::Write for HashWriter<'_> {

@@ -21,37 +21,29 @@ use crate::error::Error;
 use crate::layout;
 use crate::unpack::remove_tree;
 
-/// How long a fetched index and the answer from it count as current, seconds.
+/// Lifetime of a fetched index and of answers from it, seconds.
 pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
 
-/// A cache directory.
 #[derive(Debug)]
 pub(crate) struct Store {
     root: PathBuf,
 }
 
-/// Recorded answer to a request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Resolution {
-    /// Name of the prefix's directory.
     pub(crate) directory: String,
-    /// When the index was asked, seconds since the Unix epoch.
+    /// When the index was read, seconds since the Unix epoch.
     pub(crate) at: u64,
-    /// Whether that index was past its validity.
     pub(crate) expired: bool,
 }
 
-/// The record in every finished tree, such as a prefix. A process that uses the tree holds a lock on it.
+/// Record in every finished tree, such as a prefix. A process that uses the tree holds a lock on it.
 pub(crate) const MANIFEST: &str = "prefix.json";
-/// The directory of the cache with tools.
 pub(crate) const TOOLS: &str = "tools";
-/// The file with the answers to requests.
 pub(crate) const RESOLVED: &str = "resolved.json";
-/// A file in the directory of a build. The building process holds a lock on it.
+/// File in the directory of a build. The building process holds a lock on it.
 pub(crate) const BUILDING: &str = "lock";
-/// Prefix of the names of unfinished directories.
 pub(crate) const UNFINISHED: &str = ".new-";
-/// Prefix of the names of files that will replace others.
 const UNFINISHED_FILE: &str = ".new-file-";
 const CENSUS: &str = "census.json";
 
@@ -66,25 +58,23 @@ impl Store {
         self.root.join(name)
     }
 
-    /// Waits for the lock; `waiting` is called once if another process has it. Held until dropped,
-    /// or the process ends.
-    ///
-    /// Also removes what a crash left behind.
+    /// Waits for the lock; `waiting` is called once if another process has it. The lock is held until it is dropped or
+    /// the process ends. Also removes what a crash left behind.
     pub(crate) fn lock(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
         let file = self.lock_only(waiting)?;
         self.collect_garbage()?;
         Ok(file)
     }
 
-    /// The same, but removes nothing.
+    /// Removes nothing, unlike [`Self::lock`].
     pub(crate) fn lock_only(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
         self.lock_file(&self.path("provision.lock"), waiting)
     }
 
-    /// The same with another file of the cache.
+    /// Locks another file of the cache.
     pub(crate) fn lock_file(&self, path: &Path, waiting: impl FnOnce()) -> Result<fs::File, Error> {
-        // To be read as well: programs that hold the lock have it as their input.
-        // Only its owner may open it: whoever can read a file can lock it, and keep it for as long as they like.
+        // Readable too: programs that hold the lock have it as their input. Only its owner may open it: whoever can
+        // read a file can lock it for as long as they like.
         let file = fs::OpenOptions::new()
             .read(true)
             .write(true)
@@ -128,7 +118,6 @@ impl Store {
         Ok(())
     }
 
-    /// An error unless that many bytes can be written.
     pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
         let room = rustix::fs::statvfs(&self.root).map_err(std::io::Error::from)?;
         let free = room.f_bavail.saturating_mul(room.f_frsize);
@@ -139,7 +128,7 @@ impl Store {
         Ok(())
     }
 
-    /// The prefix in a directory of that name, if it exists and is complete.
+    /// The prefix in a directory, if complete.
     pub(crate) fn prefix(&self, directory: &str) -> Option<Prefix> {
         let path = self.path("prefixes").join(directory);
         let stored: Prefix = self.kept(&path)?;
@@ -148,11 +137,10 @@ impl Store {
         prefix.layout.server.exists().then_some(prefix)
     }
 
-    /// The record of a tree in the cache, if the tree exists and is complete.
     pub(crate) fn kept<T: DeserializeOwned>(&self, path: &Path) -> Option<T> {
         let stored = read_json(&path.join(MANIFEST))?;
         let lost = match read_json::<Census>(&path.join(CENSUS)) {
-            // Kept before there was a census.
+            // Kept before the census was introduced.
             None => false,
             Some(census) => Census::of(path).ok() != Some(census),
         };
@@ -165,13 +153,11 @@ impl Store {
         (!lost).then_some(stored)
     }
 
-    /// All prefixes, by directory name.
     pub(crate) fn prefixes(&self) -> Result<Vec<Prefix>, Error> {
         let names = self.names("prefixes")?;
         Ok(names.iter().filter_map(|name| self.prefix(name)).collect())
     }
 
-    /// The names of the finished trees in a directory of the cache, in order.
     pub(crate) fn names(&self, directory: &str) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         let path = self.path(directory);
@@ -191,8 +177,8 @@ impl Store {
         self.new_tree_in(&self.path("prefixes"))
     }
 
-    /// The same in another directory of the cache. A tree is moved within its directory, because each of them may be a
-    /// file system of its own.
+    /// Creates it in another directory of the cache. A tree is moved within its directory, because each may be a
+    /// separate file system.
     pub(crate) fn new_tree_in(&self, directory: &Path) -> Result<TempDir, Error> {
         fs::create_dir_all(directory)?;
         let tree = Builder::new().prefix(UNFINISHED).tempdir_in(directory)?;
@@ -200,12 +186,11 @@ impl Store {
         Ok(tree)
     }
 
-    /// A directory for downloads; removed when dropped.
     pub(crate) fn downloads(&self) -> Result<TempDir, Error> {
         Ok(Builder::new().prefix(UNFINISHED).tempdir_in(self.path("prefixes"))?)
     }
 
-    /// Turns a built tree into the prefix of that name. `stored` has paths relative to the tree.
+    /// `stored` has paths relative to the tree.
     pub(crate) fn keep(&self, tree: TempDir, name: &str, stored: &Prefix) -> Result<Prefix, Error> {
         self.keep_tree(tree, &self.path("prefixes"), name, stored)?;
         self.prefix(name)
@@ -235,12 +220,11 @@ impl Store {
         Ok(())
     }
 
-    /// Earlier answer to a request.
     pub(crate) fn resolution(&self, request: &str) -> Option<Resolution> {
         read_json::<BTreeMap<String, Resolution>>(&self.path(RESOLVED))?.remove(request)
     }
 
-    /// Records an answer. Needs the lock.
+    /// Needs the lock.
     pub(crate) fn remember(&self, request: &str, resolution: Resolution) -> Result<(), Error> {
         let path = self.path(RESOLVED);
         let mut all: BTreeMap<String, Resolution> = read_json(&path).unwrap_or_default();
@@ -249,7 +233,7 @@ impl Store {
     }
 }
 
-/// Refuses a part of the cache that other users can change, at whatever depth: assay executes what is in it.
+/// Refuses a part of the cache that other users can change, at whatever depth: assay executes its content.
 pub(crate) fn check_trust(path: &Path) -> Result<(), Error> {
     match part_of_others(path)? {
         None => Ok(()),
@@ -257,7 +241,6 @@ pub(crate) fn check_trust(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Seconds since the Unix epoch.
 pub(crate) fn now_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
@@ -267,22 +250,20 @@ pub(crate) fn age(at: u64) -> u64 {
     now_seconds().checked_sub(at).unwrap_or(u64::MAX)
 }
 
-/// Syncs a tree to disk, so that a power loss after its rename leaves no short files.
-///
-/// It syncs the whole file system at once, which is far faster than file by file.
+/// Syncs a tree to disk, so that a power loss after its rename leaves no truncated files. Syncing the whole file system
+/// at once is far faster than file by file.
 fn sync_tree(root: &Path) -> Result<(), Error> {
     let directory = fs::File::open(root)?;
     Ok(rustix::fs::syncfs(directory.file()).map_err(std::io::Error::from)?)
 }
 
-/// Content of a JSON file of the cache; `None` if it is missing or malformed.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let text = fs::read(path).ok()?;
     let parsed = serde_json::from_slice(&text);
     parsed.inspect_err(|error| log::warn!("`{}`: {error}", path.display())).ok()
 }
 
-/// Writes a file that only its owner may read, such as one with the logins of mirrors.
+/// Writes a file readable only by its owner, such as one with the logins of mirrors.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     let mut file =
         fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
@@ -290,7 +271,7 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     Ok(file.write_all(text.as_bytes())?)
 }
 
-/// Writes a JSON file so that readers see the old one or the new one.
+/// Replaces a JSON file atomically.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let text = serde_json::to_vec_pretty(value).map_err(std::io::Error::from)?;
@@ -308,7 +289,6 @@ mod tests {
 
     use super::*;
 
-    /// A prefix as it is stored: paths relative to its tree.
     fn stored() -> Prefix {
         Prefix {
             path: PathBuf::new(),

@@ -1,11 +1,11 @@
-//! Guesses the version that a mistyped one stands for.
+//! Guesses the intended version for a mistyped one.
 
-/// The available version or series of which `wanted` is one typing error apart; the newest of several.
+/// The available version or series that is one typing error away from `wanted`; the newest of several.
 pub(crate) fn meant(wanted: &str, available: &[String]) -> Option<String> {
     let parts = wanted.split('.').count();
     let cut = |version: &String| version.split('.').take(parts).collect::<Vec<_>>().join(".");
     let is_near = |it: &String| it != wanted && strsim::osa_distance(it, wanted) <= 1;
-    // A single digit is one error apart from any other one.
+    // A single digit is one error away from any other one.
     let candidates = available.iter().map(cut).filter(|_| wanted.len() > 1).filter(is_near);
     candidates.max_by_key(|version| numbers(version))
 }

@@ -1,9 +1,8 @@
 //! Unpacks archives into a tree. Nothing in an archive can reach outside of the tree.
 //!
-//! Refused: absolute paths, `..`, names that no file system accepts, links that lead out, paths through
-//! links, overwriting, devices and other special files, set-user-id and set-group-id bits, and more
-//! bytes or entries than any server has. Absolute links, which name a file of the installed system,
-//! are turned to the same file inside the tree.
+//! Refused: absolute paths, `..`, names that no file system accepts, links that lead out, paths through links,
+//! overwriting, devices and other special files, set-user-id and set-group-id bits, and more bytes or entries than any
+//! server has. Absolute links, which name a file of the installed system, are redirected to the same file in the tree.
 
 use std::fs::Permissions;
 use std::io::{self, Read};
@@ -21,12 +20,11 @@ use crate::extensions::Extensions;
 const UNWANTED: [&str; 5] =
     ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/bug"];
 
-/// Limits on the content of a tree.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Maximum number of bytes of all files together.
+    /// Of all files together.
     pub(crate) bytes: u64,
-    /// Maximum number of files, directories and links together.
+    /// Files, directories and links together.
     pub(crate) entries: u64,
 }
 
@@ -35,12 +33,10 @@ impl Limits {
     pub(crate) const SERVER: Self = Self { bytes: 4 << 30, entries: 200_000 };
 }
 
-/// The parts of an archive to unpack, and their destination.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
-    /// The directory of the archive that is unpacked; empty for all.
+    /// Directory of the archive; empty for all.
     pub(crate) from: PathBuf,
-    /// The directory of the tree that it becomes.
     pub(crate) to: PathBuf,
     /// Only these paths below `from`; empty for all.
     pub(crate) only: Vec<PathBuf>,
@@ -50,12 +46,10 @@ impl Selection {
     fn place(&self, path: &Path) -> Option<PathBuf> {
         let path = path.strip_prefix(&self.from).ok()?;
         let wanted = self.only.is_empty() || self.only.iter().any(|only| path.starts_with(only));
-        // Without a trailing separator where nothing follows.
         wanted.then(|| self.to.components().chain(path.components()).collect())
     }
 }
 
-/// A tree being filled.
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: PathBuf,
@@ -63,7 +57,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Fills `root`, a directory that no other process writes to.
+    /// `root` is a directory to which no other process writes.
     pub(crate) fn new(root: &Path, limits: Limits) -> Self {
         Self { root: root.to_owned(), left: limits }
     }
@@ -72,23 +66,18 @@ impl Tree {
         &self.root
     }
 
-    /// Unpacks all of a tar stream; `archive` is its name in errors.
-    ///
-    /// # Errors
-    /// At the first entry that breaks a rule. The caller must then discard the tree.
+    /// Unpacks a whole tar stream; `archive` is its name in errors. After an error the caller must discard the tree.
     pub(crate) fn unpack(&mut self, archive: &str, mut stream: impl Read) -> Result<(), Error> {
         self.unpack_part(archive, &mut stream, &Selection::default())
     }
 
-    /// The same, for a part of it.
     pub(crate) fn unpack_part(
         &mut self,
         archive: &str,
         stream: &mut dyn Read,
         selection: &Selection,
     ) -> Result<(), Error> {
-        // Headers and padding come on top of the files, and so does what is not wanted; a stream that
-        // is longer than that ends early, as an error.
+        // Headers, padding and unwanted files add to the size; a stream longer than that ends early, as an error.
         let headers = self.left.entries.saturating_mul(1024);
         let stream = stream.take(self.left.bytes.saturating_mul(4).saturating_add(headers));
         let mut archive_reader = Archive::new(stream);
@@ -107,7 +96,6 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds one entry of an archive, if it is wanted.
     pub(crate) fn add(
         &mut self,
         archive: &str,
@@ -166,14 +154,13 @@ impl Tree {
         }
     }
 
-    /// Counts an entry or a directory.
     fn count(&mut self) -> Result<(), Refusal> {
         self.left.entries =
             (self.left.entries.checked_sub(1)).ok_or(Refusal::Rule("too many entries"))?;
         Ok(())
     }
 
-    /// Makes a directory and those above it, none of which may be a link.
+    /// Creates a directory and its parents, none of which may be a link.
     fn directory(&mut self, relative: &Path) -> Result<(), Refusal> {
         let mut path = self.root.clone();
         for component in relative.components() {
@@ -182,7 +169,7 @@ impl Tree {
                 Ok(found) if found.is_dir() => {}
                 Ok(_) => return Err(Refusal::Rule("it goes through a link or a file")),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    // A name may imply many of them.
+                    // One name may imply many directories.
                     self.count()?;
                     std::fs::DirBuilder::new().mode(0o755).create(&path)?;
                 }
@@ -196,7 +183,7 @@ impl Tree {
         if mode & 0o6000 != 0 {
             return Err(Refusal::Rule("it would run with the rights of its owner"));
         }
-        // Some archives keep no modes: what is among programs is a program.
+        // Some archives keep no modes: files among programs are programs.
         let is_program = mode & 0o111 != 0 || path.parent().is_some_and(|it| it.ends_with("bin"));
         let mode = if is_program { 0o555 } else { 0o444 };
         let mut options = fs::OpenOptions::new();
@@ -223,7 +210,7 @@ impl Tree {
         }
     }
 
-    /// Takes write permission from all directories below the root; files never had it.
+    /// Removes write permission from all directories below the root; files never had it.
     pub(crate) fn seal(&self) -> Result<(), Error> {
         each_directory(&self.root, &mut |directory| {
             fs::set_permissions(directory, Permissions::from_mode(0o555))
@@ -232,7 +219,6 @@ impl Tree {
     }
 }
 
-/// Removes a tree, sealed or not.
 pub(crate) fn remove_tree(root: &Path) -> Result<(), Error> {
     each_directory(root, &mut |directory| {
         fs::set_permissions(directory, Permissions::from_mode(0o755))
@@ -240,7 +226,7 @@ pub(crate) fn remove_tree(root: &Path) -> Result<(), Error> {
     Ok(fs::remove_dir_all(root)?)
 }
 
-/// Visits every directory below `root`, itself left out, before and independently of what is in it.
+/// Visits every directory below `root`, except itself, before its content and regardless of it.
 fn each_directory(root: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
     for entry in fs::read_dir(root)? {
         let entry = entry?;
@@ -272,7 +258,7 @@ fn new(created: io::Result<()>) -> Result<(), Refusal> {
     }
 }
 
-/// A relative path without `.`, or none when it is absolute or has `..`.
+/// A relative path without `.`; `None` if it is absolute or has `..`.
 fn inside(path: &Path) -> Option<PathBuf> {
     let mut clean = PathBuf::new();
     for component in path.components() {
@@ -285,17 +271,14 @@ fn inside(path: &Path) -> Option<PathBuf> {
     Some(clean)
 }
 
-/// Longer than what Linux's file systems take.
+/// Longer than Linux file systems accept.
 fn is_too_long(path: &Path) -> bool {
     path.as_os_str().len() > 2048 || path.iter().any(|name| name.len() > 255)
 }
 
-/// The target of a link in directory `parent`, as a relative path that stays inside the tree; none
-/// when it cannot.
-///
-/// `..` comes first in the result or not at all. Directories above a link are real (links are never
-/// passed through), so what is inside by its text is inside in truth, whatever other links the tree
-/// has.
+/// The target of a link in directory `parent`, as a relative path that stays inside the tree; `None` if it cannot. `..`
+/// comes first in the result or not at all. Directories above a link are real (links are never passed through), so a
+/// path that is lexically inside is really inside, whatever other links the tree has.
 fn rerooted(parent: &Path, target: &Path) -> Option<PathBuf> {
     let mut full = if target.is_absolute() { PathBuf::new() } else { parent.to_owned() };
     for component in target.components() {
@@ -324,7 +307,7 @@ mod tests {
 
     const SMALL: Limits = Limits { bytes: 1000, entries: 10 };
 
-    /// An entry as an attacker would write it: nothing is checked or normalised.
+    /// An entry as an attacker would write it: neither checked nor normalised.
     fn raw(kind: EntryType, path: &str, link: &str, mode: u32, content: &[u8]) -> Vec<u8> {
         let mut header = Header::new_gnu();
         header.set_entry_type(kind);

@@ -1,4 +1,4 @@
-//! The entries of the cache, and their removal.
+//! Entries of the cache, and their removal.
 
 use std::fs::TryLockError;
 use std::io::ErrorKind;
@@ -18,73 +18,56 @@ use crate::sources::kind::Registry;
 use crate::store::{BUILDING, MANIFEST, TOOLS, UNFINISHED};
 use crate::unpack::remove_tree;
 
-/// Something the cache keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its kind.
     pub kind: EntryKind,
-    /// Its path.
     pub path: PathBuf,
-    /// Lengths of its files together, bytes.
     pub bytes: u64,
-    /// When a prefix or a tool was last held, or anything else written.
+    /// For a prefix or a tool, the last time it was held; otherwise the last write.
     pub last_used: SystemTime,
-    /// Whether a running process holds it.
     pub in_use: bool,
 }
 
-/// The kind of an entry of the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A server.
     Prefix {
-        /// Its family.
         product: Product,
-        /// Its upstream version.
         version: String,
     },
-    /// Valgrind.
     Valgrind {
-        /// Its upstream version.
         version: String,
     },
-    /// A prefix or a tool with missing files or parts. It is never used.
+    /// A prefix or a tool with missing files or parts. Never used.
     Damaged,
     /// Downloads and trees of a run that was killed or is still in progress.
     Unfinished,
-    /// Indexes of package archives, the state of their clients, and recorded answers.
     Indexes,
-    /// Checksums pinned on first use.
     Pins,
 }
 
-/// The entries to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleaning {
     /// Prefixes and tools that were not used for this long, and everything damaged or unfinished.
     Unused(Duration),
-    /// Everything, including the indexes.
+    /// Including the indexes.
     Everything,
 }
 
-/// Result of cleaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Entries that were removed.
     pub removed: Vec<Entry>,
-    /// Entries that were to be removed, but that a running process holds.
+    /// Selected for removal, but held by a running process.
     pub in_use: Vec<Entry>,
 }
 
-/// Keeps a prefix or a tool from being removed, by this and by other processes, until it is dropped or the process
-/// ends.
+/// Keeps a prefix or a tool from being removed, by any process, until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct Hold {
     _manifest: fs::File,
 }
 
 impl Provisioner {
-    /// Holds a prefix for use, and notes the time as its last use.
+    /// Holds a prefix for use, and records the time as its last use.
     pub fn hold(&self, prefix: &Prefix) -> Result<Hold, Error> {
         hold_tree(&prefix.path)
     }
@@ -111,7 +94,7 @@ impl Provisioner {
         }
         for source in sources::ALL {
             let state = self.store.path(source.word());
-            // Vendors leave only parts of files, each by itself.
+            // Vendors leave only parts of files, which are separate entries.
             if sources::registry(source.word()).is_some_and(Registry::has_vendors) {
                 for (_, path) in listed(&state)? {
                     entries.extend(entry(EntryKind::Unfinished, path)?);
@@ -125,11 +108,8 @@ impl Provisioner {
         Ok(entries)
     }
 
-    /// Removes from the cache what `cleaning` selects and no running process holds. Waits for a process
-    /// that fills the cache; `waiting` is called once if there is one.
-    ///
-    /// # Errors
-    /// When a directory of the cache cannot be read or changed. Entries removed before that stay removed.
+    /// Removes the entries selected by `cleaning` that no running process holds. Waits for a process that fills the
+    /// cache; `waiting` is then called once. Entries removed before an error stay removed.
     pub fn clean(&self, cleaning: Cleaning, waiting: impl FnOnce()) -> Result<Cleaned, Error> {
         let lock = self.store.lock_only(waiting)?;
         let mut cleaned = Cleaned::default();
@@ -157,9 +137,8 @@ impl Provisioner {
         Ok(cleaned)
     }
 
-    /// Removes what failed builds have left, then the builds of commits that were not used for the longest time, until
-    /// so many bytes are free. What a running process holds stays, and so do all other servers. Returns what was
-    /// removed.
+    /// Removes leftovers of failed builds, then the least recently used builds of commits, until `wanted` bytes are
+    /// free. Anything held by a running process stays, and so do all other servers. Returns the removed entries.
     pub fn remove_builds(&self, wanted: u64) -> Result<Vec<Entry>, Error> {
         let mut candidates: Vec<Entry> = self.entries()?;
         let (builds, prefixes) = (self.store.path("builds"), self.store.path("prefixes"));
@@ -195,7 +174,6 @@ impl Provisioner {
             return Ok(true);
         }
         if !matches!(entry.kind, EntryKind::Prefix { .. } | EntryKind::Valgrind { .. }) {
-            // A build in progress.
             if !entry.in_use {
                 remove_tree(&entry.path)?;
             }
@@ -216,21 +194,20 @@ impl Provisioner {
     }
 }
 
-/// Holds a tree of the cache, and notes the time as its last use.
+/// Holds a tree of the cache, and records the time as its last use.
 pub(crate) fn hold_tree(tree: &Path) -> Result<Hold, Error> {
     let path = tree.join(MANIFEST);
     let manifest = fs::File::open(&path)?;
     manifest.file().lock_shared()?;
-    // Removed between the two: the file is locked, but is no longer that of this tree.
+    // Removed in between: the file is locked, but no longer that of this tree.
     if fs::metadata(&path)?.ino() != manifest.metadata()?.ino() {
         return Err(std::io::Error::from(ErrorKind::NotFound).into());
     }
-    // Another user's cache may be used, but its times are not to be changed.
+    // Another user's cache may be used, but its times must not change.
     let _ = manifest.file().set_modified(SystemTime::now());
     Ok(Hold { _manifest: manifest })
 }
 
-/// Names and paths in a directory, by name.
 fn listed(directory: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     let mut all = Vec::new();
     if !directory.exists() {
@@ -244,7 +221,7 @@ fn listed(directory: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     Ok(all)
 }
 
-/// The entry at a path; `None` if it does not exist or disappears meanwhile.
+/// `None` if it does not exist or disappears meanwhile.
 fn entry(kind: EntryKind, path: PathBuf) -> Result<Option<Entry>, Error> {
     let measured = || -> std::io::Result<_> {
         let manifest = path.join(MANIFEST);

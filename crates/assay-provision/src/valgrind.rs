@@ -26,18 +26,16 @@ use crate::unpack::{Limits, Tree};
 use crate::upkeep::{Hold, hold_tree};
 use crate::version::{compare, upstream};
 
-/// The request that an answer is recorded for.
 const REQUEST: &str = "valgrind";
 
 /// The package, and the one of the same version that has `vgdb` in newer releases of Fedora.
 const PACKAGE: &str = "valgrind";
 const WITH_VGDB: &str = "valgrind-gdb";
 
-/// The tool that counts, as its file is named on this architecture.
 const CALLGRIND: &str =
     if cfg!(target_arch = "aarch64") { "callgrind-arm64-linux" } else { "callgrind-amd64-linux" };
 
-/// Directories of tools below that of the launcher's `bin`: Debian's and Fedora's, then older ones.
+/// Directories of tools relative to that of the launcher's `bin`: Debian's and Fedora's, then older ones.
 const LIBRARIES: [&str; 5] = [
     "libexec/valgrind",
     "lib/valgrind",
@@ -46,30 +44,26 @@ const LIBRARIES: [&str; 5] = [
     "lib/aarch64-linux-gnu/valgrind",
 ];
 
-/// Valgrind, ready to run. One of the cache is not removed from it while this exists.
+/// Valgrind, ready to run. While this exists, it is not removed from the cache.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Valgrind {
-    /// The root of its tree in the cache; empty for the machine's own.
+    /// Root of its tree in the cache; empty for the machine's own.
     #[serde(skip)]
     pub path: PathBuf,
-    /// The program to run in front of a server's. It is not the script that Debian puts before it, which changes
-    /// the environment.
+    /// The program to run in front of a server's, not Debian's wrapper script, which changes the environment.
     pub launcher: PathBuf,
-    /// The directory of its tools: the value of `VALGRIND_LIB`.
+    /// Directory of its tools: the value of `VALGRIND_LIB`.
     pub library: PathBuf,
-    /// The program that talks to it while it runs.
     pub vgdb: PathBuf,
-    /// Its upstream version, such as `3.19.0`.
     pub version: String,
-    /// Where it comes from; the source `machine` is this machine's own.
+    /// The source `machine` is this machine's own.
     pub build: Build,
-    /// Its packages; none for the machine's own.
+    /// Empty for the machine's own.
     pub packages: Vec<Package>,
     #[serde(skip)]
     _hold: Option<Arc<Hold>>,
 }
 
-/// What is known of an unpacked tree.
 struct Known {
     version: String,
     build: Build,
@@ -77,9 +71,8 @@ struct Known {
 }
 
 impl Provisioner {
-    /// Valgrind from a distribution of this machine, fetched, verified and unpacked into the cache. An answer is reused
-    /// without network for a day. Without a distribution that can be reached, it is the newest of the cache, else the
-    /// machine's own.
+    /// Valgrind from a distribution of this machine, unpacked into the cache. An answer is reused without network for a
+    /// day. If no distribution can be reached, it is the newest in the cache, else the machine's own.
     pub fn valgrind(&self, progress: &mut dyn FnMut(Progress)) -> Result<Valgrind, Error> {
         let lack = if self.offline() {
             Error::ValgrindNotCached
@@ -99,7 +92,7 @@ impl Provisioner {
         Ok(found)
     }
 
-    /// The same from a distribution. [`Error::NoValgrind`] if none has it, or none can be reached.
+    /// [`Error::NoValgrind`] if no distribution has it or can be reached.
     fn fetched_valgrind(&self, progress: &mut dyn FnMut(Progress)) -> Result<Valgrind, Error> {
         if let Some(found) = self.answered_tool() {
             progress(Progress::Cached);
@@ -121,7 +114,7 @@ impl Provisioner {
                 Err(error) if is_of_release(&error) => {
                     let is_cut_off = matches!(error, Error::Network { .. });
                     unread.push(error);
-                    // The other releases are in the same place, and each waits for it.
+                    // The other releases are at the same place, and each would wait for it.
                     if is_cut_off {
                         break;
                     }
@@ -132,8 +125,8 @@ impl Provisioner {
         Err(Error::NoValgrind { unread })
     }
 
-    /// The releases that this machine can have, its own first, then the released ones, the newest first: the catalog
-    /// has those of a distribution in the order of their age.
+    /// The releases that this machine can use: its own first, then the released ones, the newest first. The catalog
+    /// orders those of a distribution by age.
     fn own_first(&self, own: &[String]) -> Vec<&Release> {
         let mut releases: Vec<_> =
             self.catalog.releases.iter().rev().filter(|it| self.reaches(it)).collect();
@@ -141,7 +134,6 @@ impl Provisioner {
         releases
     }
 
-    /// Valgrind of a release.
     fn valgrind_of(
         &self,
         archives: &dyn Archives,
@@ -181,7 +173,6 @@ impl Provisioner {
         Ok(found)
     }
 
-    /// Moves an unpacked tree that runs on this machine into the cache.
     fn keep_tool(&self, tree: TempDir, name: &str, known: Known) -> Result<(), Error> {
         let Known { version, build, packages } = known;
         let relative = |path: PathBuf| path.strip_prefix(tree.path()).map(Path::to_owned);
@@ -198,7 +189,7 @@ impl Provisioner {
         self.store.keep_tree(tree, &self.store.path(TOOLS), name, &stored)
     }
 
-    /// The tool in a directory of that name, if it exists and is complete.
+    /// The tool in a directory, if complete.
     pub(crate) fn cached_tool(&self, name: &str) -> Option<Valgrind> {
         let path = self.store.path(TOOLS).join(name);
         let stored: Valgrind = self.store.kept(&path)?;
@@ -208,7 +199,7 @@ impl Provisioner {
         is_whole.then_some(Valgrind { path, launcher, library, vgdb, ..stored })
     }
 
-    /// That of an earlier answer, if the answer is less than a day old.
+    /// The tool of an earlier answer, if less than a day old.
     fn answered_tool(&self) -> Option<Valgrind> {
         let resolution = self.store.resolution(REQUEST)?;
         let fit = !resolution.expired || self.options.accept_expired_index;
@@ -218,7 +209,7 @@ impl Provisioner {
         held(found?).ok()
     }
 
-    /// The newest of the cache that runs on this machine: machines with other C libraries may share the cache.
+    /// The newest in the cache that runs on this machine: machines with other C libraries may share the cache.
     fn newest_tool(&self) -> Result<Option<Valgrind>, Error> {
         let names = self.store.names(TOOLS)?;
         let all =
@@ -228,7 +219,7 @@ impl Provisioner {
     }
 }
 
-/// Whether it is only this release that cannot provide it.
+/// Returns whether only this release cannot provide it.
 fn is_of_release(error: &Error) -> bool {
     error.is_of_reach()
         || matches!(
@@ -242,7 +233,6 @@ fn held(found: Valgrind) -> Result<Valgrind, Error> {
     Ok(Valgrind { _hold: hold, ..found })
 }
 
-/// An error unless its programs find their libraries on this machine.
 fn runs(found: &Valgrind) -> Result<(), Error> {
     [&found.launcher, &found.vgdb].into_iter().try_for_each(|program| host::check(program))
 }
@@ -251,7 +241,7 @@ fn runs(found: &Valgrind) -> Result<(), Error> {
 fn parts(root: &Path) -> Result<[PathBuf; 3], Error> {
     let lacking = |what: &str| Error::Incomplete(format!("`{what}`"));
     let program = |name: &str| Some(root.join("bin").join(name)).filter(|it| it.is_file());
-    // Debian's `valgrind` is a script before this program.
+    // Debian's `valgrind` is a wrapper script for this program.
     let launcher = program("valgrind.bin").or_else(|| program("valgrind"));
     let mut libraries = LIBRARIES.iter().map(|library| root.join(library));
     Ok([
@@ -261,7 +251,6 @@ fn parts(root: &Path) -> Result<[PathBuf; 3], Error> {
     ])
 }
 
-/// The valgrind that is installed on this machine.
 fn of_this_machine() -> Option<Valgrind> {
     let mut command = Command::new("sh");
     let output =
@@ -271,7 +260,7 @@ fn of_this_machine() -> Option<Valgrind> {
     let (launcher, version) = text.trim_end().split_once('\n')?;
     let version = version.strip_prefix("valgrind-")?.to_owned();
     let (named, real) = (PathBuf::from(launcher), fs::canonicalize(launcher).ok()?);
-    // A link to it may be in a directory of its own.
+    // A link to it may be in a separate directory.
     let roots = [&named, &real].map(|launcher| launcher.parent().and_then(Path::parent));
     let [launcher, library, vgdb] =
         roots.into_iter().flatten().find_map(|root| parts(root).ok())?;
@@ -286,7 +275,7 @@ fn of_this_machine() -> Option<Valgrind> {
     Some(Valgrind { path, launcher, library, vgdb, version, build, packages, _hold })
 }
 
-/// The names that a file `os-release` has for a machine's release, and for the one that it is derived from.
+/// Names in `os-release` for a machine's release and for the one it is derived from.
 fn codenames(text: &str) -> Vec<String> {
     let fields = text.lines().filter_map(|line| line.split_once('='));
     let names = fields.filter(|(key, _)| key.ends_with("_CODENAME"));

@@ -1,10 +1,10 @@
-//! Debian versions: their order, and the upstream version inside them. Those of rpm packages are ordered alike, except
-//! for separators, in which no two versions of a server differ.
+//! Debian versions: their order, and the upstream version in them. Those of rpm packages are ordered alike, except for
+//! separators, in which no two versions of a server differ.
 
 use std::cmp::Ordering;
 
-/// The upstream version in a package version: `1:10.11.19-0+deb12u1` → `10.11.19`, `1:11.8.9+ds-2`
-/// → `11.8.9`, `19~rc1-1` → `19rc1`.
+/// Returns the upstream version in a package version: `1:10.11.19-0+deb12u1` → `10.11.19`, `1:11.8.9+ds-2` → `11.8.9`,
+/// `19~rc1-1` → `19rc1`.
 pub(crate) fn upstream(package_version: &str) -> String {
     let (_, rest) = split_epoch(package_version);
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
@@ -16,24 +16,23 @@ pub(crate) fn upstream(package_version: &str) -> String {
     format!("{}{}", numbers.trim_end_matches('.'), early.filter(is_early).unwrap_or_default())
 }
 
-/// Whether `version` is `series` or begins with it, component by component: `10.11.4` is in
-/// `10.11`, not in `10.1`; `19rc1` is in `19`.
+/// Returns whether `version` is `series` or begins with it, component by component: `10.11.4` is in `10.11`, not in
+/// `10.1`; `19rc1` is in `19`.
 pub(crate) fn in_series(version: &str, series: &str) -> bool {
     let goes_on = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
     version.strip_prefix(series).is_some_and(goes_on)
 }
 
-/// Whether a server of that version is what `wanted`, a version or a series, asks for. One with the
-/// number of a vendor's own build (`8.0.36-28`) answers to nothing without it.
+/// Returns whether a server's version matches `wanted`, a version or a series. One with a vendor's build number
+/// (`8.0.36-28`) matches nothing without it.
 pub(crate) fn answers(version: &str, wanted: &str) -> bool {
     in_series(version, wanted) && (wanted.contains('-') || !version.contains('-'))
 }
 
-/// Debian's order of package versions (epoch, then upstream version, then revision; `~` before the
-/// end).
+/// Debian's order of package versions (epoch, then upstream version, then revision; `~` before the end).
 ///
-/// No crate does it for less: `debversion` needs `chrono`, `num-bigint` and `regex`, and `deb-version` panics on
-/// versions that are not ASCII, which an index may have.
+/// Crates cost more: `debversion` needs `chrono`, `num-bigint` and `regex`, and `deb-version` panics on versions that
+/// are not ASCII, which an index may have.
 pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     let ((epoch_a, rest_a), (epoch_b, rest_b)) = (split_epoch(a), split_epoch(b));
     let ((upstream_a, revision_a), (upstream_b, revision_b)) =
@@ -84,7 +83,7 @@ fn rank(byte: u8) -> i32 {
 
 fn take_while<'a>(text: &mut &'a str, keep: impl Fn(u8) -> bool) -> &'a str {
     let end = text.bytes().position(|byte| !keep(byte)).unwrap_or(text.len());
-    // A boundary always: a byte of a longer character is never a digit, so no run ends inside one.
+    // Always a boundary: a byte of a longer character is never a digit, so no run ends inside one.
     let (taken, rest) = text.split_at_checked(end).unwrap_or((text, ""));
     *text = rest;
     taken

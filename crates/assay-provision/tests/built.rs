@@ -14,7 +14,7 @@ use fs_err as fs;
 use tempfile::TempDir;
 use web::{Web, reply};
 
-/// A Postgres with only the parts that a prefix needs. It reports how it was configured.
+/// A Postgres with only the parts that a prefix needs. It reports its configuration.
 const CONFIGURE: &str = r#"#!/bin/sh
 PACKAGE_VERSION='16.9'
 source=$(dirname "$0")
@@ -46,13 +46,11 @@ MYSQL_VERSION_PATCH=41
 MYSQL_VERSION_EXTRA=-x
 ";
 
-/// A repository, and an assay with a cache and a catalog of its own.
 struct Home {
     directory: TempDir,
 }
 
 impl Home {
-    /// A home with a repository of one commit, tagged `v1`, with these files.
     fn new(files: &[(&str, &str)]) -> Self {
         let home = Self { directory: tempfile::tempdir().unwrap() };
         git(home.directory.path(), &["init", "-q", "tree"]);
@@ -101,7 +99,6 @@ impl Home {
         self.build(Product::Postgres, &format!("{}{name}", self.tree().display())).0
     }
 
-    /// Directories of builds that are kept.
     fn builds(&self) -> usize {
         fs::read_dir(self.directory.path().join("cache/builds")).unwrap().count()
     }
@@ -139,7 +136,6 @@ fn flags(prefix: &Prefix) -> String {
 #[test]
 fn a_commit_is_built_once_and_the_repository_left_as_it_is() {
     let home = Home::postgres();
-    // Uncommitted changes are not included.
     fs::write(home.tree().join("compile"), "exit 1\n").unwrap();
     let before = git(&home.tree(), &["status", "--porcelain"]);
     let place = format!("{}#v1", home.tree().display());
@@ -381,7 +377,7 @@ fn builds_of_commits_go_if_the_cache_is_full() {
     let _hold = provisioner.hold(&first).unwrap();
     until_unlocked(&provisioner, 1);
     assert_eq!(provisioner.remove_builds(0).unwrap(), []);
-    // What failed goes first.
+    // Failed builds go first.
     let removed = provisioner.remove_builds(1).unwrap();
     assert_eq!((removed.len(), home.builds()), (1, 0), "{removed:?}");
     let removed = provisioner.remove_builds(u64::MAX).unwrap();
@@ -390,7 +386,6 @@ fn builds_of_commits_go_if_the_cache_is_full() {
     assert!(first.path.exists() && !second.path.exists());
 }
 
-/// Files below a directory that hold a text.
 fn holding(directory: &Path, text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -408,7 +403,6 @@ fn has(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Command lines of all processes that hold a text.
 fn command_lines(text: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());

@@ -1,4 +1,4 @@
-//! What is wrong with a repository of rpm packages, or with what a machine trusts, keeps a server out of the cache.
+//! Faults in a repository of rpm packages, or in the machine's keys, keep a server out of the cache.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 #![cfg(target_arch = "x86_64")]
@@ -13,7 +13,6 @@ use assay_provision::{Error, Options, Provisioner};
 use fs_err as fs;
 use rpms::{Repository, Signed, VERSION};
 
-/// Gets the server of a repository into a cache.
 fn get(repository: &Repository, cache: &std::path::Path) -> Result<Prefix, Error> {
     let catalog = repository.catalog();
     let provisioner = Provisioner::new(cache, Options::default())?.with_catalog(&catalog)?;
@@ -21,7 +20,7 @@ fn get(repository: &Repository, cache: &std::path::Path) -> Result<Prefix, Error
     provisioner.get_from(&spec, Some("dnf"), &mut |_| {})
 }
 
-/// Why it cannot be had into an empty cache, in which nothing is left.
+/// The error of a fetch into an empty cache, which must stay empty.
 #[track_caller]
 fn refused(repository: &Repository) -> String {
     let cache = tempfile::tempdir().unwrap();
@@ -58,7 +57,7 @@ fn only_what_is_signed_with_a_trusted_key_becomes_a_server() {
     assert!(error.contains("does not match its signed index: the list of packages"), "{error}");
     repository.alter(None);
 
-    // Packages by another key, an index by another key, an index that was changed after it was signed.
+    // Packages by another key, an index by another key, an index changed after signing.
     repository.configure(Signed::Packages, "gpg-other.asc");
     let error = refused(&repository);
     assert!(error.contains("has no valid signature"), "{error}");

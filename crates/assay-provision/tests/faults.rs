@@ -1,5 +1,5 @@
-//! Every fault on the way to a server, provoked for real: the machine's apt is pointed at a mirror on loopback. Each
-//! fault gives a clear message and a hint, leaves nothing half done, and the next attempt works.
+//! Every fault on the way to a server, provoked for real with a mirror on loopback: each gives a clear message and a
+//! hint, leaves nothing half done, and the next attempt works.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 #![expect(clippy::print_stdout, reason = "how a process tells the test what it got")]
@@ -23,14 +23,14 @@ use tempfile::TempDir;
 const CACHE: &str = "ASSAY_FAULTS_CACHE";
 const ACCEPT_EXPIRED: &str = "ASSAY_FAULTS_ACCEPT_EXPIRED";
 const SYSTEM: &str = "ASSAY_FAULTS_SYSTEM";
-/// The name of what is no server.
+/// Requests valgrind instead of a server.
 const VALGRIND: &str = "valgrind";
 const SOURCE: &str = "ASSAY_FAULTS_SOURCE";
 
-/// A proxy that does not answer: nothing but the mirror can be reached.
+/// A proxy that does not answer: only the mirror can be reached.
 const NOBODY: &str = "http://127.0.0.1:9";
 
-/// Gets a server or valgrind, in a process of its own.
+/// Runs in a child process.
 fn get_into(cache: OsString) {
     let accept_expired_index = std::env::var_os(ACCEPT_EXPIRED).is_some();
     let options = Options { offline: false, accept_expired_index };
@@ -74,7 +74,6 @@ fn system(product: Product, version: &str) -> SystemSpec {
     SystemSpec::of(product, Origin::Version(version.to_owned()))
 }
 
-/// A cache and the machine that fills it.
 struct Machine {
     mirror: Mirror,
     cache: TempDir,
@@ -91,12 +90,12 @@ impl Machine {
         command
     }
 
-    /// The prefix, or the message and the hint.
     fn get(&self) -> Result<PathBuf, (String, String)> {
         result(&checked(self.command().output().unwrap()).stdout)
     }
 
-    /// Gets a server while the mirror fails: the error says so, nothing is left behind, and without the fault it works.
+    /// Gets a server while the mirror fails: the error reports it, nothing is left behind, and without the fault it
+    /// works.
     #[track_caller]
     fn fails(&self, fault: Fault, message: &str, hint: &str) {
         self.mirror.set(fault);
@@ -128,7 +127,7 @@ fn names(directory: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// What a machine with a release of Ubuntu gets: the suite and the package's version, or the message.
+/// The suite and the package's version that a machine with a release of Ubuntu gets, or the message.
 fn got_on(machine: &Mirror, system: &str) -> Result<String, String> {
     let cache = TempDir::new().unwrap();
     let mut command = machine.machine(&std::env::current_exe().unwrap());
@@ -177,7 +176,7 @@ fn an_index_that_is_signed_for_another_distribution() {
     assert!(message.contains("its origin is `Ubuntu`"), "{message}");
 }
 
-/// The releases of a distribution are not to be had without apt: the error says which they are.
+/// The releases of a distribution are unavailable without apt; the error names them.
 fn a_machine_without_apt_is_told_which_release_has_a_series() {
     let machine = Machine::new(CONTENT);
     let programs = TempDir::new().unwrap();
@@ -291,7 +290,7 @@ fn an_expired_index_is_taken_on_request_only() {
     result(&checked(output).stdout).unwrap();
 }
 
-/// Only Debian's unreleased suite and the vendor may have MySQL 9.7, and the vendor cannot be reached here.
+/// Only Debian's unreleased suite and the vendor may have MySQL 9.7, and the vendor is unreachable here.
 fn an_expired_index_is_passed_over_for_the_vendor_and_named_if_that_cannot_be_reached() {
     let machine = Machine::new(Content { has_expired_sid: true, ..CONTENT });
     let mut command = machine.command();
@@ -378,7 +377,7 @@ fn two_that_fill_one_cache_download_once() {
     assert_eq!(machine.mirror.downloads(), 1);
 }
 
-/// A file system of its own for a cache, unmounted when dropped.
+/// A separate file system for a cache, unmounted when dropped.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -447,7 +446,7 @@ fn what_is_held_is_kept_by_cleaning() {
     assert_eq!(machine.get(), Ok(path));
 }
 
-/// A directory of programs like that of the machine, but without valgrind.
+/// Programs of the machine without valgrind.
 fn programs_without_valgrind() -> TempDir {
     let place = TempDir::new().unwrap();
     for name in names(Path::new("/usr/bin")).into_iter().filter(|name| name != VALGRIND) {
@@ -473,7 +472,7 @@ fn valgrind_is_verified_like_a_server_and_its_absence_is_explained() {
     machine.mirror.set(Fault::None);
     let path = get().unwrap();
     assert!(path.starts_with(machine.cache.path().join("tools")), "{}", path.display());
-    // What is there is used as long as nothing newer can be had.
+    // The cached one is used as long as nothing newer is available.
     fs::remove_file(machine.cache.path().join("resolved.json")).unwrap();
     fs::remove_dir_all(machine.cache.path().join("apt")).unwrap();
     machine.mirror.unreachable();

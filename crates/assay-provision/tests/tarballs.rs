@@ -19,7 +19,7 @@ use web::{Reply, Request, Web, broken_off, file, redirect, reply};
 
 const MYSQL: &str = "mysql-5.7.23-linux-glibc2.12-x86_64";
 
-/// The cache that all tests and runs share, so that a server is fetched once.
+/// Shared by all tests and runs, so that a server is fetched once.
 fn cache() -> PathBuf {
     let named = std::env::var_os("ASSAY_CACHE").map(PathBuf::from);
     let xdg = std::env::var_os("XDG_CACHE_HOME").map(|home| PathBuf::from(home).join("assay"));
@@ -31,7 +31,7 @@ fn system(product: Product, version: &str) -> SystemSpec {
     SystemSpec::of(product, Origin::Version(version.to_owned()))
 }
 
-/// A real MySQL in the cache that all tests share, together with the indexes that they need.
+/// A real MySQL in the shared cache, together with the indexes that they need.
 fn server() -> Prefix {
     let provisioner = Provisioner::new(cache(), Options::default()).unwrap();
     provisioner.get(&system(Product::MySql, "5.7.22"), &mut |_| {}).unwrap()
@@ -56,7 +56,7 @@ fn tarball(name: &str) -> Vec<u8> {
     tar.into_inner().unwrap().finish().unwrap()
 }
 
-/// A vendor's site, and an assay with its own cache and a catalog file that names the site.
+/// A vendor's site, and an assay with a private cache and a catalog file that names the site.
 struct Vendor {
     web: Web,
     home: TempDir,
@@ -95,7 +95,7 @@ impl Vendor {
         self.web.requests().into_iter().map(|request| request.path).collect()
     }
 
-    /// Makes the cache forget the servers, but not the checksums of their tarballs.
+    /// Removes the servers from the cache, but not the checksums of their tarballs.
     fn forget(&self) {
         let cache = self.home.path().join("cache");
         fs::remove_file(cache.join("resolved.json")).unwrap();
@@ -162,7 +162,6 @@ fn a_vendors_tarball_becomes_a_server_through_redirects_and_a_broken_download() 
     assert_eq!(vendor.paths().get(..3).unwrap(), asked);
     let last = vendor.web.requests().pop().unwrap();
     assert!(last.range.is_some() && last.path == "/mirror/x.tar.gz", "{last:?}");
-    // Nothing is left of the download.
     assert_eq!(fs::read_dir(vendor.home.path().join("cache/tarball")).unwrap().count(), 0);
     let requests = vendor.paths().len();
     assert_eq!(vendor.get("5.7.23").unwrap(), prefix);
@@ -187,7 +186,6 @@ fn a_changed_file_of_the_same_name_is_refused() {
     content.lock().unwrap().truncate(0);
     content.lock().unwrap().extend(tarball(MYSQL));
     assert_eq!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
-    // Follows the hint.
     content.lock().unwrap().write_all(b"more").unwrap();
     vendor.provisioner.clean(Cleaning::Everything, || {}).unwrap();
     copy_indexes(&cache().join("apt"), &vendor.home.path().join("cache/apt"));

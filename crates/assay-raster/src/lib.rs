@@ -1,5 +1,5 @@
-//! Turns the SVG of a chart into a PNG: twice as large, on white, with a font of its own, so that every machine makes
-//! the same picture.
+//! Renders the SVG of a chart as PNG: twice as large, on white, with a bundled font, so that all machines draw the
+//! same.
 
 use std::sync::Arc;
 
@@ -9,27 +9,24 @@ use resvg::usvg::{Options, Tree, fontdb};
 /// DejaVu Sans 2.37, which has the symbols of verdicts. Its licence is beside it.
 const FONT: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
 
-/// Pixels of the picture for a unit of the drawing, so that text is sharp on dense screens too.
+/// Pixels per unit, so that text is sharp on dense screens too.
 const SCALE: f32 = 2.0;
 
-/// The most pixels that a side of a picture may have.
+/// Maximum pixels per side.
 const SIDE_MAX: u32 = 32_000;
 
-/// Why a drawing is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is no SVG that can be read.
     #[error("the drawing cannot be read")]
     Svg(#[from] resvg::usvg::Error),
-    /// It is empty, or its picture would be larger than viewers open.
+    /// Empty, or larger than viewers open.
     #[error("a picture of {0} × {1} pixels cannot be made")]
     Size(u32, u32),
-    /// The picture cannot be encoded.
     #[error("the picture cannot be encoded: {0}")]
     Png(String),
 }
 
-/// Draws drawings, all with the same font.
+/// Renders drawings with one font.
 pub struct Rasterizer {
     options: Options<'static>,
 }
@@ -48,7 +45,6 @@ impl Default for Rasterizer {
 }
 
 impl Rasterizer {
-    /// The picture of a drawing, as the bytes of a PNG.
     pub fn png(&self, svg: &str) -> Result<Vec<u8>, Error> {
         let tree = Tree::from_str(svg, &self.options)?;
         let size = tree.size().to_int_size();
@@ -67,7 +63,7 @@ impl Rasterizer {
 mod tests {
     use super::*;
 
-    /// The picture of a drawing of 40 × 20.
+    /// A drawing of 40 × 20.
     fn picture(marks: &str) -> Pixmap {
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"20\">{marks}</svg>"

@@ -1,5 +1,5 @@
-//! Judging and rendering a study of twelve systems, 47 tests and three client counts: the times, the size of the page,
-//! and the time of judging relative to that of decoding all latencies with the histogram library.
+//! Judging and rendering a study of twelve systems, 47 tests and three client counts: times, size of the page, and the
+//! time of judging relative to decoding all latencies with the histogram library.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -20,7 +20,7 @@ use common::studies::{ONE, study};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
-/// Times each part is measured; the median counts.
+/// Repetitions of each part; the median counts.
 const TIMES: usize = 5;
 
 fn median(mut act: impl FnMut()) -> Duration {
@@ -35,7 +35,7 @@ fn median(mut act: impl FnMut()) -> Duration {
     times[TIMES / 2]
 }
 
-/// Slices that are read from a ledger have the names of their counters in common.
+/// Slices read from a ledger share the names of their counters.
 fn share_names(record: &mut StudyRecord) {
     let mut known: BTreeMap<Vec<String>, Arc<[String]>> = BTreeMap::new();
     for slice in &mut record.slices {

@@ -1,6 +1,5 @@
-//! Writes the report of a made-up study to a file, to be looked at: `page KIND FILE [WIDTH]`. The ending of the file
-//! says the format; `DIRECTORY/` gets the charts; `short.txt` is
-//! what a terminal shows without `--verbose`.
+//! Writes the report of a synthetic study to a file: `page KIND FILE [WIDTH]`. The extension determines the format;
+//! `DIRECTORY/` gets the charts, `short.txt` the output of a terminal without `--verbose`.
 
 #![allow(clippy::unwrap_used, reason = "the fixtures are those of the tests")]
 
@@ -13,11 +12,9 @@ use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::studies::{FOUR, ONE, failed, study};
 
-/// Eleven versions after the base.
 const LINE: [&str; 11] =
     ["10.2", "10.3", "10.4", "10.5", "10.6", "11.4", "11.8", "12.0", "12.1", "12.2", "12.3"];
 
-/// Three client counts.
 const CLIENTS: [Setup; 3] = [ONE, Setup { clients: 4, ..ONE }, Setup { clients: 16, ..ONE }];
 
 fn main() {

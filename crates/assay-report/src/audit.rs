@@ -1,4 +1,4 @@
-//! The settings that differ between systems, on their own: `assay audit`.
+//! Settings that differ between systems: `assay audit`.
 
 use assay_model::{AuditClass, AuditFinding, SameSystems, System, counted, printable};
 use serde::Serialize;
@@ -20,29 +20,23 @@ struct Document<'a> {
     audit: Vec<AuditRow<'a>>,
 }
 
-/// What an audit of systems found.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditResult<'a> {
-    /// The systems.
     pub systems: &'a [System],
-    /// The differences.
     pub findings: &'a [AuditFinding],
-    /// Systems that are the same as another one, by their indices.
+    /// Systems identical to another one, by index.
     pub same: &'a [(usize, SameSystems)],
-    /// How much was compared.
     pub compared: Compared,
 }
 
-/// The number of facts that the audit compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Compared {
-    /// Settings and other facts, over all systems each name once.
+    /// Settings and other facts, each name counted once over all systems.
     pub settings: usize,
     /// Plans of statements of one system.
     pub plans: usize,
 }
 
-/// The differences in the shape of a report in JSON.
 #[must_use]
 pub fn audit_json(result: AuditResult<'_>) -> String {
     let AuditResult { systems, findings, same, compared } = result;
@@ -56,8 +50,8 @@ pub fn audit_json(result: AuditResult<'_>) -> String {
     json::text(&document)
 }
 
-/// Systems that are the same, and the differences in words, suspicious ones first. Each difference has its values, the
-/// reason why it matters, and a remedy.
+/// Identical systems, then the differences, suspicious ones first. Each difference has its values, the reason why it
+/// matters, and a remedy.
 #[must_use]
 pub fn audit_text(result: AuditResult<'_>) -> String {
     let AuditResult { systems, findings, same, compared } = result;
@@ -78,7 +72,7 @@ pub fn audit_text(result: AuditResult<'_>) -> String {
         while let Some(finding) = left.next() {
             let (name, values) = (finding.name(), finding.values());
             text += &format!("  {} = {}\n", printable(&name), printable(&values));
-            // Findings in a row with the same reason share one line for it.
+            // Consecutive findings with the same reason share one line for it.
             if left.peek().is_none_or(|next| next.why() != finding.why()) {
                 text += &format!("    {}\n", printable(finding.why()));
             }

@@ -1,29 +1,26 @@
-//! A page of results as a tree: prose, tables, lists, charts, and sections of these. It knows nothing of studies, and
-//! nothing of formats: the modules of pages build documents, and each format renders any of them.
+//! A page of results as a tree of prose, tables, lists and charts. It knows neither studies nor formats: pages build
+//! documents, and every format renders any document.
 
 use crate::charts::{ChartFile, Place};
 use crate::text::Text;
 use crate::words::{capital, sentence};
 
-/// A page of results.
 #[derive(Default)]
 pub(crate) struct Document<'a> {
-    /// The name of the page.
     pub(crate) title: String,
-    /// The heading of a page that stands alone. Elsewhere, the blocks say it.
+    /// Heading of a standalone page. Elsewhere, the blocks contain it.
     pub(crate) heading: Heading,
-    /// What the page is about, below the heading.
+    /// Lines below the heading.
     pub(crate) about: Vec<String>,
-    /// Warnings that stand even above the heading.
+    /// Warnings above the heading.
     pub(crate) above: Vec<Block<'a>>,
-    /// Whether the script of pages acts on its forms. Otherwise they are sent to the server of the page.
+    /// Whether the script of pages handles its forms. Otherwise they are sent to the server.
     pub(crate) has_script: bool,
-    /// Whether a terminal repeats the answer below a text that is longer than a screen.
+    /// Whether a terminal repeats the answer below a text longer than a screen.
     pub(crate) repeats_answer: bool,
     pub(crate) blocks: Vec<Block<'a>>,
 }
 
-/// The heading of a page: words between others are smaller.
 #[derive(Default)]
 pub(crate) struct Heading {
     pub(crate) before: String,
@@ -32,7 +29,7 @@ pub(crate) struct Heading {
 }
 
 impl Heading {
-    /// A base and what is compared with it.
+    /// A base and the systems compared with it.
     pub(crate) fn of<T: AsRef<str>>(base: &str, others: &[T]) -> Self {
         let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
         let (small, after) = match others.as_slice() {
@@ -42,35 +39,31 @@ impl Heading {
         Self { before: base.to_owned(), small, after }
     }
 
-    /// The heading in one line.
     pub(crate) fn line(&self) -> String {
         let parts = [self.before.as_str(), self.small, &self.after];
         parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Where a document will be read. A format is made for one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Medium {
-    /// A terminal: narrow, and read from top to bottom.
+    /// Narrow, and read from top to bottom.
     Terminal,
     /// A post or a comment among others: details are folded.
     Post,
-    /// A page of its own, with charts.
+    /// A standalone page with charts.
     Page,
 }
 
-/// What a document is made for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wish<'a> {
     pub(crate) medium: Medium,
-    /// Whether a terminal shows all sections.
     pub(crate) is_verbose: bool,
     pub(crate) images: Images<'a>,
 }
 
 impl Wish<'_> {
-    /// A document without images.
+    /// Without images.
     pub(crate) fn of(medium: Medium, is_verbose: bool) -> Self {
         Self { medium, is_verbose, images: Images { charts: &[], ending: "" } }
     }
@@ -87,27 +80,25 @@ impl Wish<'_> {
         self.medium == Medium::Page
     }
 
-    /// A heading in lower case, which has a capital letter outside of terminals.
+    /// Capitalizes a lower-case heading, except in terminals.
     pub(crate) fn heading(&self, words: &str) -> String {
         if self.is_terminal() { words.to_owned() } else { capital(words) }
     }
 
-    /// A line in lower case, which is a sentence outside of terminals.
+    /// Makes a lower-case line a sentence, except in terminals.
     pub(crate) fn told(&self, line: &str) -> String {
         if self.is_terminal() { line.to_owned() } else { sentence(line) }
     }
 }
 
-/// The charts that a document shows as files.
+/// Charts that a document shows as files.
 #[derive(Clone, Copy)]
 pub(crate) struct Images<'a> {
     pub(crate) charts: &'a [ChartFile],
-    /// The ending of their files.
     pub(crate) ending: &'a str,
 }
 
 impl Images<'_> {
-    /// The images of a section.
     pub(crate) fn at(self, place: &Place) -> Vec<Image> {
         let charts = self.charts.iter().filter(|chart| chart.place == *place);
         let image = |chart: &ChartFile| Image {
@@ -118,28 +109,23 @@ impl Images<'_> {
     }
 }
 
-/// A chart in a file of its own.
 pub(crate) struct Image {
     pub(crate) alt: String,
     pub(crate) file: String,
 }
 
-/// A part of a document.
 pub(crate) enum Block<'a> {
-    /// The answer, which stands out.
     Answer(Vec<String>),
-    /// Sentences.
     Lines(Vec<String>),
     /// Explanations in lower case, without full stops.
     Notes(Vec<String>),
     List(List),
-    /// Paragraphs of a class.
+    /// Class and paragraphs.
     Prose(&'static str, Vec<Text>),
-    /// A heading that no section has: so many levels below the headings of its place.
+    /// A heading without a section: levels below the surrounding headings.
     Heading(usize, Text),
-    /// Names and values.
     Facts(Vec<(String, Text)>),
-    /// A text that is shown letter by letter, and what it is.
+    /// Preformatted text with a description.
     Code {
         intro: &'static str,
         text: String,
@@ -152,35 +138,30 @@ pub(crate) enum Block<'a> {
     },
     Table(Table),
     Images(Vec<Image>),
-    /// A drawing as a part of the page, and what it shows.
+    /// An inline drawing with a description.
     Drawing {
         class: &'static str,
         svg: String,
         note: String,
     },
-    /// Small drawings beside each other.
     Figures(&'static str, Vec<Figure>),
-    /// What a reader may choose on a page.
     Form(Form),
     Section(Section<'a>),
-    /// Blocks in a frame.
     Part(Part<'a>),
-    /// The end of a paragraph.
     Break,
-    /// Blocks by number, from the ones that need most room on: a narrow place shows the first that fit, else the last.
+    /// Alternatives by number, widest first: the first that fits is shown, else the last.
     Fitted(Box<dyn Fn(usize) -> Option<Vec<Block<'static>>> + 'a>),
 }
 
-/// Blocks under a heading.
 #[derive(Default)]
 pub(crate) struct Section<'a> {
     pub(crate) heading: Text,
     pub(crate) fold: Fold,
     pub(crate) blocks: Vec<Block<'a>>,
-    /// Its place on the page; empty if nothing leads there.
+    /// Anchor on the page; empty without links to it.
     pub(crate) id: String,
     pub(crate) class: &'static str,
-    /// Its name above a long page, from where it is reached; empty if it is not.
+    /// Name in the navigation above a long page; empty if not listed there.
     pub(crate) place: &'static str,
 }
 
@@ -191,47 +172,39 @@ pub(crate) struct Part<'a> {
     pub(crate) blocks: Vec<Block<'a>>,
 }
 
-/// What a frame means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frame {
     Plain,
-    /// It can be read without what is around it.
     Whole,
     Warning,
 }
 
-/// Items, and their class.
 pub(crate) struct List {
     pub(crate) class: &'static str,
-    /// Whether their order says something.
+    /// Whether the order has a meaning.
     pub(crate) is_ordered: bool,
     pub(crate) items: Vec<Cell>,
 }
 
-/// A small drawing.
 #[derive(Default)]
 pub(crate) struct Figure {
     pub(crate) caption: String,
     pub(crate) svg: String,
-    /// Labels below it, at equal distances.
     pub(crate) ticks: Vec<String>,
     pub(crate) is_caption_below: bool,
 }
 
-/// Fields that a reader fills in.
 #[derive(Default)]
 pub(crate) struct Form {
-    /// Its name for the script of the page; empty if the form is sent to a server.
+    /// Name for the script of the page; empty if the form is sent to a server.
     pub(crate) id: &'static str,
-    /// Where it is sent.
     pub(crate) action: &'static str,
     pub(crate) fields: Vec<Field>,
     pub(crate) button: Option<&'static str>,
-    /// The name of the place where the script says what it found.
+    /// Name of the element for the script's results.
     pub(crate) output: &'static str,
 }
 
-/// A field of a form: one of some words, or any text.
 #[derive(Default)]
 pub(crate) struct Field {
     pub(crate) label: &'static str,
@@ -239,12 +212,10 @@ pub(crate) struct Field {
     pub(crate) value: String,
     pub(crate) placeholder: &'static str,
     pub(crate) words: Option<Vec<String>>,
-    /// The choice of no word.
     pub(crate) all: Option<&'static str>,
     pub(crate) is_search: bool,
 }
 
-/// Whether a reader may fold a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Fold {
     #[default]
@@ -253,7 +224,7 @@ pub(crate) enum Fold {
     Closed,
 }
 
-/// A table. Its first column has the names of the rows.
+/// The first column has the names of the rows.
 #[derive(Default)]
 pub(crate) struct Table {
     pub(crate) caption: Option<Caption>,
@@ -263,65 +234,58 @@ pub(crate) struct Table {
     pub(crate) look: Look,
 }
 
-/// How a page shows a table.
 #[derive(Clone, Default)]
 pub(crate) struct Look {
-    /// Its classes; empty for those that its caption asks for.
+    /// Classes; empty for those of its caption.
     pub(crate) class: String,
-    /// The classes of the place in which it is scrolled.
+    /// Classes of the scrolling element around it.
     pub(crate) scroll: &'static str,
-    /// Its name for those who do not see it; empty for that of its caption or first column.
+    /// Accessible name; empty for that of its caption or first column.
     pub(crate) label: &'static str,
-    /// Its name for the script, which sorts it; empty if nothing does.
+    /// Name for the script that sorts it; empty if not sortable.
     pub(crate) sorted: &'static str,
-    /// Whether it is so small that it needs no place to be scrolled in.
+    /// Whether it is too small to need a scrolling element.
     pub(crate) is_small: bool,
 }
 
-/// What a table shows.
 #[derive(Default)]
 pub(crate) struct Caption {
     pub(crate) title: String,
     /// In lower case, without a full stop; may be empty.
     pub(crate) note: String,
-    /// The classes of its cells, and what they mean.
+    /// Classes of its cells with their meanings.
     pub(crate) legend: Vec<(String, &'static str)>,
 }
 
-/// How far a terminal indents a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Indent {
     /// Its rows, not its headings.
     #[default]
     Rows,
-    /// Its rows; the headings of groups stand close above them.
+    /// Its rows; the headings of groups are close above them.
     Close,
     Whole,
-    /// By a single space.
     Little,
     None,
 }
 
-/// A column of a table.
 #[derive(Clone, Default)]
 pub(crate) struct Column {
     pub(crate) heading: String,
     pub(crate) is_number: bool,
-    /// What a page adds: classes, an explanation, and the scale of the drawings in it.
+    /// Only for pages: classes, an explanation, and the scale of the drawings in it.
     pub(crate) class: &'static str,
     pub(crate) title: String,
     pub(crate) scale: String,
-    /// The heading that neighbours share, and its class.
+    /// Heading shared with neighbours, and its class.
     pub(crate) above: Option<(String, &'static str)>,
 }
 
 impl Column {
-    /// A column of words.
     pub(crate) fn words(heading: impl Into<String>) -> Self {
         Self { heading: heading.into(), ..Self::default() }
     }
 
-    /// A column of numbers.
     pub(crate) fn numbers(heading: impl Into<String>) -> Self {
         Self { heading: heading.into(), is_number: true, ..Self::default() }
     }
@@ -339,7 +303,6 @@ impl Column {
     }
 }
 
-/// Rows under a heading, which may be empty.
 #[derive(Default)]
 pub(crate) struct Group {
     pub(crate) heading: Text,
@@ -348,30 +311,27 @@ pub(crate) struct Group {
     pub(crate) class: &'static str,
 }
 
-/// A row of a table.
 #[derive(Default)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
     /// A line that a terminal shows below it.
     pub(crate) below: Option<String>,
-    /// Its place on the page; empty if nothing leads there.
+    /// Anchor on the page; empty without links to it.
     pub(crate) id: String,
     pub(crate) class: &'static str,
-    /// Words by which the script finds it.
+    /// Data attributes for the script.
     pub(crate) data: Vec<(&'static str, String)>,
-    /// What opens below it.
+    /// Details that open below it.
     pub(crate) more: Vec<Block<'static>>,
 }
 
-/// A cell of a table, or an item of a list.
 #[derive(Clone, Default)]
 pub(crate) struct Cell {
     pub(crate) text: Text,
-    /// The word of its colour; empty without.
+    /// Word of its colour; may be empty.
     pub(crate) class: String,
-    /// What a pointer brings up.
     pub(crate) title: String,
-    /// Its value for the script.
+    /// Value for the script.
     pub(crate) key: Option<String>,
 }
 
@@ -408,7 +368,6 @@ impl Section<'_> {
 }
 
 impl Table {
-    /// A table with a single group of rows.
     pub(crate) fn new(columns: Vec<Column>, rows: impl IntoIterator<Item = Row>) -> Self {
         let group = Group { rows: rows.into_iter().collect(), ..Group::default() };
         Self { columns, groups: vec![group], ..Self::default() }
@@ -422,7 +381,7 @@ impl Table {
         Self { indent, ..self }
     }
 
-    /// The same without its title, which stands elsewhere.
+    /// Removes the title if it is elsewhere.
     pub(crate) fn untitled(mut self) -> Self {
         self.caption.iter_mut().for_each(|caption| caption.title.clear());
         self
@@ -433,12 +392,10 @@ impl Table {
         self
     }
 
-    /// The same as a page shows it.
     pub(crate) fn look(self, look: Look) -> Self {
         Self { look, ..self }
     }
 
-    /// A small table of a class, with a caption of plain words.
     pub(crate) fn small(self, class: &str, caption: impl Into<String>) -> Self {
         let look = Look { class: class.to_owned(), is_small: true, ..Look::default() };
         let note = caption.into();
@@ -452,12 +409,11 @@ impl Table {
 }
 
 impl<'a> Block<'a> {
-    /// A section; nothing without blocks.
     pub(crate) fn section(heading: impl Into<Text>, blocks: Vec<Block<'a>>) -> Vec<Self> {
         Self::folded(heading, Fold::Never, blocks)
     }
 
-    /// A section of a long page: its id, its name above the page, and its heading; nothing without blocks.
+    /// A section of a long page with an entry above the page; empty without blocks.
     pub(crate) fn place(
         id: &'static str,
         place: &'static str,
@@ -472,7 +428,6 @@ impl<'a> Block<'a> {
         vec![Self::Section(section)]
     }
 
-    /// A section that may be folded; nothing without blocks.
     pub(crate) fn folded(
         heading: impl Into<Text>,
         fold: Fold,
@@ -484,12 +439,10 @@ impl<'a> Block<'a> {
         vec![Self::Section(Section { blocks, ..Section::new(heading, fold) })]
     }
 
-    /// A list; nothing without items.
     pub(crate) fn list<T: Into<Cell>>(items: impl IntoIterator<Item = T>) -> Vec<Self> {
         Self::list_of("", items)
     }
 
-    /// A list of a class; nothing without items.
     pub(crate) fn list_of<T: Into<Cell>>(
         class: &'static str,
         items: impl IntoIterator<Item = T>,
@@ -499,7 +452,7 @@ impl<'a> Block<'a> {
         if list.items.is_empty() { Vec::new() } else { vec![Self::List(list)] }
     }
 
-    /// A list of a class whose order says something; nothing without items.
+    /// A list whose order has a meaning; empty without items.
     pub(crate) fn ordered_list<T: Into<Cell>>(
         class: &'static str,
         items: impl IntoIterator<Item = T>,
@@ -509,7 +462,6 @@ impl<'a> Block<'a> {
         if list.items.is_empty() { Vec::new() } else { vec![Self::List(list)] }
     }
 
-    /// Paragraphs of a class; nothing without lines.
     pub(crate) fn prose<T: Into<Text>>(
         class: &'static str,
         lines: impl IntoIterator<Item = T>,
@@ -518,7 +470,6 @@ impl<'a> Block<'a> {
         if lines.is_empty() { Vec::new() } else { vec![Self::Prose(class, lines)] }
     }
 
-    /// Blocks in a frame of a class; nothing without blocks.
     pub(crate) fn part(
         frame: Frame,
         class: impl Into<String>,
@@ -530,7 +481,6 @@ impl<'a> Block<'a> {
         vec![Self::Part(Part { frame, class: class.into(), blocks })]
     }
 
-    /// Explanations; nothing without any.
     pub(crate) fn notes(notes: impl IntoIterator<Item = String>) -> Vec<Self> {
         let notes: Vec<String> = notes.into_iter().collect();
         if notes.is_empty() { Vec::new() } else { vec![Self::Notes(notes)] }

@@ -8,14 +8,14 @@ use crate::document::{Block, Document, Field, Form, Heading};
 use crate::formats::html::{policy_of, render};
 use crate::studies::linked;
 
-/// The content security policy of [`index`]: its own style, and forms that are sent to its server.
+/// Content security policy of [`index`]: inline style, and forms sent to its server.
 #[must_use]
 pub fn index_policy() -> String {
     policy_of("form-action 'self'")
 }
 
-/// Lists the studies that have a text in their id, name or systems, the newest first. `list` has the oldest first, and
-/// `running` the ids of those that are being measured. Links lead to `study/ID` and `trend?test=NAME`.
+/// Lists studies with `search` in their id, name or systems, newest first. `list` is oldest first; `running` has the
+/// ids of studies in progress. Links lead to `study/ID` and `trend?test=NAME`.
 #[must_use]
 pub fn index(list: &[StudySummary], running: &BTreeSet<String>, search: &str) -> String {
     let wanted = search.trim().to_lowercase();

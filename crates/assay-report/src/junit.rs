@@ -1,4 +1,4 @@
-//! A gate as JUnit XML, which CI systems show: a suite for each system, a case for each test.
+//! A gate as JUnit XML for CI systems: a suite per system, a case per test.
 //!
 //! An exceeded limit is a failure. A test that failed to run is an error. An undecided test is an error, or is skipped
 //! if the gate allows undecided tests, so that the file and the exit code agree.
@@ -12,13 +12,12 @@ use crate::view::study::JudgedStudy;
 
 struct Case {
     test: String,
-    /// The element for a case that did not pass, and its message.
+    /// XML element and message of a case that did not pass.
     outcome: Option<(&'static str, String)>,
-    /// What was measured.
     measured: String,
 }
 
-/// Renders what a gate says as JUnit XML; a document without suites if the study is no gate.
+/// Without suites if the study is not a gate.
 #[must_use]
 pub fn junit(record: &StudyRecord, judgement: &Judgement) -> String {
     let study = JudgedStudy::new(record, judgement);
@@ -40,7 +39,6 @@ pub fn junit(record: &StudyRecord, judgement: &Judgement) -> String {
     printable_lines(&xml).into_owned() + "\n"
 }
 
-/// The cases of a system; nothing without any.
 fn suite(system: &str, cases: &[Case]) -> String {
     if cases.is_empty() {
         return String::new();

@@ -1,12 +1,10 @@
-//! Labels: short names of systems for tables, where a URL with the path of a socket would be too wide.
+//! Short names of systems for tables, where a URL with the path of a socket would be too wide.
 
 use assay_model::{Origin, System, short_names};
 
-/// The longest host that a label has in full.
 const HOST: usize = 24;
 
-/// A label for each name, in their order: the [short name](short_names), or the shortest part of a URL that no other
-/// name shares.
+/// One per name: the [short name](short_names), or the shortest part of a URL that no other name shares.
 #[must_use]
 pub fn labels(names: &[&str]) -> Vec<String> {
     let short = short_names(names);
@@ -14,7 +12,7 @@ pub fn labels(names: &[&str]) -> Vec<String> {
     (0..short.len()).map(|index| label(&short, index)).collect()
 }
 
-/// The [exact names](exact_name) of systems; the name itself where another system has the same exact one.
+/// The [exact names](exact_name) of systems; the given name if another system has the same exact one.
 pub(crate) fn exact_names(systems: &[System]) -> Vec<String> {
     let exact: Vec<String> = systems.iter().map(exact_name).collect();
     let names = systems.iter().enumerate().map(|(index, system)| {
@@ -25,8 +23,7 @@ pub(crate) fn exact_names(systems: &[System]) -> Vec<String> {
     names.collect()
 }
 
-/// The name of a system, with its exact version in place of the series by which it was asked for: `mysql@8.0.12` for
-/// `mysql@8.0`.
+/// Replaces the series with the exact version: `mysql@8.0.12` for `mysql@8.0`.
 fn exact_name(system: &System) -> String {
     let Origin::Version(asked) = &system.spec.origin else { return system.name.clone() };
     let head = format!("{}@{asked}", system.spec.product);
@@ -39,7 +36,7 @@ fn exact_name(system: &System) -> String {
     }
 }
 
-/// Headings for narrow columns: the labels without the product, if all of them have the same.
+/// Headings for narrow columns: labels without the product if all share it.
 pub(crate) fn versions(labels: &[&str]) -> Vec<String> {
     let parts: Option<Vec<(&str, &str)>> = labels.iter().map(|it| it.split_once('@')).collect();
     match parts {
@@ -56,7 +53,6 @@ fn label(names: &[&str], index: usize) -> String {
         let mut others = names.iter().enumerate().filter(|(other, _)| *other != index);
         others.all(|(_, name)| shortened(name, length).as_deref() != Some(short))
     };
-    // Try longer and longer parts, then the whole name.
     for length in 0.. {
         match shortened(name, length) {
             Some(short) if is_unique(length, &short) => return short,
@@ -67,11 +63,10 @@ fn label(names: &[&str], index: usize) -> String {
     name.to_owned()
 }
 
-/// The URL without its user: `mysql://host:3307/db`, `mysql://…/dir/socket`. A suffix (`(twin)`, `#2`) is kept.
-/// A larger `length` keeps more. `None` if the name is no URL or has no more to keep.
+/// The URL without its user: `mysql://host:3307/db`, `mysql://…/dir/socket`. Keeps a suffix (`(twin)`, `#2`); a larger
+/// `length` keeps more. `None` if the name is not a URL or has no more to keep.
 fn shortened(name: &str, length: usize) -> Option<String> {
     let (scheme, rest) = name.split_once("://").filter(|(scheme, _)| !scheme.contains('@'))?;
-    // A URL has no spaces.
     let (url, suffix) = rest.find(' ').map_or((rest, ""), |at| rest.split_at(at));
     let (_, place) = url.split_once('@')?;
     let place = match place.split_once("?socket=") {

@@ -1,7 +1,7 @@
-//! Pages of results: the report of a study and others, in every format. Pure: data in, text out.
+//! Reports of studies and other pages of results, in every format. Pure: data in, text out.
 //!
-//! `view` is what the report of a study says. A page is a `document`: sections, prose, tables and charts. `formats`
-//! render any document, each in a file of its own; `data` is the same for scripts.
+//! `view` has the contents of the report of a study. A page is a `document` of sections, prose, tables and charts.
+//! `formats` render any document, one file per format; `data` has the same for scripts.
 
 mod audit;
 mod beside;
@@ -60,7 +60,7 @@ pub use watch::{Watched, WatchedChange, WatchedLine, WatchedSuspicion, WatchedVa
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;
 
-/// The report of a study in a format. Ends with a line feed.
+/// Ends with a line feed.
 #[must_use]
 pub fn render(
     record: &StudyRecord,

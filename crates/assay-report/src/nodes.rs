@@ -23,7 +23,6 @@ struct ByNode<'a> {
     rates: Vec<RateRow<'a>>,
 }
 
-/// A system in a cell on a node, in JSON and CSV.
 #[derive(Serialize)]
 struct RateRow<'a> {
     test: &'a str,
@@ -34,11 +33,11 @@ struct RateRow<'a> {
     node: &'a str,
     blocks: u32,
     qps: Number,
-    /// `qps` divided by the geometric mean of all nodes; null on the only one.
+    /// `qps` divided by the geometric mean of all nodes; null on a single node.
     relative: Option<Interval>,
 }
 
-/// The columns of CSV, in order; new ones come last.
+/// Columns of the CSV, in order; new ones come last.
 const FIELDS: [csv::Column; 11] = [
     ("test", "/test"),
     ("clients", "/clients"),
@@ -53,7 +52,6 @@ const FIELDS: [csv::Column; 11] = [
     ("relative_high", "/relative/high"),
 ];
 
-/// The page of the machines that measured a study.
 #[must_use]
 pub fn by_node<'a>(record: &'a StudyRecord, nodes: &'a Nodes) -> Page<'a> {
     Page::new(Measured { record, nodes })
@@ -65,7 +63,6 @@ struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// The names of a rate's system and node.
     fn names(&self, rate: &NodeRate) -> [&'a str; 2] {
         let system = self.record.systems.get(rate.system).map_or("", |it| it.name.as_str());
         [system, self.nodes.each.get(rate.node).map_or("", |it| it.name.as_str())]

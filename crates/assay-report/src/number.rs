@@ -1,16 +1,16 @@
-//! Numbers as people read them.
+//! Numbers for human readers.
 
 use std::fmt;
 
 use assay_model::Estimate;
 
-/// Shown where nothing was measured.
+/// Placeholder for an absent value.
 pub(crate) const NONE: &str = "–";
 
 /// Significant digits of fractions, few enough that rounding errors do not change the bytes of a report.
 const SIGNIFICANT_DIGITS: usize = 8;
 
-/// Half-width of an interval, percent, beyond which its ends say nothing.
+/// Half-width of an interval, percent, beyond which its ends are meaningless.
 const VAGUE: f64 = 1000.0;
 
 /// Numbers this close to a whole one are whole.
@@ -19,17 +19,14 @@ const ROUNDING_ERROR: f64 = 1e-6;
 /// Below this a whole number is exact.
 const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
-/// A number for scripts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Digits {
-    /// Exact.
     Whole(i64),
     /// To eight significant digits.
     Fraction(f64),
 }
 
 impl Digits {
-    /// The digits of a finite number.
     pub(crate) fn of(value: f64) -> Option<Self> {
         let rounded = match value.fract() {
             0.0 => value,
@@ -49,7 +46,7 @@ impl fmt::Display for Digits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(value) => value.fmt(f),
-            // JSON writes it like this, so all formats have the same digits.
+            // As JSON writes it, so that all formats have the same digits.
             Self::Fraction(value) => {
                 serde_json::Number::from_f64(*value).map_or(Ok(()), |number| number.fmt(f))
             }
@@ -57,7 +54,7 @@ impl fmt::Display for Digits {
     }
 }
 
-/// A number with the digits that scripts get; 0 where it is not finite.
+/// With the digits for scripts; 0 if not finite.
 pub(crate) fn rounded(value: f64) -> f64 {
     match Digits::of(value) {
         Some(Digits::Whole(whole)) => whole as f64,
@@ -66,22 +63,21 @@ pub(crate) fn rounded(value: f64) -> f64 {
     }
 }
 
-/// A rate per second, with its interval where one is known.
+/// A rate per second, with its interval if known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate(pub(crate) Option<Estimate>);
 
 impl Rate {
-    /// `19,120`; a dash where nothing was measured.
+    /// `19,120`; a dash if not measured.
     pub(crate) fn value(self) -> String {
         figure(self.0.map(|e| e.value))
     }
 
-    /// The value for sorting; empty where nothing was measured.
     pub(crate) fn key(self) -> String {
         key(self.0)
     }
 
-    /// The half-width of the interval, `±3%`; a very wide interval as it is, `[4,100, 96,200]`.
+    /// Half-width of the interval, `±3%`; a very wide interval in full, `[4,100, 96,200]`.
     pub(crate) fn spread(self) -> Option<String> {
         let e = self.0.filter(|e| e.has_interval() && e.value > 0.0)?;
         let half = 50.0 * (e.high - e.low) / e.value;
@@ -103,17 +99,15 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A value for sorting; empty where nothing was measured.
 pub(crate) fn key(estimate: Option<Estimate>) -> String {
     let value = estimate.map(|e| e.value).filter(|value| value.is_finite());
     value.map_or_else(String::new, |value| match Digits::of(value) {
-        // Four decimals of a small number would be none.
+        // Four decimals would hide a small number.
         Some(digits) if value.abs() < 0.1 => digits.to_string(),
         _ => format!("{value:.4}"),
     })
 }
 
-/// A quantity; a dash where nothing was measured.
 pub(crate) fn figure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(|| NONE.to_owned(), quantity)
 }
@@ -132,7 +126,6 @@ fn quantity(value: f64) -> String {
     }
 }
 
-/// An integer with separators.
 pub(crate) fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::from(if value < 0.0 { "−" } else { "" });
@@ -157,7 +150,7 @@ pub(crate) fn share(share: f64) -> String {
     format!("{percent}%")
 }
 
-/// A confidence: `97%`, `>99%`, `<1%`. It is never rounded up.
+/// `97%`, `>99%`, `<1%`. Never rounded up.
 pub(crate) fn confidence(confidence: f64) -> String {
     match confidence {
         most if most > 0.99 => ">99%".to_owned(),

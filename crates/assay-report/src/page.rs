@@ -1,28 +1,22 @@
-//! Pages of results, and what a format does with them. Each module of a page says what stands on it; a format says how.
+//! Pages of results and their formats. A page's module decides the content, a format the presentation.
 
 use crate::charts::{ChartFile, named};
 use crate::document::{Document, Wish};
 
-/// What stands on a page.
 pub(crate) trait Content {
-    /// Builds the document for people, and passes it on.
     fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>));
 
-    /// The values for scripts; `None` if it has none.
     fn json(&self) -> Option<String>;
 
-    /// The values for spreadsheets; `None` if it has none.
     fn csv(&self) -> Option<String> {
         None
     }
 
-    /// The charts, in the order of the page.
     fn charts(&self) -> Vec<ChartFile> {
         Vec::new()
     }
 }
 
-/// A page of results, which any format can show.
 pub struct Page<'a>(Box<dyn Content + 'a>);
 
 impl std::fmt::Debug for Page<'_> {
@@ -36,18 +30,16 @@ impl<'a> Page<'a> {
         Self(Box::new(content))
     }
 
-    /// The page in a format. It ends with a line feed. `None` if the page has no such format.
+    /// Ends with a line feed. `None` if the page does not support the format.
     #[must_use]
     pub fn render(&self, format: Format, options: &TextOptions) -> Option<String> {
         (format.render)(self, options)
     }
 
-    /// The charts of the page, in its order.
     pub(crate) fn charts(&self) -> Vec<ChartFile> {
         named(self.0.charts())
     }
 
-    /// What a document for people becomes.
     pub(crate) fn shown(
         &self,
         wish: &Wish<'_>,
@@ -67,16 +59,15 @@ impl<'a> Page<'a> {
     }
 }
 
-/// A format of pages.
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
-    /// The word of `--format`.
+    /// Value of `--format`.
     pub word: &'static str,
-    /// What it is, for the help: a line without a full stop.
+    /// Help line without a full stop.
     pub about: &'static str,
-    /// The extensions of files that stand for it; the first one is its usual one.
+    /// File extensions; the first is the usual one.
     pub extensions: &'static [&'static str],
-    /// Gives a page this form; `None` if it has none.
+    /// `None` if the page does not support the format.
     pub(crate) render: fn(&Page<'_>, &TextOptions) -> Option<String>,
 }
 
@@ -88,14 +79,12 @@ impl PartialEq for Format {
 
 impl Eq for Format {}
 
-/// The layout of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
     /// Columns of the terminal.
     pub width: usize,
-    /// Whether to add colours; no meaning is carried by colour alone.
+    /// No meaning is carried by colour alone.
     pub color: bool,
-    /// Whether a report has all of its sections: the answer, the causes and the table of tests come first, and are
-    /// the report of most readers.
+    /// Whether to show all sections. The answer, the causes and the table of tests suffice for most readers.
     pub verbose: bool,
 }

@@ -1,4 +1,4 @@
-//! Ratios as people read them: two decimals around 1, and factors beyond ten.
+//! Ratios for human readers: two decimals around 1, and factors beyond ten.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::number::{NONE, change, key, thousands};
 const NEAR_LEAST: f64 = 0.0995;
 const NEAR_MOST: f64 = 9.995;
 
-/// An interval whose ends differ by more than this factor does not say how large a ratio is.
+/// An interval whose ends differ by more than this factor does not determine a ratio's size.
 const TOO_WIDE: f64 = 4.0;
 
 /// Bounds that differ by more than this factor are not shown.
@@ -23,12 +23,11 @@ fn is_near(ratio: f64) -> bool {
     (NEAR_LEAST..NEAR_MOST).contains(&ratio)
 }
 
-/// Whether a ratio is beyond a factor of ten.
 fn is_factor(ratio: f64) -> bool {
     ratio.is_finite() && ratio > 0.0 && !is_near(ratio)
 }
 
-/// A ratio in a narrow cell or on a scale: `0.93`, `12.3`, `2,600`, `1/2,600`.
+/// For a narrow cell or a scale: `0.93`, `12.3`, `2,600`, `1/2,600`.
 pub(crate) fn short(ratio: f64) -> String {
     match ratio {
         unknown if !unknown.is_finite() || unknown < 0.0 => NONE.to_owned(),
@@ -48,7 +47,7 @@ pub(crate) fn narrow(estimate: Estimate) -> String {
     }
 }
 
-/// A bound in a narrow cell, with two digits: no more is known of what it bounds.
+/// Two digits: a bound justifies no more.
 fn rounded(bound: f64) -> String {
     match bound {
         near if is_near(near) => short(near),
@@ -58,18 +57,17 @@ fn rounded(bound: f64) -> String {
     }
 }
 
-/// A ratio on a scale, whose labels are round: `0.95`, `1/100`.
+/// A round label of a scale: `0.95`, `1/100`.
 pub(crate) fn label(ratio: f64) -> String {
     let label = short(ratio);
     label.strip_suffix(".0").map_or_else(|| label.clone(), str::to_owned)
 }
 
-/// Whether a ratio is a factor that [`short`] writes as `1/2,600`.
+/// Whether [`short`] writes the ratio as `1/2,600`.
 pub(crate) fn is_fraction(ratio: f64) -> bool {
     ratio > 0.0 && ratio < NEAR_LEAST
 }
 
-/// A number with so many significant digits, thousands separated.
 fn significant(value: f64, digits: i32) -> String {
     let exponent = value.abs().log10().floor() as i32;
     match digits - 1 - exponent {
@@ -81,7 +79,7 @@ fn significant(value: f64, digits: i32) -> String {
     }
 }
 
-/// As few digits as tell the value from both ends of its interval.
+/// The fewest digits that distinguish the value from both ends of its interval.
 fn digits_for(values: [f64; 3]) -> i32 {
     let are_apart = |digits: &i32| {
         let [value, low, high] = values.map(|it| significant(it, *digits));
@@ -104,12 +102,11 @@ fn direction(ratio: f64) -> &'static str {
 pub(crate) struct Ratio(pub(crate) Option<Estimate>);
 
 impl Ratio {
-    /// `0.93`, `2,600 times slower`; a dash where nothing was measured.
+    /// `0.93`, `2,600 times slower`; a dash if not measured.
     pub(crate) fn value(self) -> String {
         self.texts().0
     }
 
-    /// The value for sorting; empty where nothing was measured.
     pub(crate) fn key(self) -> String {
         key(self.0)
     }
@@ -119,7 +116,6 @@ impl Ratio {
         self.texts().1
     }
 
-    /// Whether it is written as a factor.
     pub(crate) fn is_far(self) -> bool {
         self.0.is_some_and(|estimate| is_factor(estimate.value))
     }
@@ -158,7 +154,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// A bound of a speed: `at least 150 times slower`; `at most 1.07` if it does not say which is faster.
+/// A bound of a speed: `at least 150 times slower`, or `at most 1.07` if its direction is open.
 fn at_least(bound: Estimate) -> String {
     let Estimate { value, low, .. } = bound;
     match low.is_finite() {
@@ -169,8 +165,8 @@ fn at_least(bound: Estimate) -> String {
     }
 }
 
-/// A speed beyond a factor of ten: `2,600 times slower` and `[2,100, 3,200]`. If the interval includes 1, each end says
-/// its direction. If one end is no bound, the other one is what is known.
+/// A speed beyond a factor of ten: `2,600 times slower` and `[2,100, 3,200]`. If the interval includes 1, each end has
+/// its direction. If one end is no bound, only the other is shown.
 fn times(estimate: Estimate) -> (String, Option<String>) {
     let Estimate { value, low, high } = estimate;
     let word = direction(value);
@@ -200,17 +196,16 @@ fn times(estimate: Estimate) -> (String, Option<String>) {
     (format!("{} times {word}", number(value)), Some(interval))
 }
 
-/// A ratio of amounts, such as CPU time, of which more is no better or worse: `1.28`, `12.3`, `1/2,600`.
+/// A ratio of amounts, such as CPU time, where more is no better or worse: `1.28`, `12.3`, `1/2,600`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quotient(pub(crate) Option<Estimate>);
 
 impl Quotient {
-    /// `0.93`, `1/2,600`; a dash where nothing was measured.
+    /// `0.93`, `1/2,600`; a dash if not measured.
     pub(crate) fn value(self) -> String {
         self.0.map_or_else(|| NONE.to_owned(), narrow)
     }
 
-    /// The value for sorting; empty where nothing was measured.
     pub(crate) fn key(self) -> String {
         key(self.0)
     }
@@ -242,7 +237,7 @@ impl fmt::Display for Quotient {
 fn interval(estimate: Estimate) -> String {
     let end = |value: f64| match value {
         least if least < 0.001 => "<0.001".to_owned(),
-        // A number known only to a factor of ten has no use for more digits, and zero would be wrong.
+        // A number known only to a factor of ten needs no more digits, and zero would be wrong.
         small if small < NEAR_LEAST => {
             significant(small, 2).trim_end_matches('0').trim_end_matches('.').to_owned()
         }
@@ -253,9 +248,8 @@ fn interval(estimate: Estimate) -> String {
     format!("[{}, {}]", end(estimate.low), end(estimate.high))
 }
 
-/// A ratio for a sentence, always with its uncertainty: `−4% [−5%, −3%]`, `2,600 times slower [2,100, 3,200]`, `less
-/// than half [0.20, 0.31]`, or only words if the interval is too wide for a number. `None` if its uncertainty is
-/// unknown.
+/// A ratio with its uncertainty: `−4% [−5%, −3%]`, `2,600 times slower [2,100, 3,200]`, `less than half [0.20, 0.31]`,
+/// or only words if the interval is too wide for a number. `None` if its uncertainty is unknown.
 pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     let Estimate { value, low, high } = estimate;
     if estimate.is_bound() {
@@ -282,8 +276,7 @@ pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     })
 }
 
-/// A ratio as a change with its bounds, for a comparison with a limit: `−6.2% [−7.0%, −5.4%]`, `2,600 times slower
-/// [2,100, 3,200]`.
+/// A change with its bounds, to compare with a limit: `−6.2% [−7.0%, −5.4%]`, `2,600 times slower [2,100, 3,200]`.
 pub(crate) fn change_with_bounds(estimate: Estimate) -> String {
     let Estimate { value, low, high } = estimate;
     let ratio = Ratio(Some(estimate));

@@ -2,7 +2,7 @@
 
 use assay_model::Estimate;
 
-/// The ratios at which a scale may end or have a label.
+/// Ratios at which a scale may end or have a label.
 const STEPS: [f64; 53] = [
     1e-6, 1e-5, 1e-4, 2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15,
     0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8,
@@ -10,19 +10,18 @@ const STEPS: [f64; 53] = [
     1e4, 1e5, 1e6,
 ];
 
-/// The ratios that get a label before the other steps of a scale that spans several powers of ten.
+/// Ratios labelled first on a scale that spans several powers of ten.
 const POWERS: [f64; 12] = [1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
 
-/// The end of an interval stretches a scale to ten, or to so many times its value.
+/// The end of an interval stretches a scale to ten, or to this many times its value.
 const END: f64 = 3.0;
 
 /// A scale reaches at most this many times as far as nine of ten ends of intervals; ends beyond it become arrows.
 const STRETCH: f64 = 3.0;
 
-/// Room left and right of the scale's ends, percent of the width.
+/// Margin beyond each end of the scale, percent of the width.
 const MARGIN: f64 = 3.0;
 
-/// A logarithmic scale of ratios around 1, the same for all charts of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) low: f64,
@@ -47,7 +46,7 @@ impl Scale {
         }
     }
 
-    /// Position of a ratio, percent of the width, clamped to the ends of the scale.
+    /// Percent of the width, clamped to the ends of the scale.
     pub(crate) fn x(&self, ratio: f64) -> f64 {
         let share = (ratio / self.low).ln() / (self.high / self.low).ln();
         MARGIN + (100.0 - 2.0 * MARGIN) * share.clamp(0.0, 1.0)
@@ -57,7 +56,7 @@ impl Scale {
         (self.low..=self.high).contains(&ratio)
     }
 
-    /// The ratios with a label: 1 and the ends first, then those that there is room for.
+    /// The ratios with a label: 1 and the ends first, then those that fit.
     pub(crate) fn labels(&self, distance: f64) -> Vec<f64> {
         let mut labels = vec![1.0];
         for step in [self.low, self.high].into_iter().chain(POWERS).chain(STEPS) {
@@ -71,8 +70,8 @@ impl Scale {
     }
 }
 
-/// The logarithms of a value and of the ends of its interval. A value counts wherever it is; an end that is nearly no
-/// bound does not make the scale useless for all others.
+/// Logarithms of a value and of the ends of its interval. Values always count; an end that is nearly unbounded must not
+/// make the scale useless for the others.
 fn logs(estimate: &Estimate) -> impl Iterator<Item = f64> + use<> {
     let log = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln());
     let value = log(estimate.value);
@@ -81,7 +80,7 @@ fn logs(estimate: &Estimate) -> impl Iterator<Item = f64> + use<> {
     [value, end(estimate.low), end(estimate.high)].into_iter().flatten()
 }
 
-/// The distance from 1 that one side of a scale must reach.
+/// Distance from 1 that one side of a scale must reach.
 fn reach(logs: Vec<f64>) -> f64 {
     let mut distances: Vec<f64> = logs.into_iter().map(f64::abs).collect();
     distances.sort_by(f64::total_cmp);

@@ -1,27 +1,25 @@
-//! Profiles and counts as folded stacks: a line for each stack, with its functions from the outermost on and what was
-//! spent in it. Many tools draw flame graphs from such files.
+//! Profiles and counts as folded stacks, the input of flame graph tools: a line per stack, with its functions from the
+//! outermost on and its cost.
 
 use assay_model::{CallNode, CallTree, CellId, CellProfile, Frame, KERNEL, StudyRecord, printable};
 
 use crate::charts::{setup_word, stem};
 use crate::label::labels;
 
-/// The stacks of the threads of a system in a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackFile {
-    /// Its name without the ending: letters, digits, `-`, `_`, `.` and `=`, unique in a study.
+    /// Without extension: letters, digits, `-`, `_`, `.` and `=`, unique in a study.
     pub name: String,
-    /// The stacks: samples of CPU time, microseconds of waiting, or instructions.
+    /// Samples of CPU time, microseconds of waiting, or instructions.
     pub text: String,
 }
 
-/// The most bytes of all stacks of a study. Those beyond have one line in each file. A profile has some megabytes.
+/// Limit for all stacks of a study, bytes; each file sums the rest in one line. A profile has some megabytes.
 const STACKS_BYTES: usize = 256 << 20;
 
-/// The name of the line for the stacks that are left out.
 const LEFT_OUT: &str = "[left out]";
 
-/// The profiles and counts of a study as stacks. What was neither sampled nor counted has no file.
+/// Profiles and counts as stacks. Systems and tests without either have no file.
 #[must_use]
 pub fn stacks(record: &StudyRecord) -> Vec<StackFile> {
     let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
@@ -60,7 +58,7 @@ fn name(
     stem("stacks", [Some(cell.test.name.clone()), setup, label, Some(kind.to_owned())])
 }
 
-/// The lines of a tree. What was spent is divided by `unit`. `left` is how many bytes there may be.
+/// Costs are divided by `unit`. `left` is the remaining budget of bytes.
 fn folded(tree: &CallTree, unit: u64, left: &mut usize) -> String {
     let names: Vec<String> = tree.frames.iter().map(function).collect();
     let mut text = String::new();
@@ -82,7 +80,7 @@ fn folded(tree: &CallTree, unit: u64, left: &mut usize) -> String {
     text
 }
 
-/// The line of a stack that ends with `node`; `None` if it has more bytes than `most`.
+/// The line of a stack that ends with `node`; `None` if longer than `most`.
 fn line(
     tree: &CallTree,
     names: &[String],
@@ -92,7 +90,7 @@ fn line(
 ) -> Option<String> {
     let mut stack: Vec<&str> = Vec::new();
     let (mut bytes, mut next) = (0, Some(node));
-    // A caller comes before what it calls, so this ends.
+    // A caller comes before its callees, so this ends.
     while let Some(call) = next {
         let name = names.get(call.frame as usize).map_or("", String::as_str);
         bytes += name.len() + 1;
@@ -106,7 +104,7 @@ fn line(
     Some(format!("{} {spent}\n", stack.join(";")))
 }
 
-/// A function as tools know it: those of the kernel have a mark, and none has what separates functions.
+/// A function by the conventions of tools: kernel functions are marked, and separators are removed.
 fn function(frame: &Frame) -> String {
     let [name, module] = [&frame.function, &frame.module].map(|it| printable(it).replace(';', ":"));
     match (frame.module.as_str(), frame.is_named()) {
@@ -169,7 +167,7 @@ mod tests {
         let spent = text.lines().map(|it| it.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
         assert_eq!(spent.sum::<u64>(), 1000);
         assert_eq!(text.lines().last().unwrap().split(' ').next(), Some("[left"));
-        // Another file has what is left.
+        // Another file used up the budget.
         assert_eq!(folded(&tree, 1, &mut 0), "[left out] 1000\n");
     }
 

@@ -1,4 +1,4 @@
-//! The studies of a ledger in one line each: `assay studies`.
+//! The list of studies of a ledger, one line each: `assay studies`.
 
 use std::collections::BTreeSet;
 
@@ -21,11 +21,10 @@ struct Document<'a> {
     studies: Vec<StudyRow<'a>>,
 }
 
-/// A study in JSON and CSV.
 #[derive(Serialize)]
 struct StudyRow<'a> {
     id: &'a str,
-    /// Null for published results, as the time that it took.
+    /// Null for published results, like the duration.
     started: Option<String>,
     preset: &'static str,
     #[serde(serialize_with = "TestSet::serialize_name")]
@@ -37,12 +36,12 @@ struct StudyRow<'a> {
     finished: bool,
     running: bool,
     name: Option<&'a str>,
-    /// Whether it came from elsewhere, as its ledger says.
+    /// Imported, according to the ledger.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     foreign: bool,
 }
 
-/// The columns of CSV, in order; new ones come last.
+/// Columns of the CSV, in order; new ones come last.
 const FIELDS: [csv::Column; 11] = [
     ("id", "/id"),
     ("started", "/started"),
@@ -57,7 +56,6 @@ const FIELDS: [csv::Column; 11] = [
     ("name", "/name"),
 ];
 
-/// A study, and whether it is being measured now.
 #[derive(Clone, Copy)]
 struct Listed<'a> {
     study: &'a StudySummary,
@@ -73,7 +71,6 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// Its id, and its name if it has one.
     fn shown(self) -> String {
         let id = &self.study.id;
         self.study.name.as_ref().map_or_else(|| id.clone(), |name| format!("{id} ({name})"))
@@ -98,15 +95,13 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// The page that lists studies, the newest first. `list` has the oldest first, as the ledger does. `running` has the
-/// ids of the studies that are being measured.
+/// Newest first. `list` is oldest first, like the ledger; `running` has the ids of studies in progress.
 #[must_use]
 pub fn studies<'a>(list: &'a [StudySummary], running: &BTreeSet<String>) -> Page<'a> {
     let listed = |study: &'a StudySummary| Listed { study, running: is_running(study, running) };
     Page::new(List(list.iter().rev().map(listed).collect()))
 }
 
-/// Studies, the newest first, as the first page of a server shows them: with links to their pages.
 pub(crate) fn linked<'a>(
     list: impl Iterator<Item = &'a StudySummary>,
     running: &BTreeSet<String>,
@@ -127,7 +122,6 @@ fn columns() -> Vec<Column> {
     COLUMNS.map(|(heading, is_number)| Column { is_number, ..Column::words(heading) }).to_vec()
 }
 
-/// Studies, the newest first.
 struct List<'a>(Vec<Listed<'a>>);
 
 impl Content for List<'_> {
@@ -148,7 +142,7 @@ impl Content for List<'_> {
 }
 
 impl List<'_> {
-    /// The table. In a terminal, the systems have lines of their own.
+    /// In a terminal, the systems have separate lines.
     fn blocks(&self, wish: &Wish<'_>) -> Vec<Block<'static>> {
         if wish.is_terminal() && self.0.is_empty() {
             return vec![Block::Lines(vec![
@@ -164,7 +158,6 @@ impl List<'_> {
         let rows: Vec<Row> = rows.collect();
         columns.truncate(if wish.is_terminal() { SYSTEMS } else { COLUMNS.len() });
         let table = Table::new(columns, rows).flush();
-        // A study that is being measured needs nobody to continue it.
         let open = self.0.iter().find(|it| !it.study.finished && !it.running && !it.study.foreign);
         let open = open.filter(|_| wish.is_terminal()).map(|listed| {
             let id = &listed.study.id;
@@ -176,12 +169,12 @@ impl List<'_> {
     }
 }
 
-/// A finished study is not running, whatever `running` holds.
+/// A finished study is not running, even if `running` contains it.
 fn is_running(study: &StudySummary, running: &BTreeSet<String>) -> bool {
     !study.finished && running.contains(&study.id)
 }
 
-/// The columns for people, and whether they hold numbers. The systems come last: they may be long.
+/// Columns for people, and whether they are numeric. The systems come last: they may be long.
 const COLUMNS: [(&str, bool); 8] = [
     ("study", false),
     ("started (UTC)", false),
@@ -193,10 +186,8 @@ const COLUMNS: [(&str, bool); 8] = [
     ("systems", false),
 ];
 
-/// The column of the systems, which have a line of their own in a terminal.
 const SYSTEMS: usize = 7;
 
-/// How long it took.
 fn took(study: &StudySummary) -> String {
     if study.is_reported { NONE.to_owned() } else { duration(study.elapsed_s) }
 }

@@ -1,4 +1,4 @@
-//! What a study is: `assay studies show`.
+//! The facts of a study: `assay studies show`.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,11 @@ use crate::words::{minute, rfc3339, source};
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
 
-/// A study of a ledger.
 #[derive(Debug, Clone)]
 pub struct ShownStudy<'a> {
-    /// The study.
     pub record: &'a StudyRecord,
-    /// Its verdicts.
     pub judgement: &'a Judgement,
-    /// The name that the user gave it.
     pub name: Option<String>,
-    /// Bytes that it takes in the ledger.
     pub bytes: u64,
 }
 
@@ -60,7 +55,7 @@ struct SystemRow<'a> {
     source: String,
     is_base: bool,
     is_twin: bool,
-    /// Counts of its cells by verdict; null for the base and for published results.
+    /// Counts of cells by verdict; null for the base and for published results.
     verdicts: Option<Verdicts>,
 }
 
@@ -89,7 +84,6 @@ impl ShownStudy<'_> {
         names.filter(|name| seen.insert(*name)).collect()
     }
 
-    /// The machines of its runs, without repeats.
     fn machines(&self) -> Vec<&Host> {
         let mut hosts: Vec<&Host> = Vec::new();
         for run in &self.record.runs {
@@ -100,7 +94,7 @@ impl ShownStudy<'_> {
         hosts
     }
 
-    /// Verdicts on a system. A published result has none.
+    /// `None` for published results.
     fn summary(&self, system: usize) -> Option<&SystemSummary> {
         if self.record.is_reported() || self.record.counts_only() {
             return None;
@@ -109,7 +103,6 @@ impl ShownStudy<'_> {
     }
 }
 
-/// The study as scripts get it.
 #[must_use]
 pub fn study_json(shown: &ShownStudy<'_>) -> String {
     let ShownStudy { record, name, bytes, .. } = shown;
@@ -151,7 +144,6 @@ pub fn study_json(shown: &ShownStudy<'_>) -> String {
     })
 }
 
-/// The study in words.
 #[must_use]
 pub fn study_text(shown: &ShownStudy<'_>, options: &TextOptions) -> String {
     let ShownStudy { record, name, bytes, .. } = shown;

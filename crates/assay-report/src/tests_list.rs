@@ -11,32 +11,22 @@ use crate::page::TextOptions;
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
 
-/// A test and a description of its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedTest {
-    /// The test.
     pub test: Test,
-    /// The work of one event, in a line.
     pub does: String,
-    /// The statements of one event.
     pub statements: Vec<String>,
 }
 
-/// Where listed tests come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedFrom<'a> {
-    /// A published set.
     Set(TestSet),
-    /// The scripts of sysbench.
     Oltp,
-    /// The workload in the manner of TPC-C.
     Tpcc,
-    /// A user's workload file.
     Workload(&'a str),
 }
 
 impl ListedFrom<'_> {
-    /// The set that decides the groups.
     fn set(self) -> TestSet {
         match self {
             Self::Set(set) => set,
@@ -74,7 +64,6 @@ struct TestRow<'a> {
     statements: &'a [String],
 }
 
-/// The tests as scripts get them: schema 1, with their statements.
 #[must_use]
 pub fn tests_json(from: ListedFrom<'_>, list: &[ListedTest]) -> String {
     let tests = list.iter().map(|listed| part(from.set(), listed)).collect();
@@ -98,7 +87,6 @@ fn is_pre(test: Test) -> bool {
     test.class == Class::Read && test.start_from == StartFrom::Fresh && test.workload().is_none()
 }
 
-/// The tests as a table, and how to choose some of them.
 #[must_use]
 pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptions) -> String {
     let set = from.set();

@@ -1,41 +1,34 @@
 //! Text of documents: words with marks. Every format shows the words, and some show the marks.
 
-/// A text in parts.
 #[derive(Clone, Default)]
 pub(crate) struct Text(Vec<Span>);
 
-/// A part of a text.
 #[derive(Clone)]
 pub(crate) struct Span {
     pub(crate) text: String,
     pub(crate) mark: Mark,
 }
 
-/// What a part is.
 #[derive(Clone)]
 pub(crate) enum Mark {
-    /// Words. What stands between backticks is code.
+    /// Words; text between backticks is code.
     Words,
     Code,
     Bold,
     Small(&'static str),
-    /// Words that a style sheet selects by a class.
     Class(String),
-    /// A text of a class.
     Within(&'static str, Text),
     /// Lines that open below these words.
     Folded(String),
-    /// A symbol that the words next to it explain.
+    /// A symbol explained by the words next to it.
     Symbol,
-    /// Words that screen readers read in place of the symbol or drawing next to them.
+    /// For screen readers, instead of the symbol or drawing next to it.
     Hidden,
     Time,
     Badge,
-    /// Leads to a place on the page or to another page.
+    /// To a place on the page or to another page.
     Link(String),
-    /// An SVG.
     Drawing,
-    /// The end of a line.
     Break,
 }
 
@@ -83,7 +76,6 @@ pub(crate) fn time(text: impl Into<String>) -> Span {
     span(text, Mark::Time)
 }
 
-/// The interval of the value before it, after a space.
 pub(crate) fn interval(text: Option<impl Into<String>>) -> impl Iterator<Item = Span> {
     text.into_iter().flat_map(|text| [words(" "), of_class("ci", text)])
 }
@@ -113,7 +105,6 @@ impl Text {
         &self.0
     }
 
-    /// The words alone.
     pub(crate) fn plain(&self) -> String {
         let shown = |span: &Span| match &span.mark {
             Mark::Drawing => String::new(),
@@ -127,12 +118,11 @@ impl Text {
         self.0.iter().all(|span| span.text.is_empty())
     }
 
-    /// The text and a setup, where there are several.
+    /// Appends the setup if there is one.
     pub(crate) fn of(self, setup_words: Option<String>) -> Self {
         self.and(setup_words.into_iter().flat_map(|it| [words(" "), setup(it)]))
     }
 
-    /// The text and what follows.
     pub(crate) fn and(mut self, spans: impl IntoIterator<Item = Span>) -> Self {
         self.0.extend(spans);
         self
@@ -157,7 +147,7 @@ impl FromIterator<Span> for Text {
     }
 }
 
-/// The parts of words: those at odd places stand between backticks. A backtick without another one is a letter.
+/// Splits at backticks: parts with odd indices are code. An unpaired backtick is a letter.
 pub(crate) fn parts(words: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = words.split('`').collect();
     if parts.len().is_multiple_of(2) {

@@ -1,4 +1,4 @@
-//! Words and symbols that formats share.
+//! Words and symbols shared by formats.
 
 use std::borrow::Cow;
 
@@ -7,28 +7,23 @@ use assay_verdict::GateVerdict;
 
 use crate::number::thousands;
 
-/// The error rate of the steps that reports name.
 pub(crate) const STEPS_LEGEND: &str = "each version is compared with the one before it; at most 5% of the steps named \
     are expected to be false";
 
-/// The assumption behind crossovers.
 pub(crate) const CROSSOVERS_LEGEND: &str = "between the measured client counts, the logarithm of rQPS is taken for a \
     straight line over the logarithm of the clients [95% interval]";
 
-/// A line with a capital letter.
 pub(crate) fn capital(line: &str) -> String {
     let mut letters = line.chars();
     let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
     first + letters.as_str()
 }
 
-/// A line with a capital letter and a full stop.
 pub(crate) fn sentence(line: &str) -> String {
     format!("{}.", capital(line))
 }
 
-/// A function as readers see it. One without a name is named by its place in the file that holds it:
-/// `mariadbd+0x8a3f20`.
+/// Readable name of a function. One without a name gets its address in its file: `mariadbd+0x8a3f20`.
 pub(crate) fn function_name<'a>(function: &'a str, module: &str) -> Cow<'a, str> {
     match function.starts_with("0x") {
         true => Cow::Owned(format!("{module}+{function}")),
@@ -36,9 +31,8 @@ pub(crate) fn function_name<'a>(function: &'a str, module: &str) -> Cow<'a, str>
     }
 }
 
-/// The symbol of a verdict.
 pub(crate) trait Symbol {
-    /// One character, which never stands without the word or a legend.
+    /// One character, always shown with the word or a legend.
     fn symbol(&self) -> &'static str;
 }
 
@@ -66,7 +60,6 @@ impl Symbol for GateVerdict {
     }
 }
 
-/// A setup with separated thousands.
 pub(crate) trait Separated {
     /// `4 × 1 × 100,000`: clients, tables, rows.
     fn separated(&self) -> String;
@@ -78,19 +71,19 @@ impl Separated for Setup {
     }
 }
 
-/// The title of a group: `writes`, or `range-1: range scans without aggregation`.
+/// `writes`, or `range-1: range scans without aggregation`.
 pub(crate) fn title(group: &Group) -> String {
     let Group { word, title, .. } = group;
     if word == title { word.clone() } else { format!("{word}: {title}") }
 }
 
-/// The source of a build: `apt bookworm-security`.
+/// Source of a build: `apt bookworm-security`.
 pub(crate) fn source(system: &System) -> String {
     let artifact = &system.artifact;
     format!("{} {}", artifact.source(), artifact.channel()).trim().to_owned()
 }
 
-/// The same for people. A running server comes from nowhere else.
+/// The same for people; a running server has no source.
 pub(crate) fn origin(system: &System) -> String {
     match system.spec.origin {
         Origin::Url(_) => "a running server".to_owned(),
@@ -98,24 +91,24 @@ pub(crate) fn origin(system: &System) -> String {
     }
 }
 
-/// The beginning of the checksum of the binaries: `0123456789ab`.
+/// Start of the checksum of the binaries: `0123456789ab`.
 pub(crate) fn binaries(artifact: &Artifact) -> &str {
     let Some(digest) = artifact.sha256() else { return "not known" };
     digest.char_indices().nth(12).map_or(digest, |(end, _)| &digest[..end])
 }
 
-/// A moment as RFC 3339; none outside the years that RFC 3339 has.
+/// `None` outside the years of RFC 3339.
 pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
     jiff::Timestamp::from_millisecond(milliseconds).ok().map(|moment| moment.to_string())
 }
 
-/// When a study began, in UTC; of published results, when they were imported.
+/// Start of a study, UTC; for published results, time of the import.
 pub(crate) fn began(milliseconds: i64, is_reported: bool) -> String {
     let moment = minute(milliseconds).unwrap_or_default();
     if is_reported { format!("imported {moment}") } else { moment }
 }
 
-/// A moment to the minute, in UTC: `2026-11-21 07:19`; none outside the years that RFC 3339 has.
+/// UTC, to the minute: `2026-11-21 07:19`; `None` outside the years of RFC 3339.
 pub(crate) fn minute(milliseconds: i64) -> Option<String> {
     Some(rfc3339(milliseconds)?.get(..16)?.replace('T', " "))
 }

@@ -1,4 +1,4 @@
-//! A report begins with the answer and its uncertainty. The causes follow, and then the tables.
+//! Order of a report: the answer and its uncertainty, the causes, then the tables.
 
 #![expect(clippy::unwrap_used, reason = "the fixtures are shared")]
 
@@ -103,7 +103,7 @@ fn columns_without_differences_are_omitted_and_named() {
     assert!(text.contains("2.00 → 4.00"), "{text}");
 }
 
-/// Most machines do not count instructions: then nothing is said of them.
+/// Most machines do not count instructions; then reports do not mention them.
 #[test]
 fn instructions_of_slices_are_a_figure_and_evidence() {
     let mut study = record(&["11.8"]);
@@ -116,7 +116,7 @@ fn instructions_of_slices_are_a_figure_and_evidence() {
     assert!(page.contains("instr./op") && page.contains("52,400"), "{page}");
     let told = |page: &str| page.matches("], instructions +4.8%, context switches").count();
     assert!(told(&page) > 1, "{page}");
-    // The counts of the other slices of a test do not tell those of all.
+    // Counts of only some slices are not those of the test.
     study.slices[1].counters.set("server_instructions", None);
     assert!(told(&in_format(&study, Format::HTML)) < told(&page), "{page}");
 }

@@ -48,9 +48,7 @@ fn counterparts_are_found_by_product_and_series() {
     let found = json(&ours, &theirs);
     assert_eq!(names(&found), [theirs.systems[2].name.clone()]);
     assert_eq!(found["pairs"][0]["tests"].as_array().unwrap().len(), 5);
-    // Two systems of which the other study knows one.
     assert_eq!(names(&json(&other(), &ours)).len(), 1);
-    // Without a counterpart of the base there is nothing to compare.
     theirs.systems.iter_mut().for_each(|system| {
         let Artifact::Prefix(prefix) = &mut system.artifact else { return };
         prefix.version = "12.1.1".to_owned();

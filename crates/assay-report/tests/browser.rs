@@ -1,5 +1,5 @@
-//! The pages in a real browser: nothing goes wrong on them, they fit every window, and they work by keyboard, for
-//! screen readers, in print and without JavaScript. Without Chromium, these tests say so and end.
+//! Pages in a real browser: no errors, no overflow in any window, usable by keyboard, with screen readers, in print and
+//! without JavaScript. Skipped without Chromium.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -22,15 +22,14 @@ fn page(record: &StudyRecord) -> String {
     render(record, &judge(record), Format::HTML, &OPTIONS)
 }
 
-/// Twelve versions in thirty-two tests.
 fn twelve() -> StudyRecord {
     let others: Vec<String> = (0..11).map(|number| format!("11.{number}")).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     study(&others, TestSet::Set32, &[ONE], false)
 }
 
-/// A longer look at two tests, ten minutes on each of three systems with long names: the others lose most of their rate
-/// in the course, and stand still at times.
+/// A soak of two tests, ten minutes on each of three systems with long names; all but the base slow down and stall at
+/// times.
 fn soaked() -> StudyRecord {
     const ROUNDS: u32 = 12;
     let mut record = record(&["11.4", "11.8"]);
@@ -66,7 +65,7 @@ fn soaked() -> StudyRecord {
     record
 }
 
-/// A study whose names try to run something, and are long.
+/// Names that are long and try to run something.
 fn hostile() -> StudyRecord {
     const EVIL: &str = "\"'></style></title><script>window.harmed=1</script><img src=x onerror=alert(1)>\
         <svg onload=alert(2)>\u{1b}[2J\u{202e}averyveryveryveryveryveryveryveryverylongname";
@@ -82,7 +81,6 @@ fn hostile() -> StudyRecord {
     record
 }
 
-/// Every kind of page, by name.
 fn pages() -> Vec<(&'static str, String)> {
     let two = study(&["11.8"], TestSet::Set32, &[ONE], true);
     let judged = judge(&two);
@@ -123,7 +121,7 @@ fn beyond(browser: &mut Browser, width: u32) -> Value {
     ))
 }
 
-/// Texts that are hard to read, by the contrast of their colours (WCAG 2.2, 1.4.3).
+/// Texts with too little contrast (WCAG 2.2, 1.4.3).
 const FAINT: &str = r#"(() => {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 1;
@@ -159,7 +157,6 @@ const FAINT: &str = r#"(() => {
   return [...faint].slice(0, 10);
 })()"#;
 
-/// Many systems beside it take no room from the names of tests; their table is scrolled.
 #[test]
 fn the_names_of_a_matrix_are_not_squeezed() {
     let Some(mut browser) = Browser::start() else { return };
@@ -191,7 +188,7 @@ fn every_page_fits_every_window_and_nothing_goes_wrong() {
             if wide > u64::from(width) {
                 wrong.push(format!("{at}: {wide} pixels: {}", beyond(&mut browser, width)));
             }
-            // Twelve systems have the same elements, many times.
+            // The same elements occur many times for twelve systems.
             let faint = if name == "twelve" { json!([]) } else { browser.value(FAINT) };
             let faint = faint.as_array().into_iter().flatten().map(Value::to_string);
             wrong.extend(problems.into_iter().chain(faint).map(|it| format!("{at}: {it}")));
@@ -202,7 +199,6 @@ fn every_page_fits_every_window_and_nothing_goes_wrong() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Names are not broken into letters beside many columns, and long ones do not make a page wider.
 #[test]
 fn names_can_be_read_in_a_narrow_window() {
     let Some(mut browser) = Browser::start() else { return };
@@ -222,8 +218,7 @@ fn names_can_be_read_in_a_narrow_window() {
     assert_eq!(wide, 360, "{}", beyond(&mut browser, 360));
 }
 
-/// Nothing of a longer look is cut off in a narrow window: charts are drawn within it, no text leaves its chart, and
-/// wide tables are scrolled.
+/// Charts fit a narrow window, no text leaves its chart, and wide tables scroll.
 #[test]
 fn a_longer_look_can_be_read_in_a_narrow_window() {
     let Some(mut browser) = Browser::start() else { return };
@@ -251,7 +246,6 @@ fn a_longer_look_can_be_read_in_a_narrow_window() {
     assert_eq!(hidden, json!([]));
 }
 
-/// The names of the tests that are shown, in their order.
 const SHOWN: &str = "[...document.querySelectorAll('tbody.test')].filter((it) => it.checkVisibility())\
     .map((it) => it.rows[0].cells[0].dataset.v)";
 
@@ -265,27 +259,25 @@ fn tests_are_found_sorted_and_opened_by_keyboard() {
     browser.open(&page(&record(&["11.8"])), DESK);
     let all = shown(&mut browser);
     assert_eq!(all.len(), 5);
-    // Finding.
     browser.value("document.querySelector('[name=q]').focus()");
     browser.type_text("query");
     assert_eq!(shown(&mut browser), ["point-query"]);
     let count = |browser: &mut Browser| browser.value("document.getElementById('shown').value");
     assert_eq!(count(&mut browser), "1 of 5 tests");
     assert_eq!(browser.value("location.hash"), "#q=query");
-    // What was chosen is part of the address.
+    // The selection is part of the address.
     browser.open_again("#verdict=changed");
     let changed = shown(&mut browser);
     assert!((1..5).contains(&changed.len()), "{changed:?}");
     let words = "[...document.querySelectorAll('tbody.test')].filter((it) => it.checkVisibility())\
         .every((it) => /slower|faster|uneven/.test(it.dataset.verdict))";
     assert_eq!(browser.value(words), true);
-    // Reset.
     browser.value("document.querySelector('#filter [type=reset]').focus()");
     browser.press("Enter");
-    // The page acts on it in a timer, which runs before this one.
+    // The page reacts to the reset in a timer, which runs before this one.
     browser.value("new Promise((done) => setTimeout(done))");
     assert_eq!(shown(&mut browser), all);
-    // Sorting: upwards, downwards, as published.
+    // Upwards, downwards, as published.
     browser.value("document.querySelector('[data-sort=\"2\"] button').focus()");
     let ratios =
         "[...document.querySelectorAll('tbody.test')].map((it) => +it.rows[0].cells[2].dataset.v)";
@@ -301,7 +293,6 @@ fn tests_are_found_sorted_and_opened_by_keyboard() {
     assert!(downwards.iter().rev().is_sorted() && order == "descending", "{downwards:?} {order}");
     browser.press("Enter");
     assert_eq!((shown(&mut browser), sorted(&mut browser).1), (all, Value::Null));
-    // Opening.
     browser.value("document.querySelector('#test-1 summary').focus()");
     let details = "document.querySelector('#test-1 .more').checkVisibility()";
     assert_eq!(browser.value(details), false);
@@ -358,7 +349,6 @@ fn screen_readers_are_told_what_everything_is() {
         let language = browser.value("document.documentElement.lang");
         let title = browser.value("document.title");
         assert!(language == "en" && !title.as_str().unwrap().is_empty(), "{name}");
-        // Levels of headings have no gaps.
         let levels = "[...document.querySelectorAll('h1, h2, h3, h4')].map((it) => +it.tagName[1])";
         let levels: Vec<u8> = serde_json::from_value(browser.value(levels)).unwrap();
         let has_gap = levels.windows(2).any(|it| it[1] > it[0] + 1);
@@ -378,7 +368,6 @@ fn without_javascript_the_page_is_whole() {
     browser.press("Enter");
     let details = "document.querySelector('#test-1 .more').checkVisibility()";
     assert_eq!(browser.value(details), true);
-    // A link to a test opens it.
     browser.open_again("#test-3");
     assert_eq!(browser.value("document.querySelector('#test-3 .more').checkVisibility()"), true);
     assert_eq!(browser.problems(), [""; 0]);

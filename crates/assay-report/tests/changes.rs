@@ -1,4 +1,4 @@
-//! Where tests changed: steps between versions, crossovers over client counts, and how certain changes are.
+//! Changes of tests: steps between versions, crossovers over client counts, and the certainty of changes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -19,7 +19,6 @@ fn json(record: &StudyRecord) -> Value {
     serde_json::from_str(&in_format(record, Format::JSON, 80)).unwrap()
 }
 
-/// Makes every slice of a system in a cell faster by a factor.
 fn scale(record: &mut StudyRecord, cell: usize, system: usize, factor: f64) {
     let id = record.study.cells[cell].id;
     for slice in record.slices.iter_mut().filter(|it| it.cell == id && it.system == system) {
@@ -89,7 +88,6 @@ fn markdown_says_at_which_version_a_test_changed() {
     insta::assert_snapshot!(&markdown[from..to]);
 }
 
-/// The page's text between two marks, one line for each piece.
 fn page_text(page: &str, from: &str, to: &str) -> String {
     let start = page.find(from).unwrap_or_else(|| panic!("no `{from}`"));
     let part = &page[start..];
@@ -142,7 +140,7 @@ fn two_systems_have_no_steps() {
     }
 }
 
-/// Two versions of another product are compared with each other, although the base is of none of them.
+/// The base is not one of them.
 #[test]
 fn two_versions_of_another_product_are_compared_with_each_other() {
     let mut mixed = record(&["8.0", "9.7"]);

@@ -19,7 +19,6 @@ fn names(charts: &[ChartFile]) -> Vec<&str> {
     charts.iter().map(|chart| chart.name.as_str()).collect()
 }
 
-/// Twelve systems with long names under two setups.
 fn twelve() -> StudyRecord {
     let others: Vec<String> = (0..11).map(|number| format!("11.{number}")).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
@@ -36,7 +35,6 @@ fn twelve() -> StudyRecord {
     record
 }
 
-/// Four versions, with three client counts for each test.
 fn sweep() -> StudyRecord {
     with_setups(
         record(&["10.12", "11.4", "11.8"]),
@@ -49,7 +47,7 @@ fn all() -> Vec<StudyRecord> {
     vec![record(&["11.8"]), three, twelve(), sweep()]
 }
 
-/// The box of a text in the units of its drawing, with letters as wide as those of DejaVu Sans on average.
+/// In the units of the drawing, with letters as wide as those of DejaVu Sans on average.
 struct TextBox {
     text: String,
     corners: [(f64, f64); 4],
@@ -85,7 +83,7 @@ fn text_box(node: Node) -> TextBox {
     TextBox { text, corners: corners.map(turned) }
 }
 
-/// Whether a line separates two boxes: one of those along their sides does if any does.
+/// Separating axis theorem: a line along one of their sides separates them.
 fn are_apart(one: &TextBox, other: &TextBox) -> bool {
     let sides = [one, other].into_iter().flat_map(|it| {
         let [a, b, c, _] = it.corners;
@@ -147,7 +145,6 @@ fn every_chart_is_a_whole_file() {
             for word in ["NaN", "inf", "var(", "href", "url(", "<script"] {
                 assert!(!chart.svg.contains(word), "{}: {word}", chart.name);
             }
-            // Every class has a style.
             let style = document.descendants().find(|it| it.tag_name().name() == "style").unwrap();
             let classes = document.descendants().filter_map(|it| it.attribute("class"));
             for class in classes.flat_map(|it| it.split(' ')) {
@@ -176,7 +173,6 @@ fn each_kind_of_study_has_its_charts() {
     assert_eq!(names(&drawn(&unmeasured)), [""; 0]);
 }
 
-/// Only a study with response times has their charts.
 #[test]
 fn client_counts_have_response_times_and_seconds() {
     let setups = [ONE, Setup { clients: 4, ..ONE }];
@@ -227,7 +223,6 @@ fn a_test_over_many_studies_has_a_chart() {
     assert!(report.contains("](trend-insert-1.svg)") && report.contains("| 11.8.3 |"), "{report}");
 }
 
-/// Published tables round to two decimals, and charts say what their axes leave out.
 #[test]
 fn published_charts_say_where_their_axes_begin_and_end() {
     let mut record = record(&["11.4", "11.8"]);

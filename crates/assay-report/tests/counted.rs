@@ -63,7 +63,6 @@ fn shown(record: &StudyRecord, format: Format) -> String {
     render(record, &judge(record), format, &options)
 }
 
-/// The user asked for counts, so a report without them says why.
 #[test]
 fn a_measured_study_without_counts_says_why() {
     let mut record = record(&["11.8"]);
@@ -80,7 +79,6 @@ fn a_measured_study_without_counts_says_why() {
     assert!(text.replace("\n  ", " ").contains(warning), "{text}");
 }
 
-/// If no system can be counted for one reason, the report names the reason once.
 #[test]
 fn a_failure_of_all_systems_is_told_once() {
     let text = shown(&counted(), Format::TEXT);

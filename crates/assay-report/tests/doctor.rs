@@ -1,4 +1,4 @@
-//! The diagnosis of a machine, and what the report of a study says of it.
+//! The diagnosis of a machine, and its part in the report of a study.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
@@ -20,7 +20,6 @@ fn noise() -> Noise {
     }
 }
 
-/// A quiet virtual machine.
 fn quiet() -> Examination {
     Examination {
         cpus: CpuFacts { allowed: 2, smt: Some(false), numa_nodes: Some(1), ..CpuFacts::default() },
@@ -120,7 +119,7 @@ fn a_busy_machine_is_not_and_every_harm_has_advice() {
     assert_eq!(json["host"]["doctor"]["load"]["busiest"][0]["cpu_percent"], 97);
 }
 
-/// Other programs spoil nothing where servers run before them, and the noise of studies is judged.
+/// Servers run before other programs, so the noise of studies is judged.
 #[test]
 fn a_busy_machine_that_permits_real_time_priority_is_fit() {
     let mut busy = quiet();
@@ -146,7 +145,6 @@ fn a_busy_machine_that_permits_real_time_priority_is_fit() {
     assert!(permitted.contains("This machine can measure; one thing is worth"), "{permitted}");
     assert!(permitted.contains("noise at real-time priority"), "{permitted}");
     assert!(permitted.contains("permitted; studies use it"), "{permitted}");
-    // A single CPU has no room for both.
     busy.cpus.allowed = 1;
     assert!(shown(Some(RealtimeAccess::Permitted), &busy).contains("not fit"), "{permitted}");
 }

@@ -1,4 +1,4 @@
-//! What other programs get: the shapes that they document, no invented values, and hostile names.
+//! Feeds: documented formats, no invented values, and hostile names.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,6 @@ use assay_verdict::judge;
 use common::record;
 use serde_json::Value;
 
-/// Names as another user's ledger may have them.
 const EVIL: &str = "=cmd|' /C calc'!A0, \"x\"\r\n# EOF\\n}\u{202e}";
 
 fn fed(word: &str, record: &StudyRecord) -> Fed {
@@ -22,7 +21,7 @@ fn fed(word: &str, record: &StudyRecord) -> Fed {
     }
 }
 
-/// A study with a test that one system could not do, and two whose names are hostile.
+/// One test failed on a system, and two have hostile names.
 fn failed() -> StudyRecord {
     let mut record = record(&["11.8"]);
     let insert = record.study.cells[4].id;
@@ -34,7 +33,7 @@ fn failed() -> StudyRecord {
     record
 }
 
-/// Bencher's schema: benchmarks, measures, a number each and, where known, the ends of its interval.
+/// Bencher's schema: benchmarks, measures, a number each and, if known, the ends of its interval.
 #[track_caller]
 fn benchmarks(text: &str) -> Vec<(String, Value)> {
     let document: Value = serde_json::from_str(text).unwrap();
@@ -65,11 +64,9 @@ fn bencher_gets_values_with_their_intervals() {
     assert!((number("value") - 0.8).abs() < 0.01, "{rqps}");
     assert!(number("lower_value") < number("value") && number("value") < number("upper_value"));
     assert!(of("mariadb@10.11/insert/clients=1/tables=1/rows=100000").is_some());
-    // What failed is named, not invented.
     assert_eq!(of("mariadb@11.8/insert/clients=1/tables=1/rows=100000"), None);
     assert_eq!(fed.left_out.len(), 1);
     assert!(fed.left_out[0].contains("insert") && fed.left_out[0].contains("the server \"ended\""));
-    // The base is not compared with itself.
     let base = of("mariadb@10.11/point-query/clients=1/tables=1/rows=100000").unwrap();
     assert!(
         base["throughput"]["value"].is_number() && base.get("relative-throughput-ratio").is_none()
@@ -159,7 +156,7 @@ fn hostile_names_stay_names() {
     }
 }
 
-/// Studies of a ledger, a day apart.
+/// A day apart.
 fn history(count: usize) -> Vec<StudyRecord> {
     let mut records = vec![record(&["11.8"]); count];
     for (day, record) in records.iter_mut().enumerate() {
@@ -186,7 +183,6 @@ fn otava(records: &[StudyRecord]) -> (Vec<String>, Vec<csv::StringRecord>, Vec<S
 #[test]
 fn a_history_has_comparable_studies_without_gaps() {
     let mut records = history(12);
-    // Another machine, and another base.
     records[1].runs[0].host.cpu = "Other CPU".to_owned();
     common::prefix_of(&mut records[2].systems[0]).sha256 = "f".repeat(64);
     let (names, rows, left_out) = otava(&records);
@@ -198,7 +194,7 @@ fn a_history_has_comparable_studies_without_gaps() {
     assert_eq!((studies.len(), left_out), (10, Vec::new()));
     assert!(rows.iter().all(|row| &row[2] == "11.8.4"), "{rows:?}");
 
-    // One study without one test loses less than all studies without it, and the other way round.
+    // Dropping one study loses less than dropping one test from all studies, and vice versa.
     let insert = records[0].study.cells[4].id;
     records[3].slices.retain(|slice| slice.cell != insert);
     let (names, rows, left_out) = otava(&records);

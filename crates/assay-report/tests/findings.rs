@@ -1,4 +1,4 @@
-//! Findings of a user's workload in reports: answers that differ, and what servers told of a dump.
+//! Findings of a user's workload in reports: answers that differ, and messages about a dump.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -103,7 +103,6 @@ fn findings_are_values_for_programs() {
         (&told["what"], &told["line"], &told["count"]),
         (&"error".into(), &12.into(), &2.into())
     );
-    // Other studies have neither.
     let result: Value = serde_json::from_str(&shown(&record(&["11.8"]), Format::JSON)).unwrap();
     assert_eq!((&result["answers"], &result["restored"]), (&Value::Null, &Value::Null));
 }
@@ -121,7 +120,6 @@ fn settings_that_are_refused_must_be_fixed() {
         part: "insert-item".to_owned(),
         why: "error 1452".to_owned(),
     };
-    // The base refuses the second one too.
     let events = [
         (1, refused("query_cache_type = 'OFF'")),
         (1, refused("time_zone = 'X'")),
@@ -143,7 +141,7 @@ fn settings_that_are_refused_must_be_fixed() {
     }
 }
 
-/// A study whose second and third system do not take options of the config file; the base does not take one of them.
+/// The second and third system do not accept options of the config file; the base does not accept one of them.
 fn with_config() -> StudyRecord {
     let mut record = record(&["11.4", "11.8"]);
     let option = |name: &str, said: Option<&str>| UntakenOption {

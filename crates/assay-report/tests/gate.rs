@@ -1,4 +1,4 @@
-//! What a gate says, in every format.
+//! The result of a gate in every format.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 

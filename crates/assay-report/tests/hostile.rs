@@ -17,7 +17,6 @@ const EVIL: &str = concat!(
     "\n::error::a ##[group]b"
 );
 
-/// The same test with hostile names.
 fn renamed(test: Test) -> Test {
     let mut definition = test.definition().clone();
     definition.name.insert_str(0, EVIL);
@@ -29,7 +28,6 @@ fn renamed(test: Test) -> Test {
     Test::of(definition)
 }
 
-/// A study in which every text is hostile.
 fn hostile() -> StudyRecord {
     let mut record = suspicious(record(&["11.8"]));
     for system in &mut record.systems {
@@ -80,14 +78,14 @@ fn assert_harmless(text: &str) {
     assert!(text.contains("run this"), "it is shown all the same: {text}");
     let at = text.find(harmful);
     assert_eq!(at, None, "{:?}", at.map(|at| &text[at..]));
-    // A log of a CI system would carry these out.
+    // The log of a CI system would execute these.
     let command = text.lines().find(|line| {
         line.trim_start().starts_with("::") || line.contains("##[") || line.contains(" ::error")
     });
     assert_eq!(command, None);
 }
 
-/// A study without slices, with names as long as they may be.
+/// With names as long as allowed.
 fn planned(systems: usize, cells: u32) -> StudyRecord {
     let mut record = record(&["11.8"]);
     record.slices.clear();
@@ -108,8 +106,7 @@ fn planned(systems: usize, cells: u32) -> StudyRecord {
     record
 }
 
-/// No report is longer than its results: four times the cells are four times the text, and so are four times the
-/// systems.
+/// Four times the cells are four times the text, and so are four times the systems.
 #[test]
 fn reports_grow_with_what_they_show() {
     let options = TextOptions { width: 120, color: false, verbose: true };
@@ -135,7 +132,7 @@ fn no_format_passes_on_terminal_control_characters() {
     }
     let csv = render(&record, &judgement, Format::CSV, &options);
     assert_harmless(&csv.replace("\r\n", "\n"));
-    // Colours are added afterwards, and nothing else is.
+    // Colours may add style sequences, nothing else.
     let colored =
         render(&record, &judgement, Format::TEXT, &TextOptions { color: true, ..options });
     let is_style = |rest: &str| {
@@ -152,7 +149,7 @@ fn audit_of<'a>(record: &'a StudyRecord, same: &'a [(usize, SameSystems)]) -> Au
     AuditResult { systems: &record.systems, findings: &record.audit, same, compared }
 }
 
-/// The last system is the same as one that there is not, because of whatever a ledger says.
+/// Refers to a missing system, as a damaged ledger may.
 fn same(record: &StudyRecord) -> (usize, SameSystems) {
     let option = SameOption {
         setting: EVIL.to_owned(),
@@ -170,7 +167,7 @@ fn names_cannot_add_lines() {
     let judgement = judge(&record);
     let options = TextOptions { width: 200, color: false, verbose: true };
     let text = render(&record, &judgement, Format::TEXT, &options);
-    // The recipe is a file, shown line by line below its indentation.
+    // The recipe is a file, shown line by line with an indentation.
     assert!(!text.lines().any(|line| line.starts_with("hint:")), "{text}");
     let audit = assay_report::audit_text(audit_of(&record, &[same(&record)]));
     assert!(!audit.lines().any(|line| line.starts_with("hint:")), "{audit}");

@@ -45,7 +45,7 @@ fn studies() -> Vec<StudyRecord> {
     ]
 }
 
-/// The page's text without markup, style and script, one line for each piece of text.
+/// Without markup, style and script, one line for each piece of text.
 fn text(page: &str) -> String {
     let body = page.split_once("<body>").unwrap().1.split_once("<script>").unwrap().0;
     let mut text = String::new();
@@ -69,7 +69,6 @@ fn tags(page: &str) -> Vec<(bool, &str, &str)> {
         let (closes, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
         let (name, attributes) = tag.split_once([' ', '\n']).unwrap_or((tag, ""));
         tags.push((closes, name, attributes));
-        // The content of these elements is not markup.
         if !closes && ["style", "script"].contains(&name) {
             rest = &rest[rest.find(&format!("</{name}")).unwrap()..];
         }
@@ -129,7 +128,6 @@ fn the_page_loads_nothing_from_outside() {
         let policy = policy.split('"').next().unwrap().replace("&#39;", "'");
         assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
-        // The policy allows no other script or style than the two blocks.
         assert_eq!((page.matches("<script").count(), page.matches("<style").count()), (1, 1));
         for (_, name, attributes) in tags(&page) {
             let inline =

@@ -40,7 +40,6 @@ fn what_is_undecided_has_no_colour() {
     for text in ["25000 ±2%", "10000 ±2%", "5000", "1.25", "0.50", "0.94"] {
         assert_eq!(class_of(&html, text), "", "{text}");
     }
-    // A missed SLA is a fact.
     assert_eq!(class_of(&html, "9000 ✗"), "gray");
     assert!(html.contains("below its target") && !html.contains("5% better"), "{html}");
 }
@@ -69,7 +68,7 @@ fn cells_have_the_published_colours() {
     // Half of the target of 100.
     assert_eq!(cell("50"), "low");
     assert!(html.contains("<td class=\"n gray\">100</td>"), "the target is not gray");
-    // Response times: 95% of the inserts took up to 1 ms.
+    // 95% of the inserts took up to 1 ms.
     assert_eq!(cell("95.000"), "share19");
     assert!(html.contains("l.i1: insert response times"));
     // Four seconds, of which the second is a stall.

@@ -1,4 +1,4 @@
-//! The reference has a row for every field of JSON.
+//! Checks that the reference has a row for every field of JSON.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -17,7 +17,7 @@ fn json(record: &StudyRecord) -> Value {
     serde_json::from_str(&render(record, &judge(record), Format::JSON, &options)).unwrap()
 }
 
-/// The paths of all values. An interval is one of them.
+/// An interval is one path.
 fn leaves(value: &Value, path: &str, paths: &mut Vec<String>) {
     match value {
         Value::Object(fields) if !fields.contains_key("low") => {
@@ -33,8 +33,7 @@ fn leaves(value: &Value, path: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// Whether a row describes a path: `*` is any key, a last one everything below. A null may stand for a whole object or
-/// list.
+/// `*` is any key, a last one everything below. A null may replace a whole object or list.
 fn describes(row: &str, path: &str) -> bool {
     let rows: Vec<&str> = row.split('.').collect();
     let parts: Vec<&str> = path.split('.').collect();

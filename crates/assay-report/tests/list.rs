@@ -35,7 +35,6 @@ fn studies_are_listed_newest_first_in_every_format() {
     assert_eq!(json["studies"][0]["running"], false);
     let none = assay_report::studies(&[], &none).render(Format::TEXT, &options).unwrap();
     assert!(none.contains("no studies yet"));
-    // A study that is being measured must not be resumed.
     let running = ["new".to_owned(), "old".to_owned()].into();
     let all = |format| assay_report::studies(&list, &running).render(format, &options).unwrap();
     let text = all(Format::TEXT);

@@ -8,7 +8,7 @@ use assay_report::{Format, TextOptions, by_node};
 use common::{record, run};
 use serde_json::Value;
 
-/// A study of which two nodes measured every other block.
+/// Two nodes measured every other block.
 fn on_two_nodes() -> StudyRecord {
     let mut record = record(&["11.8"]);
     let node = |number: u32| {

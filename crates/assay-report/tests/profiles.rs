@@ -1,4 +1,4 @@
-//! What a page says of profiles: the same functions in both drawings and tables, and what could not be seen.
+//! Profiles on a page: the same functions in drawings and tables, and their limits.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -12,7 +12,7 @@ use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::record;
 
-/// `run` calls each of these, which use so many samples.
+/// `run` calls each of these functions, with its number of samples.
 fn tree(server: &str, functions: &[(&str, u64)]) -> CallTree {
     let frame = |function: &str| Frame { function: function.to_owned(), module: server.to_owned() };
     let begin = CallNode { caller: None, frame: 0, own: 0 };
@@ -41,7 +41,7 @@ fn profile(server: &str, functions: &[(&str, u64)]) -> Profile {
     }
 }
 
-/// The study of which the base and the other system have these profiles in the first test.
+/// Profiles of the base and the other system in the first test.
 fn with_profiles(base: Profile, other: Profile) -> StudyRecord {
     let mut record = record(&["11.8"]);
     let cell = record.study.cells[0].id;
@@ -68,7 +68,7 @@ fn a_program_of_another_name_has_the_same_functions_in_tables_and_drawings() {
     let unnamed = "functions of mariadbd without a name";
     assert!(page.contains(unnamed) && page.contains("<td>15.00 → 18.75</td>"), "{page}");
     assert!(page.contains("mariadbd: 15.00 → 18.75 µs per operation"), "{page}");
-    // One part of the time says nothing of how much it varies.
+    // A single part of the time does not show its variance.
     assert!(page.contains("+0 (no interval)") && !page.contains("NaN"), "{page}");
 }
 
@@ -80,7 +80,7 @@ fn profiles_that_saw_different_things_are_drawn_without_a_comparison() {
     let page = page(&with_profiles(base, other));
     assert!(!page.contains("coloured by their change"), "{page}");
     assert!(page.contains("the kernel showed its own functions in one of them only"), "{page}");
-    // Half of what the account has outside the kernel, which was not sampled.
+    // Half of the user time of the account; the kernel was not sampled.
     assert!(page.contains("parse: 12.50 µs per operation"), "{page}");
 }
 

@@ -1,4 +1,4 @@
-//! Which of three or more systems is the fastest, as reports say it.
+//! The ranking of three or more systems in reports.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -9,7 +9,7 @@ use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::record;
 
-/// Three systems, of which the last two are equal and slower by a tenth.
+/// The last two are equal, and slower by a tenth.
 fn ranked() -> StudyRecord {
     let mut record = record(&["11.4", "11.8"]);
     for slice in record.slices.iter_mut().filter(|slice| slice.system == 0) {
@@ -44,7 +44,6 @@ fn the_first_line_says_which_systems_are_the_fastest() {
         assert!(page.contains("astest over 5 tests: mariadb@10.11.19; then"), "{page}");
         assert!(page.contains("the intervals of all 3 pairs hold at once"), "{page}");
     }
-    // Of two systems, the verdicts say it.
     assert!(!shown(&record(&["11.8"]), Format::TEXT, true).contains("fastest"));
 }
 
@@ -65,7 +64,6 @@ fn json_has_groups_and_all_pairs_by_the_names_of_the_systems() {
     assert!(two["ranking"].is_null());
 }
 
-/// Names that were given, and a title with the exact version.
 #[test]
 fn a_title_has_exact_versions_whatever_the_names_are() {
     let mut record = record(&["11.8"]);
@@ -78,6 +76,5 @@ fn a_title_has_exact_versions_whatever_the_names_are() {
         title.contains("mariadb@10.11.19") && title.contains("new (mariadb 11.8.4)"),
         "{title}"
     );
-    // The conditions have the whole name.
     assert!(shown(&record, Format::TEXT, true).contains("new: mariadb@11.8, mariadb 11.8.4"));
 }

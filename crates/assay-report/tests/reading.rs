@@ -1,4 +1,4 @@
-//! What a reader sees first: the length of a report, and ratios of any size.
+//! First impressions: the length of a report, and ratios of any size.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -65,7 +65,6 @@ fn the_way_on_from_undecided_tests_is_one_that_the_study_can_take() {
     assert_eq!(way(&|it| it.finished = false), None);
 }
 
-/// A test of the second system takes so many times as long.
 fn slowed(mut record: StudyRecord, factor: f64) -> StudyRecord {
     let first = record.study.cells[0].id;
     for slice in record.slices.iter_mut().filter(|it| it.system == 1 && it.cell == first) {
@@ -92,7 +91,6 @@ fn a_ratio_beyond_a_factor_of_ten_is_a_factor_in_every_format() {
         let charts = assay_report::report(&slow, &judgement).with_charts("svg").0;
         for chart in charts.iter().filter(|it| it.name.starts_with("rqps-point")) {
             assert!(chart.svg.contains(said), "{}", chart.svg);
-            // Its dot is on the scale.
             assert!(!chart.svg.contains("class=\"arrow"), "{}", chart.svg);
         }
         let three = slowed(record(&["11.8", "12.3"]), factor);
@@ -125,7 +123,6 @@ fn every_report_says_what_its_settings_leave_out_of_the_writes() {
             system.options = options.map(str::to_owned).to_vec();
         }
         assert!(!said(&paid, format).contains("do not include"), "{format:?}");
-        // No write, nothing left out.
         let mut reads = record(&["11.8"]);
         reads.study.cells.retain(|it| it.id.test.name() != "insert");
         reads.slices.retain(|it| it.cell.test.name() != "insert");
@@ -133,7 +130,7 @@ fn every_report_says_what_its_settings_leave_out_of_the_writes() {
     }
 }
 
-/// A setup counts the tables of a script as one, and its rows are a guess. What was counted after the load is shown.
+/// A setup counts the tables of a script as one, and its rows are a guess, so the counts after the load are shown.
 #[test]
 fn the_tables_of_a_script_are_those_that_were_counted() {
     let mut record = study(&["11.8"], TestSet::Set27, &[ONE], false);

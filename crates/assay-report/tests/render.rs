@@ -60,14 +60,12 @@ fn markdown_of_two_systems() {
     insta::assert_snapshot!(in_format(&record(&["11.8"]), Format::MARKDOWN));
 }
 
-/// The fields of the lines of a CSV text.
 fn csv_lines(text: &str) -> Vec<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     let fields = |line: csv::StringRecord| line.iter().map(str::to_owned).collect();
     reader.records().map(|line| fields(line.unwrap())).collect()
 }
 
-/// The path of a CSV column's field in a cell of JSON.
 fn json_path(column: &str) -> String {
     let interval = |name: &str| match name.rsplit_once('_') {
         Some((name, end @ ("low" | "high"))) => format!("/{name}/{end}"),
@@ -148,7 +146,7 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
                 Some(other) => other.to_string(),
                 // Only published results have these.
                 None if path.starts_with("/published/") => String::new(),
-                // Only tests of statements that came from a log have these.
+                // Only tests of statements from a log have these.
                 None if OF_STATEMENTS.contains(&column.as_str()) => String::new(),
                 // A whole object may be null.
                 None => {
@@ -158,7 +156,7 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
                     String::new()
                 }
             };
-            // A line end in a name is no line end of the file.
+            // A line end in a name does not end the line of the file.
             assert_eq!(*field, printable(&expected), "{column}");
             told += usize::from(!field.is_empty());
         }
@@ -179,7 +177,7 @@ fn names_cannot_inject_markdown() {
     assert!(table.chunk_by(|a, b| a == b).count() <= 2, "{table:?}");
 }
 
-/// A single pair, as in preset published, gives a value, and the report says that its uncertainty is unknown.
+/// A single pair, as in preset published.
 #[test]
 fn a_single_pair_is_marked_as_having_no_interval() {
     let mut study = record(&["11.8"]);
@@ -196,7 +194,6 @@ fn a_single_pair_is_marked_as_having_no_interval() {
     assert!(!in_format(&study, Format::CSV).contains("NaN"));
 }
 
-/// The twin counts false alarms. It has no column.
 #[test]
 fn a_twin_is_a_line() {
     let mut study = record(&["11.8", "10.11"]);
@@ -225,7 +222,6 @@ fn a_twin_is_a_line() {
     assert!(twin["detectable_max"].as_f64() >= twin["detectable_median"].as_f64());
 }
 
-/// Users need to know which trouble occurred, how much of it, and what to do.
 #[test]
 fn machine_trouble_is_reported_by_kind() {
     let mut study = record(&["11.8"]);
@@ -252,7 +248,6 @@ fn machine_trouble_is_reported_by_kind() {
     assert_eq!(cell["troubled"], 40);
     assert!(cell["troubled_by"]["steal"].as_u64() > Some(0), "{cell}");
     assert_eq!(keys(&cell["troubled_by"]), ["clock_jump", "other_process", "steal", "throttled"]);
-    // Little of it is no warning.
     assert!(!in_format(&record(&["11.8"]), Format::TEXT).contains("warning: the hypervisor"));
 }
 
@@ -349,7 +344,6 @@ fn undecided_tests_have_a_remedy() {
         text.contains("the main noise is other programs, which used the CPU in 100% of"),
         "{text}"
     );
-    // The line that permits real-time priority, unless the study had it, or nobody knows.
     assert!(!text.contains("real-time"), "{text}");
     study.runs[0].host.realtime = Some(RealtimeAccess::Limit);
     let text = in_format(&study, Format::TEXT).replace("\n   ", "");
@@ -376,7 +370,6 @@ fn urls_are_short_in_tables() {
     study.systems[2].name = url.replace("mysql:", "postgres:");
     for format in [Format::TEXT, Format::HTML, Format::MARKDOWN] {
         let text = in_format(&study, format);
-        // A socket's path breaks nowhere.
         assert_eq!(text.matches("mysql://root@").count(), 1, "{text}");
         assert!(text.contains("mysql://…/5e5c70d2f93d/s"), "{text}");
         assert!(text.contains("postgres://…/5e5c70d2f93d/s"), "{text}");
@@ -396,7 +389,6 @@ fn several_setups_in_80_columns() {
     insta::assert_snapshot!(text(&study, 80, false));
 }
 
-/// Whatever the width is, no figure is left out without a word.
 #[test]
 fn columns_omitted_for_lack_of_space_are_named() {
     for width in [80, 100, 120, 160] {

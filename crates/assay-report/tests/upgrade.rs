@@ -1,4 +1,4 @@
-//! What a report of an upgrade says to do: each thing once, in its head and in its body alike.
+//! Tasks in a report of an upgrade: the same in its head and its body, each once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -13,7 +13,7 @@ use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::record;
 
-/// A report without the breaks of its lines.
+/// Without line breaks.
 fn shown(record: &StudyRecord, format: Format) -> String {
     let options = TextOptions { width: 100, color: false, verbose: true };
     let text = render(record, &judge(record), format, &options);
@@ -24,7 +24,6 @@ fn text(record: &StudyRecord) -> String {
     shown(record, Format::TEXT)
 }
 
-/// How often a text has another one.
 fn times(text: &str, part: &str) -> usize {
     text.matches(part).count()
 }
@@ -33,7 +32,7 @@ fn note(record: &mut StudyRecord, system: usize, what: EventKind) {
     record.events.push(StudyEvent { when_ms: 0, system: Some(system), what });
 }
 
-/// A test of a log: its name, its statement, and what its sessions set.
+/// A test of a log: its name, its statement, and the settings of its sessions.
 type Logs<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
 
 /// A study whose first tests are those of a log. The others are left out.
@@ -87,7 +86,6 @@ fn differs(test: &str, statement: &str, what: AnswerPart) -> AnswerDifference {
     }
 }
 
-/// Lets the cells of a test fail on a system.
 fn fail(record: &mut StudyRecord, system: usize, test: &str, why: &str) {
     for slice in &mut record.slices {
         if slice.system == system && slice.cell.test.name() == test {
@@ -130,7 +128,6 @@ fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
     if let Artifact::Prefix(prefix) = &mut without_size.systems[0].artifact {
         prefix.version = "10.0.38".to_owned();
     }
-    // Several systems without a cache share the sentence of the base.
     let mut several = of_log(&["11.4", "11.8"], &[("top", "SELECT 1", &[])]);
     several.audit = of([Some("ON"), None], None).audit;
     several.audit[0].values.push(None);
@@ -146,7 +143,6 @@ fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
     ] {
         assert!(!text(&without).contains("from its query cache"));
     }
-    // The other way round, times are as meaningless.
     assert!(text(&of([None, Some("ON")], None)).contains(warning));
 }
 
@@ -181,7 +177,6 @@ fn a_statement_that_fails_is_counted_once_and_told_once() {
         };
         note(&mut record, 1, left_out);
     }
-    // What follows has all events in their order.
     let told = text(&record);
     let told = told.split("conditions").next().unwrap();
     assert!(
@@ -259,7 +254,7 @@ fn a_statement_of_several_sets_of_settings_is_one() {
     for (test, ..) in tests {
         note(&mut record, 1, EventKind::AnswerDiffers(differs(test, sql, AnswerPart::Error)));
     }
-    // Somebody else's order of the same statement is not one thing more.
+    // A different order of the same statement is not another task.
     note(&mut record, 1, EventKind::AnswerDiffers(differs("top", sql, AnswerPart::Warnings)));
     let told = text(&record);
     let several = "1 statement (3 tests)";

@@ -1,4 +1,4 @@
-//! A user's test as statements with their values, for the plain client.
+//! Statements and values of a user's test for the plain client.
 
 use std::sync::Arc;
 
@@ -10,40 +10,32 @@ use crate::finding::{Finding, Refused, ReproFile};
 use crate::safe;
 use crate::user::push_statement;
 
-/// Turns with statements of their own, if these change data. More turns repeat them on new data.
+/// Turns with distinct statements if the test changes data. Further turns repeat them on new data.
 const TURNS: u32 = 12;
 
-/// Turns with statements of their own, if these change nothing.
+/// The same if the test only reads.
 const TURNS_OF_READS: u32 = 3;
 
-/// Events of a turn take about this long on the faster side, and no longer than that on the slower one, as far as they
-/// did so in the study, seconds.
+/// Seconds that the events of a turn should take on the faster side, and may take on the slower one, at the rates of
+/// the study.
 const TURN_S: [f64; 2] = [1.5, 5.0];
 
-/// Events per second of a side whose rate is not known.
+/// Events per second of a side with unknown rate.
 const RATE: f64 = 1000.0;
 
-/// Most events of a client in a turn.
 const EVENTS_MAX: f64 = 20_000.0;
 
-/// Most bytes of all files.
 const BYTES_MAX: usize = 96 << 20;
 
-/// The statements of all turns.
 pub(crate) struct Statements {
-    /// A file for each turn and client.
     pub(crate) files: Vec<ReproFile>,
-    /// Events of a turn, of all clients.
     pub(crate) events: u64,
-    /// Number of the last turn. Turn 0 does not count.
+    /// Turn 0 does not count.
     pub(crate) turns: u32,
-    /// Whether pauses were left out.
     pub(crate) without_pauses: bool,
-    /// Whether statements use what earlier ones returned.
     pub(crate) keeps: bool,
 }
 
-/// The statements of a user's test.
 pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
     let dialect = finding.dialect();
     let test = finding.cell.test;
@@ -60,7 +52,7 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
     let events = (base.max(other) * TURN_S[0]).min(base.min(other) * TURN_S[1]);
     let wanted = (events / f64::from(clients)).clamp(1.0, EVENTS_MAX) as u64;
     let room = BYTES_MAX / (files_count as usize).max(1);
-    // Events differ in length; some of them show how long they are.
+    // Events differ in length; estimate it from a few.
     let (mut few, mut length) = (0, 0);
     while few < wanted.min(100) && length <= room {
         length += writer.events(&of_client(0), few..few + 1, room).len();
@@ -109,7 +101,7 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
     })
 }
 
-/// Refuses statements that the plain client would not send as they are, or whose results the plain client cannot keep.
+/// Refuses statements that the plain client would alter, or whose results it cannot keep.
 fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
     let dialect = finding.dialect();
     if let Some(file) = program.unread() {
@@ -146,7 +138,7 @@ fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Whether a statement needs a limit to return one row at most; or why its result cannot be kept.
+/// Whether the statement needs a limit to return at most one row. The error says why its result cannot be kept.
 fn kept(dialect: Dialect, sql: &str) -> Result<bool, &'static str> {
     if dialect == Dialect::Postgres {
         return Ok(false);
@@ -168,7 +160,6 @@ fn kept(dialect: Dialect, sql: &str) -> Result<bool, &'static str> {
     Ok(!has("LIMIT "))
 }
 
-/// Writes events as statements.
 struct Writer<'p> {
     dialect: Dialect,
     program: &'p Program,
@@ -180,7 +171,7 @@ impl<'p> Writer<'p> {
         Self { dialect, program, event: EventBuf::default() }
     }
 
-    /// The statements of events, up to so many bytes and one statement more.
+    /// Stops after the statement that exceeds `most` bytes.
     fn events(&mut self, client: &Client, numbers: std::ops::Range<u64>, most: usize) -> Vec<u8> {
         let mut sql = Vec::new();
         let mut statement = Vec::new();
@@ -214,7 +205,7 @@ impl<'p> Writer<'p> {
 
     fn push_value(&self, argument: Argument<'_>, known: &[u32], statement: &mut Vec<u8>) {
         match argument {
-            // A minus sign before it would make a comment.
+            // Two minus signs would begin a comment.
             Argument::Int(value) if value < 0 => {
                 statement.extend_from_slice(format!("({value})").as_bytes());
             }
@@ -237,7 +228,7 @@ impl<'p> Writer<'p> {
         }
     }
 
-    /// Appends a statement, and keeps the first row of its result.
+    /// Keeps the first row of the result.
     fn push_keeping(&self, statement: &[u8], keep: &[u32], sql: &mut Vec<u8>) {
         if keep.is_empty() {
             return push_statement(sql, statement);
@@ -249,7 +240,7 @@ impl<'p> Writer<'p> {
         };
         let text = statement.trim_ascii_end();
         if self.dialect == Dialect::Postgres {
-            // The columns of the result need names that are known.
+            // The columns of the result need known names.
             sql.extend_from_slice(format!("WITH result ({}) AS (\n", named("")).as_bytes());
             sql.extend_from_slice(text);
             sql.extend_from_slice(b"\n) SELECT * FROM result LIMIT 1 \\gset\n");

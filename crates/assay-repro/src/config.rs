@@ -1,10 +1,10 @@
-//! The configuration of a server as a file that the server reads.
+//! The configuration of a server as a file that it reads.
 
 use assay_model::{Dialect, System, is_option, may_be_secret, refusal};
 
 use crate::finding::{Finding, Refused, ReproFile, is_started, line, text};
 
-/// A file for each system that assay started.
+/// One file per system that assay started.
 pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
     let started = finding.sides().into_iter().filter(|(_, system)| is_started(system));
     started.map(|(side, system)| Ok(text(&name(side, system), content(system)?))).collect()
@@ -18,12 +18,11 @@ pub(crate) fn name(side: &str, system: &System) -> String {
     }
 }
 
-/// What `initdb` of Postgres decides. Its server refuses these.
+/// Settings made by `initdb`; Postgres rejects them in its configuration.
 const OF_DATA: [&str; 5] =
     ["data_checksums", "lc_collate", "lc_ctype", "server_encoding", "wal_segment_size"];
 
-/// The lines of a file. An option is a name and a value, never a line of another kind, such as one that includes a file
-/// or loads a plugin.
+/// Allows only options with a name and a value: no includes, no plugins.
 fn content(system: &System) -> Result<String, Refused> {
     let is_postgres = system.spec.product.dialect() == Dialect::Postgres;
     let mut text = format!("# {} as it was measured.\n", line(&system.name));
@@ -68,7 +67,7 @@ fn content(system: &System) -> Result<String, Refused> {
     Ok(text)
 }
 
-/// A value in a file of the MySQL family. A `#` begins a comment, and spaces at the ends are lost, unless it is quoted.
+/// Quotes values for the MySQL family: unquoted, `#` begins a comment and spaces at the ends are lost.
 fn quoted(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=%".contains(c);
     match value.chars().all(is_plain) {

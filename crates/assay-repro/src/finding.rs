@@ -1,4 +1,4 @@
-//! A finding, and what is made of it.
+//! The finding to reproduce, and the files made from it.
 
 use assay_model::{
     Artifact, CellId, Dialect, Estimate, Hint, Schema, StudyRecord, System, UserRowsFile, printable,
@@ -6,37 +6,30 @@ use assay_model::{
 use assay_verdict::{CellJudgement, Judgement};
 use assay_workloads::OltpOptions;
 
-/// A test in which two systems differ, and all that is known about it.
+/// A test in which two systems differ.
 #[derive(Clone, Copy)]
 pub struct Finding<'a> {
-    /// The study.
     pub record: &'a StudyRecord,
-    /// What it says, judged against `base`.
+    /// Judged against `base`.
     pub judgement: &'a Judgement,
-    /// The test, with clients, tables and rows.
     pub cell: CellId,
-    /// Index of the one system.
+    /// Index into the systems of the record.
     pub base: usize,
-    /// Index of the other one.
     pub other: usize,
-    /// The options of sysbench's scripts, if the test is one of them.
     pub oltp: Option<&'a OltpOptions>,
-    /// Reads a file with rows that belongs to a workload; the error says why it cannot.
+    /// Reads a file of rows of a workload.
     pub read_file: &'a dyn Fn(&UserRowsFile) -> Result<Vec<u8>, String>,
 }
 
-/// A file of the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReproFile {
-    /// Its name, perhaps with a directory.
+    /// May contain a directory.
     pub name: String,
-    /// What it holds.
     pub content: Vec<u8>,
-    /// Whether it can be run.
     pub is_program: bool,
 }
 
-/// Why a finding cannot be expressed without assay.
+/// Why a finding cannot be reproduced without assay.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Refused {
@@ -62,16 +55,14 @@ pub(crate) fn text(name: &str, content: String) -> ReproFile {
 
 impl<'a> Finding<'a> {
     pub(crate) fn system(&self, index: usize) -> &'a System {
-        // The caller names systems of the record.
         &self.record.systems[index]
     }
 
-    /// Both systems, with the words that files and variables have for them.
+    /// Both systems with their prefixes in files and variables.
     pub(crate) fn sides(&self) -> [(&'static str, &'a System); 2] {
         [("base", self.system(self.base)), ("other", self.system(self.other))]
     }
 
-    /// The dialect whose statements both systems take.
     pub(crate) fn dialect(&self) -> Dialect {
         self.system(self.base).spec.product.dialect()
     }
@@ -84,7 +75,7 @@ impl<'a> Finding<'a> {
         self.judgement.cell(self.cell, system)
     }
 
-    /// Refuses what cannot be told without assay, whatever the tool.
+    /// Refuses findings that no tool can reproduce without assay.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         let test = self.cell.test;
         if self.record.is_reported() {
@@ -135,22 +126,22 @@ impl<'a> Finding<'a> {
     }
 }
 
-/// Whether assay started a system, so that its configuration is known.
+/// If so, its configuration is known.
 pub(crate) fn is_started(system: &System) -> bool {
     matches!(system.artifact, Artifact::Prefix(_))
 }
 
-/// A text from elsewhere on one line, without what Markdown, SQL and shells would read.
+/// Reduces foreign text to one line that is safe in Markdown, SQL and shells.
 pub(crate) fn line(text: &str) -> String {
     printable(text).replace(['\n', '\r'], " ").replace('`', "'")
 }
 
-/// A system with the version of its server, which its name may leave open: `mysql@8.0 (8.0.33)`.
+/// Adds the server version that the name may leave open: `mysql@8.0 (8.0.33)`.
 pub(crate) fn named(system: &System) -> String {
     format!("{} ({})", line(&system.name), line(system.artifact.version()))
 }
 
-/// The ratio with its interval and the verdict: `0.79 (95% interval 0.78 to 0.80): slower`.
+/// `0.79 (95% interval 0.78 to 0.80): slower`.
 pub(crate) fn measured(finding: &Finding<'_>) -> String {
     let Some(judged) = finding.judged(finding.other) else { return "nothing".to_owned() };
     let verdict = judged.verdict.word();

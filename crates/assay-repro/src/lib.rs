@@ -1,6 +1,6 @@
-//! A finding as files that show it without assay: for engineers of a vendor.
+//! Files that reproduce a finding without assay, for a vendor's engineers.
 //!
-//! Pure: a finding becomes the contents of files. What cannot be expressed is refused with the reason.
+//! Pure: returns file contents, or the reason why a finding cannot be expressed.
 
 mod client;
 mod config;
@@ -21,7 +21,6 @@ pub use finding::{Finding, Refused, ReproFile};
 use crate::finding::{line, text};
 use crate::tool::Tool;
 
-/// The files that show a finding.
 pub fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
     finding.check()?;
     let tool = Tool::of(finding)?;
@@ -39,7 +38,7 @@ pub fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
     Ok(files)
 }
 
-/// The statements of an event, to be read.
+/// Statements of an event for human readers.
 fn statements(finding: &Finding<'_>) -> String {
     let test = finding.cell.test;
     let [name, does] = [test.name(), &test.does].map(line);

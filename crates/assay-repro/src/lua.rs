@@ -1,4 +1,4 @@
-//! A test of sysbench's tables as a script of sysbench, in Lua.
+//! A test on sysbench's tables as a Lua script for sysbench.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,8 @@ use assay_model::{Distribution, Fill, StatementMode, Step, Table};
 
 use crate::finding::{Finding, Refused, ReproFile, line, text};
 
-/// What runs the steps of an event.
 const EVENT: &str = include_str!("run/event.lua");
 
-/// The script of a test.
 pub(crate) fn file(finding: &Finding<'_>) -> Result<ReproFile, Refused> {
     let test = finding.cell.test;
     let setup = finding.cell.setup;
@@ -61,7 +59,7 @@ fn step_of(finding: &Finding<'_>, step: &Step) -> Result<String, Refused> {
     };
     let parts: Option<Vec<String>> = step.fill.iter().map(part).collect();
     let parts = parts.ok_or_else(|| inexpressible(finding))?;
-    // What begins and ends a transaction need not be prepared, and some servers refuse to.
+    // Statements that begin or end a transaction need no preparing, and some servers refuse it.
     let is_prepared = finding.record.study.statements == StatementMode::Prepared
         && !step.text
         && step.table != Table::None;
@@ -73,7 +71,6 @@ fn step_of(finding: &Finding<'_>, step: &Step) -> Result<String, Refused> {
     ))
 }
 
-/// A text within the quotes of Lua.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r")
 }

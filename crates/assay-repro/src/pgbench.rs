@@ -1,4 +1,4 @@
-//! A test of sysbench's tables as scripts of pgbench.
+//! A test on sysbench's tables as scripts for pgbench.
 
 use std::fmt::Write as _;
 
@@ -7,24 +7,23 @@ use assay_model::{Distribution, Fill, Script, StatementMode, Step};
 use crate::finding::{Finding, Refused, ReproFile, line, text};
 use crate::safe;
 
-/// Parameters that a prepared statement of pgbench can have.
+/// pgbench's limit for a prepared statement.
 const PARAMETERS_MAX: usize = 250;
 
-/// Most bytes of all scripts. A test that repeats a statement very often is a short script for sysbench.
+/// Limit for all scripts together. A test that repeats a statement very often is still a short script for sysbench.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// Bytes of a value that a script draws, with its place in the statement, about.
+/// Approximate size of a drawn value, with its place in the statement.
 const VALUE_BYTES: u64 = 60;
 
-/// The scripts of a test, and how pgbench sends their statements.
 pub(crate) struct Pgbench {
-    /// One script for each table, of which each transaction takes one at random.
+    /// One script per table; each transaction picks one at random.
     pub(crate) files: Vec<ReproFile>,
     /// `prepared` or `simple`.
     pub(crate) protocol: &'static str,
 }
 
-/// The scripts; `None` if pgbench cannot draw what the test draws.
+/// `None` if pgbench cannot draw the values of the test.
 pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<Pgbench>, Refused> {
     let Some(role) = finding.cell.test.roles.first() else { return Ok(None) };
     let script = &role.script;
@@ -35,14 +34,14 @@ pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<Pgbench>, Refused>
     if script.scratch.is_some() || !script.steps.iter().flat_map(|step| &step.fill).all(is_known) {
         return Ok(None);
     }
-    // pgbench has commands of its own, and replaces variables wherever they are.
+    // pgbench has commands that SQL could trigger, and replaces variables even within strings.
     for step in &script.steps {
         safe::check_script(step.sql(finding.dialect()))?;
     }
     if bytes(finding, script) > BYTES_MAX {
         return Ok(None);
     }
-    // Digits are parts of a string, so they are no parameters.
+    // Digits are parts of a string, so they cannot be parameters.
     let is_bound = |step: &Step| {
         let parameters: u32 = step.fill.iter().map(|fill| fill.count()).sum();
         let has_digits = step.fill.iter().any(|fill| matches!(fill, Fill::Digits(_)));
@@ -61,7 +60,6 @@ pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<Pgbench>, Refused>
     }))
 }
 
-/// Bytes of the scripts for all tables, about.
 fn bytes(finding: &Finding<'_>, script: &Script) -> u64 {
     let of_step = |step: &Step| {
         let values = step.fill.iter().map(|fill| u64::from(fill.count()));
@@ -88,13 +86,10 @@ fn content(finding: &Finding<'_>, script: &Script, table: u32) -> String {
     writer.text
 }
 
-/// Writes a script.
 struct Writer {
     text: String,
     rows: u32,
-    /// Variables so far.
     names: u32,
-    /// The variable of the last draw.
     last: String,
 }
 
@@ -112,7 +107,7 @@ impl Writer {
         let _ = writeln!(self.text, "{line};");
     }
 
-    /// Sets variables, and returns what stands for each parameter in the statement.
+    /// Sets variables; returns the text for each parameter of the statement.
     fn values(&mut self, fill: Fill) -> Vec<String> {
         match fill {
             Fill::Drawn(count) => {
@@ -130,7 +125,7 @@ impl Writer {
                 let groups: Vec<String> = (0..groups).map(group).collect();
                 vec![format!("'{}'", groups.join("-"))]
             }
-            // Tests with others have no scripts.
+            // Tests with these have no scripts.
             Fill::InPart(_) | Fill::Rows(_) | Fill::Unused => Vec::new(),
         }
     }
@@ -140,7 +135,7 @@ impl Writer {
         self.last.clone()
     }
 
-    /// Sets a new variable, and returns it as a statement has it.
+    /// Returns the new variable as it appears in statements.
     fn set(&mut self, value: &str) -> String {
         self.names += 1;
         let _ = writeln!(self.text, "\\set v{} {value}", self.names);

@@ -11,10 +11,8 @@ use crate::finding::{Finding, estimate, line, measured, named};
 use crate::tool::Tool;
 use crate::{config, run};
 
-/// Functions that are listed.
 const FUNCTIONS: usize = 12;
 
-/// The text.
 pub(crate) fn readme(finding: &Finding<'_>, tool: &Tool) -> String {
     let mut text = String::new();
     let [(_, base), (_, other)] = finding.sides();
@@ -137,7 +135,6 @@ fn figures(finding: &Finding<'_>) -> String {
     );
     let [base, other] = [finding.base, finding.other].map(|it| finding.judged(it));
     text += "| | base | other |\n|---|---:|---:|\n";
-    // The base is not compared with itself.
     let is_measured = base.is_some() && other.is_some();
     let mut row = |name: &str, of: &dyn Fn(&CellJudgement) -> Option<String>| {
         let [base, other] = [base, other].map(|it| it.and_then(of));
@@ -164,7 +161,6 @@ fn figures(finding: &Finding<'_>) -> String {
     text
 }
 
-/// The functions whose CPU time changed, if profiles know them.
 fn functions(finding: &Finding<'_>) -> String {
     let profile = finding.judged(finding.other).and_then(|it| it.profile.as_ref());
     let Some(profile) = profile.filter(|it| !it.serving.is_empty()) else { return String::new() };
@@ -213,7 +209,7 @@ fn versions(finding: &Finding<'_>) -> String {
     text
 }
 
-/// Where a server comes from, so that others can get it.
+/// Where others can get the server.
 fn origin(system: &System) -> String {
     let artifact = &system.artifact;
     let [channel, version] = [artifact.channel(), artifact.package_version()].map(line);
@@ -250,7 +246,7 @@ fn packages(prefix: &Prefix) -> String {
         return text;
     }
     text += "| archive | version | SHA-256 |\n|---|---|---|\n";
-    // The server comes before its libraries.
+    // The server is listed before its libraries.
     let is_server = |it: &&Package| it.version == prefix.build.package_version;
     let (server, libraries): (Vec<_>, Vec<_>) = prefix.packages.iter().partition(is_server);
     for package in server.into_iter().chain(libraries) {
@@ -283,7 +279,7 @@ fn machine(finding: &Finding<'_>) -> String {
     text
 }
 
-/// How the script differs from what assay did.
+/// How the script differs from assay's measurement.
 fn differences(finding: &Finding<'_>, tool: &Tool) -> String {
     let test = finding.cell.test;
     let mut lines = vec![

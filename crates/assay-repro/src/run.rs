@@ -18,7 +18,7 @@ const PGBENCH: &str = include_str!("run/pgbench.sh");
 const CLIENT: &str = include_str!("run/client.sh");
 const TAIL: &str = include_str!("run/tail.sh");
 
-/// Turns that would use up all rows of a test that does so, and the pairs after which they are loaded again.
+/// Turns in which a test that uses up rows would use up all of them, and pairs after which the data is loaded again.
 const TURNS: u64 = 20;
 const LASTS: u32 = 10;
 
@@ -41,7 +41,7 @@ pub(crate) fn script(finding: &Finding<'_>, tool: &Tool) -> String {
     script
 }
 
-/// How a side's server is named to the script.
+/// The argument that passes a side's server to the script.
 pub(crate) fn place(side: &str, starts: bool) -> String {
     match starts {
         true => format!("{side}=/path/to/{}", side.to_lowercase()),
@@ -49,7 +49,6 @@ pub(crate) fn place(side: &str, starts: bool) -> String {
     }
 }
 
-/// What the script does, for its readers.
 fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
     let [base, other] = finding.sides().map(|(_, system)| named(system));
     let [base_starts, other_starts] = starts(finding);
@@ -70,7 +69,6 @@ fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
     text
 }
 
-/// The values that the rest of the script uses.
 fn settings(finding: &Finding<'_>, tool: &Tool) -> String {
     let setup = finding.cell.setup;
     let mut text = format!("clients={}\n", setup.clients.max(1));
@@ -111,12 +109,11 @@ fn sysbench(tool: &Tool) -> String {
     text
 }
 
-/// A text as a word of a shell, whatever it has in it.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The same, without quotes where none are needed.
+/// Quotes only where needed.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.=:,/".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
@@ -125,12 +122,12 @@ fn word(text: &str) -> String {
     }
 }
 
-/// Whether turns end after a time, and not after a number of events.
+/// Whether turns end after a time rather than a number of events.
 pub(crate) fn is_timed(finding: &Finding<'_>, tool: &Tool) -> bool {
     !matches!(tool, Tool::Client(_)) && !uses_up_rows(finding)
 }
 
-/// The pairs after which the data must be loaded again; `None` if a test leaves enough of them for any number of pairs.
+/// Pairs after which the data must be loaded again; `None` for never.
 pub(crate) fn lasts(finding: &Finding<'_>, tool: &Tool) -> Option<u32> {
     match tool {
         Tool::Client(it) => (finding.cell.test.class == Class::Write).then_some(it.turns),
@@ -143,7 +140,6 @@ fn uses_up_rows(finding: &Finding<'_>) -> bool {
     test.planning.uses_up_rows && test.class == Class::Write
 }
 
-/// Whether the script can start a side.
 pub(crate) fn starts(finding: &Finding<'_>) -> [bool; 2] {
     finding.sides().map(|(_, system)| is_started(system))
 }

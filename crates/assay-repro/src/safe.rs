@@ -1,11 +1,11 @@
-//! Statements that a plain client would not send as they are: it has commands of its own, some of which run programs.
+//! Rejects SQL that a plain client would take for its commands, some of which run programs.
 
 use assay_model::Dialect;
 use assay_workloads::sql::{backslash, first_word, marks, statements, unterminated};
 
 use crate::finding::{Refused, line};
 
-/// Words with which commands of the clients of MySQL and MariaDB begin, where a statement could.
+/// Commands of the MySQL and MariaDB clients, recognised where a statement could begin.
 const COMMANDS: [&str; 18] = [
     "charset",
     "clear",
@@ -27,7 +27,7 @@ const COMMANDS: [&str; 18] = [
     "tee",
 ];
 
-/// Refuses a text that is not one statement, or that a client would take for one of its commands.
+/// Refuses a text that is not exactly one statement, or that the client would take for a command.
 pub(crate) fn check(dialect: Dialect, sql: &str) -> Result<(), Refused> {
     let syntax = dialect;
     if dialect != Dialect::Postgres
@@ -53,8 +53,7 @@ pub(crate) fn check(dialect: Dialect, sql: &str) -> Result<(), Refused> {
     Err(refused(sql, why))
 }
 
-/// Refuses a text that is not one statement, or that pgbench would take for one of its commands or change: in its
-/// scripts, `:name` stands for a variable, also within strings.
+/// The same for pgbench, which also replaces `:name` in scripts, even within strings.
 pub(crate) fn check_script(sql: &str) -> Result<(), Refused> {
     check(Dialect::Postgres, sql)?;
     let is_name = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -76,7 +75,7 @@ fn refused(sql: &str, why: &str) -> Refused {
     )
 }
 
-/// What stands in the comments that MySQL and MariaDB execute, `/*! ... */`, wherever they are.
+/// Contents of the comments that MySQL and MariaDB execute, `/*! ... */`.
 fn executed_comments(sql: &str) -> impl Iterator<Item = &str> {
     let inner = |begin: &'static str| {
         sql.split(begin).skip(1).map(|rest| rest.split_once("*/").map_or(rest, |(it, _)| it))
@@ -84,7 +83,7 @@ fn executed_comments(sql: &str) -> impl Iterator<Item = &str> {
     inner("/*!").chain(inner("/*M!"))
 }
 
-/// Whether the plain client, which reads such a comment as a statement, would find the end of one or a command there.
+/// Whether the plain client would find the end of a statement or a command in the comment.
 fn is_unsafe_in_comment(inner: &str) -> bool {
     let syntax = Dialect::MySql;
     let has_semicolon = !marks(inner, syntax, |rest| rest.starts_with(';').then_some(1)).is_empty();
@@ -94,8 +93,8 @@ fn is_unsafe_in_comment(inner: &str) -> bool {
         || unterminated(inner, syntax).is_some()
 }
 
-/// Whether the clients of MySQL and MariaDB would find their command `delimiter`. They look for it at every character
-/// outside strings and comments, also within a word.
+/// Whether MySQL and MariaDB clients would find their command `delimiter`. They look for it at every character outside
+/// strings and comments, even within a word.
 fn has_delimiter(sql: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     let word = |rest: &str| {

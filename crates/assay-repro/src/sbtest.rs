@@ -1,4 +1,4 @@
-//! sysbench's tables as SQL that fills them with the same rows on every server.
+//! SQL that fills sysbench's tables with the same rows on every server.
 
 use std::fmt::Write as _;
 
@@ -8,19 +8,18 @@ use assay_workloads::{create_index, create_table};
 use crate::finding::{Finding, Refused, ReproFile, text};
 use crate::safe;
 
-/// Rows that one statement makes: a transaction of a size that any server can hold.
+/// Rows per statement: a transaction that any server can hold.
 const ROWS: u32 = 100_000;
 
-/// Most statements that fill tables, of some 2 kB each. Tables of two thousand million rows have as many.
+/// Statements of some 2 kB each; enough for two thousand million rows.
 const INSERTS_MAX: u64 = 20_000;
 
 /// Groups of digits in the columns `c` and `pad`.
 const GROUPS: [u32; 2] = [10, 5];
 
-/// Groups of digits that one MD5 sum gives.
+/// Groups of digits from one MD5 sum.
 const GROUPS_OF_SUM: u32 = 3;
 
-/// The files that create the tables and fill them.
 pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
     let setup = finding.cell.setup;
     let inserts = u64::from(setup.tables) * u64::from(setup.rows.div_ceil(ROWS));
@@ -102,7 +101,6 @@ fn data(finding: &Finding<'_>) -> String {
     sql
 }
 
-/// The statement that collects the statistics of a table.
 pub(crate) fn analyze(dialect: Dialect, table: &str) -> String {
     match dialect {
         Dialect::Postgres => format!("VACUUM (ANALYZE) {table};\n"),

@@ -1,4 +1,4 @@
-//! The program that drives a test, with what it needs.
+//! The program that drives a test, and its inputs.
 
 use assay_model::{Distribution, RandType, StatementMode};
 use assay_workloads::{OltpOptions, oltp_tests};
@@ -8,24 +8,21 @@ use crate::finding::{Finding, Refused, ReproFile};
 use crate::pgbench::Pgbench;
 use crate::{client, lua, pgbench};
 
-/// The program that drives a test.
 pub(crate) enum Tool {
-    /// sysbench, with one of the scripts that come with it, and the options of that.
+    /// One of sysbench's own scripts and its options.
     Shipped {
-        /// The name of the script.
         script: String,
         options: Vec<String>,
     },
-    /// sysbench, with a script of ours.
+    /// sysbench with a generated script.
     Script(ReproFile),
     Pgbench(Pgbench),
-    /// The plain client.
     Client(Statements),
 }
 
 impl Tool {
-    /// The tool for a test: sysbench's scripts come with sysbench, the plain client sends a user's statements, and
-    /// pgbench comes with Postgres, if it can draw the values.
+    /// Prefers sysbench's own script; a user's statements need the plain client; pgbench comes with Postgres, if it can
+    /// draw the values.
     pub(crate) fn of(finding: &Finding<'_>) -> Result<Self, Refused> {
         let test = finding.cell.test;
         if test.user_data().is_some() {
@@ -60,7 +57,6 @@ impl Tool {
         }
     }
 
-    /// The files that it reads.
     pub(crate) fn into_files(self) -> Vec<ReproFile> {
         match self {
             Self::Shipped { .. } => Vec::new(),
@@ -70,7 +66,6 @@ impl Tool {
     }
 }
 
-/// Options of sysbench that say how a distribution is shaped.
 fn shape(draw: Distribution) -> Vec<String> {
     match draw {
         Distribution::Uniform => vec!["--rand-type=uniform".to_owned()],

@@ -7,11 +7,10 @@ use crate::finding::{Finding, Refused, ReproFile};
 use crate::safe;
 use crate::sbtest::analyze;
 
-/// Most bytes of rows. They are in memory together, and a larger file is hardly ever sent.
+/// Limit for all rows: they are in memory together, and a larger file is hardly ever sent.
 const BYTES_MAX: usize = 256 << 20;
 
-/// The files that create the tables and fill them. Tables that an SQL script makes are among the data, and so are those
-/// after them, which may refer to them.
+/// Tables made by an SQL script belong to the data, and so do those after them, which may refer to them.
 pub(crate) fn files(finding: &Finding<'_>, own: &UserData) -> Result<Vec<ReproFile>, Refused> {
     let dialect = finding.dialect();
     if let Some(dump) = own.dump(dialect) {
@@ -44,7 +43,6 @@ pub(crate) fn files(finding: &Finding<'_>, own: &UserData) -> Result<Vec<ReproFi
     Ok(vec![file("schema.sql", schema), file("data.sql", data)])
 }
 
-/// Appends the statements that make the rows of a table.
 fn rows(finding: &Finding<'_>, table: &UserTable, data: &mut Vec<u8>) -> Result<(), Refused> {
     let dialect = finding.dialect();
     let read =
@@ -98,13 +96,13 @@ fn push_rows(data: &mut Vec<u8>, statement: &[u8]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Appends a statement. A comment at its end must not hide the semicolon.
+/// Keeps a comment at the end from hiding the semicolon.
 pub(crate) fn push_statement(sql: &mut Vec<u8>, statement: &[u8]) {
     let statement = statement.trim_ascii();
     sql.extend_from_slice(statement);
     let last = statement.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     let may_end_in_comment = last.contains(&b'#') || last.windows(2).any(|it| it == b"--");
-    // Rows are long, and their last line is looked at for nothing.
+    // Rows are long; checking their last line is pointless.
     let is_rows = statement.len() > 10_000;
     sql.extend_from_slice(if may_end_in_comment && !is_rows { b"\n;\n" } else { b";\n" });
 }

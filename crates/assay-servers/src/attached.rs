@@ -1,4 +1,4 @@
-//! Servers that run already, which assay connects to but does not control.
+//! Servers that already run, which assay connects to but does not control.
 
 use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf};
@@ -12,24 +12,20 @@ use procfs::process::{FDTarget, Process, all_processes};
 use crate::error::Error;
 use crate::{products, threads};
 
-/// The limits on its part in a comparison, for reports.
 const LIMITS: [&str; 2] = [
     "was already running: not restarted for each block, not frozen while others are measured, not pinned to a CPU",
     "its tables are dropped and loaded again for each block",
 ];
 
-/// A server that runs already.
 #[derive(Debug, Clone)]
 pub struct Attached {
     options: ConnectOptions,
     product: Product,
     version: String,
-    /// Its process, if it is on this machine and its counters can be read.
     pid: Option<i32>,
 }
 
 impl Attached {
-    /// Connects to a server and identifies its product, version and process.
     pub fn connect(options: ConnectOptions) -> Result<Self, Error> {
         let control = Connection::connect(&options)?;
         let version = control.server_version();
@@ -39,33 +35,30 @@ impl Attached {
         Ok(Self { options, product, version, pid })
     }
 
-    /// The product, as the server reports it.
     #[must_use]
     pub fn product(&self) -> Product {
         self.product
     }
 
-    /// Its process id, if it runs on this machine and its counters can be read.
+    /// `None` unless it runs on this machine and its counters are readable.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.pid
     }
 
-    /// How to connect.
     #[must_use]
     pub fn connect_options(&self) -> &ConnectOptions {
         &self.options
     }
 
-    /// A text that is the same for every way to connect to the same database of the same server, and different
-    /// otherwise.
+    /// A text that is equal for every way to connect to the same database of the same server, and different otherwise.
     pub fn identity(&self) -> Result<String, Error> {
         let mut control = Connection::connect(&self.options)?;
         let found = control.query_catalog(products::of(self.product)?.identity())?;
         Ok(found.first_string().unwrap_or_default())
     }
 
-    /// Its working directory, which is its data directory; `None` without a process.
+    /// The working directory of its process, which is its data directory.
     #[must_use]
     pub fn data_dir(&self) -> Option<PathBuf> {
         self.pid.map(|pid| PathBuf::from(format!("/proc/{pid}/cwd")))
@@ -82,7 +75,7 @@ impl Attached {
         threads::of_connections(servers, pid, &self.options, connections, round_trips)
     }
 
-    /// Its description; `url` says how to reach it, without the password.
+    /// `url` is the connection URL without the password.
     #[must_use]
     pub fn describe(&self, url: &str) -> RunningServer {
         RunningServer {
@@ -109,7 +102,6 @@ fn number(version: &str) -> &str {
     version.split([' ', '-']).next().unwrap_or(version)
 }
 
-/// The process that listens at an address of this machine.
 fn process(address: &Address) -> Option<i32> {
     let inodes: Vec<u64> = match address {
         Address::Unix(path) => {
@@ -132,7 +124,6 @@ fn process(address: &Address) -> Option<i32> {
         let mut files = process.fd().into_iter().flatten().flatten();
         files.any(|file| matches!(file.target, FDTarget::Socket(inode) if inodes.contains(&inode)))
     };
-    // Children inherit their parent's sockets; the first process is the oldest.
     let mut holders: Vec<_> = all_processes()
         .ok()?
         .flatten()
@@ -143,7 +134,7 @@ fn process(address: &Address) -> Option<i32> {
     holders.first().map(|stat| stat.pid)
 }
 
-/// The file of a server's program: the one that the process executes, or the one given to its loader.
+/// The program that the process executes, or the one passed to its loader.
 fn program(pid: i32) -> Option<PathBuf> {
     let exe = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     if !exe.file_name()?.to_string_lossy().starts_with("ld-") {
@@ -153,8 +144,8 @@ fn program(pid: i32) -> Option<PathBuf> {
     words.into_iter().skip(1).map(PathBuf::from).find(|word| word.is_absolute() && word.is_file())
 }
 
-/// Whether a process is a database server whose process ids are valid here. A proxy, a tunnel or a container's gateway
-/// may have the port of a server elsewhere.
+/// Returns whether a process is a database server whose process ids are valid here. The port may belong to a proxy, a
+/// tunnel or a container's gateway.
 fn is_server(process: &Process) -> bool {
     let words = process.cmdline().unwrap_or_default();
     // A loader and its options may come first.
@@ -169,7 +160,6 @@ fn is_server(process: &Process) -> bool {
     is_named && namespace(&process.pid.to_string()) == namespace("self")
 }
 
-/// Whether this user may read a process's counters.
 fn may_be_watched(pid: i32) -> bool {
     fs::read(format!("/proc/{pid}/io")).is_ok() && fs::read_link(format!("/proc/{pid}/cwd")).is_ok()
 }

@@ -1,4 +1,4 @@
-//! How a program file was built, according to the file.
+//! How an ELF file was built, according to the file.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,23 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 type File<'a> = ElfFile64<'a, LittleEndian>;
 
-/// How an ELF file was built, as far as it can be seen.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Binary {
-    /// Compilers that left their names, sorted; empty if the names were stripped.
+    /// From the compilers' notes, sorted; empty if they were stripped.
     pub(crate) compilers: Vec<String>,
-    /// The linker, if it left its name.
+    /// `None` if it left no note.
     pub(crate) linker: Option<String>,
-    /// Whether its code may be loaded anywhere.
     pub(crate) is_pie: bool,
-    /// Whether its symbol table was removed.
     pub(crate) is_stripped: bool,
-    /// Whether there are symbols that link-time optimisation makes; `None` for a stripped file.
+    /// Whether it has symbols created by link-time optimisation; `None` for a stripped file.
     pub(crate) has_lto: Option<bool>,
     /// Whether addresses of libraries are bound at the start and then read-only.
     pub(crate) relro: &'static str,
-    /// Checks that the compiler added.
     pub(crate) hardening: Vec<&'static str>,
-    /// Whether it has its own `malloc`.
     pub(crate) has_malloc: bool,
 }
 
-/// Reads a program file for 64-bit little-endian machines. `None` if it is something else or damaged.
+/// `None` for anything but an intact 64-bit little-endian ELF file.
 pub(crate) fn read(bytes: &[u8]) -> Option<Binary> {
     let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
     let file = File::parse(bytes).ok()?;
@@ -55,7 +50,6 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Binary> {
     })
 }
 
-/// Compilers and linker by what they wrote into the file.
 fn comments(file: &File) -> (Vec<String>, Option<String>) {
     let section = file.section_by_name(".comment");
     let bytes = section.and_then(|it| it.data().ok()).unwrap_or_default();
@@ -69,11 +63,11 @@ fn comments(file: &File) -> (Vec<String>, Option<String>) {
     (compilers.into_iter().collect(), linker)
 }
 
-/// Makes `GCC 8.5.0` of `GCC: (GNU) 8.5.0 20210514 (Red Hat 8.5.0-15.0.1)`, and `clang 14.0.6` of
-/// `Debian clang version 14.0.6`.
+/// Shortens `GCC: (GNU) 8.5.0 20210514 (Red Hat 8.5.0-15.0.1)` to `GCC 8.5.0`, and `Debian clang version 14.0.6` to
+/// `clang 14.0.6`.
 fn compiler(comment: &str) -> String {
     let (name, rest) = match comment.strip_prefix("GCC:") {
-        // Brackets hold the vendor, which may contain brackets and numbers itself.
+        // Brackets hold the vendor, which may contain brackets and numbers.
         Some(rest) => {
             ("GCC", rest.rsplit_once(") ").filter(|(_, it)| is_version(it)).map_or(rest, |it| it.1))
         }
@@ -97,7 +91,6 @@ fn compiler(comment: &str) -> String {
     }
 }
 
-/// Whether a text begins with a number and a dot.
 fn is_version(text: &str) -> bool {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() < text.len() && rest.starts_with('.')
@@ -127,13 +120,13 @@ fn dynamic_flags(header: &FileHeader64<LittleEndian>, bytes: &[u8]) -> DynamicFl
     flags
 }
 
-/// Whether there are names that GCC gives to functions that it moves between files.
+/// Looks for names that GCC gives to functions that it moves between files.
 fn has_lto(file: &File) -> bool {
     let is_of_lto = |name: &str| name.contains(".lto_priv.") || name.contains(".ltrans");
     file.symbols().any(|symbol| symbol.name().is_ok_and(is_of_lto))
 }
 
-/// Checks that can be seen in the names of called functions.
+/// Checks evident from the names of called functions.
 fn hardening(file: &File) -> Vec<&'static str> {
     let mut found = BTreeSet::new();
     for symbol in file.dynamic_symbols().filter(|it| it.is_undefined()) {

@@ -1,4 +1,4 @@
-//! How a running server was built, and which libraries it uses.
+//! Build of a running server, and the libraries it uses.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,17 @@ use crate::audit::Settings;
 use crate::binary;
 use crate::error::Error;
 
-/// The package whose version is the version of a Debian release's compiler.
+/// The package whose version is that of a Debian release's compiler.
 const OF_COMPILER: &str = "libstdc++6";
 
-/// Libraries that replace `malloc`.
 const ALLOCATORS: [&str; 4] = ["jemalloc", "tcmalloc", "mimalloc", "snmalloc"];
 
-/// The kernel's setting for transparent huge pages.
 const TRANSPARENT_HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// The beginning of the C library's version text.
 const C_LIBRARY: &[u8] = b"GNU C Library (";
 
-/// The build of a running server. Each fact has the prefix `build.`, and comes from the server's catalog, its files or
-/// its memory. For a server that was running already, the builder and its packages are not known.
+/// Each fact has the prefix `build.` and comes from the server's catalog, its files or its memory. For a server that
+/// was already running, the builder and its packages are unknown.
 pub fn build_facts(pid: i32, artifact: &Artifact) -> Result<Settings, Error> {
     let files = mapped_files(pid)?;
     let program = artifact.program().and_then(|server| program(&files, server));
@@ -67,7 +64,6 @@ fn listed<T: AsRef<str>>(words: &[T]) -> String {
     words.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
 }
 
-/// Every file from which the process has mapped code.
 pub fn mapped_files(pid: i32) -> Result<BTreeSet<PathBuf>, Error> {
     let maps = Process::new(pid).and_then(|it| it.maps()).map_err(|it| Error::Io(other(it)))?;
     let code = maps.into_iter().filter(|map| map.perms.contains(MMPermissions::EXECUTE));
@@ -87,14 +83,13 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// The program itself. The layout may name a script that starts it, or a link to it.
+/// The mapped program: the layout may name a script that starts it, or a link to it.
 fn program(files: &BTreeSet<PathBuf>, server: &Path) -> Option<PathBuf> {
     let server = fs::canonicalize(server).unwrap_or_else(|_| server.to_owned());
     let is_it = |path: &&PathBuf| **path == server || path.file_stem() == server.file_name();
     files.iter().find(is_it).cloned()
 }
 
-/// The name of the mapped library whose name begins like this.
 fn named(files: &BTreeSet<PathBuf>, beginning: &str) -> Option<String> {
     files.iter().map(|it| file_name(it)).find(|it| it.starts_with(beginning)).map(str::to_owned)
 }
@@ -112,7 +107,7 @@ fn allocator(binary: &binary::Binary, files: &BTreeSet<PathBuf>) -> String {
 /// Whether the process uses transparent huge pages. The word in brackets is the machine's setting.
 fn transparent_huge_pages(pid: i32) -> Result<String, Error> {
     let status = Process::new(pid).and_then(|it| it.status()).map_err(|it| Error::Io(other(it)))?;
-    // Since Linux 5.0; false where a process has asked for it itself.
+    // Since Linux 5.0; false if a process has requested it itself.
     if status.thp_enabled == Some(false) {
         return Ok("never".to_owned());
     }
@@ -121,7 +116,7 @@ fn transparent_huge_pages(pid: i32) -> Result<String, Error> {
     Ok(chosen.map_or_else(|| "unknown".to_owned(), |(chosen, _)| chosen.to_owned()))
 }
 
-/// The compiler of a Debian release. Debian strips the compiler's name from its binaries, and each release has one.
+/// Debian strips the compiler's name from its binaries, but each release has one compiler.
 fn compiler_of_release(prefix: &Prefix) -> Option<String> {
     if prefix.build.source != "apt" {
         return None;
@@ -131,7 +126,7 @@ fn compiler_of_release(prefix: &Prefix) -> Option<String> {
     Some(format!("GCC {version} (assumed from the Debian release; the binary does not record it)"))
 }
 
-/// The version text of the C library in use, such as `Debian GLIBC 2.36-9+deb12u14`.
+/// The C library's version text, such as `Debian GLIBC 2.36-9+deb12u14`.
 fn c_library(files: &BTreeSet<PathBuf>) -> Result<Option<String>, Error> {
     let is_it = |path: &&PathBuf| {
         let name = file_name(path);
@@ -146,7 +141,7 @@ fn c_library(files: &BTreeSet<PathBuf>) -> Result<Option<String>, Error> {
     Ok(Some(if words.is_empty() { file_name(path).to_owned() } else { words }))
 }
 
-/// Libraries from outside the server's own tree. A server without a loader of its own runs on the machine's.
+/// Libraries from outside the server's tree. A server without its own loader runs on the machine's.
 fn foreign_libraries(files: &BTreeSet<PathBuf>, prefix: &Prefix) -> Vec<String> {
     if prefix.layout.loader.is_none() {
         return vec!["those of the machine".to_owned()];

@@ -1,7 +1,7 @@
-//! Servers under valgrind, whose tool callgrind counts the instructions that their threads execute.
+//! Servers under valgrind, whose tool callgrind counts the instructions of their threads.
 //!
 //! Such a server runs some twenty times slower while it counts, and one thread at a time. It counts nothing until
-//! [`Counting::count`], and [`Counting::take`] hands out what was counted since the last time, thread by thread.
+//! [`Counting::count`]; [`Counting::take`] returns the counts by thread since the last call.
 
 use std::ffi::OsString;
 use std::fs::Permissions;
@@ -21,40 +21,34 @@ use crate::interpreter::with_loader;
 use crate::supervise::process::die_with_parent;
 use crate::supervise::{Job, below};
 
-/// A valgrind that runs on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Valgrind {
-    /// The program `valgrind`. A traced program that executes another one goes by way of it.
+    /// The program `valgrind`. A traced program executes other programs through it.
     pub launcher: PathBuf,
-    /// The directory of its tools.
     pub library: PathBuf,
     /// The program `vgdb`, which sends commands to a running tool.
     pub vgdb: PathBuf,
 }
 
-/// The tool, a static program in valgrind's directory.
 #[cfg(target_arch = "x86_64")]
 const TOOL: &str = "callgrind-amd64-linux";
 #[cfg(not(target_arch = "x86_64"))]
 const TOOL: &str = "callgrind-arm64-linux";
 
-/// How the names of the tool's files begin: counts, and pipes for commands.
+/// Name prefixes of the tool's files: counts, and pipes for commands.
 const COUNTS: &str = "counts.";
 const PIPES: &str = "pipes";
 
-/// What was counted for a thread since the last time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadCounts {
-    /// The process.
     pub pid: i32,
-    /// The thread's number in valgrind, from 1. A thread keeps it until it ends.
+    /// The thread's number in valgrind, from 1, kept until the thread ends.
     pub thread: u32,
-    /// The tool's report: instructions by function and call.
     pub report: Vec<u8>,
 }
 
 impl ThreadCounts {
-    /// All instructions of the report; `None` if it is cut off.
+    /// All instructions of the report; `None` if it is truncated.
     #[must_use]
     pub fn instructions(&self) -> Option<u64> {
         // The last line of the report.
@@ -65,20 +59,15 @@ impl ThreadCounts {
     }
 }
 
-/// The counts of a server that runs under callgrind.
 #[derive(Debug)]
 pub struct Counting<'a> {
-    /// The server's first process.
     first: i32,
     valgrind: &'a Valgrind,
     directory: PathBuf,
 }
 
 impl Valgrind {
-    /// The same job under the tool, whose files lie in `directory`. A changed copy of the program may lie in `room`.
-    ///
-    /// # Errors
-    /// When the program cannot be copied.
+    /// Wraps a job in the tool, whose files are in `directory`. `room` may hold a modified copy of the program.
     pub(crate) fn around(&self, job: Job, directory: &Path, room: &Path) -> Result<Job, Error> {
         let job = without_loader(job, room)?;
         let file = |option: &str, name: &str| {
@@ -93,13 +82,13 @@ impl Valgrind {
             "--instr-atstart=no",
             "--cache-sim=no",
             "--branch-sim=no",
-            // Names are made from symbols, as for profiles.
+            // Names are derived from symbols, as for profiles.
             "--demangle=no",
-            // A process of Postgres serves a connection.
+            // In Postgres, each connection has a process.
             "--trace-children=yes",
             "--separate-threads=yes",
             "--max-threads=5000",
-            // A thread's stack that is larger than this would be taken for a switch of stacks.
+            // Larger stack frames would be taken for a switch of stacks.
             "--max-stackframe=16000000",
         ];
         argv.extend(words.map(OsString::from));
@@ -118,8 +107,8 @@ impl Valgrind {
     }
 }
 
-/// The same job without a loader on its command line, if its program has a fixed address: where valgrind runs the
-/// loader as the program, it keeps that address for the loader's heap.
+/// Removes the loader from the command line if the program has a fixed address: if valgrind runs the loader as the
+/// program, it uses that address for the loader's heap.
 fn without_loader(job: Job, room: &Path) -> Result<Job, Error> {
     let [loader, option, libraries, program, rest @ ..] = job.argv.as_slice() else {
         return Ok(job);
@@ -134,7 +123,7 @@ fn without_loader(job: Job, room: &Path) -> Result<Job, Error> {
     let copy = room.join(program.file_name().unwrap_or_default());
     fs::write(&copy, changed)?;
     fs::set_permissions(&copy, Permissions::from_mode(0o700))?;
-    // Libraries may also lie beside the program.
+    // Libraries may also be next to the program.
     let mut libraries = libraries.clone();
     if let Some(beside) = program.parent() {
         libraries.push(":");
@@ -151,19 +140,14 @@ impl<'a> Counting<'a> {
         Self { first, valgrind, directory }
     }
 
-    /// Begins or ends counting in all processes of the server.
-    ///
-    /// # Errors
-    /// When a process does not obey within a minute, or the server has ended.
+    /// Starts or stops counting in all processes of the server. Fails if a process does not respond within a minute, or
+    /// the server has ended.
     pub fn count(&self, counts: bool) -> Result<(), Error> {
         let word = if counts { "on" } else { "off" };
         self.command(&self.processes()?, &["instrumentation", word]).map(drop)
     }
 
-    /// The process of a thread and its number in valgrind, given the kernel's; `None` if there is no such thread.
-    ///
-    /// # Errors
-    /// As [`Counting::count`].
+    /// Maps a kernel thread id to its process and its number in valgrind; `None` if it does not exist.
     pub fn place(&self, tid: i32) -> Result<Option<(i32, u32)>, Error> {
         let status = fs::read_to_string(format!("/proc/{tid}/status"))?;
         let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
@@ -175,10 +159,7 @@ impl<'a> Counting<'a> {
         Ok(found.map(|(thread, _)| (pid, thread)))
     }
 
-    /// What the threads of a process, or of all processes of the server, have counted since the last time.
-    ///
-    /// # Errors
-    /// As [`Counting::count`].
+    /// Counts since the last call, of the threads of a process or of all processes of the server.
     pub fn take(&self, pid: Option<i32>) -> Result<Vec<ThreadCounts>, Error> {
         let pids = match pid {
             Some(pid) => vec![pid],
@@ -191,13 +172,13 @@ impl<'a> Counting<'a> {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let Some((pid, thread)) = place_of(name) else { continue };
             let is_of_ended = !pids.contains(&pid) && has_ended(pid);
-            // The file of another process may not be complete yet.
+            // The file of another process may be incomplete.
             if !pids.contains(&pid) && !is_of_ended {
                 continue;
             }
             let counts = ThreadCounts { pid, thread, report: fs::read(&path)? };
             fs::remove_file(&path)?;
-            // A process that was killed may have left a part of its file.
+            // A killed process may have left a truncated file.
             if !is_of_ended || counts.instructions().is_some() {
                 taken.push(counts);
             }
@@ -206,26 +187,25 @@ impl<'a> Counting<'a> {
         Ok(taken)
     }
 
-    /// The processes of the server, the first one first.
     fn processes(&self) -> Result<Vec<i32>, Error> {
         let Some(pid) = Pid::from_raw(self.first) else { return Ok(Vec::new()) };
         let others = below(pid)?.into_iter().map(|pid| pid.as_raw_nonzero().get());
         Ok(std::iter::once(self.first).chain(others).collect())
     }
 
-    /// Sends a command to these processes at the same time. One that has ended meanwhile is left out, unless it is the
-    /// server's first. Returns their answers.
+    /// Sends a command to these processes at the same time and returns their answers. Processes that have ended
+    /// meanwhile are skipped, except for the server's first.
     fn command(&self, pids: &[i32], words: &[&str]) -> Result<Vec<String>, Error> {
         let mut pipes = OsString::from("--vgdb-prefix=");
         pipes.push(self.directory.join(PIPES));
         let send = |pid: &i32| -> io::Result<_> {
             let mut command = Command::new(&self.valgrind.vgdb);
             command.env_clear().env("LC_ALL", "C").arg(&pipes).arg(format!("--pid={pid}"));
-            // Seconds for which it tries to reach the process.
+            // Timeout for reaching the process, seconds.
             command.arg("--cmd-time-out=60").args(words);
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            // This thread waits for the answer, so the signal comes only if assay is killed. Nothing else would end
-            // the command then.
+            // This thread waits for the answer, so the signal comes only if assay is killed. Nothing else would end the
+            // command then.
             die_with_parent(&mut command, getpid());
             Ok((*pid, command.spawn()?))
         };
@@ -240,7 +220,7 @@ impl<'a> Counting<'a> {
         for answered in ended {
             let (pid, output) = answered?;
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            // A process that has just begun listens a little later, and has counted nothing yet.
+            // A process that has just started listens a little later, and has counted nothing yet.
             let is_absent = has_ended(pid) || said.contains(NOT_YET);
             if !output.status.success() && (pid == self.first || !is_absent) {
                 return Err(Error::Valgrind { pid, said });
@@ -251,14 +231,13 @@ impl<'a> Counting<'a> {
     }
 }
 
-/// What a command says of a process that does not listen.
+/// The command's message for a process that does not listen.
 const NOT_YET: &str = "no FIFO found";
 
-/// How often a command looks whether its process has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What a command to a process says. The command traces the process. If the process is killed meanwhile, the command
-/// may wait for it for ever, and the process's parent for the command; so the command is killed then.
+/// Returns a command's output. The command traces the process. If the process is killed meanwhile, the command may wait
+/// for it for ever, and the process's parent for the command; so the command is killed then.
 fn answer(pid: i32, mut command: Child) -> io::Result<Output> {
     let (done, ended) = mpsc::channel::<()>();
     let own = match pidfd_open(Pid::from_child(&command), PidfdFlags::empty()) {
@@ -284,14 +263,13 @@ fn answer(pid: i32, mut command: Child) -> io::Result<Output> {
     })
 }
 
-/// Whether a process has ended, although its parent may not know yet.
+/// Detects the end before the parent has reaped the process.
 fn has_ended(pid: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status"));
     status.map_or(true, |it| it.lines().any(|line| line.starts_with("State:\tZ")))
 }
 
-/// The calls in which a thread waits for its client, by the kernel's numbers: poll, ppoll, epoll_wait, epoll_pwait and
-/// recvfrom.
+/// Calls in which a thread waits for its client: poll, ppoll, epoll_wait, epoll_pwait and recvfrom.
 #[cfg(target_arch = "x86_64")]
 const WAITS: [u64; 5] = [7, 271, 232, 281, 45];
 #[cfg(not(target_arch = "x86_64"))]
@@ -303,23 +281,22 @@ const READ: u64 = 0;
 #[cfg(not(target_arch = "x86_64"))]
 const READ: u64 = 63;
 
-/// How often a thread is looked at, and for how long. A thread that does not wait for its client by then may have
-/// another way to do so.
+/// Interval and limit of the checks. A thread that does not wait for its client by then may have another way to do so.
 const PAUSE: Duration = Duration::from_micros(50);
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Whether the kernel shows what the threads of a process wait for, so that [`wait_for_thread`] waits.
+/// Whether the kernel shows in which calls the threads of a process wait, so that [`wait_for_thread`] works.
 #[must_use]
 pub fn shows_waits(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/syscall")).is_ok()
 }
 
 /// Waits until a thread waits for its client. A thread that finds the next request before it waits executes fewer
-/// instructions, so how busy the machine is would decide how many an operation takes.
+/// instructions, so the machine's load would affect the count per operation.
 pub fn wait_for_thread(tid: i32) {
     let began = Instant::now();
     let call = format!("/proc/{tid}/syscall");
-    // One that has ended, or that the kernel does not show, is not waited for.
+    // Returns for threads that have ended, or that the kernel does not show.
     while let Ok(said) = fs::read_to_string(&call) {
         if waits_for_client(tid, &said) || began.elapsed() > PATIENCE {
             return;
@@ -328,7 +305,7 @@ pub fn wait_for_thread(tid: i32) {
     }
 }
 
-/// Whether a thread waits for its client, given what the kernel says of its call: the number, then its arguments.
+/// `call` is the kernel's line: the number of the call, then its arguments.
 fn waits_for_client(tid: i32, call: &str) -> bool {
     let mut words = call.split(' ');
     let Some(number) = words.next().and_then(|number| number.parse().ok()) else { return false };
@@ -341,7 +318,7 @@ fn waits_for_client(tid: i32, call: &str) -> bool {
     target.is_some_and(|target| target.to_string_lossy().starts_with("socket:"))
 }
 
-/// Process and thread of a file of counts: `counts.PID.PART-THREAD`. The part is a number that rises.
+/// Process and thread of a file `counts.PID.PART-THREAD`. The part is a number that rises.
 fn place_of(name: &str) -> Option<(i32, u32)> {
     let (pid, rest) = name.strip_prefix(COUNTS)?.split_once('.')?;
     let (part, thread) = rest.split_once('-')?;
@@ -349,7 +326,7 @@ fn place_of(name: &str) -> Option<(i32, u32)> {
     Some((pid.parse().ok()?, thread.parse().ok()?))
 }
 
-/// The thread of a line such as `Thread 9: status = VgTs_WaitSys syscall 7 (lwpid 123)`, in valgrind and in the kernel.
+/// The numbers in valgrind and in the kernel, from `Thread 9: status = VgTs_WaitSys syscall 7 (lwpid 123)`.
 fn thread_of(line: &str) -> Option<(u32, i32)> {
     let (thread, rest) = line.strip_prefix("Thread ")?.split_once(':')?;
     let (_, tid) = rest.rsplit_once("(lwpid ")?;
@@ -367,7 +344,7 @@ mod tests {
         assert_eq!(thread_of("   at 0x4B3A: poll (poll.c:29)"), None);
     }
 
-    /// A thread that waits in `read` for what comes from this file.
+    /// A thread that waits in `read` on this file.
     fn reading(file: std::os::fd::OwnedFd) -> (i32, thread::JoinHandle<()>) {
         let (tid, is) = mpsc::channel();
         let waiting = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Copies data directories: with shared blocks where the file system supports them, otherwise without the holes.
+//! Copies data directories: with shared blocks if the file system supports it, otherwise without the holes.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -12,31 +12,23 @@ use rustix::io::Errno;
 
 use crate::error::Error;
 
-/// Bytes copied between two checks for a stop.
 const AT_ONCE: u64 = 64 << 20;
 
-/// Copies a directory with all files, directories and symbolic links in it; `to` must not exist.
-///
-/// The copy has the same content, permissions and holes, but only the owner may write to it. Sockets and pipes are left
-/// out.
-///
-/// # Errors
-/// When something cannot be read or written, and [`Error::Stopped`] soon after a stop. The partial copy stays.
+/// Copies a directory tree; `to` must not exist. The copy has the same content, permissions and holes, but only the
+/// owner may write to it. Sockets and pipes are skipped. After an error, such as [`Error::Stopped`], the partial copy
+/// stays.
 pub fn copy_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
     copy(from, to, Holes::Stay, stop)
 }
 
-/// The same, but the copy has all its blocks, in one piece as far as the disk has such pieces: a server that writes to
-/// it need not allocate any.
+/// Copies a tree with all blocks allocated, as contiguous as the disk allows: a server that writes to it need not
+/// allocate any.
 pub(crate) fn copy_whole(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
     copy(from, to, Holes::Allocated, stop)
 }
 
-/// Moves a directory; `to` must not exist. On another file system it becomes a copy, which is whole before it has its
-/// name and before the original goes.
-///
-/// # Errors
-/// When something cannot be read, written or removed. Nothing is at `to` then, unless only the original cannot be
+/// Moves a directory; `to` must not exist. To another file system it is copied: the copy is complete before it gets its
+/// name and before the original is removed. After an error nothing is at `to`, unless only the original could not be
 /// removed.
 pub(crate) fn move_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
     move_by(|from, to| fs::rename(from, to), from, to, stop)
@@ -59,14 +51,13 @@ fn move_by(
         .and_then(|()| Ok(sync_tree(unfinished)?))
         .and_then(|()| Ok(fs::rename(unfinished, to)?));
     if let Err(error) = copied {
-        // What matters is why there is no copy.
+        // The error of the copy is the one that matters.
         let _ = fs::remove_dir_all(unfinished);
         return Err(error);
     }
     Ok(fs::remove_dir_all(from)?)
 }
 
-/// Writes the files of a directory to the disk.
 fn sync_tree(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -80,7 +71,6 @@ fn sync_tree(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What becomes of holes in a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holes {
     Stay,
@@ -104,7 +94,6 @@ fn copy(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<(), Error> 
     Ok(fs::set_permissions(to, owners(&fs::metadata(from)?))?)
 }
 
-/// Permissions without write access for group and others.
 fn owners(metadata: &Metadata) -> Permissions {
     Permissions::from_mode(metadata.permissions().mode() & 0o7755)
 }
@@ -118,7 +107,7 @@ fn copy_file(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<(), Er
         target.set_len(metadata.len())?;
     }
     if holes == Holes::Allocated {
-        // Before the content, so that both are in one piece.
+        // Before the content, so that both are contiguous.
         allocate(target.file(), metadata.len())?;
     }
     if !is_clone {
@@ -127,9 +116,8 @@ fn copy_file(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<(), Er
     Ok(target.set_permissions(owners(&metadata))?)
 }
 
-/// Gives a file all its blocks. What was a hole still reads as zeros.
-///
-/// The blocks are allocated and not written: that takes milliseconds, where zeros take seconds.
+/// Allocates all blocks of a file. Holes still read as zeros. The blocks are not written: allocation takes
+/// milliseconds, zeros take seconds.
 fn allocate(file: &File, length: u64) -> io::Result<()> {
     if length == 0 {
         return Ok(());
@@ -140,7 +128,6 @@ fn allocate(file: &File, length: u64) -> io::Result<()> {
     }
 }
 
-/// Copies every part of a file that is not a hole.
 fn copy_data(source: &File, target: &File, length: u64, stop: &Stop) -> Result<(), Error> {
     let mut end = 0;
     while end < length {
@@ -248,7 +235,7 @@ mod tests {
         fs::write(from.join("inner/file"), b"content").unwrap();
         let across = |_: &Path, _: &Path| Err(io::ErrorKind::CrossesDevices.into());
         let names = || fs::read_dir(dir.path()).unwrap().map(|it| it.unwrap().file_name());
-        // One that cannot be copied stays, and leaves nothing.
+        // A directory that cannot be copied stays, and leaves nothing behind.
         let stop = Stop::default();
         stop.ask();
         assert!(move_by(across, &from, &to, &stop).is_err());

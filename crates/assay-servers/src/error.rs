@@ -9,163 +9,115 @@ use assay_model::{Hint, Product};
 use crate::supervise::namespace::REFUSED as NO_NAMESPACE;
 use crate::supervise::protocol::Ending;
 
-/// Why a server could not be set up, controlled or asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bootstrap of a data directory failed.
     #[error("cannot initialise a data directory: the server ended with {ending}{}", tail(.log))]
     Initialize {
-        /// How the server ended.
         ending: Ending,
-        /// Last lines of its log.
         log: String,
     },
-    /// A product without servers here.
     #[error("assay cannot run servers of {0}")]
     NoServers(Product),
-    /// The data of a server do not fit.
     #[error("not enough disk space for a server's data in `{}`", dir.display())]
     NoRoom {
-        /// The directory for the data.
         dir: PathBuf,
-        /// The kernel's answer.
         source: io::Error,
     },
-    /// There is no room for a copy of a server's data, which was not begun.
     #[error(
         "a server's data take {needed_mb} MB in `{}`, where {free_mb} MB are free: {missing_mb} MB are missing",
         dir.display()
     )]
     NoRoomForCopy {
-        /// The directory for the data.
         dir: PathBuf,
-        /// What the copy takes, MB.
         needed_mb: u64,
-        /// What is free, MB.
         free_mb: u64,
-        /// The difference, MB.
         missing_mb: u64,
     },
-    /// A server ended unexpectedly.
     #[error("the server ended with {ending}{}", tail(.log))]
     Ended {
-        /// How it ended.
         ending: Ending,
-        /// Last lines of its log.
         log: String,
     },
-    /// An option that this version does not have.
     #[error("{server} has no option `{option}`")]
     UnknownOption {
-        /// Product and version.
         server: String,
-        /// The option.
         option: String,
-        /// The most similar name among the options that it has.
         nearest: Option<String>,
     },
-    /// A server refuses an option or its value.
     #[error("{server} refuses an option: {said}")]
     OptionRefused {
-        /// Product and version.
         server: String,
-        /// The server's message.
         said: String,
     },
-    /// A server did not answer in time.
     #[error("no answer from the server at `{}` within {limit:?}{}", socket.display(), tail(.log))]
     NoAnswer {
-        /// Its socket.
         socket: PathBuf,
-        /// The time allowed.
         limit: Duration,
-        /// Last lines of its log.
         log: String,
     },
-    /// A server did not stop in time.
     #[error("the server did not stop within {limit:?}{}", tail(.log))]
     NoStop {
-        /// The time allowed.
         limit: Duration,
-        /// Last lines of its log.
         log: String,
     },
-    /// The thread that serves a connection could not be identified.
     #[error("no server thread is known for connection {0}")]
     NoThread(u64),
-    /// A path that is too long for a unix socket.
     #[error("`{}` is too long for a unix socket", .0.display())]
     SocketPath(PathBuf),
-    /// A directory for run directories that is not private.
     #[error("`{}` is not a private directory of this user", .0.display())]
     NotPrivate(PathBuf),
-    /// A port on which a server cannot listen.
     #[error("a server cannot listen on port {port} of 127.0.0.1")]
     Port {
-        /// The port.
         port: u16,
-        /// The kernel's answer.
         source: io::Error,
     },
-    /// Root cannot become another user here, because it lacks these capabilities.
+    /// Names the capabilities that root lacks for becoming another user.
     #[error(
         "a server on a port must not run as root, and this root user lacks {0}, which switching users needs"
     )]
     CapabilitiesMissing(String),
-    /// The files that a server writes to could not be handed over to its user.
     #[error(
         "a server on a port must not run as root, and this root user cannot give its files to another user"
     )]
     LeaveRoot(#[source] io::Error),
-    /// The supervisor process could not be started.
     #[error("cannot start the supervisor `{}`", program.display())]
     SpawnSupervisor {
-        /// The program.
         program: PathBuf,
-        /// The kernel's answer.
         source: io::Error,
     },
-    /// The supervisor process is gone or does not answer.
     #[error("the supervisor process of a server {}", match .0.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "does not answer",
         _ => "has ended",
     })]
     SupervisorGone(#[source] io::Error),
-    /// The supervisor could not carry out a request.
     #[error("the supervisor of a server failed: {0}")]
     Supervisor(String),
-    /// A process under valgrind does not obey.
     #[error("valgrind cannot be asked for the counts of process {pid}: {said}")]
     Valgrind {
-        /// The process.
         pid: i32,
-        /// What valgrind said.
         said: String,
     },
-    /// Somebody asked to stop.
     #[error("interrupted before it was finished")]
     Stopped,
-    /// A server refused a statement or a connection broke.
     #[error(transparent)]
     Wire(#[from] assay_wire::Error),
-    /// A file, directory or process could not be handled.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Log lines to append to the message, if there are any.
+/// Log lines to append to the message; empty without any.
 fn tail(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("; its log says\n{log}") }
 }
 
-/// A server that is left running is among the user's state, all others are in the cache.
+/// Servers left running are in the user's state directory, all others in the cache.
 const NO_ROOM: &str = "free some space on that disk (`assay cache clean`), or use another one: `--cache-dir` names the \
                        directory of servers and their data, and `XDG_STATE_HOME` that of servers from `assay server \
                        start`";
 
 impl Error {
-    /// The same error with the directory, if the error is a full disk.
+    /// Adds the directory, if the error is a full disk.
     pub(crate) fn in_dir(self, dir: &Path) -> Self {
         match self {
             Self::Io(source) if source.kind() == io::ErrorKind::StorageFull => {

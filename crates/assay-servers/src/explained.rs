@@ -1,10 +1,9 @@
-//! What a server says about the execution of a statement.
+//! A server's explanation of a statement.
 
-/// What a server says about the execution of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
-    /// The relevant parts of the plan.
+    /// The comparable parts of the plan.
     pub plan: String,
-    /// Warnings of the planner, such as that it gave up an index.
+    /// Warnings of the planner, such as an index that it could not use.
     pub warnings: Vec<String>,
 }

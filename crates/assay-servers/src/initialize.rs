@@ -13,15 +13,13 @@ use crate::sparse::free_zeros;
 use crate::supervise::{Ending, Sandbox, unique_name};
 use crate::{products, refused};
 
-/// Prefix of the name of a data directory while it is made.
 pub const UNFINISHED: &str = ".new-";
 
-/// How long the server program may take. It usually takes seconds.
+/// Time limit of the server program, which usually takes seconds.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Makes an empty data directory at `target`, with the user `root` and no password, ready to be a template.
-///
-/// `options` are those that servers on it will run with. After a failure nothing is left behind.
+/// Creates an empty data directory at `target`, with the user `root` and no password, usable as a template. `options`
+/// are those of the servers that will run on it. Nothing is left after a failure.
 pub fn initialize(
     site: &Site,
     prefix: &Prefix,
@@ -32,7 +30,7 @@ pub fn initialize(
     let name = unique_name();
     let parent = target.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent)?;
-    // Beside the target, so that one rename puts it there complete.
+    // Next to the target, so that one rename puts it there complete.
     let unfinished = parent.join(format!("{UNFINISHED}{name}"));
     let mut sandbox = Sandbox::new(site, &name, vec![unfinished.clone()])?;
     let run_dir = sandbox.run_dir();

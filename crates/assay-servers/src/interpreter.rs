@@ -7,10 +7,9 @@ use object::elf::{ET_EXEC, FileHeader64, PT_INTERP, ProgramHeader64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{LittleEndian, U64};
 
-/// A program that has to be at a fixed address, changed so that the kernel starts it by this loader. `None` if it may
-/// be anywhere, names no loader, or is no program of this kind of machine.
-///
-/// The name of the loader is appended to the file, and the header of the segment that holds it points there.
+/// Returns a copy of a program with a fixed address that the kernel starts by this loader. `None` if it is
+/// position-independent, names no loader, or is no program of this kind of machine. The name of the loader is appended
+/// to the file, and its segment header points there.
 pub(crate) fn with_loader(program: &[u8], loader: &Path) -> Option<Vec<u8>> {
     const ENDIAN: LittleEndian = LittleEndian;
     let header = FileHeader64::<LittleEndian>::parse(program).ok()?;
@@ -41,7 +40,7 @@ mod tests {
     fn what_is_no_program_stays_as_it_is() {
         assert_eq!(with_loader(b"", Path::new("/l")), None);
         assert_eq!(with_loader(b"#!/bin/sh\n", Path::new("/l")), None);
-        // The program of this test may be anywhere.
+        // This test's program is position-independent.
         let own = fs_err::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(with_loader(&own, Path::new("/l")), None);
     }

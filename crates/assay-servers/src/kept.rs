@@ -15,47 +15,36 @@ use crate::server_log::log_tail;
 use crate::site::Site;
 use crate::supervise::{Ending, Sandbox, collect_unheld, create_private, prepare_root};
 
-/// File in the run directory that holds the record.
 const RECORD: &str = "kept.json";
 
-/// How long a server may take for a clean shutdown, in which it writes all dirty pages.
+/// Time limit of a clean shutdown, in which a server writes all dirty pages.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 
-/// The record of a server that was left running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptServer {
-    /// Its name, which no other such server has.
+    /// Unique among the servers left running.
     pub name: String,
-    /// The system, as the user named it.
     pub system: String,
-    /// Version of the server.
     pub version: String,
-    /// Its unix socket.
     pub socket: PathBuf,
-    /// Its TCP port on the loopback interface, if it has one.
+    /// TCP port on the loopback interface.
     pub port: Option<u16>,
-    /// How clients reach it.
     pub url: String,
-    /// Process id.
     pub pid: i32,
-    /// The directory that holds its data.
     pub datadir: PathBuf,
 }
 
-/// A server that was left running, and whether it still runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundServer {
-    /// Its record.
     pub kept: KeptServer,
-    /// How it ended; `None` while it runs.
+    /// `None` while it runs.
     pub ended: Option<Ending>,
     run_dir: PathBuf,
 }
 
-/// Writes the record of a server into its run directory.
 pub(crate) fn record(run_dir: &Path, kept: &KeptServer) -> Result<(), Error> {
     let json = serde_json::to_vec(kept).map_err(std::io::Error::from)?;
-    // Renamed into place, so that nobody reads half of it.
+    // Renamed into place, so that nobody reads a partial file.
     let unfinished = run_dir.join("kept.new");
     // It may contain the password of a server on a port.
     let mut file = fs::OpenOptions::new()
@@ -68,7 +57,6 @@ pub(crate) fn record(run_dir: &Path, kept: &KeptServer) -> Result<(), Error> {
     Ok(fs::rename(unfinished, run_dir.join(RECORD))?)
 }
 
-/// The servers that were left running below `run_root`, by name.
 pub fn kept(run_root: &Path) -> Result<Vec<FoundServer>, Error> {
     prepare_root(run_root)?;
     let mut found = Vec::new();
@@ -85,12 +73,9 @@ pub fn kept(run_root: &Path) -> Result<Vec<FoundServer>, Error> {
 }
 
 impl FoundServer {
-    /// Shuts the server down cleanly if it still runs, and removes its data and its run directory. Its data move to
-    /// `keep_in` instead, if that is given: a directory that must not exist.
-    ///
-    /// # Errors
-    /// When it does not stop in time, its supervisor is gone, or the data cannot be moved. They stay where they are
-    /// then.
+    /// Shuts the server down cleanly if it still runs, and removes its run directory and its data; or moves the data to
+    /// `keep_in`, which must not exist. If it does not stop in time, its supervisor is gone, or the data cannot be
+    /// moved, they stay where they are.
     pub fn stop(self, keep_in: Option<&Path>) -> Result<(), Error> {
         let mut sandbox = Sandbox::attach(&self.run_dir).map_err(Error::SupervisorGone)?;
         if sandbox.tell()?.is_none() {

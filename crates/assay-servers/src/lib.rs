@@ -1,6 +1,6 @@
-//! Servers on equal terms: configured on named terms, started, frozen, drained, audited and stopped.
+//! Runs servers on equal terms: configures, starts, freezes, drains, audits and stops them.
 //!
-//! [`initialize`] makes an empty data directory, [`Server::start`] runs an instance on a copy of one, and
+//! [`initialize`] creates an empty data directory, [`Server::start`] runs an instance on a copy of one, and
 //! [`Server::stop_and_keep`] makes an instance's data the next template.
 
 mod attached;

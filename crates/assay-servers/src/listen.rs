@@ -7,17 +7,14 @@ use fs_err as fs;
 
 use crate::error::Error;
 
-/// The addresses on which a server listens besides its unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listen {
-    /// Nowhere.
     Socket,
-    /// On a TCP port of the loopback interface.
     Loopback(u16),
 }
 
 impl Listen {
-    /// Fails if another program listens on the port. To be called before anything is started.
+    /// Fails if another program listens on the port. Call it before anything is started.
     pub fn check(self) -> Result<(), Error> {
         let Self::Loopback(port) = self else { return Ok(()) };
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
@@ -26,8 +23,7 @@ impl Listen {
         }
     }
 
-    /// Turns the error of a server that has ended into [`Error::Port`] if its log shows that it could not have its
-    /// port.
+    /// Turns the error of a server that has ended into [`Error::Port`] if its log shows that the port was unavailable.
     pub(crate) fn explained(self, error: Error) -> Error {
         let (Self::Loopback(port), Error::Ended { log, .. }) = (self, &error) else { return error };
         match refusal_in(log) {
@@ -37,7 +33,7 @@ impl Listen {
     }
 }
 
-/// Why a server could not have its port. All servers log the kernel's words.
+/// All servers log the kernel's words.
 fn refusal_in(log: &str) -> Option<ErrorKind> {
     let mut binding = log.lines().filter(|it| BINDING.iter().any(|words| it.contains(words)));
     binding.find_map(|line| match line {
@@ -47,10 +43,9 @@ fn refusal_in(log: &str) -> Option<ErrorKind> {
     })
 }
 
-/// The words that servers log for the failed action.
 const BINDING: [&str; 2] = ["Bind on TCP/IP port", "could not bind"];
 
-/// A random password of 32 hexadecimal digits.
+/// 32 random hexadecimal digits.
 pub(crate) fn new_password() -> Result<String, Error> {
     let mut bytes = [0_u8; 16];
     fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

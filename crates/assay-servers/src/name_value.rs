@@ -5,7 +5,6 @@ use assay_wire::Connection;
 use crate::audit::Settings;
 use crate::error::Error;
 
-/// The settings in the rows of a query, each a name and a value. `prefix` is put before every name.
 pub(crate) fn name_values(
     control: &mut Connection,
     sql: &str,

@@ -1,4 +1,4 @@
-//! Explains a failed start when the log blames an option, with the option that was probably meant.
+//! Explains a failed start when the log blames an option, with the probable intended option.
 
 use std::time::Duration;
 
@@ -12,23 +12,19 @@ use crate::products;
 use crate::site::Site;
 use crate::supervise::{Ending, Job, Sandbox, unique_name};
 
-/// How long a server may take to list its options.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Letters in which a misspelt name may differ.
 const TYPOS: usize = 2;
 
-/// A problem with an option.
 #[derive(Debug, PartialEq, Eq)]
 enum Fault {
-    /// This version does not have the option.
     Unknown(String),
-    /// The server's message about the option.
     Said(String),
 }
 
 impl Fault {
-    /// Whether it is about an option such as `--sql-mode=X`. Some messages have only its value.
+    /// Matches an option such as `--sql-mode=X`. Some messages have only its value.
     fn is_of(&self, option: &str) -> bool {
         match self {
             Self::Unknown(unknown) => name_of(option) == unknown.replace('-', "_"),
@@ -60,19 +56,17 @@ pub(crate) fn explained(sandbox: &mut Sandbox, prefix: &Prefix, error: Error) ->
     }
 }
 
-/// An option that a server does not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedOption {
-    /// Its name, with `_`.
+    /// With `_`.
     pub name: String,
-    /// The server's message; `None` if it does not know the option.
+    /// `None` if the server does not know the option.
     pub said: Option<String>,
-    /// The most similar name among the options that it has, if it does not know this one.
     pub nearest: Option<String>,
 }
 
 impl RefusedOption {
-    /// The name that was meant, if this one is misspelt. Another version has many names that are only similar.
+    /// The intended name, if this one is misspelt. Another version has many names that are only similar.
     #[must_use]
     pub fn meant(&self) -> Option<&str> {
         let nearest = self.nearest.as_deref()?;
@@ -80,25 +74,20 @@ impl RefusedOption {
     }
 }
 
-/// An option that a server takes, and of which it says that later versions will not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeprecatedOption {
-    /// Its name, with `_`.
     pub name: String,
-    /// The server's message.
     pub said: String,
 }
 
-/// What a server makes of options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckedOptions {
-    /// Those that it does not know, or whose values it refuses.
     pub refused: Vec<RefusedOption>,
-    /// Those that it takes and calls deprecated.
+    /// Valid options called deprecated.
     pub deprecated: Vec<DeprecatedOption>,
 }
 
-/// All of these options, written `--name=value`, that a server does not know or whose values it refuses.
+/// Options, written `--name=value`, that a server does not know or whose values it refuses.
 pub fn refused_options(
     site: &Site,
     prefix: &Prefix,
@@ -107,8 +96,8 @@ pub fn refused_options(
     Ok(checked_options(site, prefix, options)?.refused)
 }
 
-/// What a server makes of these options, written `--name=value`. The server reads its command line and ends, so this
-/// takes a fraction of a second for each refused option.
+/// Checks options, written `--name=value`. The server reads its command line and ends, so this takes a fraction of a
+/// second for each refused option.
 pub fn checked_options(
     site: &Site,
     prefix: &Prefix,
@@ -137,7 +126,7 @@ pub fn checked_options(
                 continue;
             }
         };
-        // Whatever is refused besides is told when the server starts.
+        // Anything else that is refused is reported when the server starts.
         let Some(at) = left.iter().rposition(|option| fault.is_of(option)) else { break };
         let name = name_of(&left.remove(at));
         checked.refused.push(match fault {
@@ -156,7 +145,7 @@ pub fn checked_options(
     Ok(checked)
 }
 
-/// An option with which alone the server ends with an error, unless it does so without any.
+/// An option that alone makes the server end with an error, unless it does so without any.
 fn culprit(
     sandbox: &mut Sandbox,
     prefix: &Prefix,
@@ -174,7 +163,7 @@ fn culprit(
     Ok(None)
 }
 
-/// The options of which a log warns that they are deprecated, each with the first such message.
+/// Options that a log calls deprecated, each with the first such message.
 fn deprecated_in(log: &str, options: &[String]) -> Vec<DeprecatedOption> {
     const WARNS: [&str; 2] = ["deprecated", "is currently an alias"];
     let mut found: Vec<DeprecatedOption> = Vec::new();
@@ -184,7 +173,7 @@ fn deprecated_in(log: &str, options: &[String]) -> Vec<DeprecatedOption> {
         let words = said.replace('-', "_").to_ascii_lowercase();
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut words = words.split(|c| !is_part(c)).map(|word| word.trim_start_matches('_'));
-        // What is to be used instead comes later.
+        // The replacement comes later.
         let name =
             words.find_map(|word| options.iter().map(|it| name_of(it)).find(|it| it == word));
         let Some(name) = name.filter(|name| !found.iter().any(|it| it.name == *name)) else {
@@ -195,7 +184,7 @@ fn deprecated_in(log: &str, options: &[String]) -> Vec<DeprecatedOption> {
     found
 }
 
-/// Options that are not in the list of those that a server knows. A server accepts any unambiguous beginning of a name.
+/// Options that are not in the server's list. A server accepts any unambiguous prefix of a name.
 fn unlisted(options: &[String], known: &[String]) -> Vec<RefusedOption> {
     let is_known = |name: &str| {
         let switches = ["skip_", "disable_", "enable_"];
@@ -212,14 +201,13 @@ fn unlisted(options: &[String], known: &[String]) -> Vec<RefusedOption> {
     if known.is_empty() { Vec::new() } else { unknown.map(refused).collect() }
 }
 
-/// What a server that reads its options and ends complains of first.
+/// The first complaint of a server that reads its options and ends.
 enum Complaint {
-    /// Of nothing; it may warn in its log.
+    /// No error; it may warn in its log.
     None {
         log: String,
     },
     Of(Fault),
-    /// Of something that is not known to be about an option.
     Other {
         said: String,
     },
@@ -248,18 +236,16 @@ fn complaint(
     Ok(match (fault_in(&log), errors().next()) {
         (Some(fault), _) => Complaint::Of(fault),
         (None, Some(line)) => Complaint::Other { said: said(line) },
-        // It was killed, or says nothing.
+        // It was killed, or prints nothing.
         (None, None) => Complaint::None { log },
     })
 }
 
-/// The name of an option such as `--sql-mode=X`, with `_`.
 fn name_of(option: &str) -> String {
     let name = option.trim_start_matches('-');
     name.split('=').next().unwrap_or(name).replace('-', "_").to_ascii_lowercase()
 }
 
-/// The first complaint about an option in a log.
 fn fault_in(log: &str) -> Option<Fault> {
     log.lines().find_map(|line| {
         if let Some((_, said)) = line.split_once("FATAL:") {
@@ -276,7 +262,7 @@ fn of_postgres(said: &str) -> Option<Fault> {
     said.contains("parameter \"").then(|| Fault::Said(said.to_owned()))
 }
 
-/// Messages about options that a server refuses. Source: the programs' `my_getopt` and their start.
+/// Messages about refused options. Source: the programs' `my_getopt` and their start.
 const COMPLAINTS: [&str; 8] = [
     "ambiguous option",
     "cannot take an argument",
@@ -306,7 +292,6 @@ fn of_mysql(said: &str) -> Option<Fault> {
     is_complaint.then(|| Fault::Said(told.trim_end_matches('.').to_owned()))
 }
 
-/// The names of all options, as the server lists them. `None` if it cannot.
 fn options_of(sandbox: &mut Sandbox, prefix: &Prefix) -> Option<Vec<String>> {
     let list = sandbox.run_dir().join("options");
     let servers = products::of(prefix.product).ok()?;
@@ -319,7 +304,7 @@ fn options_of(sandbox: &mut Sandbox, prefix: &Prefix) -> Option<Vec<String>> {
     Some(list.lines().skip_while(is_before).filter_map(first_word).collect())
 }
 
-/// The first word of a line, as the name of an option.
+/// As the name of an option.
 fn first_word(line: &str) -> Option<String> {
     let word = line.split_whitespace().next()?;
     let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic());

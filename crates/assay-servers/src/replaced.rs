@@ -1,10 +1,10 @@
-//! What to write in a config file in place of options that newer versions no longer have.
+//! Replacements for options in a config file that newer versions no longer have.
 
 use assay_model::{Dialect, Product};
 
 use crate::refused::RefusedOption;
 
-/// Options that were removed, and those that do the same now. Sources: the manuals' lists of removed options.
+/// Removed options and their current equivalents. Sources: the manuals' lists of removed options.
 const REPLACED: &[(&str, &str)] = &[
     ("expire_logs_days", "binlog_expire_logs_seconds"),
     ("innodb_log_file_size", "innodb_redo_log_capacity"),
@@ -24,7 +24,6 @@ const REPLACED: &[(&str, &str)] = &[
     ("thread_concurrency", "innodb_thread_concurrency"),
     ("tx_isolation", "transaction_isolation"),
     ("tx_read_only", "transaction_read_only"),
-    // Postgres.
     ("checkpoint_segments", "max_wal_size"),
     ("force_parallel_mode", "debug_parallel_query"),
     ("replacement_sort_tuples", "work_mem"),
@@ -32,7 +31,7 @@ const REPLACED: &[(&str, &str)] = &[
     ("wal_keep_segments", "wal_keep_size"),
 ];
 
-/// Options of what does not exist any more, or is always so.
+/// Options of features that no longer exist, or are always on.
 const GONE: &[(&str, &str)] = &[
     (
         "default_authentication_plugin",
@@ -54,7 +53,7 @@ const GONE: &[(&str, &str)] = &[
 ];
 
 impl RefusedOption {
-    /// What to do with the line of a config file that sets the option.
+    /// Advice for the line of a config file that sets the option.
     #[must_use]
     pub fn remedy(&self, product: Product) -> String {
         let name = self.name.as_str();

@@ -1,4 +1,4 @@
-//! The usual place for run directories, whose sockets need short paths.
+//! Default place for run directories, whose sockets need short paths.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use crate::products;
 use crate::server_paths::SOCKET_DIR;
 use crate::supervise::{is_own, unique_name};
 
-/// Longest path of a unix socket, bytes, without the zero that ends it.
+/// Longest path of a unix socket, bytes, without its terminating zero.
 const SOCKET_PATH_MAX: usize = 107;
 
-/// How many places below `/tmp` are tried: another user may have made the first ones.
+/// Number of places tried below `/tmp`: another user may have created the first ones.
 const PLACES: u32 = 9;
 
-/// The usual place for run directories: below `runtime_dir` (the value of `XDG_RUNTIME_DIR`) if there is one and the
-/// paths of sockets in it are short enough, otherwise below `/tmp`.
+/// Below `runtime_dir` (the value of `XDG_RUNTIME_DIR`) if it exists and the paths of sockets in it are short enough,
+/// otherwise below `/tmp`.
 #[must_use]
 pub fn run_root(runtime_dir: Option<&Path>) -> PathBuf {
     let usual = runtime_dir.filter(|path| path.is_absolute()).map(|path| path.join("assay"));
@@ -22,7 +22,7 @@ pub fn run_root(runtime_dir: Option<&Path>) -> PathBuf {
     usual.filter(|path| socket_fits(path)).unwrap_or_else(|| own_place(Path::new("/tmp"), &own))
 }
 
-/// The first place of that name, or with a number after it, that is free or this user's.
+/// The first place with that name, or with a number after it, that is free or this user's.
 fn own_place(parent: &Path, name: &str) -> PathBuf {
     let places = (1..=PLACES).map(|number| match number {
         1 => parent.join(name),
@@ -32,11 +32,10 @@ fn own_place(parent: &Path, name: &str) -> PathBuf {
         Ok(_) => is_own(place),
         Err(_) => true,
     });
-    // The error about the first one says what to do.
+    // The error about the first one has the remedy.
     places.next().unwrap_or_else(|| parent.join(name))
 }
 
-/// Whether the path of a socket in a run directory below `run_root` is short enough.
 pub(crate) fn socket_fits(run_root: &Path) -> bool {
     let socket_dir = run_root.join(unique_name()).join(SOCKET_DIR);
     let listen = Listen::Loopback(u16::MAX);
@@ -55,7 +54,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let place = |name: &str| dir.path().join(name);
         assert_eq!(own_place(dir.path(), "a"), place("a"));
-        // Another user's, as far as this user can make one: others may write to it, or it is a link.
+        // Like another user's, as far as this user can create one: writable by others, or a link.
         fs_err::create_dir(place("a")).unwrap();
         fs_err::set_permissions(place("a"), std::fs::Permissions::from_mode(0o777)).unwrap();
         symlink("/", place("a-2")).unwrap();

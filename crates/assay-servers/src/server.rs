@@ -26,13 +26,12 @@ use crate::supervise::{
 };
 use crate::{refused, run_root, threads};
 
-/// How long a server may take to answer its first query; a large buffer pool takes seconds.
+/// Time limit for the first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a server may take for a clean shutdown, in which it writes all dirty pages.
+/// Time limit of a clean shutdown, in which a server writes all dirty pages.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 
-/// Interval between two attempts to connect to a server that starts.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(5);
 
 /// A server process under its supervisor. Dropping it kills the process and removes its data.
@@ -43,7 +42,7 @@ pub struct Server {
     pid: i32,
     socket: PathBuf,
     instance_dir: PathBuf,
-    /// CPUs that it may use, as it was started.
+    /// CPUs that it may use, as of its start.
     cpus: CpuSet,
     /// Password of the user `root`, if others can reach the server.
     password: Option<String>,
@@ -51,9 +50,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on a copy of the data directory `template`. Returns once it answers a query.
-    ///
-    /// `options` are added to those for paths; see [`assay_terms::Terms::render`].
+    /// Starts a server on a copy of the data directory `template`. Returns once it answers a query. `options` are added
+    /// to those for paths; see [`assay_terms::Terms::render`].
     pub fn start(
         site: &Site,
         prefix: &Prefix,
@@ -64,9 +62,6 @@ impl Server {
     }
 
     /// Like [`Server::start`], but under valgrind, which counts instructions.
-    ///
-    /// # Errors
-    /// Those of [`Server::start`].
     pub fn start_counted(
         site: &Site,
         prefix: &Prefix,
@@ -77,16 +72,14 @@ impl Server {
         Self::start_with(site, prefix, options, template, (Listen::Socket, Some(valgrind)))
     }
 
-    /// The counts of a server that was started with [`Server::start_counted`] and this valgrind.
     #[must_use]
     pub fn counting<'a>(&'a self, valgrind: &'a Valgrind) -> Counting<'a> {
         Counting::of(self.pid, valgrind, self.sandbox.run_dir().to_owned())
     }
 
-    /// Like [`Server::start`], but the server may listen on a port too. Then `root` has a [`Server::password`].
-    ///
-    /// It gets the password in a first run, in which only this user can reach it. A server started by root listens as
-    /// an unprivileged user.
+    /// Like [`Server::start`], but the server may listen on a port too. Then `root` has a [`Server::password`], which
+    /// is set in a first run in which only this user can reach it. A server started by root listens as an unprivileged
+    /// user.
     pub fn start_listening(
         site: &Site,
         prefix: &Prefix,
@@ -170,10 +163,9 @@ impl Server {
         Ok(server)
     }
 
-    /// Runs the server. Returns once it answers.
     fn launch(&mut self, job: Job) -> Result<(), Error> {
         self.pid = self.sandbox.run(job)?;
-        // If it has ended already, the log will explain it.
+        // If it has already ended, the log will explain it.
         let cpus = sched_getaffinity(raw_pid(self.pid)).or_else(|_| sched_getaffinity(None));
         self.cpus = cpus.map_err(std::io::Error::from)?;
         self.wait_until_it_answers()
@@ -188,7 +180,7 @@ impl Server {
         Ok(())
     }
 
-    /// The password of `root`; `None` if only this user can reach the server.
+    /// Password of `root`; `None` if only this user can reach the server.
     #[must_use]
     pub fn password(&self) -> Option<&str> {
         self.password.as_deref()
@@ -218,51 +210,44 @@ impl Server {
         }
     }
 
-    /// Process id.
     #[must_use]
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Gives all threads of the server the lowest priority, for good: only root can raise it again.
+    /// Gives all threads of the server the lowest priority, permanently: only root can raise it again.
     pub fn give_way(&self) {
         for thread in self.threads().unwrap_or_default().into_iter().filter_map(raw_pid) {
-            // One that has ended meanwhile needs no priority.
             let _ = setpriority_process(Some(thread), 19);
         }
     }
 
-    /// The unix socket it listens on.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.socket.clone()
     }
 
-    /// The directory that holds its data, such as for the counters of the device below it.
+    /// Also identifies the device whose counters are read.
     #[must_use]
     pub fn data_dir(&self) -> PathBuf {
         self.instance_dir.join("data")
     }
 
-    /// How to connect as the superuser.
     #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
         let options = self.servers.connect_options(self.socket());
         ConnectOptions { password: self.password.clone(), ..options }
     }
 
-    /// Connects as the superuser.
     pub fn connect(&self) -> Result<Connection, Error> {
         Ok(Connection::connect(&self.connect_options())?)
     }
 
-    /// The last lines of its log; empty if there are none.
     #[must_use]
     pub fn log_tail(&self) -> String {
         log_tail(&self.sandbox.run_dir().join("log"))
     }
 
-    /// What it has logged; empty if that cannot be read.
     #[must_use]
     pub fn log(&self) -> String {
         let log = fs::read(self.sandbox.run_dir().join("log")).unwrap_or_default();
@@ -275,25 +260,18 @@ impl Server {
         self.or_ended(frozen)
     }
 
-    /// Resumes a frozen server.
     pub fn thaw(&mut self) -> Result<(), Error> {
         let thawed = self.sandbox.thaw();
         self.or_ended(thawed)
     }
 
-    /// Shuts the server down cleanly and removes its data.
-    ///
-    /// # Errors
-    /// When it fails or takes too long. The server is killed then.
+    /// Shuts the server down cleanly and removes its data. If that fails or takes too long, the server is killed.
     pub fn stop(mut self) -> Result<(), Error> {
         self.shut_down()
     }
 
-    /// Shuts the server down cleanly and makes its data the template `target`, which must not exist. The template has
-    /// no blocks that hold nothing.
-    ///
-    /// # Errors
-    /// When it fails to stop, the data cannot be moved, or a stop is asked for. Nothing is at `target` then.
+    /// Shuts the server down cleanly and makes its data the template `target`, which must not exist. Blocks of zeros
+    /// become holes. After an error nothing is at `target`.
     pub fn stop_and_keep(mut self, target: &Path) -> Result<(), Error> {
         self.shut_down()?;
         free_spent_logs(&self.data_dir())?;
@@ -331,8 +309,8 @@ impl Server {
     }
 
     /// The threads that serve `connections` (connection ids), in the same order. If the server does not report them,
-    /// its threads are observed: `round_trips` makes a connection, given by its index, answer so many empty requests.
-    /// `None` where connections share the threads of a pool.
+    /// its threads are observed: `round_trips` makes a connection, given by its index, answer that many empty requests.
+    /// `None` if connections share a thread pool.
     pub fn connection_tids<E: From<Error>>(
         &self,
         connections: &[u64],
@@ -342,8 +320,8 @@ impl Server {
         threads::of_connections(self.servers, self.pid, &options, connections, round_trips)
     }
 
-    /// Confines the server's threads: all of them to the first of `cpus`, or those of `connection_tids` in turn to
-    /// each of them. The others run anywhere.
+    /// Confines the server's threads: all of them to the first of `cpus`, or those of `connection_tids` in turn to each
+    /// of them. The others run anywhere.
     ///
     /// A thread that starts later runs where its parent does. If threads are confined to a single CPU, so is the
     /// server's supervisor.
@@ -379,7 +357,7 @@ impl Server {
         })
     }
 
-    /// Calls `act` with each thread of the server, also with those that start meanwhile.
+    /// Calls `act` with each thread of the server, including those that start meanwhile.
     pub fn each_thread(
         &self,
         mut act: impl FnMut(i32) -> std::io::Result<()>,
@@ -395,21 +373,16 @@ impl Server {
         }
     }
 
-    /// Process id of its supervisor, if this process started it.
     #[must_use]
     pub fn supervisor(&self) -> Option<i32> {
         self.sandbox.supervisor()
     }
 
-    /// The processes that the server has started, such as one for each connection of Postgres.
+    /// Child processes, such as one for each connection of Postgres.
     fn processes(&self) -> Result<Vec<Pid>, Error> {
         Ok(raw_pid(self.pid).map(below).transpose()?.unwrap_or_default())
     }
 
-    /// The threads of all its processes.
-    ///
-    /// # Errors
-    /// When the kernel does not tell them.
     pub fn threads(&self) -> Result<Vec<i32>, Error> {
         let mut tids = Vec::new();
         for pid in raw_pid(self.pid).into_iter().chain(self.processes()?) {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use fs_err as fs;
 
-/// The relevant lines of a log, indented: its last errors, or its last lines if there are no errors. Empty for an empty
-/// log. After its errors, a failing server logs much that does not matter.
+/// The relevant lines of a log, indented: its last errors, or its last lines if it has no errors. After its errors, a
+/// failing server logs much that does not matter.
 pub(crate) fn log_tail(log: &Path) -> String {
     tail_of(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default()))
 }

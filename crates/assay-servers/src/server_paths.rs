@@ -1,15 +1,13 @@
-//! Where the files of one server are.
+//! Paths of a server's files.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::supervise::hand_over;
 
-/// Where the files of one server are.
 pub(crate) struct ServerPaths {
     pub(crate) data_dir: PathBuf,
     pub(crate) tmp_dir: PathBuf,
-    /// Directory for the files of the running server: its socket and its process id.
     pub(crate) socket_dir: PathBuf,
     pub(crate) log: PathBuf,
 }
@@ -26,7 +24,7 @@ impl ServerPaths {
     }
 }
 
-/// `--option=` followed by a path, which need not be text.
+/// `--option=` followed by a path, which need not be UTF-8.
 pub(crate) fn with_path(option: &str, path: &Path) -> OsString {
     let mut word = OsString::from(option);
     word.push(path);

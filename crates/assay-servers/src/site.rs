@@ -1,4 +1,4 @@
-//! Where servers run.
+//! The place where servers run.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,8 @@ use assay_wire::Stop;
 
 use crate::supervise::Supervisor;
 
-/// Where servers run.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// The program that supervises them.
     pub supervisor: Supervisor,
     /// Directory for sockets: short, private, and created if missing. See [`crate::run_root()`].
     pub run_root: PathBuf,

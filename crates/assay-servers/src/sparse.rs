@@ -1,8 +1,8 @@
-//! Blocks that hold nothing: a template does without them, an instance has them again.
+//! Blocks of zeros: holes in a template, allocated in an instance.
 //!
-//! Most of a small template is room: redo logs, undo tablespaces, doublewrite files. As holes they take no disk space,
-//! and a copy of them takes no time. A server that writes into a hole has to allocate the block first, so an instance
-//! gets all its blocks before it starts.
+//! Most of a small template is reserve: redo logs, undo tablespaces, doublewrite files. As holes they take no disk
+//! space, and a copy of them takes no time. A server that writes into a hole has to allocate the block first, so an
+//! instance gets all its blocks before it starts.
 
 use std::fs::File;
 use std::io;
@@ -25,12 +25,11 @@ const RUN_MIN: u64 = 8 << 10;
 /// Bytes read at once, and between two checks for a stop.
 const AT_ONCE: usize = 1 << 20;
 
-/// What a server may write before anybody looks again, bytes.
+/// Room for writes until the next check, bytes.
 const MARGIN: u64 = 64 << 20;
 
 const ZEROS: [u8; BLOCK] = [0; BLOCK];
 
-/// Frees all blocks of zeros in the files below a directory.
 pub(crate) fn free_zeros(dir: &Path, stop: &Stop) -> Result<(), Error> {
     each_file(dir, &mut |path| {
         let file = fs::OpenOptions::new().read(true).write(true).open(path)?;
@@ -42,7 +41,7 @@ pub(crate) fn free_zeros(dir: &Path, stop: &Stop) -> Result<(), Error> {
                 Err(Errno::NXIO) => length,
                 Err(errno) => return Err(io::Error::from(errno).into()),
             };
-            // What was allocated and never written counts as a hole, but takes space.
+            // Allocated but unwritten blocks count as holes, but take space.
             punch(file.file(), at, start)?;
             if start >= length {
                 break;
@@ -54,7 +53,6 @@ pub(crate) fn free_zeros(dir: &Path, stop: &Stop) -> Result<(), Error> {
     })
 }
 
-/// The same in a part of a file.
 fn free_zeros_of(file: &File, start: u64, end: u64, stop: &Stop) -> Result<(), Error> {
     let mut buffer = vec![0; AT_ONCE];
     let (mut at, mut zeros_from) = (start, None);
@@ -85,7 +83,7 @@ fn free_run(file: &File, from: u64, to: u64) -> io::Result<()> {
     if to - from < RUN_MIN { Ok(()) } else { punch(file, from, to) }
 }
 
-/// Turns a part of a file into a hole, whatever it holds. Without holes in the file system, it stays as it is.
+/// Turns a part of a file into a hole, whatever its content. Does nothing on file systems without holes.
 pub(crate) fn punch(file: &File, from: u64, to: u64) -> io::Result<()> {
     if from >= to {
         return Ok(());
@@ -103,7 +101,6 @@ pub fn missing_room(template: &Path, place: &Path) -> Result<u64, Error> {
     Ok(needed.saturating_sub(free))
 }
 
-/// An error if there is no room for a copy.
 pub(crate) fn check_room(template: &Path, place: &Path) -> Result<(), Error> {
     let (needed, free) = needed_and_free(template, place)?;
     if needed <= free {
@@ -129,7 +126,6 @@ fn needed_and_free(template: &Path, place: &Path) -> Result<(u64, u64), Error> {
     }
 }
 
-/// Whether copies share the blocks of what they are copied from.
 fn shares_blocks(template: &Path, place: &Path) -> bool {
     let mut largest = None;
     let found = each_file(template, &mut |path| {
@@ -212,7 +208,7 @@ mod tests {
     #[test]
     fn what_a_copy_lacks_is_told_before_it_begins() {
         let dir = tempfile::tempdir().unwrap();
-        // Sparse: no disk has so much.
+        // Sparse: no disk is that large.
         let huge = File::create_new(dir.path().join("huge")).unwrap();
         huge.set_len(8 << 40).unwrap();
         assert!(missing_room(dir.path(), dir.path()).unwrap() > 0);

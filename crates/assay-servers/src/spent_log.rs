@@ -1,8 +1,8 @@
 //! Frees the parts of a log that no start reads after a clean shutdown.
 //!
-//! A log keeps what it has no use for until it is overwritten: of a large table up to its whole size. After a clean
-//! shutdown, a server reads the headers and goes on from its last checkpoint. Where that is cannot be told for certain,
-//! the log stays as it is.
+//! A log keeps old content until it is overwritten, up to its whole size after a large table. After a clean shutdown, a
+//! server reads the headers and continues from its last checkpoint. If the checkpoint cannot be located with certainty,
+//! the log is left unchanged.
 
 use std::fs::File;
 use std::io;
@@ -14,25 +14,24 @@ use fs_err as fs;
 use crate::error::Error;
 use crate::sparse::punch;
 
-/// What is kept at the start of each file, and on both sides of the checkpoint, bytes: far more than a page.
+/// Bytes kept at the start of each file, and on both sides of the checkpoint: far more than a page.
 const KEPT: u64 = 1 << 20;
 
-/// Blocks of InnoDB's log, bytes.
+/// Block size of InnoDB's log, bytes.
 const LOG_BLOCK: u64 = 512;
 
-/// The mask of the numbers of these blocks, which begin at 1.
+/// Mask of the numbers of these blocks, which begin at 1.
 const BLOCK_NUMBER_MASK: u64 = 0x3FFF_FFFF;
 
-/// Where MariaDB's log begins in its file, from 10.8 on.
+/// Start of MariaDB's log in its file, from 10.8 on.
 const MARIADB_START: u64 = 12_288;
 
-/// The first bytes of that file.
 const MARIADB_MAGIC: &[u8] = b"Phys";
 
-/// Bytes of a segment of Postgres' log.
+/// Segment size of Postgres' log, bytes.
 const WAL_SEGMENT: u64 = 16 << 20;
 
-/// Frees what is spent in the logs of a data directory whose server was shut down cleanly.
+/// Frees the spent parts of the logs. The server must have been shut down cleanly.
 pub(crate) fn free_spent_logs(data_dir: &Path) -> Result<(), Error> {
     if data_dir.join("pg_wal").is_dir() {
         return Ok(free_wal(&data_dir.join("pg_wal"), data_dir)?);
@@ -40,14 +39,14 @@ pub(crate) fn free_spent_logs(data_dir: &Path) -> Result<(), Error> {
     if data_dir.join("pg_xlog").is_dir() {
         return Ok(free_wal(&data_dir.join("pg_xlog"), data_dir)?);
     }
-    // Copies of pages that were written since. A clean shutdown leaves no page that was not.
+    // Copies of pages written since. A clean shutdown leaves no unwritten page.
     for path in named(data_dir, |name| name.starts_with("#ib_") && name.ends_with(".dblwr"))? {
         let file = opened(&path)?;
         punch(&file, 0, file.metadata()?.len())?;
     }
     let redo = data_dir.join("#innodb_redo");
     if redo.is_dir() {
-        // Files in reserve, which the server fills before it reads them.
+        // Spare files, which the server fills before it reads them.
         for path in named(&redo, |name| name.ends_with("_tmp") && name.starts_with("#ib_redo"))? {
             let file = opened(&path)?;
             punch(&file, 0, file.metadata()?.len())?;
@@ -58,7 +57,6 @@ pub(crate) fn free_spent_logs(data_dir: &Path) -> Result<(), Error> {
     Ok(free_redo(&named(data_dir, |name| numbered(name, "ib_logfile"))?)?)
 }
 
-/// The files of a directory whose names fit, in the order of their numbers.
 fn named(dir: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -86,7 +84,6 @@ fn number_at(file: &File, at: u64) -> io::Result<u64> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// Frees InnoDB's log but for the surroundings of its last checkpoint.
 fn free_redo(paths: &[PathBuf]) -> io::Result<()> {
     let files = paths.iter().map(|path| opened(path)).collect::<io::Result<Vec<_>>>()?;
     let Some(first) = files.first() else { return Ok(()) };
@@ -113,18 +110,18 @@ fn free_redo(paths: &[PathBuf]) -> io::Result<()> {
     for (index, file) in files.iter().enumerate() {
         found.extend(blocks_numbered(file, wanted)?.into_iter().map(|at| (index, at)));
     }
-    // None or several: this log has another form.
+    // None or several: this log has another format.
     let &[(holder, at)] = found.as_slice() else { return Ok(()) };
     for (index, file) in files.iter().enumerate() {
         let length = file.metadata()?.len();
-        // Only the file with the checkpoint has more than its beginning.
+        // Only in the file with the checkpoint is more than the start kept.
         let at = if index == holder { at } else { 0 };
         keep_around(file, length, at)?;
     }
     Ok(())
 }
 
-/// Where a log file has blocks of that number.
+/// Positions of blocks with that number.
 fn blocks_numbered(file: &File, wanted: u32) -> io::Result<Vec<u64>> {
     let length = file.metadata()?.len();
     let mut found = Vec::new();
@@ -136,7 +133,7 @@ fn blocks_numbered(file: &File, wanted: u32) -> io::Result<Vec<u64>> {
         file.read_exact_at(part, at)?;
         for block in part.chunks(LOG_BLOCK as usize) {
             let number = block.first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes));
-            // The highest bit says that a write of several blocks began here.
+            // The highest bit marks the start of a write of several blocks.
             if number.is_some_and(|it| it & 0x7FFF_FFFF == wanted) && at >= 4 * LOG_BLOCK {
                 found.push(at);
             }
@@ -146,17 +143,16 @@ fn blocks_numbered(file: &File, wanted: u32) -> io::Result<Vec<u64>> {
     Ok(found)
 }
 
-/// Frees all of a file but its beginning and what is near a position.
+/// Frees a file except for its start and what is near a position.
 fn keep_around(file: &File, length: u64, at: u64) -> io::Result<()> {
     let (before, after) = (at.saturating_sub(KEPT) & !(KEPT - 1), at.saturating_add(2 * KEPT));
     punch(file, KEPT, before)?;
     punch(file, (after & !(KEPT - 1)).max(KEPT), length)
 }
 
-/// Frees Postgres' log but for the surroundings of its last checkpoint.
 fn free_wal(wal: &Path, data_dir: &Path) -> io::Result<()> {
     let Ok(control) = fs::File::open(data_dir.join("global/pg_control")) else { return Ok(()) };
-    // After identifier, versions, state and time, the same since 9.4; in the order of this machine.
+    // After identifier, versions, state and time, the same since 9.4; in the byte order of this machine.
     let mut bytes = [0; 8];
     control.file().read_exact_at(&mut bytes, 32)?;
     let checkpoint = u64::from_le_bytes(bytes);
@@ -172,7 +168,7 @@ fn free_wal(wal: &Path, data_dir: &Path) -> io::Result<()> {
         all.extend(name.map(|start| (start, path)));
     }
     let holds = |start: u64| (start..start + WAL_SEGMENT).contains(&checkpoint);
-    // None: the segments have another size.
+    // The segments have another size.
     if !all.iter().any(|(start, _)| holds(*start)) {
         return Ok(());
     }

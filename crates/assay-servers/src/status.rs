@@ -8,15 +8,13 @@ use assay_wire::{ConnectOptions, Connection, ResultSet};
 use crate::error::Error;
 use crate::products::{self, kind::Counters};
 
-/// The largest value that a counter may have.
 const VALUE_MAX: u64 = 1 << 53;
 
-/// A connection that reads a server's counters.
 pub struct Status {
     control: Connection,
-    /// The counters that are known, since a proxy may send others, and how they are read.
+    /// The known counters, since a proxy may send others, and how to read them.
     counters: Counters,
-    /// What reading them once adds to them.
+    /// Increments caused by one read.
     own: BTreeMap<String, u64>,
 }
 
@@ -37,13 +35,11 @@ impl Status {
         Ok(Some(status))
     }
 
-    /// The statement that every client must have executed before the counters are read, so that its work is in them.
     #[must_use]
     pub fn publish(&self) -> Option<&'static str> {
         self.counters.publish
     }
 
-    /// The counters since the server started, by name.
     pub fn read(&mut self) -> Result<BTreeMap<String, u64>, Error> {
         let mut all = BTreeMap::new();
         for query in &self.counters.queries {
@@ -52,8 +48,8 @@ impl Status {
         Ok(all)
     }
 
-    /// By how much each counter grew from one read to the next, without what reading adds. A counter that was reset
-    /// counts from 0. A level keeps its later value ([`STATUS_LEVELS`]).
+    /// Increases from one read to the next, without those caused by reading. A counter that was reset counts from 0. A
+    /// level keeps its later value ([`STATUS_LEVELS`]).
     #[must_use]
     pub fn grown(
         &self,
@@ -72,7 +68,6 @@ impl Status {
     }
 }
 
-/// The known counters among rows of names and values.
 fn counters(found: &ResultSet, known: &BTreeSet<String>) -> BTreeMap<String, u64> {
     let counter = |row: usize| {
         let name = found.text(row, 0).filter(|name| known.contains(*name))?;

@@ -1,4 +1,4 @@
-//! Identifies the thread of a server that serves a connection by what the threads do.
+//! Identifies the thread of a server that serves a connection by its activity.
 //!
 //! Without its performance schema MySQL does not report it. But the thread of a connection runs once in every round
 //! trip and never while its client is silent; background threads run independently of both.
@@ -12,7 +12,6 @@ use procfs::process::Process;
 use crate::error::Error;
 use crate::products::kind::{Servers, Threads};
 
-/// Round trips requested of a connection.
 const ROUND_TRIPS: u32 = 32;
 
 /// Fewest runs of the connection's thread meanwhile. It may find a request before it has gone to sleep.
@@ -24,7 +23,6 @@ const LAST: u64 = 1;
 /// Number of attempts: another thread may be busy at the moment.
 const ATTEMPTS: u32 = 20;
 
-/// See [`crate::Server::connection_tids`].
 pub(crate) fn of_connections<E: From<Error>>(
     servers: &dyn Servers,
     pid: i32,
@@ -45,7 +43,7 @@ pub(crate) fn of_connections<E: From<Error>>(
     connections.iter().map(tid).collect::<Result<_, _>>().map(Some)
 }
 
-/// The thread that serves a connection. `round_trips` makes the connection answer so many empty requests.
+/// The thread that serves a connection. `round_trips` makes the connection answer that many empty requests.
 fn serving<E: From<Error>>(
     pid: i32,
     connection: u64,
@@ -72,8 +70,7 @@ fn serving<E: From<Error>>(
     Err(Error::NoThread(connection).into())
 }
 
-/// Context switches of each thread of a process so far, voluntary or not. An answer may wake the client, which then
-/// takes the CPU.
+/// Context switches of each thread so far, voluntary or not. An answer may wake the client, which then takes the CPU.
 fn switches(pid: i32) -> Result<BTreeMap<i32, u64>, Error> {
     let mut found = BTreeMap::new();
     for task in Process::new(pid).and_then(|it| it.tasks()).map_err(gone)? {

@@ -11,7 +11,7 @@ use assay_wire::Connection;
 
 assay_testkit::supervisor_entry!();
 
-/// A statement that reads a range of a secondary index and rows that are not in it.
+/// Reads a range of a secondary index and rows that are not in it.
 const RANGE: &str = "SELECT c FROM sbtest1 WHERE k BETWEEN 50 AND 60";
 
 fn lean() -> &'static Terms {
@@ -50,7 +50,6 @@ fn facts_of(server: &TestServer, version: &str, control: &mut Connection) -> Fac
     Facts { settings, plans: vec![Plan { test, statement, place, event, plan, notes }] }
 }
 
-/// Facts about a server of a version with these options besides the intent's.
 fn facts(version: &str, options: &[&str]) -> Facts {
     let server = mariadb_version(version, options);
     let mut control = server.connect();
@@ -68,7 +67,6 @@ fn suspicious(findings: &[AuditFinding]) -> Vec<&str> {
     of_class.map(|it| it.setting.as_str()).collect()
 }
 
-/// The suspicious findings between two servers of a version, one of which has options that nobody requested.
 fn trap(version: &str, options: &[&str]) -> Vec<String> {
     let findings = compared(&facts(version, &[]), &facts(version, options), &[]);
     suspicious(&findings).into_iter().map(str::to_owned).collect()
@@ -93,7 +91,7 @@ fn one_intent_leaves_nothing_suspicious_between_versions() {
     assert_eq!(suspicious(&findings), [""; 0], "{findings:#?}");
 }
 
-/// Settings of a single server, of a product without `seq_` tables.
+/// Of a product without `seq_` tables.
 fn settings_of(product: Product, version: &str) -> Facts {
     let server = start(product, version, &[]);
     let mut control = server.connect();
@@ -146,7 +144,7 @@ fn a_different_default_charset_is_found_in_server_schema_and_table() {
 
 #[test]
 fn an_encrypting_server_is_found() {
-    // Versions that make their own certificate offer encryption by default.
+    // Versions that create their own certificate offer encryption by default.
     assert_eq!(trap("11.8", &["--ssl=ON"]), ["have_ssl"]);
 }
 
@@ -231,7 +229,6 @@ fn servers_run_with_the_libraries_that_came_with_them_and_no_others() {
     }
 }
 
-/// Facts about a Postgres server with these options besides the intent's.
 fn postgres(version: &str, options: &[&str]) -> Facts {
     let server = start(Product::Postgres, version, options);
     let mut control = server.connect();
@@ -276,7 +273,6 @@ fn traps_of_postgres_are_found() {
     }
 }
 
-/// The options of a system that a real server does not confirm.
 fn without_effect(spec: &SystemSpec, server: &mut TestServer) -> Vec<String> {
     let log = server.server().log();
     let mut control = server.connect();

@@ -1,4 +1,4 @@
-//! Servers under callgrind: what a connection's thread counts depends on its work alone.
+//! Servers under callgrind: the counts of a connection's thread depend on its work alone.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::thread;
@@ -12,7 +12,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 assay_testkit::supervisor_entry!();
 
-/// A connection, and the thread that serves it.
 struct Served<'a> {
     counting: Counting<'a>,
     control: Connection,
@@ -33,7 +32,6 @@ impl<'a> Served<'a> {
         Self { counting, control, pid, thread }
     }
 
-    /// What the thread counts while the connection answers so many statements.
     fn counted(&mut self, statements: u32) -> u64 {
         self.counting.take(Some(self.pid)).unwrap();
         (0..statements).for_each(|_| drop(self.control.query("SELECT 1 + 1").unwrap()));
@@ -64,7 +62,6 @@ fn repeats(product: Product, version: &str) {
     server.stop().unwrap();
 }
 
-/// A command to a server that is killed meanwhile ends.
 #[test]
 fn a_server_that_is_killed_leaves_no_command_waiting() {
     let valgrind = valgrind();

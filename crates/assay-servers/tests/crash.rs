@@ -19,7 +19,6 @@ assay_testkit::supervisor_entry!();
 /// The word that makes [`holder`] hold servers; the directory for them follows it.
 const AS_HOLDER: &str = "hold-servers-in";
 
-/// The holder's message once its servers are frozen.
 const FROZEN: &str = "all servers are frozen";
 
 fn site(dir: &Path) -> Site {
@@ -31,7 +30,7 @@ fn site(dir: &Path) -> Site {
     }
 }
 
-/// In a process of its own: sets up a data directory, starts two servers, freezes them, and waits for its end.
+/// In a child process: sets up a data directory, starts two servers, freezes them, and waits for its end.
 #[test]
 #[ignore = "not a test: the process that holds servers"]
 fn holder() {
@@ -61,7 +60,7 @@ fn wait_until_frozen(stdout: ChildStdout) {
     assert!(lines.any(|line| line.contains(FROZEN)), "the holder ended by itself");
 }
 
-/// Supervisors at work below `dir`.
+/// Supervisors with work below `dir`.
 fn sessions(dir: &Path) -> Vec<i32> {
     let Ok(run_dirs) = fs::read_dir(dir.join("r")) else { return Vec::new() };
     let record = |path: PathBuf| {
@@ -98,7 +97,7 @@ fn leftovers(dir: &Path) -> Vec<String> {
 }
 
 /// Kills the supervisors below `dir`, and waits until all their threads have ended: their server may end before the
-/// last of these gives up the locks.
+/// last of these releases the locks.
 fn kill_supervisors(dir: &Path) {
     for supervisor in sessions(dir) {
         let pid = Pid::from_raw(supervisor).unwrap();
@@ -174,7 +173,7 @@ fn servers_of_another_run_root_are_not_garbage() {
     assert_eq!(collect(), 0);
     assert!(server.data_dir().is_dir());
     server.connect().unwrap().query("CREATE DATABASE d").unwrap();
-    // The data that nobody holds any more are removed.
+    // Data that nobody holds any more is removed.
     let pid = server.pid();
     kill_supervisors(dir.path());
     eventually("no server", || !is_alive(pid));

@@ -7,12 +7,12 @@ use std::process::{Command, ExitCode, Stdio};
 use assay_testkit::{is_supervisor, run_tests, tests};
 use fs_err as fs;
 
-/// Names the part of the test that runs inside.
+/// Selects the part of the test that runs inside.
 const INSIDE: &str = "ASSAY_TEST_INSIDE";
 
 /// In this namespace, root and `nobody` map to themselves, and no further namespace can be created.
 fn postgres_runs_as_nobody_where_root_can_make_no_namespace() {
-    // A program that is executed after the user was mapped has that user's rights.
+    // A program executed after the user was mapped has that user's rights.
     let wait = "read go && exec sh -c \"$@\"";
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
     let mut inside = Command::new("unshare")
@@ -36,7 +36,6 @@ fn postgres_runs_as_nobody_where_root_can_make_no_namespace() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// The part of the test that runs inside.
 fn inside_it_is_nobody() {
     assay_servers::leave_root_where_needed().unwrap();
     let mut test = assay_testkit::postgres();

@@ -27,7 +27,6 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// How somebody else would try to log in.
 fn knocking(product: Product, port: u16, user: &str) -> ConnectOptions {
     let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
     let options = ConnectOptions::new(address, user);

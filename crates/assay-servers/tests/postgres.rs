@@ -1,4 +1,4 @@
-//! The life of a Postgres server, which is a tree of processes: set up, started, asked, frozen, stopped.
+//! The life of a Postgres server, which is a tree of processes: set up, started, queried, frozen, stopped.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::{Duration, Instant};
@@ -19,7 +19,6 @@ fn count(dir: &std::path::Path) -> usize {
     fs::read_dir(dir).unwrap().count()
 }
 
-/// A process and its children.
 fn tree(pid: i32) -> Vec<i32> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     let children = children.split_whitespace().map(|pid| pid.parse().unwrap());
@@ -40,7 +39,7 @@ fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
     let mut control = server.connect().unwrap();
     assert!(control.server_version().starts_with(&prefix.version));
     control.query("CREATE TABLE t AS SELECT 42 AS a").unwrap();
-    // A client that is connected does not keep it from stopping.
+    // A connected client does not keep it from stopping.
     server.stop_and_keep(&loaded).unwrap();
     copy_tree(&loaded, &dir.path().join("copy"), &Stop::default()).unwrap();
     let server = Server::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
@@ -93,11 +92,10 @@ fn a_frozen_server_stops_with_all_its_processes() {
         test.server().thaw().unwrap();
     }
     println!("freeze and thaw: {:.0} us", began.elapsed().as_secs_f64() * 1e6 / f64::from(rounds));
-    // Frozen with a client connected, it still ends in good order.
+    // Frozen with a client connected, it still shuts down cleanly.
     test.server().freeze().unwrap();
 }
 
-/// Files and segments of shared memory that a server has mapped.
 fn shared_memory(pid: i32) -> (Vec<std::path::PathBuf>, Vec<u64>) {
     let maps = procfs::process::Process::new(pid).unwrap().maps().unwrap();
     let mut files = Vec::new();
@@ -123,7 +121,6 @@ fn a_dropped_server_leaves_no_shared_memory() {
     assert_eq!(left_of(&segments), [0; 0]);
 }
 
-/// The segments that still exist.
 fn left_of(segments: &[u64]) -> Vec<u64> {
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();
     let there = table.lines().skip(1).filter_map(|it| it.split_whitespace().nth(1)?.parse().ok());

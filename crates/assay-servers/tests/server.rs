@@ -1,4 +1,4 @@
-//! The life of a server: set up, started, asked, frozen, stopped; and the remains after a failure.
+//! The life of a server: set up, started, queried, frozen, stopped; and the remains after a failure.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::cell::RefCell;
@@ -64,7 +64,6 @@ fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
         lap("copy and start");
         let found = server.connect().unwrap().query("SELECT a FROM d.t").unwrap();
         assert_eq!(found.first_string().as_deref(), Some("42"));
-        // Its directory, and the lock of that.
         assert_eq!(count(&site.data_root), 2);
         let pid = server.pid();
         drop(server);
@@ -75,7 +74,6 @@ fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
     }
 }
 
-/// Bytes of all files below a directory, and bytes that they take on the disk.
 fn sizes(dir: &std::path::Path) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
     let mut sum = (0, 0);
@@ -91,7 +89,7 @@ fn sizes(dir: &std::path::Path) -> (u64, u64) {
     sum
 }
 
-/// The log holds what was written, then nothing of it is needed; what remains starts again and again.
+/// The log holds the written rows and is then no longer needed; what remains starts again and again.
 #[test]
 fn templates_hold_what_is_not_empty_and_instances_have_all_their_blocks() {
     let versions = [
@@ -134,12 +132,12 @@ fn templates_hold_what_is_not_empty_and_instances_have_all_their_blocks() {
         }
         let (length, taken) = sizes(&template);
         println!("{product} {version}: {} MB of {} MB", taken >> 20, length >> 20);
-        // Of tables of some 20 MB, with all that a server has besides.
+        // Tables of some 20 MB, with everything else that a server has.
         assert!(taken <= 64 << 20, "{product} {version}: {taken} of {length}");
     }
 }
 
-/// CPU time of a process so far, clock ticks.
+/// In clock ticks.
 fn ticks(pid: i32) -> u64 {
     let stat = procfs::process::Process::new(pid).unwrap().stat().unwrap();
     stat.utime + stat.stime
@@ -151,8 +149,8 @@ fn a_frozen_server_stops_and_continues_where_it_was() {
     let pid = test.pid();
     let options =
         assay_wire::ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
-    // The server works until the freezes are over. Without a freeze, the test would see it run.
-    // Each query is short, so no machine is so busy that one takes as long as the limit.
+    // The server works until the freezes are over. Without a freeze, the test would see it run. Each query is short, so
+    // even on a busy machine none takes as long as the limit.
     let over = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&over);
     let busy = std::thread::spawn(move || {
@@ -259,7 +257,7 @@ fn threads_of_a_pool_serve_no_connection_of_their_own() {
     assert_eq!(test.server().connection_tids(&[id], unasked).unwrap(), None);
 }
 
-/// CPU time of a thread so far, clock ticks.
+/// In clock ticks.
 fn ticks_of(pid: i32, tid: i32) -> u64 {
     let task = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
     let stat = task.stat().unwrap();

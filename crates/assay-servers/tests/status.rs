@@ -9,10 +9,9 @@ use assay_testkit::{TestServer, start};
 
 assay_testkit::supervisor_entry!();
 
-/// Statements that a server must count.
 const STATEMENTS: u64 = 100;
 
-/// What a server counts during some work, which gets the statement that publishes it.
+/// Growth of the counters during some work, which gets the statement that publishes it.
 fn grown(
     server: &TestServer,
     product: Product,

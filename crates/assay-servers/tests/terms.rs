@@ -22,7 +22,6 @@ fn assert_effective(settings: &Settings, expected: &[(&str, &str)]) {
     }
 }
 
-/// What the versions of both products have.
 const OF_BOTH: [(&str, &str); 11] = [
     ("log_bin", "ON"),
     ("binlog_format", "ROW"),
@@ -64,7 +63,7 @@ fn mysql_and_mariadb_have_the_published_settings_and_a_bounded_binary_log() {
         if product == Product::MySql {
             assert_eq!(binary_logs(&mut control), 1);
         }
-        // What is kept as a template has an empty one.
+        // A template has an empty binary log.
         control.query("INSERT INTO t VALUES (1)").unwrap();
         maintain(&mut control, &["t".to_owned()], Duration::from_secs(60)).unwrap();
         let logs = control.query("SHOW BINARY LOGS").unwrap();

@@ -1,4 +1,4 @@
-//! A small SVG writer. Marks have classes: a file brings their colours with it, and a page has its own.
+//! A small SVG writer. Marks have classes; a file includes their colours, a page defines them.
 
 use std::fmt::{self, Write as _};
 
@@ -7,21 +7,18 @@ use assay_model::printable;
 /// Size of text, in units of the drawing, which are pixels.
 pub const SIZE: f64 = 12.0;
 
-/// Size of the text of axes and notes.
+/// Size of text in axes and notes.
 pub const SMALL: f64 = 10.0;
 
-/// Size of titles.
 pub const LARGE: f64 = 15.0;
 
-/// Room around everything.
+/// Around the whole drawing.
 pub const MARGIN: f64 = 16.0;
 
-/// A position or a length: in units of the drawing, or in percent of its place.
 #[derive(Debug, Clone, Copy)]
 pub enum Length {
-    /// Units of the drawing.
     Units(f64),
-    /// Percent of the place that the drawing fills.
+    /// Percent of the area that the drawing fills.
     Percent(f64),
 }
 
@@ -35,7 +32,6 @@ impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Units(units) => write!(f, "{units:.1}"),
-            // Pages have many of them.
             Self::Percent(percent) => {
                 let percent = format!("{percent:.1}");
                 write!(f, "{}%", percent.strip_suffix(".0").unwrap_or(&percent))
@@ -46,7 +42,6 @@ impl fmt::Display for Length {
 
 /// A position: from the left, and from the top.
 pub trait Place {
-    /// Both parts.
     fn parts(self) -> [Length; 2];
 }
 
@@ -56,18 +51,13 @@ impl<X: Into<Length>, Y: Into<Length>> Place for (X, Y) {
     }
 }
 
-/// Where a text stands relative to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// It begins there.
     Start,
-    /// Its middle is there.
     Middle,
-    /// It ends there.
     End,
 }
 
-/// A drawing that grows mark by mark.
 #[derive(Debug)]
 pub struct Paper {
     width: f64,
@@ -75,13 +65,12 @@ pub struct Paper {
 }
 
 impl Paper {
-    /// An empty drawing of this width.
     #[must_use]
     pub fn new(width: f64) -> Self {
         Self { width, marks: String::new() }
     }
 
-    /// A drawing that begins with a title and lines of notes; with the position below them.
+    /// Starts with a title and notes; returns the position below them.
     #[must_use]
     pub fn titled(width: f64, title: &str, notes: &[String]) -> (Self, f64) {
         let mut paper = Self::new(width);
@@ -95,18 +84,16 @@ impl Paper {
         (paper, y + 10.0)
     }
 
-    /// Its width.
     #[must_use]
     pub fn width(&self) -> f64 {
         self.width
     }
 
-    /// A line of text whose baseline begins, has its middle or ends here.
+    /// `at` is on the baseline.
     pub fn text(&mut self, at: impl Place, anchor: Anchor, class: &str, text: &str) {
         self.written(at.parts(), "", anchor, class, text);
     }
 
-    /// A text that is turned by so many degrees, clockwise.
     pub fn turned(
         &mut self,
         (x, y): (f64, f64),
@@ -136,14 +123,13 @@ impl Paper {
         self.push(format_args!(r#"<text x="{x}" y="{y}"{class}{anchor}{turn}>{text}</text>"#));
     }
 
-    /// A straight line.
     pub fn line(&mut self, class: &str, from: impl Place, to: impl Place) {
         let ([x1, y1], [x2, y2]) = (from.parts(), to.parts());
         let class = attribute("class", class);
         self.push(format_args!(r#"<line{class} x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#));
     }
 
-    /// A rectangle with this corner on the left and above.
+    /// `corner` is the upper left one.
     pub fn rect(&mut self, class: &str, corner: impl Place, size: impl Place) {
         let ([x, y], [width, height]) = (corner.parts(), size.parts());
         let class = attribute("class", class);
@@ -152,14 +138,13 @@ impl Paper {
         ));
     }
 
-    /// A circle.
     pub fn circle(&mut self, class: &str, centre: impl Place, radius: f64) {
         let [x, y] = centre.parts();
         let class = attribute("class", class);
         self.push(format_args!(r#"<circle{class} cx="{x}" cy="{y}" r="{radius}"/>"#));
     }
 
-    /// A path; nothing if it is empty.
+    /// Draws nothing if `path` is empty.
     pub fn path(&mut self, class: &str, path: &str) {
         if !path.is_empty() {
             let class = attribute("class", class);
@@ -167,14 +152,14 @@ impl Paper {
         }
     }
 
-    /// A path in units of its own, moved and enlarged.
+    /// A path in local units, moved and scaled.
     pub fn placed_path(&mut self, class: &str, (x, y): (f64, f64), scale: f64, path: &str) {
         self.push(format_args!(
             r#"<path class="{class}" transform="translate({x:.1} {y:.1}) scale({scale})" d="{path}"/>"#
         ));
     }
 
-    /// Marks in units around a place of their own.
+    /// Marks relative to a place.
     pub fn around(&mut self, class: &str, place: impl Place, draw: impl FnOnce(&mut Self)) {
         let [x, y] = place.parts();
         let class = attribute("class", class);
@@ -183,32 +168,32 @@ impl Paper {
         self.push(format_args!("</svg>"));
     }
 
-    /// Marks with words that a pointer brings up.
+    /// Marks with a tooltip.
     pub fn told(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
         self.push(format_args!("<g><title>{}</title>", escaped(words)));
         draw(self);
         self.push(format_args!("</g>"));
     }
 
-    /// Marks with a name, which other drawings of the same page may repeat.
+    /// Named marks, which other drawings of the page can repeat.
     pub fn shared(&mut self, name: &str, draw: impl FnOnce(&mut Self)) {
-        // Rules for classes hold in a repetition only within the marks, so they have the class of charts themselves.
+        // In a repetition, rules for classes apply only inside the marks, so the marks need the class `chart`
+        // themselves.
         self.push(format_args!(r#"<g id="{name}" class="chart">"#));
         draw(self);
         self.push(format_args!("</g>"));
     }
 
-    /// The marks of that name.
+    /// Repeats the marks of [`Self::shared`].
     pub fn repeat(&mut self, name: &str) {
         self.push(format_args!(r##"<use href="#{name}"/>"##));
     }
 
     fn push(&mut self, mark: std::fmt::Arguments) {
-        // Writing to a string cannot fail.
         let _ = self.marks.write_fmt(mark);
     }
 
-    /// The drawing as a part of the page, which has the colours of its classes.
+    /// Part of a page that has the colours of the classes.
     #[must_use]
     pub fn inline(self, height: f64, label: &str) -> String {
         let Self { width, marks } = self;
@@ -218,7 +203,7 @@ impl Paper {
         )
     }
 
-    /// The drawing as a part of the page that fills its place: what it shows, the words next to it say.
+    /// Part of a page; fills its place. The text next to it must say what it shows.
     #[must_use]
     pub fn filling(self, class: &str) -> String {
         let (class, marks) = (attribute("class", class), self.marks);
@@ -234,8 +219,7 @@ impl Paper {
         )
     }
 
-    /// The drawing as a file of its own, with the style of its classes, and with a title and a description for those
-    /// who do not see it.
+    /// A standalone file with its style; title and description are for those who cannot see it.
     #[must_use]
     pub fn file(self, height: f64, style: &str, title: &str, description: &str) -> String {
         let Self { width, marks } = self;
@@ -249,7 +233,7 @@ impl Paper {
     }
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that is not below a value: the distance of round labels.
+/// Distance of round labels: the smallest of 1, 2 and 5 times a power of ten that is not below `least`.
 #[must_use]
 pub fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
@@ -264,7 +248,7 @@ fn attribute(name: &str, value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(r#" {name}="{value}""#) }
 }
 
-/// Text in which nothing is markup and nothing controls a terminal.
+/// Escapes markup and characters that control a terminal.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -274,7 +258,7 @@ pub fn escaped(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
-            // XML has no place for them.
+            // Not allowed in XML.
             '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
@@ -282,7 +266,7 @@ pub fn escaped(text: &str) -> String {
     safe
 }
 
-/// About the width of a text in a font with wide letters, at this size.
+/// Approximate width in a font with wide letters.
 #[must_use]
 pub fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
@@ -297,7 +281,7 @@ pub fn width(text: &str, size: f64) -> f64 {
     size * printable(text).chars().map(em).sum::<f64>()
 }
 
-/// A text, or as much of it as there is room for.
+/// Cuts a text to the room.
 #[must_use]
 pub fn fitted(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
@@ -314,7 +298,7 @@ pub fn fitted(text: &str, size: f64, room: f64) -> String {
     kept + "…"
 }
 
-/// A text in lines that there is room for, broken at spaces.
+/// Breaks a text at spaces into lines that fit.
 #[must_use]
 pub fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

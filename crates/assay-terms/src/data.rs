@@ -9,7 +9,6 @@ use serde::Deserialize;
 use crate::terms::{Missing, Setting, Terms, Value};
 use crate::version::Range;
 
-/// The name of the default terms.
 pub const DEFAULT: &str = "lean";
 
 #[derive(Debug, Deserialize)]
@@ -28,15 +27,15 @@ struct OptionRow {
     missing: Vec<Missing>,
 }
 
-/// What an option is about, if not the behaviour of a version.
+/// The subject of an option, if it is not the behaviour of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
     /// Memory and logs.
     Size,
-    /// What several servers on one machine would compete for.
+    /// Resources that several servers on one machine would compete for.
     Place,
-    /// What a study needs of every server.
+    /// Requirements of a study.
     Study,
 }
 
@@ -45,7 +44,7 @@ enum Kind {
 struct TermsRow {
     about: String,
     is_equal: bool,
-    /// The terms that options of a [`Kind`] have their values from.
+    /// The terms from which options of a [`Kind`] take their values.
     like: Option<String>,
     log_step_mb: u64,
     log_most_mb: Option<u64>,
@@ -57,7 +56,6 @@ struct TermsRow {
     products: BTreeMap<Product, BTreeMap<String, Asked>>,
 }
 
-/// A value as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Asked {
@@ -80,13 +78,12 @@ struct Variant {
 }
 
 impl Terms {
-    /// The terms of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::all().iter().find(|terms| terms.name == name)
     }
 
-    /// The names of all terms, the default first.
+    /// The default first.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         Self::all().iter().map(|terms| terms.name).collect()
@@ -98,7 +95,7 @@ impl Terms {
         name.and_then(Self::named).unwrap_or_else(default_terms)
     }
 
-    /// All terms, the default ones first.
+    /// The default ones first.
     pub(crate) fn all() -> &'static [Self] {
         static FILE: LazyLock<File> =
             LazyLock::new(|| toml::from_str(include_str!("terms.toml")).expect("a test reads it"));

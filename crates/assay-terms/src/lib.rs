@@ -1,4 +1,4 @@
-//! What servers are started with: named terms, rendered into each version's options. Pure.
+//! Options of servers: named terms, rendered for each version. Pure.
 //!
 //! The terms are data: `terms.toml`. [`Terms::named`] finds them, [`Terms::render`] gives the options of one build.
 

@@ -1,4 +1,4 @@
-//! Renders terms into each version's own options.
+//! Renders terms into each version's options.
 
 use assay_model::{Dialect, Engine, EventKind, Prefix, Product};
 
@@ -6,23 +6,20 @@ use crate::terms::{Terms, adds_up};
 use crate::value::Sizes;
 use crate::version::{Version, version_number};
 
-/// Options for one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// Options in order, each `--name=value`. Those from the system's name come last.
+    /// Each `--name=value`. Those from the system's name come last.
     pub options: Vec<String>,
     /// Options of the terms that this version lacks.
     pub left_out: Vec<LeftOut>,
 }
 
-/// An option of the terms that a version lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The option.
     pub setting: &'static str,
-    /// The version's behaviour instead: a verb and what follows it.
+    /// The version's behaviour instead, as a verb phrase.
     pub instead: &'static str,
-    /// Whether the option asks for the same behaviour.
+    /// Whether that is the requested behaviour.
     pub is_as_asked: bool,
 }
 
@@ -101,8 +98,8 @@ fn override_with(
     }
 }
 
-/// Whether an option of the terms contradicts one from the system's name. A character set alone implies its default
-/// collation, and a collation alone implies its character set.
+/// Returns whether an option of the terms contradicts one from the system's name. A character set alone implies its
+/// default collation, and a collation alone implies its character set.
 fn contradicts(of_terms: &str, asked: &str) -> bool {
     let pair = ["character-set-server", "collation-server"];
     pair.contains(&of_terms) && pair.contains(&asked)
@@ -117,13 +114,11 @@ fn spelt_for(product: Product, version: Version, value: &str) -> &str {
     }
 }
 
-/// The variable that `--name=value` sets.
 fn variable_of(option: &str) -> &str {
     let option = option.trim_start_matches("--");
     plain_name(option.split_once('=').map_or(option, |(name, _)| name))
 }
 
-/// An option's name without `loose-` and `skip-`.
 fn plain_name(option: &str) -> &str {
     let option = option.strip_prefix("loose-").unwrap_or(option);
     option.strip_prefix("skip-").unwrap_or(option)
@@ -217,7 +212,7 @@ mod tests {
         let given: Vec<_> = given.iter().filter(|it| it.contains("instrument")).collect();
         let expected = instruments.map(|it| format!("--performance-schema-instrument={it}"));
         assert_eq!(given, expected.iter().collect::<Vec<_>>());
-        // The terms' own ones stay, too: without its plugin, there is no engine.
+        // The terms' own options stay too: without its plugin, the engine is missing.
         let asked = [("plugin_load_add".to_owned(), "other.so".to_owned())];
         let given = lean().render(&SIZES, &prefix("10.11.19"), Engine::RocksDb, &asked).options;
         for plugin in ["ha_rocksdb.so", "other.so"] {
@@ -308,7 +303,6 @@ mod tests {
         }
     }
 
-    /// The options of versions, one in a line, and what is left out.
     fn told(terms: &Terms, product: Product, engine: Engine, versions: &[&str]) -> String {
         let mut text = String::new();
         for version in versions {

@@ -6,7 +6,7 @@ use assay_model::Product;
 
 use crate::terms::{Setting, Terms, Value};
 
-/// The options of a product in these terms as a table in Markdown: values, by version where they differ, and reasons.
+/// The options of a product as a Markdown table: values, by version where they differ, and reasons.
 #[must_use]
 pub fn option_table(terms: &Terms, product: Product) -> String {
     let mut table = "| option | value | why |\n|---|---|---|\n".to_owned();

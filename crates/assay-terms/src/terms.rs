@@ -8,40 +8,38 @@ use crate::version::{Range, Version};
 /// A named set of server options, with their values for each product and version.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// The name on the command line, in study files and in reports.
     pub name: &'static str,
-    /// What the terms are, in words that follow the name.
+    /// A description that follows the name.
     pub about: &'static str,
-    /// Whether all systems get equal values, as far as they have the options. Otherwise each version may have values of
-    /// its own, or keep its defaults.
+    /// Whether all systems get equal values for the options that they have. Otherwise each version may have different
+    /// values, or keep its defaults.
     pub is_equal: bool,
-    /// Whether each version keeps its defaults, apart from places, sizes and what a study needs.
+    /// Whether each version keeps its defaults, apart from places, sizes and requirements of a study.
     pub keeps_defaults: bool,
-    /// Steps in which the redo log grows, MiB.
+    /// Step in which the redo log grows, MiB.
     pub log_step_mb: u64,
     /// The largest redo log, MiB; `None` for no limit.
     pub log_most_mb: Option<u64>,
-    /// Steps in which the cache grows once it exceeds 1 GiB, MiB.
+    /// Step in which the cache grows above 1 GiB, MiB.
     pub pool_step_mb: u64,
     /// Memory of a server besides its cache, MiB.
     pub server_mb: u64,
-    /// The most that a server's binary log may take when a round begins, MiB; 0 if it has none.
+    /// Maximum size of a server's binary log at the start of a round, MiB; 0 if it has none.
     pub binary_log_mb: u64,
     pub(crate) settings: Vec<(Product, Vec<Setting>)>,
 }
 
-/// What a version without an option does instead.
+/// Behaviour of a version without an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instead {
-    /// A verb and what follows it.
+    /// As a verb phrase.
     pub does: &'static str,
-    /// Whether the option asks for the same behaviour.
+    /// Whether that is the requested behaviour.
     pub is_as_asked: bool,
 }
 
 impl Terms {
-    /// What a version does instead of an option that these terms set, if it lacks it. `variable` has the form that
-    /// [`variable`] gives.
+    /// The behaviour of a version that lacks an option of these terms. `variable` has the form that [`variable`] gives.
     #[must_use]
     pub fn instead(
         &self,
@@ -53,8 +51,7 @@ impl Terms {
         setting.filter_map(|it| it.missing(version)?.instead(it.value(version, engine)?)).next()
     }
 
-    /// The value that these terms give a variable, with sizes as names in braces; `None` if the version keeps its
-    /// default.
+    /// The value of a variable in these terms, with sizes as names in braces; `None` if the version keeps its default.
     #[must_use]
     pub fn value(
         &self,
@@ -97,24 +94,20 @@ const ADD_UP: &[&str] = &[
     "replicate_wild_ignore_table",
 ];
 
-/// Whether each occurrence of an option adds to those before it.
 #[must_use]
 pub fn adds_up(option: &str) -> bool {
     ADD_UP.contains(&variable(option).as_str())
 }
 
-/// An option with its values in one set of terms.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// Its name, with `loose-` in front if not every build of a version has it.
+    /// With `loose-` in front if not every build of a version has it.
     pub(crate) option: &'static str,
     pub(crate) missing: &'static [Missing],
     pub(crate) values: Vec<Value>,
-    /// The reason for the value.
     pub(crate) why: &'static str,
 }
 
-/// A value for some versions, or for one engine.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     pub(crate) value: &'static str,
@@ -128,14 +121,14 @@ pub(crate) struct Value {
 pub(crate) struct Missing {
     #[serde(flatten)]
     pub(crate) versions: Range,
-    /// What they do instead; `None` if there is nothing to say.
+    /// Their behaviour instead, if it is worth mentioning.
     instead: Option<String>,
-    /// The value of the option that means the same.
+    /// The equivalent value of the option.
     acts_as: Option<String>,
 }
 
 impl Setting {
-    /// Its value for a version and an engine; `None` if these terms leave it at its default.
+    /// `None` if these terms leave the option at its default.
     pub(crate) fn value(&self, version: Version, engine: Engine) -> Option<&'static str> {
         let mut values = self.values.iter();
         let fits =
@@ -154,7 +147,7 @@ impl Setting {
 }
 
 impl Missing {
-    /// What the versions do instead of the option with a value; `None` if there is nothing to say.
+    /// The versions' behaviour instead of the option with a value; `None` if not worth mentioning.
     pub(crate) fn instead(&'static self, value: &str) -> Option<Instead> {
         let is_as_asked = self.acts_as.as_deref() == Some(value);
         self.instead.as_deref().map(|does| Instead { does, is_as_asked })

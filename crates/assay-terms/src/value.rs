@@ -1,21 +1,19 @@
 //! Values of options, with sizes filled in.
 
-/// The sizes that values depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     /// The engine's cache, MiB.
     pub pool_mb: u64,
     /// The redo log, MiB.
     pub log_mb: u64,
-    /// Connections that may be open at once.
     pub connections: u32,
-    /// Threads that remove old versions of rows; see [`Sizes::purge_threads_of`].
+    /// Threads that remove old row versions; see [`Sizes::purge_threads_of`].
     pub purge_threads: u32,
 }
 
 impl Sizes {
-    /// Threads for removing old versions of rows on a machine with so many CPUs: half as many, but no more than servers
-    /// have by default. Four of them on two CPUs use most of their time to wait for each other.
+    /// Purge threads on a machine with this number of CPUs: half as many, but no more than servers have by default.
+    /// Four of them on two CPUs mostly wait for each other.
     #[must_use]
     pub fn purge_threads_of(cpus: u32) -> u32 {
         (cpus / 2).clamp(1, 4)
@@ -45,7 +43,7 @@ impl Sizes {
         Some(self.of(name)?.checked_mul(factor.parse().ok()?)?.div_ceil(divisor))
     }
 
-    /// A value with all sizes filled in; `None` if one has no known name.
+    /// `None` if a size has an unknown name.
     pub(crate) fn fill(&self, value: &str) -> Option<String> {
         let mut filled = String::new();
         let mut rest = value;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// Major, minor, patch.
 pub type Version = (u32, u32, u32);
 
-/// `10.11.19` as numbers that compare in order. A part that is not a number counts as 0.
+/// Parses `10.11.19` to numbers that compare in order. A part that is not a number counts as 0.
 #[must_use]
 pub fn version_number(version: &str) -> Version {
     // A vendor's build number may follow: `8.0.36-28`.
@@ -15,7 +15,7 @@ pub fn version_number(version: &str) -> Version {
     (next(), next(), next())
 }
 
-/// Versions from the first up to but not including the second.
+/// Includes the first version, excludes the second.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Range {

@@ -4,21 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A Python that has these packages, each with a version, such as `pandas==2.3.3`. pip installs them once, into the
-/// tests' directory of the user's cache.
-///
-/// # Panics
-/// They are not there and cannot be installed: there is no network, no Python or no pip.
+/// tests' directory of the user's cache. Panics if that fails.
 #[must_use]
 pub fn python(packages: &[&str]) -> Command {
     let parent = tests_cache();
     let directory = parent.join(packages.join("+"));
     if !directory.exists() {
-        // Another test may install the same packages. Each fills a directory of its own, and the first one to finish
+        // Another test may install the same packages. Each fills a separate directory, and the first one to finish
         // renames it.
         let part = parent.join(format!("part-{}-{}", std::process::id(), packages.join("+")));
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"];
         let output = Command::new("python3").args(pip).arg(&part).args(packages).output();
-        // What was installed counts: a wrapper of pip may fail afterwards, such as pyenv's for a plain user.
+        // The installed packages decide: a wrapper of pip may fail afterwards, such as pyenv's for a plain user.
         let is_installed = has(&part, packages);
         let said = match &output {
             Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -39,7 +36,6 @@ pub fn python(packages: &[&str]) -> Command {
     python
 }
 
-/// Whether Python finds all of the packages in a directory.
 fn has(directory: &Path, packages: &[&str]) -> bool {
     let names = packages.iter().map(|package| package.split('=').next().unwrap_or(package));
     let script =
@@ -49,7 +45,6 @@ fn has(directory: &Path, packages: &[&str]) -> bool {
     directory.exists() && found.is_ok_and(|it| it.status.success())
 }
 
-/// The directory of the user's cache that tests share.
 fn tests_cache() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")));

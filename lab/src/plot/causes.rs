@@ -1,4 +1,4 @@
-//! Planted causes: where their changes came back.
+//! Planted causes: where their changes were attributed.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::docs::{Table, markdown};
 use super::percent;
 use crate::lines::text;
 
-/// The terms of the account that a row shows: their names in the results, added up where there are several.
+/// Terms of the account in a row: their names in the results, which are added up.
 const TERMS: [(&str, &[&str]); 4] = [
     ("client CPU", &["client_cpu"]),
     ("server CPU", &["server_cpu"]),
@@ -53,7 +53,7 @@ fn row(planted: &str, expected: &[&str], cell: &Value) -> Vec<String> {
         between(&cell["rqps"], 2),
         between(&change["time"], 1),
     ];
-    // What rounds to nothing has no sign of its own.
+    // A value that rounds to zero has no sign.
     let signed = |us: f64| format!("{:+.1}", (10.0 * us).round() / 10.0 + 0.0).replace('-', "−");
     row.extend(TERMS.iter().map(|(_, terms)| signed(of(terms))));
     row.push(percent(of(expected) / whole));

@@ -5,10 +5,9 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use fs_err as fs;
 
-/// A table that documentation may show.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Its name in the markers: `<!-- calibrate:NAME -->` before it and `<!-- end -->` after it.
+    /// Name in the markers: `<!-- calibrate:NAME -->` before it and `<!-- end -->` after it.
     pub(super) name: &'static str,
     /// Markdown; empty if nothing was measured.
     pub(super) text: String,
@@ -16,7 +15,7 @@ pub(super) struct Table {
 
 const END: &str = "<!-- end -->";
 
-/// Replaces the tables that a page has markers for. Tables without data stay as they are.
+/// Replaces the tables for which a page has markers. Tables without data stay unchanged.
 pub(super) fn replace(page: &Path, tables: &[Table]) -> Result<()> {
     let before = fs::read_to_string(page)?;
     let after = replaced(&before, tables).with_context(|| page.display().to_string())?;
@@ -44,7 +43,7 @@ fn replaced(page: &str, tables: &[Table]) -> Result<String> {
     Ok(done + rest)
 }
 
-/// A table in Markdown; nothing without rows. Columns after the first are aligned to the right.
+/// Empty without rows. Columns after the first are aligned to the right.
 pub(super) fn markdown(head: &[&str], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();

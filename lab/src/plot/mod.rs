@@ -15,7 +15,7 @@ use fs_err as fs;
 
 use super::lines::Lines;
 
-/// The pages that may show tables, from the root of the repository.
+/// Pages that may show tables, from the root of the repository.
 const PAGES: [&str; 5] = [
     "docs/lab/turns.md",
     "docs/lab/long-runs.md",
@@ -24,21 +24,19 @@ const PAGES: [&str; 5] = [
     "docs/lab/causes.md",
 ];
 
-/// Where the plots are, from the root of the repository.
+/// From the root of the repository.
 const PLOTS: &str = "docs/lab/plots";
 
-/// Where `assay doctor --format json` of the machine may be kept, from the root of the repository.
+/// Output of `assay doctor --format json` on the machine, if present; from the root of the repository.
 const DOCTOR: &str = "docs/lab/data/doctor.json";
 
-/// A chart of results.
 struct Plot {
-    /// The file, without its ending.
+    /// File name without its extension.
     name: &'static str,
-    /// The chart; empty if nothing was measured.
+    /// Empty if nothing was measured.
     svg: String,
 }
 
-/// Writes all tables and plots that there are results for.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path) -> Result<()> {
     let simulated = Lines::open(&root.join(super::sim::RESULTS))?;
@@ -69,7 +67,7 @@ pub(super) fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A share or a fraction in percent, with the digits that its size needs.
+/// In percent, with the digits that its size needs.
 fn percent(value: f64) -> String {
     let percent = 100.0 * value;
     match percent.abs() {
@@ -78,7 +76,6 @@ fn percent(value: f64) -> String {
     }
 }
 
-/// A share with its interval, in percent.
 fn percent_between(interval: Option<stats::Interval>) -> String {
     interval.map_or_else(String::new, |it| {
         format!("{} [{:.1}, {:.1}]", percent(it.value), 100.0 * it.low, 100.0 * it.high)

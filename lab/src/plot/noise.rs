@@ -1,4 +1,4 @@
-//! The noise of a machine, as `assay doctor` measured it.
+//! The noise of a machine, as measured by `assay doctor`.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(super) fn plot(doctor: &Value) -> Plot {
     Plot { name: "noise", svg: svg::lines(title, &x, &y, &series) }
 }
 
-/// The list `correlations`, wherever it is in the document.
+/// The list `correlations`, anywhere in the document.
 fn found(value: &Value) -> Option<&Vec<Value>> {
     match value {
         Value::Object(parts) => match parts.get("correlations") {

@@ -1,4 +1,4 @@
-//! Studies of real servers.
+//! Tables and plots of studies of real servers.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ fn cells(line: &Value) -> impl Iterator<Item = &Value> {
     line["cells"].as_array().into_iter().flatten()
 }
 
-/// The first word or words of a key: everything before the number of the repetition.
+/// The part of a key before the number of the repetition.
 fn name(line: &Value) -> &str {
     let key = text(line, "key");
     key.rsplit_once(' ').map_or(key, |(name, _)| name)
@@ -58,7 +58,7 @@ fn interval(cell: &Value, quantity: &str) -> Option<Interval> {
     Some(Interval { value, low, high })
 }
 
-/// Half the width of the interval of the logarithm, if there is one.
+/// Half the width of the interval of the logarithm.
 fn half_width(interval: Interval) -> Option<f64> {
     (interval.low < interval.high).then(|| 0.5 * (interval.high / interval.low).ln())
 }
@@ -67,7 +67,6 @@ fn half_width(interval: Interval) -> Option<f64> {
 const QUANTITIES: [(&str, &str, &str); 2] =
     [("rqps", "verdict", "QPS"), ("cpu", "cpu_verdict", "CPU per operation")];
 
-/// When and where the results were measured.
 fn studies(lines: &[Value]) -> String {
     let mut groups: BTreeMap<[&str; 3], (&str, &str, f64, f64)> = BTreeMap::new();
     for line in lines {
@@ -140,7 +139,7 @@ fn aa(lines: &[Value]) -> String {
     markdown(&head, &rows)
 }
 
-/// The median half-width of each study of a system against itself, by the noise that the machine had before it.
+/// The median half-width of each study of a system against itself, by the machine's noise before it.
 fn aa_plot(lines: &[Value]) -> String {
     let mut series: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
     for line in of_kind(lines, "aa") {
@@ -172,7 +171,6 @@ fn aa_plot(lines: &[Value]) -> String {
     svg::points("A system against itself", &x, &y, &series)
 }
 
-/// Changes of known direction.
 fn known(lines: &[Value]) -> String {
     let mut rows = Vec::new();
     for line in of_kind(lines, "known") {
@@ -232,7 +230,6 @@ fn hour(lines: &[Value]) -> String {
     markdown(&head, &rows)
 }
 
-/// Whether one of these tests writes.
 fn writes(test: &str) -> bool {
     test.starts_with("update") || test == "insert"
 }
@@ -271,7 +268,7 @@ fn equal(lines: &[Value]) -> String {
     markdown(&head, &rows)
 }
 
-/// Logarithms of the ratios of a test in all studies with this name, and the half-widths that the studies gave.
+/// Logarithms of the ratios of a test in all studies with this name, and the half-widths from the studies.
 fn results(lines: &[Value], kind: &str, named: &str) -> BTreeMap<String, (Vec<f64>, Vec<f64>)> {
     let mut tests: BTreeMap<String, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for line in of_kind(lines, kind).filter(|line| name(line) == named) {
@@ -292,7 +289,7 @@ fn compared_by_hand(lines: &[Value]) -> Vec<(String, f64, f64)> {
     let assay = results(lines, "manual", "assay");
     let of_test = |(test, (logs, _)): (&String, &(Vec<f64>, Vec<f64>))| {
         let (_, halves) = assay.get(test)?;
-        // What one run could claim if its spread were known, and were that of these few.
+        // The claim of one run if its spread were known, and equal to that of these few.
         let half_by_hand = stats::Z * stats::sd(logs)?;
         let half = stats::quantile(halves, 0.5)?;
         Some((test.clone(), half_by_hand, half))
@@ -300,7 +297,7 @@ fn compared_by_hand(lines: &[Value]) -> Vec<(String, f64, f64)> {
     by_hand.iter().filter_map(of_test).collect()
 }
 
-/// The root of the mean square: three runs of a test say little about its spread, those of all tests say more.
+/// Root mean square: three runs of a test say little about its spread, those of all tests say more.
 fn root_mean_square(values: impl Iterator<Item = f64>) -> f64 {
     let squares: Vec<f64> = values.map(|value| value * value).collect();
     (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
@@ -351,8 +348,8 @@ fn manual_plot(lines: &[Value]) -> String {
     svg::rows("One study at equal machine time", &names, &x, &series, &[0.0])
 }
 
-/// The ratio of long runs of every test, as a logarithm. Each study is one value: the spread of repeated studies
-/// includes how instances differ.
+/// The log ratio of long runs of every test. Each study is one value: the spread of repeated studies includes the
+/// differences between instances.
 fn long_runs(lines: &[Value]) -> BTreeMap<String, Interval> {
     let mut tests: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let studies = of_kind(lines, "long").filter(|line| name(line) != SHORT_TURNS);
@@ -398,7 +395,6 @@ fn long(lines: &[Value]) -> String {
     markdown(&head, &rows)
 }
 
-/// A ratio on the logarithmic scale.
 fn logarithm(ratio: Interval) -> Interval {
     Interval { value: ratio.value.ln(), low: ratio.low.ln(), high: ratio.high.ln() }
 }
@@ -431,7 +427,6 @@ fn from_longest(tests: &BTreeMap<String, ByTurn>, at: usize) -> Option<Interval>
     (at + 1 < TURNS.len()).then(|| stats::mean(&differences)).flatten()
 }
 
-/// Every test at every length of turns.
 fn turns(lines: &[Value]) -> String {
     let ratio = |log: Option<Interval>| {
         log.map_or_else(String::new, |it| {
@@ -456,7 +451,7 @@ fn turns(lines: &[Value]) -> String {
     markdown(&head, &rows)
 }
 
-/// How far each length of turns is from the longest, with the errors of both.
+/// The difference of each length of turns from the longest, with the errors of both.
 fn turns_plot(lines: &[Value]) -> String {
     let tests = by_turn(lines);
     let mut series: Vec<Series> =

@@ -1,4 +1,4 @@
-//! Simulated studies: what they found against the truth.
+//! Simulated studies: their results against the truth.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,7 @@ pub(super) struct Case {
 const QUANTITIES: [(&str, &str); 2] = [("qps", "QPS"), ("cpu", "CPU per operation")];
 
 impl Case {
-    /// The cases, in the order of their names, of the lines that have this fingerprint. Returns the number of the
-    /// others as well.
+    /// The cases, by name, of the lines with this fingerprint, and the number of other lines.
     pub(super) fn of(lines: &[Value], fingerprint: &str) -> (Vec<Self>, usize) {
         let mut cases: Vec<Self> = Vec::new();
         let is_latest = |line: &&Value| text(line, "fingerprint") == fingerprint;
@@ -74,7 +73,6 @@ impl Case {
         stats::share(self.count(quantity, kinds, "covered"), of)
     }
 
-    /// A mean over studies.
     fn of_study(&self, path: &str) -> f64 {
         self.sum(path) / self.sum("studies").max(1.0)
     }
@@ -84,13 +82,10 @@ impl Case {
     }
 }
 
-/// Changes in percent whose power is simulated.
 const CHANGES: [u32; 4] = [1, 2, 3, 5];
 
-/// Cells without a true difference.
 const EQUAL: [&str; 3] = ["null", "write", "wide"];
 
-/// All cells.
 const ALL: [&str; 6] = ["null", "write", "wide", "changed", "changed_write", "stalled"];
 
 /// Cells with a difference of the case's size.
@@ -107,7 +102,7 @@ pub(super) fn tables(cases: &[Case]) -> Vec<Table> {
     ]
 }
 
-/// Large changes: the share of the changed tests that were called, of those that the first pass reached.
+/// Large changes: share of the changed tests that were called, among those reached by the first pass.
 fn early(cases: &[Case]) -> String {
     let mut shown: Vec<(f64, u32, &Case)> =
         cases.iter().filter(|case| case.name.starts_with("early/")).filter_map(early_key).collect();
@@ -154,7 +149,6 @@ fn early(cases: &[Case]) -> String {
     markdown(&head, &rows)
 }
 
-/// The changes in the lines of early cases.
 const EARLY: [&str; 5] = ["10", "30", "x2", "x100", "x2000"];
 
 /// An early case by its budget, seconds, and the number of its systems.
@@ -205,7 +199,7 @@ fn errors(cases: &[Case]) -> String {
     markdown(&head, &rows)
 }
 
-/// What is called the same where nothing differs.
+/// Verdicts "same" where nothing differs.
 fn same(cases: &[Case]) -> String {
     let rows: Vec<Vec<String>> = cases
         .iter()
@@ -303,7 +297,6 @@ fn power(cases: &[Case]) -> String {
     markdown(&head, &rows)
 }
 
-/// Half-widths of equal cells.
 fn widths(cases: &[Case]) -> String {
     let rows: Vec<Vec<String>> = cases
         .iter()
@@ -344,7 +337,6 @@ pub(super) fn plots(cases: &[Case]) -> Vec<Plot> {
     ]
 }
 
-/// Minutes of a case's budget.
 fn minutes(case: &Case) -> Option<f64> {
     case.parts().get(2)?.strip_suffix('m')?.parse().ok()
 }
@@ -474,7 +466,7 @@ mod tests {
         assert!(table.lines().skip(2).all(|it| it.ends_with(row)), "{table}");
     }
 
-    /// That of [`line`], which has none.
+    /// [`line`] has no fingerprint.
     const FINGERPRINT: &str = "";
 
     #[test]

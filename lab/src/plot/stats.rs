@@ -17,7 +17,7 @@ const T: [f64; 20] = [
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
 ];
 
-/// A share of `count` among `of` (Wilson 1927); `None` of nothing.
+/// A share of `count` among `of` (Wilson 1927); `None` if `of` is 0.
 pub(super) fn share(count: f64, of: f64) -> Option<Interval> {
     if of <= 0.0 {
         return None;
@@ -36,8 +36,8 @@ pub(super) fn mean(values: &[f64]) -> Option<Interval> {
     Some(Interval { value, low: value - half, high: value + half })
 }
 
-/// The means of several groups of independent values, which vary alike: a few values say little about their spread,
-/// those of all groups say more. `None` for a group without values, and if no group has two.
+/// The means of groups of independent values with equal variance: a few values say little about their spread, those of
+/// all groups say more. `None` for a group without values, and if no group has two.
 pub(super) fn means_alike(groups: &[Vec<f64>]) -> Vec<Option<Interval>> {
     let squares = groups.iter().filter_map(|it| Some((sd(it)?.powi(2), it.len() - 1)));
     let (sum, df) =
@@ -61,7 +61,6 @@ pub(super) fn sd(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The 97.5% quantile of Student's t distribution.
 pub(super) fn student(df: usize) -> f64 {
     // Beyond the table: Cornish and Fisher's first term.
     let beyond = || Z + (Z.powi(3) + Z) / (4.0 * df as f64);
@@ -71,7 +70,7 @@ pub(super) fn student(df: usize) -> f64 {
     })
 }
 
-/// The value that a share of all values does not exceed; `None` without values.
+/// `None` without values.
 pub(super) fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,24 +1,23 @@
-//! Charts with error bars as SVG files, which are readable on light and on dark pages.
+//! Charts with error bars as SVG files, readable on light and on dark pages.
 
 use assay_svg::{Anchor, Paper, round_step, width as text_width};
 
-/// Width of every chart, pixels.
+/// Pixels.
 const WIDTH: f64 = 720.0;
 
 /// Height of the area of a chart with two axes, pixels.
 const HEIGHT: f64 = 320.0;
 
-/// Height of a row, pixels.
 const ROW: f64 = 26.0;
 
-/// Room around the area: above for title and legend, below and left for labels.
+/// Margins of the area: above for title and legend, below and left for labels.
 const TOP: f64 = 64.0;
 /// Height of each further line of the legend.
 const LEGEND: f64 = 18.0;
 const BOTTOM: f64 = 52.0;
 const RIGHT: f64 = 24.0;
 
-/// Colours that people with any colour vision can tell apart (Okabe and Ito 2008), for light and dark pages.
+/// Colours that people with any colour vision can distinguish (Okabe and Ito 2008), for light and dark pages.
 const STYLE: &str = "\
 text{font:12px system-ui,sans-serif;fill:#333}.t{font-weight:600;font-size:14px}.paper{fill:none}\
 .g{stroke:#ddd}.a{stroke:#888}.r{stroke:#888;stroke-dasharray:4 3}\
@@ -29,13 +28,11 @@ text{font:12px system-ui,sans-serif;fill:#333}.t{font-weight:600;font-size:14px}
 @media(prefers-color-scheme:dark){text{fill:#ddd}.g{stroke:#444}.a,.r{stroke:#999}\
 .c0{stroke:#4aa8e0}.f0{fill:#4aa8e0}.c1{stroke:#f08a3c}.f1{fill:#f08a3c}}";
 
-/// Number of colours.
 const COLOURS: usize = 6;
 
-/// Which values an axis shows, and how.
 #[derive(Debug, Clone)]
 pub(super) struct Axis {
-    /// What it shows, with the unit.
+    /// Includes the unit.
     pub(super) title: String,
     pub(super) low: f64,
     pub(super) high: f64,
@@ -43,7 +40,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis that holds all values and begins at zero or below.
+    /// An axis that contains all values and begins at zero or below.
     pub(super) fn from_zero(title: &str, values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values);
         let step = round_step((high.max(0.0) - low.min(0.0)).max(1e-9) / 6.0);
@@ -56,13 +53,13 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis that holds all values, which are above 0.
+    /// A logarithmic axis that contains all values, which are above 0.
     pub(super) fn logarithmic(title: &str, values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values.filter(|value| *value > 0.0));
         Self { title: title.to_owned(), low: 0.9 * low, high: 1.1 * high, is_log: true }
     }
 
-    /// A place on the axis, from 0 to 1.
+    /// A position on the axis, from 0 to 1.
     fn share(&self, value: f64) -> f64 {
         let share = match self.is_log {
             true => (value / self.low).ln() / (self.high / self.low).ln(),
@@ -106,7 +103,7 @@ fn shown(value: f64) -> String {
     if short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
 
-/// A value with its interval, at a place of the other axis or in a row.
+/// A value with its interval, at a position on the other axis or in a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
     pub(super) at: f64,
@@ -115,19 +112,17 @@ pub(super) struct Point {
     pub(super) high: f64,
 }
 
-/// Points of one kind.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
     pub(super) name: String,
     pub(super) points: Vec<Point>,
 }
 
-/// A chart of values over a quantity: lines with error bars.
 pub(super) fn lines(title: &str, x: &Axis, y: &Axis, series: &[Series]) -> String {
     chart(title, x, y, series, true)
 }
 
-/// The same without lines between the points.
+/// A chart of values over a quantity, without lines between the points.
 pub(super) fn points(title: &str, x: &Axis, y: &Axis, series: &[Series]) -> String {
     chart(title, x, y, series, false)
 }
@@ -203,13 +198,11 @@ pub(super) fn rows(
     paper.file(bottom + BOTTOM, STYLE, title, &told(series))
 }
 
-/// What a chart shows, for those who do not see it.
 fn told(series: &[Series]) -> String {
     let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
     names.join("; ")
 }
 
-/// The class of a mark of a series.
 fn class(mark: &str, series: usize) -> String {
     format!("{mark} c{}", series % COLOURS)
 }

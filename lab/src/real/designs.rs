@@ -1,64 +1,56 @@
-//! The studies of each kind, in the order in which they are carried out.
+//! The studies of each kind, in order of execution.
 
-/// A study.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Design {
-    /// Its name among those of its kind.
     pub(super) key: String,
     pub(super) measured: Measured,
-    /// What it must find, if that is known: a verdict on the relative QPS.
+    /// The expected verdict on the relative QPS, if known.
     pub(super) expected: Option<&'static str>,
 }
 
-/// The way in which a study is carried out.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Measured {
     /// `assay compare` with these words.
     Compared(Vec<String>),
-    /// The same, with the errors of its rounds.
+    /// `assay compare` with the errors of its rounds.
     Rounds(Vec<String>),
-    /// The same with two servers that already run, the second of which has half a CPU.
+    /// `assay compare` with two servers that already run, the second of which has half a CPU.
     Halved(Vec<String>),
-    /// One run for each test and system, one after the other.
     ByHand(ByHand),
     /// `assay compare` with these words, for as long as another study of the same kind took.
     AtEqualTime { words: Vec<String>, as_long_as: String },
-    /// `assay compare` of a system against the same with a cause.
+    /// `assay compare` of a system against itself with a cause.
     Planted(Planted),
 }
 
-/// The manual design.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ByHand {
-    /// The base and the other system.
     pub(super) systems: [&'static str; 2],
     pub(super) tests: Vec<&'static str>,
     /// Time of each run, seconds.
     pub(super) seconds: u32,
 }
 
-/// A study of a system against the same with a cause.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Planted {
     pub(super) plant: Plant,
-    /// Words of `compare`, with the systems if they are named.
+    /// Words of `compare`, including the systems if named.
     pub(super) words: Vec<String>,
-    /// Terms as JSON names them.
+    /// Terms as in JSON.
     pub(super) terms: &'static [&'static str],
 }
 
-/// How a cause is planted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Plant {
-    /// The words of the study name it.
+    /// By the words of the study.
     Named,
     /// The second server is reached by TCP instead of a socket.
     Tcp,
     /// Another process computes on the CPU of both servers, before the second one and after the first.
     Hog,
-    /// The second server may read the disk less often.
+    /// Disk reads of the second server are limited.
     SlowReads,
-    /// Both servers may write on the disk less often, and only the second one flushes at each commit.
+    /// Disk writes of both servers are limited, and only the second one flushes at each commit.
     SlowFlushes,
 }
 
@@ -68,8 +60,8 @@ const TRIGGERS: &str = "docs/lab/data/triggers.toml";
 /// Tests that `--short` measures.
 const FEW: &str = "point-query,update-index";
 
-/// The ten writes and the other test whose result depends on what ran before it. `delete` cannot run for long: it
-/// would delete most rows.
+/// The ten writes and the other test whose result depends on earlier tests. `delete` cannot run for long: it would
+/// delete most rows.
 const HISTORY: [&str; 10] = [
     "update-inlist",
     "update-index",
@@ -83,7 +75,7 @@ const HISTORY: [&str; 10] = [
     "scan",
 ];
 
-/// Those of them that are measured again: in the first studies, long runs of these tests seemed to lose more.
+/// Tests measured again: in the first studies, long runs of these tests seemed to lose more.
 const AGAIN: [&str; 4] = ["update-inlist", "update-index", "update-nonindex", "update-one"];
 
 /// Lengths of turns in milliseconds, with the slice and the number of rounds that measure each of them for 2 s.
@@ -100,10 +92,9 @@ pub(crate) const TURNS: [(u32, u32, u32); 7] = [
 /// The name of the study, beside long runs, in which assay chooses the turns.
 pub(crate) const SHORT_TURNS: &str = "chosen";
 
-/// Studies of each length of turns.
 const TIMES: u64 = 2;
 
-/// The designs of a kind; `None` if there is no such kind.
+/// `None` if the kind is unknown.
 pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {
     Some(match kind {
         "aa" => aa(is_short),
@@ -152,11 +143,10 @@ fn aa(is_short: bool) -> Vec<Design> {
     designs
 }
 
-/// Changes of known direction.
 fn known(is_short: bool) -> Vec<Design> {
     const WRITES: &str = "update-*,insert,write-only";
     const DURABLE: &str = "mariadb@11.8+innodb_flush_log_at_trx_commit=1+innodb_doublewrite=";
-    // Every commit waits for the disk while the data age, so there are fewer of them.
+    // Every commit waits for the disk while the data age, so there are fewer rows.
     const DURABLE_SIZE: &str = "--rows 10k";
     let less = if is_short { format!(" --budget 20s --tests {FEW}") } else { String::new() };
     let writes = match is_short {
@@ -174,7 +164,7 @@ fn known(is_short: bool) -> Vec<Design> {
         ),
         compared("doublewrite", &format!("{DURABLE}OFF {DURABLE}ON {DURABLE_SIZE}{writes}")),
         Design {
-            // A server that runs already loads its tables anew in each block, so they are small. A server that rests
+            // A server that already runs loads its tables anew in each block, so they are small. A server that rests
             // during the other's short turns would hardly exceed its quota, and neither would one with a single client.
             measured: Measured::Halved(words(&format!(
                 "--rows 10k --clients 4 --slice 200ms --turn 200ms{less}"
@@ -209,7 +199,7 @@ fn manual(is_short: bool) -> Vec<Design> {
     designs
 }
 
-/// Short studies of one block, with turns of another length each time, in an order that differs from time to time.
+/// Short studies of one block, with turns of another length each time, in varying order.
 fn turns(is_short: bool) -> Vec<Design> {
     let mut designs = Vec::new();
     for time in 1..=if is_short { 2 } else { TIMES } {
@@ -269,8 +259,8 @@ fn long(is_short: bool) -> Vec<Design> {
     times.chain([compared(format!("{SHORT_TURNS} 1"), &text)]).chain(again).collect()
 }
 
-/// Preset standard in an hour, with one client and with as many as the machine has CPUs: where the kernel puts them,
-/// and in pairs.
+/// Preset standard in an hour, with one client and with as many as the machine has CPUs: placed by the kernel, and in
+/// pairs.
 fn hour(is_short: bool) -> Vec<Design> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let several = cpus.to_string();
@@ -294,7 +284,7 @@ fn hour(is_short: bool) -> Vec<Design> {
     designs
 }
 
-/// Causes that are planted on purpose, each with the terms of the account in which its change must come back.
+/// Planted causes, each with the terms of the account to which its change must be attributed.
 fn causes(is_short: bool) -> Vec<Design> {
     const CPU: &[&str] = &["client_cpu", "server_cpu"];
     const SERVER: &[&str] = &["server_cpu"];
@@ -355,7 +345,7 @@ fn causes(is_short: bool) -> Vec<Design> {
     all.push(design("TCP", Plant::Tcp, CPU, "--tests point-query --rows 10k"));
     let hog = "--tests point-query --rows 10k --placement free";
     all.push(design("busy CPU", Plant::Hog, QUEUE, hog));
-    // Limits per second are kept over 100 ms, so turns are longer. Writes before the test would read 150,000 pages.
+    // Limits per second apply over 100 ms, so turns are longer. Writes before the test would read 150,000 pages.
     let slow = |test: &str| format!("--tests {test} --slice 500ms --turn 500ms");
     let reads = slow("point-query.pre --set 47 --rows 50k");
     all.push(design("slow reads", Plant::SlowReads, WAIT, &reads));
@@ -375,7 +365,7 @@ fn acting(test: &str, clients: u32) -> String {
     )
 }
 
-/// An order that another number changes (Fisher and Yates, with a linear congruential generator).
+/// A permutation by number (Fisher and Yates, with a linear congruential generator).
 fn shuffled<T, const N: usize>(mut all: [T; N], number: u64) -> [T; N] {
     let mut state = number;
     for left in (1..N).rev() {

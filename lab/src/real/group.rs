@@ -7,12 +7,12 @@ use fs_err as fs;
 
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// A limit as the two versions of control groups name it: files, and what is written into them.
+/// A limit in the two versions of control groups: files and their contents.
 pub(super) struct Limit {
-    /// The controller in version 2.
+    /// In version 2.
     pub(super) controller: &'static str,
     pub(super) settings: Vec<(String, String)>,
-    /// The controller in version 1.
+    /// In version 1.
     pub(super) old_controller: &'static str,
     pub(super) old_settings: Vec<(String, String)>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Limit {
 pub(super) struct Group(PathBuf);
 
 impl Group {
-    /// Moves the process, with all its threads, into a group of its own.
+    /// Moves the process, with all its threads, into a new group.
     pub(super) fn new(pid: u64, limit: &Limit) -> Result<Self> {
         let root = Path::new(ROOT);
         let has_new = fs::read_to_string(root.join("cgroup.subtree_control"))
@@ -42,7 +42,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A group with processes cannot be removed: they move to the group above, which has no limit.
+        // A group with processes cannot be removed: they move to the parent group, which has no limit.
         let parent = self.0.parent().map(|parent| parent.join("cgroup.procs"));
         let pids = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
         if let Some(parent) = parent {

@@ -1,4 +1,4 @@
-//! A server that gets half a CPU, against one that gets as much as it can use.
+//! A server limited to half a CPU, against one without a limit.
 
 use std::process::{Child, Command};
 
@@ -13,7 +13,6 @@ use super::manual::Sandbox;
 /// stall after the other.
 const PERIOD_US: u32 = 10_000;
 
-/// The server that is compared.
 const SYSTEM: &str = "mariadb@11.8";
 
 /// Compares two servers of the same version. The second one has half a CPU.
@@ -27,11 +26,10 @@ pub(super) fn compare(assay: &Assay, words: &[String]) -> Result<Value> {
     Ok(line)
 }
 
-/// What keeps a server from using more; it ends when this is dropped.
+/// Limits a server; the limit ends when this is dropped.
 enum Half {
-    /// A quota.
     Quota(#[expect(dead_code, reason = "it ends the quota when it is dropped")] Group),
-    /// Where no control group may be made: a shell that stops and continues the server in turn.
+    /// Without control groups: a shell that alternately stops and continues the server.
     Stopped(Child, u64),
 }
 

@@ -21,7 +21,6 @@ impl<'a> Sandbox<'a> {
         Self::start_with(assay, system, &[])
     }
 
-    /// The same with more words.
     pub(super) fn start_with(assay: &'a Assay, system: &str, more: &[&str]) -> Result<Self> {
         let start = ["server", "start", system, "--quiet", "--format", "json"];
         let mut command = assay.command(&start);
@@ -37,7 +36,7 @@ impl<'a> Sandbox<'a> {
 
 impl Drop for Sandbox<'_> {
     fn drop(&mut self) {
-        // It is a server for this measurement only, and `assay server list` shows one that remains.
+        // The server is for this measurement only, and `assay server list` shows one that remains.
         drop(machine::done(&mut self.assay.command(&["server", "stop", &self.name])));
     }
 }

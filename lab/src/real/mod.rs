@@ -20,13 +20,12 @@ use super::{expect_only, machine, option};
 use designs::{Design, Measured};
 pub(super) use designs::{SHORT_TURNS, TURNS};
 
-/// Where the results are, from the root of the repository.
+/// From the root of the repository.
 pub(super) const RESULTS: &str = "docs/lab/data/real.jsonl";
 
-/// Where those of `--short` are.
 const SHORT_RESULTS: &str = "target/calibration/real.jsonl";
 
-/// Carries out the studies of a kind that are missing: `KIND [--program PATH] [--short]`.
+/// Carries out the missing studies of a kind: `KIND [--program PATH] [--short]`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     let is_short = words.iter().any(|word| word == "--short");
@@ -79,7 +78,6 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The program that is calibrated.
 struct Assay {
     program: PathBuf,
     /// The root of the repository, in which it runs.
@@ -94,12 +92,12 @@ impl Assay {
         command
     }
 
-    /// A study, reduced to what tables need. A cell that could not be measured is part of the result.
+    /// A study, reduced to the data for tables. A cell that could not be measured is part of the result.
     fn compare(&self, words: &[String]) -> Result<Value> {
         self.compare_as(words).map(|(line, _)| line)
     }
 
-    /// The same, with the id of the study.
+    /// Like [`Self::compare`], with the id of the study.
     fn compare_as(&self, words: &[String]) -> Result<(Value, String)> {
         let mut command = self.command(&["compare", "--format", "json", "--quiet"]);
         command.args(words).stdin(std::process::Stdio::null());
@@ -131,14 +129,14 @@ fn reduced(document: &Value) -> Value {
     })
 }
 
-/// What `doctor` found before the study: the error of fixed work in turns of 10 ms.
+/// The noise measured by `doctor` before the study: the error of fixed work in turns of 10 ms.
 fn noise(doctor: &Value) -> Value {
     let mut turns = doctor["noise"]["turns"].as_array().into_iter().flatten();
     let of_ten = turns.find(|turn| turn["turn_ms"] == 10.0);
     of_ten.and_then(|turn| turn["error"].as_f64()).map_or(Value::Null, rounded)
 }
 
-/// A cell, without what was not measured.
+/// A cell without unmeasured values.
 fn reduced_cell(cell: &Value) -> Value {
     let mut reduced = json!({
         "test": cell["test"],

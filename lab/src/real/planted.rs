@@ -1,4 +1,4 @@
-//! Causes that are planted on purpose, each with the terms of the account in which its change must come back.
+//! Planted causes, each with the terms of the account to which its change must be attributed.
 
 use std::net::TcpListener;
 use std::process::{Child, Command};
@@ -12,10 +12,9 @@ use super::group::{Group, Limit};
 use super::manual::Sandbox;
 use crate::machine;
 
-/// The server that plants need which no option names.
+/// The server for plants that no option names.
 const SYSTEM: &str = "mariadb@11.8";
 
-/// The CPU that a process takes from both servers.
 const CPU: &str = "0";
 
 /// Priority of a process that computes: it gets nine tenths of a CPU that it shares.
@@ -25,7 +24,6 @@ const PRIORITY: &str = "-10";
 const READS_S: u32 = 2000;
 const WRITES_S: u32 = 500;
 
-/// Carries out the study of a cause.
 pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
     let mut line = match planted.plant {
         Plant::Named => assay.compare(&planted.words)?,
@@ -76,21 +74,20 @@ pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
     Ok(line)
 }
 
-/// A study of two servers that run.
 fn of_running(assay: &Assay, urls: [String; 2], planted: &Planted, how: &str) -> Result<Value> {
     let mut line = assay.compare(&[&urls[..], &planted.words].concat())?;
     line["words"] = format!("{SYSTEM} {SYSTEM} {}; {how}", planted.words.join(" ")).into();
     Ok(line)
 }
 
-/// The address of a sandbox on its port, given that of its socket.
+/// The TCP address of a sandbox, from that of its socket.
 fn by_tcp(url: &str, port: u16) -> Result<String> {
     let (login, rest) = url.split_once("@/").context("the address has no login")?;
     let database = rest.split('?').next().unwrap_or(rest);
     Ok(format!("{login}@127.0.0.1:{port}/{database}"))
 }
 
-/// Changes how the threads of a process are scheduled. Those that it starts are scheduled likewise.
+/// Changes how the threads of a process, including future ones, are scheduled.
 fn set(command: &mut Command, pid: u64) -> Result<()> {
     machine::done(command.arg(pid.to_string())).map(drop)
 }

@@ -1,4 +1,4 @@
-//! The noise of rounds: what the slices of a study say about the error of a measured second.
+//! The noise of rounds: the error of a measured second, estimated from the slices of a study.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::{Assay, rounded};
 use crate::lines::text;
 
-/// A slice: the logarithm of its rate, and the time that it was measured for, seconds.
+/// The logarithm of a slice's rate, and its measured time, seconds.
 type Rate = (f64, f64);
 
-/// Adds to every cell the standard error of its log ratio after one second of measuring, both systems together, if
-/// fresh instances did not differ.
+/// Adds to every cell the standard error of its log ratio after one second of measuring, both systems together, without
+/// the differences between fresh instances.
 pub(super) fn add_errors(assay: &Assay, study: &str, line: &mut Value) -> Result<()> {
     let directory = tempfile::tempdir()?;
     let mut command = assay.command(&["export"]);
@@ -26,8 +26,8 @@ pub(super) fn add_errors(assay: &Assay, study: &str, line: &mut Value) -> Result
     Ok(())
 }
 
-/// The errors by test: the deviations of rounds from the mean of their block, times the square root of the seconds
-/// that a round measures.
+/// The errors by test: the deviations of rounds from the mean of their block, times the square root of the seconds that
+/// a round measures.
 fn errors(mut slices: csv::Reader<impl std::io::Read>) -> Result<BTreeMap<String, f64>> {
     let head = slices.headers()?.clone();
     let place = |name| head.iter().position(|it| it == name).with_context(|| format!("no {name}"));

@@ -7,7 +7,6 @@ use assay_sim::{Faults, Scenario, SpeedModel, Truth, is_special, study};
 
 use super::Kind;
 
-/// Tests of a study.
 const TESTS: usize = 32;
 
 /// A kind of study to simulate many times.
@@ -15,13 +14,11 @@ const TESTS: usize = 32;
 pub struct Case {
     /// `MACHINE/CHANGE/BUDGET`, and the threshold if it is not 2%.
     pub name: String,
-    /// The machine.
     pub model: SpeedModel,
-    /// The number of tests that change. Every study has others.
+    /// Number of tests that change; different ones in every study.
     pub changed: usize,
-    /// By how much they change: half of all studies are slower by this fraction, the others faster.
+    /// Half of all studies are slower by this fraction, the others faster.
     pub change: f64,
-    /// Time of a study, seconds.
     pub budget_s: f64,
     /// The smallest change of practical interest.
     pub threshold: f64,
@@ -65,7 +62,6 @@ impl Case {
         }
     }
 
-    /// The study with this seed.
     #[must_use]
     pub fn scenario(&self, seed: u64) -> Scenario {
         let mut record = self.record.clone();
@@ -75,7 +71,7 @@ impl Case {
         Scenario { seed, record, truth, faults: Faults::NONE }
     }
 
-    /// The changes of the tests in the study with this seed: logarithms of relative rates.
+    /// Logarithms of the relative rates of the tests in the study with this seed.
     #[must_use]
     pub fn changes(&self, seed: u64) -> Vec<f64> {
         let change = if seed.is_multiple_of(2) { self.change } else { -self.change };
@@ -96,7 +92,6 @@ impl Case {
         -change
     }
 
-    /// What is special about a cell.
     #[must_use]
     pub fn kind(&self, change: f64, cell: usize) -> Kind {
         if self.stalls(cell) {
@@ -124,7 +119,6 @@ impl Case {
     }
 }
 
-/// All cases in order.
 #[must_use]
 pub fn cases() -> Vec<Case> {
     let vm = SpeedModel::VIRTUAL;

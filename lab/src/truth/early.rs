@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 
 use assay_sim::{Ended, Faults, Scenario, SpeedModel, Truth, simulate, study};
 
-/// The factors by which one test of the last system changes, each in every fifth study. Half of the studies have it
+/// The factors by which one test of the last system changes, each in every fifth study. In half of the studies it is
 /// slower.
 const FACTORS: [(&str, f64); 5] =
     [("10", 1.1), ("30", 1.3), ("x2", 2.0), ("x100", 100.0), ("x2000", 2000.0)];
 
-/// Eight tests.
 const TESTS: [&str; 8] = [
     "point-query",
     "hot-points",
@@ -35,18 +34,16 @@ pub struct EarlyCase {
     record: StudyRecord,
 }
 
-/// What many studies found of one change.
 #[derive(Debug, Clone, Copy, Default)]
 struct Called {
     studies: u64,
-    /// Studies whose first pass came to the changed test.
+    /// Studies whose first pass reached the changed test.
     reached: u64,
     /// Called after the first pass, after the second one, and at the end.
     after: [u64; 3],
     wrong: u64,
 }
 
-/// What many studies found.
 #[derive(Debug, Clone, Default)]
 pub struct EarlyTally {
     studies: u64,
@@ -58,7 +55,6 @@ pub struct EarlyTally {
     over_budget: u64,
 }
 
-/// All cases in order.
 #[must_use]
 pub fn early_cases() -> Vec<EarlyCase> {
     let budgets = [("30s", 30.0), ("1m", 60.0), ("2m", 120.0), ("5m", 300.0), ("10m", 600.0)];
@@ -76,7 +72,7 @@ pub fn early_cases() -> Vec<EarlyCase> {
     let bursts = ("", SpeedModel { neighbour_every_s: 20.0, ..SpeedModel::VIRTUAL });
     let all = |budget| [2, 4, 12].map(|systems| of(budget, systems, bursts));
     let mut cases: Vec<EarlyCase> = budgets.into_iter().flat_map(all).collect();
-    // It is busy in phases of two seconds, 70% of the time, on a machine that is noisy by itself.
+    // It is busy in phases of two seconds, 70% of the time, on a machine that is itself noisy.
     let taken = ("/taken", SpeedModel { neighbour_every_s: 0.86, ..SpeedModel::NOISY });
     let few =
         budgets.into_iter().take(3).flat_map(|it| [2, 4].map(|systems| of(it, systems, taken)));
@@ -118,7 +114,7 @@ impl EarlyCase {
     }
 }
 
-/// Simulates the study of a case with this seed and adds what it found to a tally.
+/// Simulates the study of a case with this seed and adds its result to a tally.
 pub fn add_early(tally: &mut EarlyTally, case: &EarlyCase, seed: u64) -> Result<(), String> {
     let (word, cell, log) = case.change(seed);
     let ended = simulate(case.scenario(seed))?;
@@ -147,7 +143,7 @@ pub fn add_early(tally: &mut EarlyTally, case: &EarlyCase, seed: u64) -> Result<
     let is_reached = |it: &Slice| it.block == 0 && Some(it.cell) == changed && it.system == others;
     called.reached += u64::from(ended.record.slices.iter().any(is_reached));
     for (number, after) in called.after.iter_mut().enumerate() {
-        // The decision before the block that follows, or the verdict if none follows.
+        // The decision before the following block, or the verdict after the last one.
         let seen = ended.looks.get(number + 1).filter(|_| number < 2);
         let verdict = seen.and_then(|(_, verdicts)| verdicts.get(place).copied()).or(last);
         *after += u64::from(verdict == Some(right));
@@ -160,13 +156,12 @@ pub fn add_early(tally: &mut EarlyTally, case: &EarlyCase, seed: u64) -> Result<
     Ok(())
 }
 
-/// Whether a study took longer than its budget by more than a tenth.
+/// Whether a study exceeded its budget by more than a tenth.
 fn is_over(ended: &Ended) -> bool {
     ended.used_s > 1.1 * ended.record.study.budget_s
 }
 
 impl EarlyTally {
-    /// One line of results.
     #[must_use]
     pub fn json(&self, case: &str, first: u64, fingerprint: u64) -> Value {
         let of = |it: &Called| {
@@ -191,7 +186,7 @@ impl EarlyTally {
         })
     }
 
-    /// The part of the studies with this change that called it after so many passes, from 1; 3 stands for the end.
+    /// Share of the studies with this change that called it after this number of passes, from 1; 3 means the end.
     #[must_use]
     pub fn called(&self, change: &str, passes: usize) -> f64 {
         let it = self.changes.get(change).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Calibrates the statistics: judges many simulated studies whose truth is known, and counts what is right and wrong.
+//! Calibrates the statistics: judges many simulated studies whose truth is known, and counts right and wrong verdicts.
 
 mod cases;
 mod early;
@@ -15,10 +15,10 @@ pub use tally::{Counts, Kind, Quantity, Tally};
 
 use assay_sim::{Ended, simulate};
 
-/// The studies that a fingerprint is made of: case and seed.
+/// Case and seed of the studies in a fingerprint.
 const REFERENCE: [(&str, u64); 2] = [("virtual/one-3/5m", 1), ("stalls/null/5m", 2)];
 
-/// Simulates the study of a case with this seed and adds what it found to a tally.
+/// Simulates the study of a case with this seed and adds its result to a tally.
 pub fn add_study(tally: &mut Tally, case: &Case, seed: u64) -> Result<(), String> {
     let scenario = case.scenario(seed);
     let changes = case.changes(seed);
@@ -56,7 +56,7 @@ fn inverse(estimate: Estimate) -> Estimate {
     Estimate { value: 1.0 / estimate.value, low: 1.0 / estimate.high, high: 1.0 / estimate.low }
 }
 
-/// When a cell was decided, seconds; `None` if it is not.
+/// Seconds until a cell was decided; `None` if it is not.
 fn decided_s(ended: &Ended, cell: usize, verdict: Verdict) -> Option<f64> {
     let is_decided = |it: Verdict| !matches!(it, Verdict::Undecided | Verdict::Failed);
     let at = ended

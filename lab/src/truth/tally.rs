@@ -1,11 +1,10 @@
-//! What many studies found, against the truth.
+//! Results of many studies against the truth.
 
 use std::collections::BTreeMap;
 
 use assay_model::{Estimate, Verdict};
 use serde_json::{Value, json};
 
-/// What is special about a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// No difference, in a read with the usual noise.
@@ -35,34 +34,26 @@ impl Kind {
     }
 }
 
-/// Counts over cells of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Counts {
-    /// Cells.
     pub cells: u64,
-    /// Called in the direction of the true difference.
     pub right: u64,
     /// Called in the other direction, or without a true difference.
     pub wrong: u64,
-    /// Called the same.
     pub same: u64,
     /// Called the same although the true difference exceeds the threshold.
     pub wrong_same: u64,
-    /// Called uneven.
     pub uneven: u64,
-    /// Cells with an interval.
     pub intervals: u64,
-    /// Intervals that hold the truth.
+    /// Intervals that contain the truth.
     pub covered: u64,
     /// Sum of the squared errors of the estimates' logarithms.
     pub squared_error: f64,
-    /// Sum of the errors.
     pub error: f64,
     /// Sum of the half-widths of the intervals' logarithms.
     pub half: f64,
-    /// Cells whose rate was decided.
     pub decided: u64,
-    /// Sum over these cells of the seconds until then.
+    /// Sum of the seconds until then over these cells.
     pub decided_s: f64,
 }
 
@@ -102,17 +93,14 @@ impl Counts {
     }
 }
 
-/// Six significant digits: what is added up needs no more, and lines stay short.
+/// Six significant digits: sums need no more, and lines stay short.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// Results on one quantity.
 #[derive(Debug, Clone, Default)]
 pub struct Quantity {
-    /// Counts by kind of cell.
     pub kinds: BTreeMap<Kind, Counts>,
-    /// Studies with a wrong call.
     pub with_wrong: u64,
     /// Sum over studies of the share of wrong calls among all calls; 0 for a study without calls.
     pub false_share: f64,
@@ -120,7 +108,6 @@ pub struct Quantity {
     pub half_median: f64,
     /// Sum over studies of the half-width that nine of ten cells do not exceed.
     pub half_nine_of_ten: f64,
-    /// Sum over studies of the largest half-width.
     pub half_widest: f64,
 }
 
@@ -150,14 +137,12 @@ impl Quantity {
     }
 }
 
-/// One study.
 #[derive(Debug)]
 pub(super) struct Study {
     pub(super) qps: StudyQuantity,
     pub(super) cpu: StudyQuantity,
 }
 
-/// One quantity of one study.
 #[derive(Debug, Default)]
 pub(super) struct StudyQuantity {
     threshold: f64,
@@ -171,7 +156,7 @@ impl Study {
         Self { qps: quantity(), cpu: quantity() }
     }
 
-    /// A cell was decided after so many seconds.
+    /// A cell was decided after this number of seconds.
     pub(super) fn decided(&mut self, kind: Kind, seconds: f64) {
         let counts = self.qps.kinds.entry(kind).or_default();
         counts.decided += 1;
@@ -237,10 +222,8 @@ impl StudyQuantity {
     }
 }
 
-/// What many studies found.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// Studies.
     pub studies: u64,
     /// Sum of their seconds.
     pub seconds: f64,
@@ -262,7 +245,6 @@ impl Tally {
         self.cpu.add(&study.cpu.summed());
     }
 
-    /// One line of results.
     #[must_use]
     pub fn json(&self, case: &str, first: u64, fingerprint: u64) -> Value {
         json!({

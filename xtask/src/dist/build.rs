@@ -1,4 +1,4 @@
-//! Building the program against an old C library.
+//! Builds the program against an old C library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,6 @@ use object::{Endianness, Object as _};
 
 use super::{Arch, output, sysroot};
 
-/// Builds the program for an architecture; where it is.
 pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
     let gcc = if arch.name == std::env::consts::ARCH {
         "cc".to_owned()
@@ -31,9 +30,9 @@ pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
     let mapped = mapped(root)?;
     let mut flags: Vec<String> =
         mapped.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
-    // In a profile, cargo forgets it for packages that have settings of their own, such as `assay`.
+    // In a profile, cargo ignores it for packages with separate settings, such as `assay`.
     flags.push("-Cstrip=symbols".to_owned());
-    // The compiler looks for libraries beside itself before it looks in the sysroot, unless told otherwise.
+    // By default the compiler searches for libraries beside itself before it looks in the sysroot.
     let (shown, gnu) = (sysroot.display(), arch.gcc);
     for flag in [
         format!("--sysroot={shown}"),
@@ -61,7 +60,6 @@ pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
     Ok(root.join("target").join(target).join("release/assay"))
 }
 
-/// A program that runs on this machine.
 pub(super) fn host_program(root: &Path) -> Result<PathBuf> {
     let status =
         cargo().current_dir(root).args(["build", "--locked", "--package", "assay"]).status();
@@ -73,7 +71,7 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Directories of this machine that must not be in the program, and what stands for them.
+/// Directories of this machine that must not be in the program, and their replacements.
 fn mapped(root: &Path) -> Result<Vec<(String, String)>> {
     let home =
         std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|it| it + "/.cargo"));
@@ -81,7 +79,7 @@ fn mapped(root: &Path) -> Result<Vec<(String, String)>> {
     Ok(vec![(home, "/cargo".to_owned()), (root.display().to_string(), "/assay".to_owned())])
 }
 
-/// Whether a program has a table of symbols, which users download for nothing.
+/// Returns whether a program has a symbol table, which users would download for nothing.
 pub(super) fn has_symbols(program: &[u8]) -> Result<bool> {
     let file = ElfFile64::<Endianness>::parse(program).context("the program is no ELF file")?;
     Ok(file.symbol_table().is_some())

@@ -8,7 +8,6 @@ use super::{ABOUT, Contents, Item, hex, tarball};
 /// The licence whose text every Debian system has.
 const APACHE: &str = "/usr/share/common-licenses/Apache-2.0";
 
-/// The name and the bytes of the package.
 pub(super) fn write(contents: &Contents) -> Result<(String, Vec<u8>)> {
     let items = items(contents)?;
     let control = [("control", control(contents, &items)), ("md5sums", sums(&items))];
@@ -33,7 +32,7 @@ fn item(path: &str, bytes: Vec<u8>) -> Item {
     Item { path: path.to_owned(), mode: 0o644, bytes }
 }
 
-/// The files as the policy of Debian wants them: pages of the manual and changes compressed, one file of licences.
+/// The files according to Debian's policy: manual pages and changes compressed, one file of licences.
 fn items(contents: &Contents) -> Result<Vec<Item>> {
     let documents = |name: &str| format!("share/doc/assay/{name}");
     let mut items = Vec::new();
@@ -58,7 +57,7 @@ fn items(contents: &Contents) -> Result<Vec<Item>> {
     Ok(items)
 }
 
-/// The checksums of the files, as `md5sum` prints them.
+/// In the format of `md5sum`.
 fn sums(items: &[Item]) -> String {
     let line = |it: &Item| format!("{}  usr/{}\n", hex(&md5::Md5::digest(&it.bytes)), it.path);
     items.iter().map(line).collect()
@@ -79,7 +78,6 @@ fn copyright(mit: &str) -> String {
     )
 }
 
-/// The changes of this version, as Debian writes them.
 fn changes(contents: &Contents) -> Result<String> {
     let day = jiff::Timestamp::from_second(i64::try_from(contents.time)?)?;
     let mut text = format!("assay ({}) unstable; urgency=medium\n\n", contents.version);
@@ -122,7 +120,6 @@ mod tests {
     use super::*;
     use crate::dist::tests::contents;
 
-    /// The files of a member, by name.
     fn files(bytes: &[u8], member: &[u8]) -> BTreeMap<String, Vec<u8>> {
         let mut archive = ar::Archive::new(bytes);
         let mut found = BTreeMap::new();
@@ -180,7 +177,7 @@ mod tests {
         let control = files(&bytes, b"control.tar.gz");
         let sums = control.iter().find(|(name, _)| name.ends_with("md5sums")).unwrap().1;
         let sums = String::from_utf8(sums.clone()).unwrap();
-        // As `md5sum` says of the program of the test.
+        // From `md5sum` on the program of the test.
         assert!(sums.contains("3b7b83bea16c5e94704c6ecf5f6a9bba  usr/bin/assay\n"), "{sums}");
         assert_eq!(sums.lines().count(), 4, "{sums}");
     }

@@ -1,4 +1,4 @@
-//! The licences of everything that the program contains.
+//! Licences of everything that the program contains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

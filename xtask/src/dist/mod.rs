@@ -1,5 +1,5 @@
-//! What users install: a tarball, a Debian package and a wheel for each architecture, with checksums. The same checkout
-//! gives the same bytes: times are those of the commit, or `SOURCE_DATE_EPOCH`.
+//! Release files: a tarball, a Debian package and a wheel for each architecture, with checksums. Builds are
+//! reproducible: times are those of the commit, or `SOURCE_DATE_EPOCH`.
 
 mod build;
 mod deb;
@@ -24,7 +24,6 @@ const SIZE_MAX: usize = 25_000_000;
 
 const ABOUT: &str = "Find where a database got slower, and why";
 
-/// A processor architecture, by its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arch {
     /// As Rust and Python name it.
@@ -46,7 +45,7 @@ impl Arch {
     }
 }
 
-/// A file to install, with its place below a prefix such as `/usr`.
+/// A file to install, with its path below a prefix such as `/usr`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
     path: String,
@@ -54,7 +53,6 @@ pub(super) struct Item {
     bytes: Vec<u8>,
 }
 
-/// What all packages of an architecture are made of.
 #[derive(Debug)]
 pub(super) struct Contents {
     version: String,
@@ -64,11 +62,10 @@ pub(super) struct Contents {
     /// Seconds since the Unix epoch.
     time: u64,
     items: Vec<Item>,
-    /// What the version changes, each in plain words.
     changes: Vec<String>,
 }
 
-/// Makes the files of the architectures that are named: `x86_64` (the default), `aarch64`.
+/// Builds the files for the given architectures: `x86_64` (the default), `aarch64`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -89,7 +86,7 @@ pub fn run(words: &[String]) -> Result<()> {
     }
     fs::create_dir_all(&to)?;
     let time = time(&root)?;
-    // The documents come from the program itself, so from one that runs here.
+    // The program itself prints the documents, so they come from one that runs here.
     let mut documents: Option<Vec<Item>> = None;
     for arch in arches {
         let (version, licences) = licences::collect(&root, arch)?;
@@ -125,7 +122,6 @@ pub fn run(words: &[String]) -> Result<()> {
     sums(&to)
 }
 
-/// The changes of a version, from the list of all.
 fn changes(list: &str, version: &str) -> Result<Vec<String>> {
     let own = list.lines().skip_while(|line| !line.starts_with(&format!("## {version}"))).skip(1);
     let own = own.take_while(|line| !line.starts_with("## "));
@@ -135,7 +131,7 @@ fn changes(list: &str, version: &str) -> Result<Vec<String>> {
     Ok(changes)
 }
 
-/// Writes the checksums of all files of a directory, as `sha256sum -c` reads them.
+/// In the format of `sha256sum -c`.
 fn sums(directory: &Path) -> Result<()> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(directory)?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
@@ -152,7 +148,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The time that all files get.
 fn time(root: &Path) -> Result<u64> {
     if let Ok(given) = std::env::var("SOURCE_DATE_EPOCH") {
         return given.parse().context("`SOURCE_DATE_EPOCH` is no number of seconds");
@@ -161,7 +156,6 @@ fn time(root: &Path) -> Result<u64> {
     said.trim().parse().context("git does not say when the commit was made")
 }
 
-/// Completions and pages of the manual, which the program writes itself.
 fn documents(program: &Path) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     for (shell, path) in [
@@ -183,7 +177,6 @@ fn documents(program: &Path) -> Result<Vec<Item>> {
     Ok(items)
 }
 
-/// What a program says on stdout.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let said = command.output().with_context(|| format!("cannot start `{program}`"))?;
@@ -195,7 +188,6 @@ fn output(command: &mut Command) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// A small package.
     pub(super) fn contents() -> Contents {
         let item = |path: &str, mode, text: &str| Item {
             path: path.to_owned(),

@@ -1,5 +1,5 @@
-//! The C library that programs are linked with: that of Debian 11, unpacked from packages of the archive that this
-//! machine's apt is configured with, verified by apt. Nothing is installed, and nothing needs root.
+//! The C library that programs are linked with: that of Debian 11, unpacked from packages of the machine's configured
+//! archive, verified by apt. Nothing is installed, and nothing needs root.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,15 @@ use fs_err as fs;
 
 use super::{Arch, output};
 
-/// The release of Debian with the oldest C library that users may have.
+/// The release of Debian with the oldest supported C library.
 const RELEASE: &str = "bullseye";
 
-/// The packages with the library, its headers and the compiler's run-time library.
 const PACKAGES: [&str; 6] =
     ["libc6", "libc6-dev", "linux-libc-dev", "libcrypt1", "libcrypt-dev", "libgcc-s1"];
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// The directory with the library; it is made if it is not there.
+/// The directory with the library, created if missing.
 pub(super) fn ready(root: &Path, arch: Arch) -> Result<PathBuf> {
     let place = root.join("target/sysroot").join(arch.target());
     if place.exists() {
@@ -44,7 +43,6 @@ pub(super) fn ready(root: &Path, arch: Arch) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// The archive of Debian that this machine's apt is configured with.
 pub(super) fn mirror() -> Result<String> {
     let format = "$(ORIGIN) $(LABEL) $(COMPONENT) $(REPO_URI)";
     let said = output(Command::new("apt-get").args([
@@ -59,7 +57,7 @@ pub(super) fn mirror() -> Result<String> {
     archives.next().map(str::to_owned).context(missing)
 }
 
-/// Options that give apt a state of its own and one archive.
+/// Options that give apt a private state and one archive.
 fn private_apt(place: &Path, arch: Arch, mirror: &str) -> Result<Vec<String>> {
     for directory in ["state/lists/partial", "cache/archives/partial", "parts"] {
         fs::create_dir_all(place.join(directory))?;

@@ -7,13 +7,12 @@ use flate2::{Compression, GzBuilder};
 
 use super::{Contents, Item};
 
-/// The name and the bytes of the tarball, whose files lie in one directory.
 pub(super) fn write(contents: &Contents) -> Result<(String, Vec<u8>)> {
     let name = format!("assay-{}-{}-linux", contents.version, contents.arch.name);
     Ok((format!("{name}.tar.gz"), packed(&contents.items, &format!("{name}/"), contents.time)?))
 }
 
-/// A compressed tar archive of files below a prefix, with the directories that lead to them.
+/// A compressed tar archive of files below a prefix, with their parent directories.
 pub(super) fn packed(items: &[Item], prefix: &str, time: u64) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     let mut last = String::new();
@@ -44,7 +43,7 @@ fn header(mode: u32, size: u64, time: u64) -> tar::Header {
     header
 }
 
-/// Bytes as `gzip -9n` compresses them.
+/// Compresses like `gzip -9n`.
 pub(super) fn compressed(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut to = GzBuilder::new().write(Vec::new(), Compression::best());
     to.write_all(bytes)?;

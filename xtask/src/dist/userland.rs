@@ -1,5 +1,5 @@
 //! Installs the files as a user would, in bare userlands of Debian without a compiler and without Rust, and compares
-//! two servers there. As root, because of `debootstrap` and `chroot`.
+//! two servers there. Needs root, because of `debootstrap` and `chroot`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,9 @@ const SECONDS_MAX: f64 = 120.0;
 
 const COMPARE: &str = "assay compare mariadb@10.11 mariadb@11.8 --preset smoke";
 
-/// The words that a cell of a system may have for its verdict.
 const VERDICTS: [&str; 4] = ["faster", "slower", "same", "undecided"];
 
-/// Lines, each with what it may become in every shell: systems, tests, options, and a study.
+/// Lines with their expected completions in every shell: systems, tests, options, and a study.
 const COMPLETED: [(&str, &str); 4] = [
     ("assay compare mariadb@10.1", "mariadb@10.11"),
     ("assay compare --tests scan,point-q", "scan,point-query"),
@@ -30,8 +29,8 @@ const COMPLETED: [(&str, &str); 4] = [
     ("assay report ", "STUDY"),
 ];
 
-/// Has each shell complete the line `$1`, as the package set it up. Bash is told what it would tell the function; zsh
-/// gets the keys in a terminal.
+/// Completes the line `$1` in each shell, as the package set it up. Bash gets the variables of a completion function;
+/// zsh gets the keys in a terminal.
 const SHELLS: [(&str, &str); 3] = [
     (
         "bash",
@@ -48,7 +47,7 @@ const SHELLS: [(&str, &str); 3] = [
     ("fish", r#"LINE=$1 fish -c 'complete "-C$LINE"'"#),
 ];
 
-/// Installs the package and the wheel in the releases that are named, by default in all, and measures with them.
+/// Installs the package and the wheel in the given releases, by default in all, and measures with them.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let releases = releases(words)?;
@@ -116,7 +115,6 @@ fn judged(report: &str) -> Result<String> {
     Ok(id.to_owned())
 }
 
-/// Has every shell complete systems, tests, options and studies.
 fn completed(userland: &Userland, study: &str) -> Result<()> {
     for (shell, script) in SHELLS {
         for (line, wanted) in COMPLETED {
@@ -145,7 +143,6 @@ fn releases(words: &[String]) -> Result<Vec<&str>> {
     })
 }
 
-/// The file that `dist` made for this machine.
 fn made(root: &Path, end: &str) -> Result<PathBuf> {
     let arch = ARCHES.into_iter().find(|arch| arch.name == std::env::consts::ARCH);
     let arch = arch.context("no packages are made for this architecture")?;
@@ -159,7 +156,6 @@ fn made(root: &Path, end: &str) -> Result<PathBuf> {
     paths.find(is_it).with_context(|| format!("no .{end} for this machine: run `cargo xtask dist`"))
 }
 
-/// A bare system in a directory.
 struct Userland {
     place: tempfile::TempDir,
 }
@@ -170,11 +166,11 @@ impl Userland {
         let mut debootstrap = Command::new("debootstrap");
         debootstrap.args(["--variant=minbase", &format!("--include=ca-certificates,{with}")]);
         output(debootstrap.arg(release).arg(place.path()).arg(mirror))?;
-        // What the network of this machine needs.
+        // For the network of this machine.
         for file in ["/etc/resolv.conf", "/etc/hosts"] {
             let _ = fs::copy(file, place.path().join(&file[1..]));
         }
-        // Proxies, and what a mirror that is frozen at a day needs.
+        // Proxies, and settings for a mirror frozen at a date.
         let settings = output(Command::new("apt-config").arg("dump"))?;
         let kept = ["Acquire::http", "Acquire::Check-"];
         let kept: Vec<_> = settings

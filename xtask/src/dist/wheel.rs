@@ -11,7 +11,6 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::{ABOUT, Contents};
 
-/// The name and the bytes of the wheel.
 pub(super) fn write(contents: &Contents) -> Result<(String, Vec<u8>)> {
     let Contents { version, arch, libc: (major, minor), .. } = contents;
     let tag = format!("py3-none-manylinux_{major}_{minor}_{}", arch.name);

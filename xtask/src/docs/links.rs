@@ -1,4 +1,4 @@
-//! Links between pages: each leads to a file, and to a heading where it names one.
+//! Links between pages: each leads to a file, and to a heading if it names one.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +8,6 @@ use fs_err as fs;
 
 use super::rules::without_code;
 
-/// Links that lead nowhere.
 pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
     let mut headings = BTreeMap::new();
     for page in pages {
@@ -49,7 +48,6 @@ pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
     Ok(offences)
 }
 
-/// A path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -64,7 +62,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The targets of links and pictures, also those of HTML.
+/// The targets of links and pictures, including those of HTML.
 fn links(text: &str) -> Vec<String> {
     let mut links = Vec::new();
     for rest in text.split("](").skip(1) {
@@ -78,7 +76,7 @@ fn links(text: &str) -> Vec<String> {
     links
 }
 
-/// The names of a page's headings, as code hosts and the book make them.
+/// The anchors of a page's headings, as code hosts and the book generate them.
 fn anchors(text: &str) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     let mut is_code = false;

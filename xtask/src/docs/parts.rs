@@ -1,5 +1,5 @@
-//! Parts of pages that are written by `cargo xtask docs`: `<!-- generated:NAME -->` by the program, and
-//! `<!-- figure:NAME -->` from the data file of figures. Both end with `<!-- end -->`.
+//! Parts of pages that `cargo xtask docs` writes: `<!-- generated:NAME -->` from the program's output, and `<!--
+//! figure:NAME -->` from the data file of figures. Both end with `<!-- end -->`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,20 +7,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use fs_err as fs;
 
-/// The home of every figure of validation that pages state, from the root of the repository.
+/// Every figure of validation on the pages, from the root of the repository.
 const FIGURES: &str = "docs/figures.json";
 
 const GENERATED: &str = "<!-- generated:";
 const FIGURE: &str = "<!-- figure:";
 const END: &str = "<!-- end -->";
 
-/// The figures by name.
 pub(super) fn figures(root: &Path) -> Result<BTreeMap<String, String>> {
     let text = fs::read_to_string(root.join(FIGURES))?;
     serde_json::from_str(&text).with_context(|| FIGURES.to_owned())
 }
 
-/// A page with its parts as they should be. `generate` makes the part of a name.
+/// Returns a page with its parts up to date. `generate` returns the part of a name.
 pub(super) fn filled(
     page: &str,
     figures: &BTreeMap<String, String>,

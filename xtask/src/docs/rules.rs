@@ -1,5 +1,5 @@
-//! What tutorials, how-tos and explanations may not hold: they say what is, not how it came about. Dates, hours, what
-//! was before, commits and names of constants belong to the notebooks of the lab.
+//! Words forbidden in tutorials, how-tos and explanations, which describe the present, not history. Dates, hours,
+//! earlier states, commits and names of constants belong to the notebooks of the lab.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use fs_err as fs;
 
-/// The folders of pages that say what is.
 const FOLDERS: [&str; 3] = ["docs/tutorial", "docs/how-to", "docs/explanation"];
 
 /// Crates whose constants the notebooks name.
 const CRATES: [&str; 6] =
     ["assay-verdict", "assay-study", "assay-plan", "assay-doctor", "assay-sim", "assay-model"];
 
-/// Words and phrases of history.
 const PHRASES: [&str; 5] = ["before", "since then", "formerly", "in an earlier", "hour later"];
 
 const MONTHS: [&str; 12] = [
@@ -32,7 +30,6 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Every place where such a page tells history.
 pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
     let constants = constants(root)?;
     let mut offences = Vec::new();
@@ -83,7 +80,6 @@ fn declared(code: &str) -> Vec<String> {
     code.split("const ").skip(1).filter_map(of).collect()
 }
 
-/// What a line tells of the past.
 fn history(line: &str) -> Vec<String> {
     let lower = line.to_lowercase();
     let mut found: Vec<String> = PHRASES
@@ -129,7 +125,7 @@ fn is_hour(word: &str) -> bool {
     minutes.len() == 2 && !hours.is_empty() && is_number(hours) && is_number(minutes)
 }
 
-/// Seven or more hexadecimal digits, letters among them.
+/// Seven or more hexadecimal digits, including a letter.
 fn is_commit(word: &str) -> bool {
     let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     (7..=40).contains(&word.len())
@@ -138,7 +134,7 @@ fn is_commit(word: &str) -> bool {
         && word.bytes().any(|it| it.is_ascii_alphabetic())
 }
 
-/// A page with its code blocks and code spans left out; lines keep their numbers.
+/// A page without its code blocks and code spans; line numbers stay the same.
 pub(super) fn without_code(text: &str) -> String {
     let (mut is_fenced, mut kept) = (false, String::new());
     for line in text.lines() {

@@ -1,6 +1,4 @@
-//! Dependencies that nothing uses.
-//!
-//! `cargo machete` asks the same, but CI would have to build it first, which takes longer than all other rules
+//! Unused dependencies. `cargo machete` does the same, but building it in CI takes longer than all other rules
 //! together.
 
 use std::collections::BTreeSet;
@@ -65,7 +63,7 @@ fn code<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Whether code has a path that begins with the package, or imports the package itself.
+/// Returns whether code has a path that begins with the package, or imports the package itself.
 fn is_named(package: &str, code: &[String]) -> bool {
     let name = package.replace('-', "_");
     let is_part = |c: char| c.is_alphanumeric() || c == '_';

@@ -7,17 +7,14 @@ use assay_model::{Frame, FunctionCount};
 
 use crate::symbols::Symbols;
 
-/// The index of a function in [`Costs`].
 pub(super) type Function = u32;
 
-/// Exact instructions of functions and of calls.
-///
-/// Each recursion level that the tool distinguishes is a function of its own.
+/// Exact instructions of functions and of calls. Each recursion level that the tool distinguishes is a separate
+/// function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Costs {
     pub(super) functions: Vec<Own>,
     pub(super) calls: Vec<Call>,
-    /// The path of each module's file.
     pub(super) files: BTreeMap<String, PathBuf>,
 }
 
@@ -25,12 +22,11 @@ pub struct Costs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Own {
     pub(super) frame: Frame,
-    /// The recursion level, such as 2 for `walk'2`; 0 if the tool names none.
+    /// Recursion level, such as 2 for `walk'2`; 0 if the tool names none.
     pub(super) nested: u32,
     pub(super) instructions: u64,
 }
 
-/// All calls of a function by another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) caller: Function,
@@ -40,29 +36,23 @@ pub(super) struct Call {
     pub(super) inclusive: u64,
 }
 
-/// Calls of a function by another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge<'a> {
-    /// The calling function.
     pub caller: &'a Frame,
-    /// The called function.
     pub callee: &'a Frame,
-    /// Number of calls.
     pub calls: u64,
-    /// Instructions of the called function and of everything that it called. Within a cycle of calls, these overlap.
+    /// Instructions of the callee and of everything that it called. Within a cycle of calls, these overlap.
     pub inclusive: u64,
 }
 
-/// A name as the tool wrote it, taken apart.
 pub(super) struct Named {
     pub(super) plain: String,
-    /// The recursion level of a function, as in [`Own`].
+    /// Recursion level of a function, as in [`Own`].
     pub(super) nested: u32,
-    /// The path of an object; `None` for other names.
+    /// Path of an object; `None` for other names.
     pub(super) path: Option<PathBuf>,
 }
 
-/// Indices of functions and calls in the costs.
 #[derive(Default)]
 pub(super) struct Ids {
     by_name: HashMap<(Option<u32>, u32), Function>,
@@ -83,7 +73,6 @@ impl Ids {
         self.by_name.get(&(object, name)).copied()
     }
 
-    /// The indices of what the costs contain.
     fn of(costs: &Costs) -> Self {
         let functions = costs.functions.iter().zip(0..);
         let calls = costs.calls.iter().enumerate();
@@ -105,7 +94,6 @@ impl Ids {
 }
 
 impl Costs {
-    /// The index of a function that a report names.
     pub(super) fn function(
         &mut self,
         ids: &mut Ids,
@@ -126,7 +114,7 @@ impl Costs {
         Some(())
     }
 
-    /// Adds calls. `None` if a sum overflows.
+    /// `None` if a sum overflows.
     pub(super) fn call(
         &mut self,
         ids: &mut Ids,
@@ -145,7 +133,7 @@ impl Costs {
         Some(())
     }
 
-    /// Instructions of all functions; `None` if the sum overflows.
+    /// `None` if the sum overflows.
     pub(super) fn total(&self) -> Option<u64> {
         let mut owns = self.functions.iter().map(|own| own.instructions);
         owns.try_fold(0_u64, u64::checked_add)
@@ -174,8 +162,8 @@ impl Costs {
         }
     }
 
-    /// Names functions without a name from the symbols that profiles use, where these have them. The files of the
-    /// modules must still exist.
+    /// Names unnamed functions by the symbols that profiles use, if these have them. The files of the modules must
+    /// still exist.
     #[must_use]
     pub fn named(mut self, symbols: &mut Symbols) -> Self {
         for Own { frame, .. } in self.functions.iter_mut().filter(|own| !own.frame.is_named()) {
@@ -249,7 +237,7 @@ impl Costs {
         all.collect()
     }
 
-    /// The modules in which functions without a name have more than a twentieth of the instructions.
+    /// The modules in which unnamed functions have more than a twentieth of the instructions.
     #[must_use]
     pub fn stripped(&self) -> Vec<String> {
         let mut modules: BTreeMap<&str, [u64; 2]> = BTreeMap::new();

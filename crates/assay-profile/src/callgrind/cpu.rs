@@ -1,6 +1,6 @@
 //! The CPU that valgrind shows to the programs that it runs.
 
-/// Features that valgrind hides, by their names in `/proc/cpuinfo`, and by how these begin. Only those by which
+/// Features that valgrind hides, by their names in `/proc/cpuinfo` or the prefixes of these. Only those by which
 /// programs choose code are listed.
 ///
 /// Source: the answers to CPUID (leaves 1, 7, 7.1, 0xd.1 and 0x80000001) that valgrind 3.19.0 gives a program on a CPU
@@ -36,8 +36,8 @@ const HIDDEN: [&str; 26] = [
 ];
 const HIDDEN_FAMILIES: [&str; 3] = ["amx_", "avx512", "avx_"];
 
-/// The features of a CPU that valgrind hides, in their order, given the text of `/proc/cpuinfo`. None on processors
-/// other than x86-64, for which it is not known.
+/// The features of a CPU that valgrind hides, in their order, given the text of `/proc/cpuinfo`. Empty on processors
+/// other than x86-64, for which they are unknown.
 #[must_use]
 pub fn hidden_features(cpuinfo: &str) -> Vec<String> {
     let fields = cpuinfo.lines().filter_map(|line| line.split_once(':'));

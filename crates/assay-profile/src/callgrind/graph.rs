@@ -64,7 +64,6 @@ impl Search {
         self.open.push(function);
     }
 
-    /// Handles a call of a function that was entered before.
     fn see(&mut self, function: u32, callee: u32) {
         if at(&self.cycle, callee) == NONE {
             self.lower(function, at(&self.index, callee));
@@ -77,7 +76,6 @@ impl Search {
         }
     }
 
-    /// Completes a cycle if this function is the first of it.
     fn leave(&mut self, function: u32) {
         if at(&self.low, function) != at(&self.index, function) {
             return;

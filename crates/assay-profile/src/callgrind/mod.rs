@@ -1,4 +1,4 @@
-//! The instructions that valgrind's tool callgrind has counted, by function.
+//! Instructions by function, as counted by valgrind's tool callgrind.
 //!
 //! [`read`] parses a report in the format of <https://valgrind.org/docs/manual/cl-format.html>, with compressed names
 //! and positions. A report has one or more parts, each with the counts of one thread or of all threads. Function names
@@ -20,57 +20,49 @@ pub use costs::{Costs, Edge};
 use costs::{Function, Ids, Named};
 pub use cpu::hidden_features;
 
-/// The size of the largest report that is read, bytes. The report of a server's thread usually has 0.1 to 1 MB.
+/// Size of the largest accepted report, bytes. The report of a server's thread usually has 0.1 to 1 MB.
 pub const REPORT_MAX: usize = 256 << 20;
 
-/// The length of the longest line, bytes. Symbols of C++ templates and command lines may have several kilobytes.
+/// Length of the longest line, bytes. Symbols of C++ templates and command lines may have several kilobytes.
 const LINE_MAX: usize = 64 << 10;
 
-/// The largest numbers of functions and calls in a report: about a hundred times those of a server.
+/// Largest numbers of functions and calls in a report: about a hundred times those of a server.
 const FUNCTIONS_MAX: usize = 1 << 20;
 const CALLS_MAX: usize = 1 << 22;
 
-/// The largest number of names, which are given anew where a report has no numbers for them.
+/// Largest number of names, which are repeated where a report has no numbers for them.
 const NAMES_MAX: usize = 1 << 22;
 
-/// The largest number of parts: a dump has one for each thread.
+/// Largest number of parts: a dump has one for each thread.
 const PARTS_MAX: usize = 100_000;
 
-/// The event that is read.
 const INSTRUCTIONS: &[u8] = b"Ir";
 
 /// The object of code that belongs to no file.
 const UNKNOWN: &str = "[unknown]";
 
-/// The error for a report that violates callgrind's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of a report of callgrind: {why}")]
 pub struct Malformed {
-    /// The line, from 1.
+    /// From 1.
     pub line: usize,
-    /// What is wrong with it.
     pub why: &'static str,
 }
 
-/// A part of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The process, if the part names it.
     pub pid: Option<u32>,
     /// Valgrind's number of the thread, from 1; `None` if the part covers all threads.
     pub thread: Option<u32>,
-    /// The number of the part, which increases with each dump of a process.
+    /// Increases with each dump of a process.
     pub number: Option<u32>,
     /// Total instructions: the sum over all functions.
     pub total: u64,
-    /// Instructions by function and call.
     pub costs: Costs,
 }
 
-/// Parses a report. An empty report has no parts: the tool creates the file before it writes to it.
-///
-/// # Errors
-/// The report violates the format, is truncated, or its counts do not add up to the total that it states.
+/// Parses a report. An empty report has no parts: the tool creates the file before it writes to it. Fails if the report
+/// violates the format, is truncated, or its counts do not add up to its total.
 pub fn read(report: &[u8]) -> Result<Vec<Part>, Malformed> {
     let wrong = |line, why| Malformed { line, why };
     if report.len() > REPORT_MAX {
@@ -90,18 +82,14 @@ pub fn read(report: &[u8]) -> Result<Vec<Part>, Malformed> {
     Ok(reader.parts)
 }
 
-/// Why a line is rejected.
 type Refused = &'static str;
 
 #[derive(Default)]
 struct Reader {
     parts: Vec<Part>,
     part: Part,
-    /// Whether the current part has a header.
     is_begun: bool,
-    /// Whether the current part has anything after its header.
     has_body: bool,
-    /// The total that the current part states.
     stated: Option<u64>,
     /// Number of positions that precede the counts in a line.
     positions: usize,
@@ -112,20 +100,17 @@ struct Reader {
     here: Place,
     /// The object of the next called function; `None` if it is that of the caller.
     called_object: Option<u32>,
-    /// The name of the next called function.
     called: Option<u32>,
     /// A called function and the number of calls, whose instructions are in the next line.
     call: Option<(Function, u64)>,
 }
 
-/// The function that the current lines belong to.
 #[derive(Default)]
 struct Place {
     object: Option<u32>,
     function: Option<u32>,
 }
 
-/// The names in a report, by kind and number.
 #[derive(Default)]
 struct Names {
     objects: Table,
@@ -200,7 +185,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads a line of counts: those of the current function itself, or of the call that the line before announced.
+    /// Reads a line of counts: those of the current function itself, or of the call in the line before.
     fn counts(&mut self, line: &[u8]) -> Result<(), Refused> {
         self.has_body = true;
         let mut words = words(line);
@@ -227,7 +212,6 @@ impl Reader {
         .ok_or("the counts are too large")
     }
 
-    /// The function with this object and name in the costs of the part.
     fn costs_of(&mut self, object: Option<u32>, name: u32) -> Result<Function, Refused> {
         if let Some(known) = self.ids.known(object, name) {
             return Ok(known);
@@ -340,7 +324,6 @@ fn function_name(symbol: &str) -> String {
     }
 }
 
-/// The words of a line.
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
 }

@@ -237,7 +237,6 @@ fn functions_without_a_name_get_that_of_debug_symbols() {
     let named = costs.clone().named(&mut Symbols::new(false, || false));
     assert_eq!(owns(&named), BTreeMap::from(expected));
     assert_eq!(named.total(), costs.total());
-    // Without the file, nothing changes.
     fs_err::remove_file(&path).unwrap();
     assert_eq!(owns(&costs.clone().named(&mut Symbols::new(false, || false))), owns(&costs));
 }

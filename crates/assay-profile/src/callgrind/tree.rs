@@ -9,10 +9,10 @@ use assay_model::{CallTree, GrowingTree};
 use super::costs::{Costs, Function};
 use super::graph::cycles;
 
-/// The smallest part of all instructions that a call must have to be followed.
+/// The smallest share of all instructions for a call to be followed.
 const SMALLEST: f64 = 2e-6;
 
-/// The largest number of followed calls. Nodes for instructions that belong to none of them come on top.
+/// The largest number of followed calls. Nodes for instructions that belong to none of them are additional.
 const CALLS_MAX: usize = PROFILE_NODES / 2;
 
 impl Costs {
@@ -66,7 +66,6 @@ impl Costs {
     }
 }
 
-/// A call that may be added to the tree. The call with the most instructions comes first.
 struct Pending {
     amount: f64,
     caller: Option<u32>,
@@ -96,7 +95,6 @@ impl PartialEq for Pending {
 
 impl Eq for Pending {}
 
-/// The calls between cycles.
 struct Graph {
     /// The cycle of each function, by number.
     cycle_of: Vec<u32>,
@@ -111,9 +109,7 @@ struct Graph {
 struct Cycle {
     /// Each function with its own instructions and those of its callees outside the cycle, in descending order.
     members: Vec<(Function, f64)>,
-    /// Instructions of its functions and of everything that they call.
     whole: f64,
-    /// Instructions of all calls from outside.
     called: f64,
 }
 
@@ -179,12 +175,10 @@ impl Graph {
     }
 }
 
-/// Sorts in descending order of instructions.
 fn sort(spent: &mut [(Function, f64)]) {
     spent.sort_by(|(_, one), (_, next)| next.total_cmp(one));
 }
 
-/// The tree, and the instructions that are not in it yet.
 struct Growth<'a> {
     costs: &'a Costs,
     tree: GrowingTree,
@@ -211,7 +205,6 @@ impl<'a> Growth<'a> {
         self.tree.call(caller, frame)
     }
 
-    /// Gives a node this part of the function's own instructions.
     fn spend(&mut self, node: u32, function: Function, part: f64) {
         let at = function as usize;
         let (Some(own), Some(left), Some(largest)) =
@@ -227,7 +220,6 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Distributes the remaining instructions.
     fn rest(&mut self) {
         let left = std::mem::take(&mut self.left);
         for ((left, largest), function) in left.into_iter().zip(self.largest.clone()).zip(0..) {

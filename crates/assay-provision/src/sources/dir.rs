@@ -1,4 +1,4 @@
-//! Servers that are already unpacked or built on this machine. They are inspected, never changed.
+//! Servers already unpacked or built on this machine. They are inspected, never changed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +14,6 @@ use crate::programs;
 use crate::provisioner::{Progress, Provisioner};
 use crate::sha256;
 
-/// A directory with an unpacked or built server.
 #[derive(Debug)]
 pub(super) struct Directory;
 
@@ -40,7 +39,6 @@ impl Named for Directory {
     }
 }
 
-/// The server in a directory, which runs on this machine's libraries.
 fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix, Error> {
     let wrong = |detail: String| Error::NotAServer { path: path.to_owned(), detail };
     let path = fs::canonicalize(path)?;
@@ -86,13 +84,12 @@ fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix, Er
     })
 }
 
-/// Location of the server in a build directory of MySQL.
 const BUILT: &str = "runtime_output_directory/mysqld";
 
 const NOT_INSTALLED: &str = "is a build directory that lacks parts of a server: install it \
      (`cmake --install DIRECTORY --prefix PREFIX`) and name the prefix";
 
-/// The source tree that a directory is the build directory of, if it is one.
+/// The source tree of a build directory; `None` for other directories.
 fn source_of(path: &Path) -> Result<Option<PathBuf>, Error> {
     let cache = path.join("CMakeCache.txt");
     if !cache.is_file() {
@@ -104,7 +101,7 @@ fn source_of(path: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(source.map(PathBuf::from))
 }
 
-/// The layout of a build directory of MySQL 8.0 and later, whose character sets are in the source tree.
+/// Layout of a build directory of MySQL 8.0 and later, whose character sets are in the source tree.
 fn build_tree(path: &Path, source: &Path) -> Option<Layout> {
     let layout = Layout {
         loader: None,
@@ -120,7 +117,6 @@ fn build_tree(path: &Path, source: &Path) -> Option<Layout> {
     complete.then_some(layout)
 }
 
-/// The server's own version line.
 fn said_version(program: &Path) -> Result<String, Error> {
     let mut command = Command::new(program);
     command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
@@ -132,15 +128,15 @@ fn said_version(program: &Path) -> Result<String, Error> {
         let detail = format!("cannot report its version ({}): {complaint}", output.status);
         return Err(Error::NotAServer { path: program.to_owned(), detail });
     }
-    // MySQL and MariaDB begin with the path they were started by.
+    // MySQL and MariaDB begin with the path of their program.
     Ok(match line.split_once("  Ver ") {
         Some((_, rest)) => format!("Ver {rest}"),
         None => line,
     })
 }
 
-/// Family and version from what a server says: `postgres (PostgreSQL) 15.20 (Debian ...)`,
-/// `mysqld  Ver 8.0.33 for Linux on x86_64 (...)`, `mariadbd  Ver 10.11.19-MariaDB-...`.
+/// Family and version from a server's version line: `postgres (PostgreSQL) 15.20 (Debian ...)`, `mysqld  Ver 8.0.33 for
+/// Linux on x86_64 (...)`, `mariadbd  Ver 10.11.19-MariaDB-...`.
 fn parse(said: &str) -> Option<(Product, String)> {
     let (dialect, (_, rest)) = match said.split_once("(PostgreSQL) ") {
         Some(parts) => (Dialect::Postgres, parts),
@@ -172,7 +168,6 @@ mod tests {
         assert_eq!(parse("Ver x"), None);
     }
 
-    /// Files by their paths; programs say that they are MySQL 8.0.44.
     fn filled(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for file in files {

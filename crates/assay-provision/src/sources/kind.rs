@@ -1,4 +1,4 @@
-//! What a source is: the seam between getting a server and the place that it comes from.
+//! Traits of sources: the seam between getting a server and the place that it comes from.
 //!
 //! A source is of one of three kinds. A *distribution* lists its packages in signed indexes. A *registry* has the
 //! packages that the catalog names. A *named* source is a place that the user names: a directory, a commit.
@@ -18,12 +18,10 @@ use crate::sources::registry::client::Client;
 use crate::sources::registry::verify::Fetched;
 use crate::unpack::Tree;
 
-/// A source of servers.
 pub(crate) trait Source: Debug + Sync {
     /// Its name in the catalog, in `--source` and in reports, and that of its directory in the cache.
     fn word(&self) -> &'static str;
 
-    /// What people also call it.
     fn other_words(&self) -> &'static [&'static str] {
         &[]
     }
@@ -31,7 +29,6 @@ pub(crate) trait Source: Debug + Sync {
     fn kind(&self) -> Kind<'_>;
 }
 
-/// The kinds of sources.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind<'a> {
     Distribution(&'a dyn Distribution),
@@ -41,7 +38,7 @@ pub(crate) enum Kind<'a> {
 
 /// A source whose packages are in signed indexes, release by release.
 pub(crate) trait Distribution {
-    /// The names of the releases that this machine can have, without its network.
+    /// Releases that this machine can use, determined without network.
     fn reachable(&self, catalog: &Catalog) -> Vec<String>;
 
     /// The archives of this machine. State goes under `directory`, guarded by `lock`.
@@ -52,30 +49,24 @@ pub(crate) trait Distribution {
         lock: fs::File,
     ) -> Result<Box<dyn Archives + 'a>, Error>;
 
-    /// What a machine has that has no archive of a release.
+    /// Describes a machine without the archive of a release.
     fn absence(&self) -> Absence;
 
-    /// A release, named for somebody who looks for it.
     fn title(&self, release: &Release) -> String {
         release.name.clone()
     }
 }
 
-/// The archives of a distribution, as this machine has them.
 pub(crate) trait Archives: Debug {
-    /// Whether the machine has the archive of a release.
     fn has(&self, release: &Release) -> bool;
 
-    /// The state of a release's index, when it is current and fit for use.
     fn current(&self, release: &Release, accept_expired: bool) -> Option<Refreshed>;
 
-    /// Fetches and verifies the index of a release again.
     fn refresh(&self, release: &Release, accept_expired: bool) -> Result<Refreshed, Error>;
 
-    /// Reads the verified index of a release that has been refreshed.
     fn index(&self, release: &Release) -> Result<Box<dyn Index>, Error>;
 
-    /// Downloads packages into `directory`; `progress` gets the share done, from 0 to 1.
+    /// `progress` gets the share done, from 0 to 1.
     fn download(
         &self,
         release: &Release,
@@ -84,11 +75,10 @@ pub(crate) trait Archives: Debug {
         progress: &mut dyn FnMut(f64),
     ) -> Result<(), Error>;
 
-    /// Unpacks a verified package.
+    /// The package must be verified.
     fn unpack(&self, package: &Path, tree: &mut Tree) -> Result<(), Error>;
 }
 
-/// The packages of a release.
 pub(crate) trait Index {
     fn versions(&self, package: &str) -> Vec<&Record>;
 
@@ -101,18 +91,16 @@ pub(crate) trait Index {
     ) -> Result<Vec<&Record>, Error>;
 }
 
-/// One package of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// The part of the source that has it.
     pub(crate) channel: String,
-    /// Where the source has it; empty where its client knows.
+    /// Empty if only the source's client knows.
     pub(crate) location: String,
-    /// Bytes to download.
+    /// Download size, bytes.
     pub(crate) size: u64,
-    /// KiB when unpacked, about.
+    /// Approximate size when unpacked, KiB.
     pub(crate) installed_kb: u64,
     pub(crate) sha256: String,
 }
@@ -124,36 +112,33 @@ impl Record {
     }
 }
 
-/// Record of the last successful refresh of a release.
+/// The last successful refresh of a release.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Refreshed {
     pub(crate) at: u64,
     /// Content of the directory of indexes at that time.
     #[serde(default)]
     pub(crate) lists: Census,
-    /// Why the index is past its validity, in the client's words; `None` if it is not.
+    /// The client's message about an index past its validity; `None` if it is valid.
     pub(crate) expired: Option<String>,
-    /// Notes for the reader of a report.
     pub(crate) notes: Vec<String>,
 }
 
 /// A source with the packages that the catalog names.
 pub(crate) trait Registry {
-    /// Fetches a package with the client.
     fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error>;
 
-    /// Disk space that is enough for any of its servers and the download, bytes. Their sizes are not known beforehand.
+    /// Disk space that is enough for any of its servers and the download, bytes. Their sizes are not known in advance.
     /// The largest in a registry is MySQL with 0.4 GB and 0.2 GB.
     fn room(&self) -> u64 {
         768 << 20
     }
 
-    /// Completes the tree of an unpacked package; `name` is that of its file.
+    /// Completes the tree of an unpacked package; `name` is its file name.
     fn complete(&self, _name: &str, _tree: &mut Tree) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Whether its packages are vendors, each with addresses of tarballs.
     fn has_vendors(&self) -> bool {
         false
     }
@@ -161,7 +146,7 @@ pub(crate) trait Registry {
 
 /// A source that the user names.
 pub(crate) trait Named {
-    /// The prefix of a system; `None` if it does not come from here.
+    /// `None` if the system does not come from here.
     fn prefix(
         &self,
         provisioner: &Provisioner,

@@ -1,4 +1,4 @@
-//! Maven artifacts, by `mvn` and its dependency plugin, with a local repository of its own.
+//! Maven artifacts, by `mvn` and its dependency plugin, with a private local repository.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Registry for Maven {
     }
 }
 
-/// Fetches `GROUP:ARTIFACT` and takes it out of the local repository: it is not needed twice.
+/// Fetches `GROUP:ARTIFACT` and moves it out of the local repository: it is not needed twice.
 fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
     let version = packaged.package_version();
     let file = packaged.package.file.as_deref().unwrap_or("jar");

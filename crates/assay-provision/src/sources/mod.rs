@@ -1,4 +1,4 @@
-//! The sources of servers. A source is a module here, a line in [`ALL`], and rows in the catalog.
+//! Sources of servers. A source is a module here, a line in [`ALL`], and rows in the catalog.
 
 pub(crate) mod apt;
 mod dir;
@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, Package, Release};
 use crate::error::Error;
 use kind::{Distribution, Kind, Named, Registry, Source};
 
-/// Every source, in the order in which errors list them.
+/// In the order in which errors list them.
 pub(crate) const ALL: &[&dyn Source] = &[
     &apt::Packages,
     &dnf::Packages,
@@ -27,7 +27,7 @@ pub(crate) const ALL: &[&dyn Source] = &[
     &git::Git,
 ];
 
-/// The distributions, in the order of preference.
+/// In order of preference.
 pub(crate) fn distributions() -> impl Iterator<Item = (&'static str, &'static dyn Distribution)> {
     ALL.iter().filter_map(|source| match source.kind() {
         Kind::Distribution(it) => Some((source.word(), it)),
@@ -42,7 +42,7 @@ pub(crate) fn registries() -> impl Iterator<Item = (&'static str, &'static dyn R
     })
 }
 
-/// The sources that a user names with a system.
+/// Sources that a user names with a system.
 pub(crate) fn named() -> impl Iterator<Item = &'static dyn Named> {
     ALL.iter().filter_map(|source| match source.kind() {
         Kind::Named(it) => Some(it),
@@ -50,17 +50,15 @@ pub(crate) fn named() -> impl Iterator<Item = &'static dyn Named> {
     })
 }
 
-/// The distribution of that name.
 pub(crate) fn distribution(word: &str) -> Option<&'static dyn Distribution> {
     distributions().find(|(it, _)| *it == word).map(|(_, it)| it)
 }
 
-/// The registry of that name.
 pub(crate) fn registry(word: &str) -> Option<&'static dyn Registry> {
     registries().find(|(it, _)| *it == word).map(|(_, it)| it)
 }
 
-/// Whether the packages of a source have makers of their own.
+/// Returns whether each package of a source has a separate maker.
 pub(crate) fn has_makers(word: &str) -> bool {
     registry(word).is_some_and(|it| !it.has_vendors())
 }
@@ -78,14 +76,12 @@ pub(crate) fn words(catalog: &Catalog) -> Vec<String> {
     words
 }
 
-/// The source that a common other name means.
 pub(crate) fn meant(word: &str) -> Option<&'static str> {
     let word = word.to_ascii_lowercase();
     let found = ALL.iter().find(|it| it.other_words().contains(&word.as_str()));
     found.map(|it| it.word())
 }
 
-/// Checks that a row of the catalog is one of a registry, and has what that registry needs.
 pub(crate) fn check(package: &Package) -> Result<(), Error> {
     let words: Vec<_> = registries().map(|(word, _)| word).collect();
     let registry = registry(&package.source).ok_or_else(|| {
@@ -98,7 +94,6 @@ pub(crate) fn check(package: &Package) -> Result<(), Error> {
     Err(Error::Catalog(format!("`{}`: `tarballs` go with source tarball", package.name)))
 }
 
-/// Checks that a row of the catalog is one of a distribution.
 pub(crate) fn check_release(release: &Release) -> Result<(), Error> {
     let words: Vec<_> = distributions().map(|(word, _)| word).collect();
     let Release { name, source, .. } = release;

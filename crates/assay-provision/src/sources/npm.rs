@@ -1,4 +1,4 @@
-//! npm packages, by `npm pack`, which downloads and checks and runs nothing of the package.
+//! npm packages, by `npm pack`, which downloads and checks, and runs nothing of the package.
 
 use std::io;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Err
     let destination = into.display().to_string();
     let pack = ["pack", &wanted, "--ignore-scripts", "--pack-destination", &destination];
     let said = client.run(&NPM, &[&pack, &common[..]].concat())?;
-    // The name of the file is the last thing npm says.
+    // npm prints the file name last.
     let file = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let path = into.join(file);
     if file.is_empty() || file.contains('/') || !path.is_file() {
@@ -63,7 +63,7 @@ fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Err
     Ok(Fetched { path, published: sha512(&integrity, client.name)? })
 }
 
-/// The SHA-512 among the checksums of a package, which are `KIND-BASE64` with blanks between.
+/// The SHA-512 among the checksums of a package, which are `KIND-BASE64`, separated by blanks.
 fn sha512(integrity: &str, name: &str) -> Result<Published, Error> {
     let sum = integrity.split_whitespace().find_map(|sum| sum.strip_prefix("sha512-"));
     let sum = sum.map(|sum| sum.split('?').next().unwrap_or(sum).to_owned());
@@ -71,7 +71,7 @@ fn sha512(integrity: &str, name: &str) -> Result<Published, Error> {
     sum.map(Published::Sha512).ok_or_else(missing)
 }
 
-/// npm packages hold no links: `libx.so.60.2` gets the name `libx.so.60`, by which it is asked for.
+/// npm packages hold no links: `libx.so.60.2` also gets the name `libx.so.60`, which programs look for.
 fn link_libraries(archive: &str, directory: &Path, tree: &mut Tree) -> Result<(), Error> {
     let Ok(entries) = fs::read_dir(tree.root().join(directory)) else { return Ok(()) };
     let names: Vec<_> = entries

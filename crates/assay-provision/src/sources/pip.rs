@@ -1,4 +1,4 @@
-//! Python wheels, by pip: one is only downloaded, never installed, and no code of it is run.
+//! Python wheels, by pip: only downloaded, never installed; none of their code runs.
 
 use std::path::PathBuf;
 
@@ -60,8 +60,8 @@ fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Err
     let planned = client.run(&PIP, &[&plan[..], &[&report_text, &wanted], &PLATFORM[..]].concat());
     let sum = match planned {
         Ok(_) => sha256(&read_some(&report)?, client.name)?,
-        // Wrappers take this for an installation: pyenv's updates its own directory when pip is done, and fails where
-        // that is another user's. With a report, pip itself did not.
+        // Wrappers take this for an installation: pyenv's updates its directory after pip, and fails if another user
+        // owns it. If there is a report, pip itself succeeded.
         Err(error @ Error::Client { .. }) => {
             let report = read_some(&report).map_err(Error::from);
             report.and_then(|report| sha256(&report, client.name)).or(Err(error))?

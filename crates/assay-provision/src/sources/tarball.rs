@@ -1,4 +1,4 @@
-//! Vendors' own tarballs, by HTTP. Their checksums are not known beforehand, but pinned on first use.
+//! Vendors' tarballs, by HTTP. Their checksums are not known in advance, but pinned on first use.
 
 use assay_model::address_without_login;
 
@@ -71,7 +71,6 @@ fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Err
     })
 }
 
-/// Whether a text is the name of a file and of nothing else.
 fn is_plain(name: &str) -> bool {
     let is_harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
     !name.is_empty() && !name.starts_with('.') && name.chars().all(is_harmless)

@@ -1,4 +1,4 @@
-//! A signed Debian repository of one small server on loopback, that can be made to fail.
+//! A signed Debian repository of one small server on loopback that can be made to fail.
 
 pub(crate) mod ubuntu;
 
@@ -14,36 +14,32 @@ use jiff::{Span, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-/// A fault of the mirror.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// It accepts connections and never sends anything.
+    /// Accepts connections and never sends anything.
     Silent,
-    /// It closes the connection after half of a package.
+    /// Closes the connection after half of a package.
     CutOff,
     /// One byte of every package is changed.
     Altered,
-    /// The index of packages is not the one that was signed.
+    /// The index of packages is not the signed one.
     AlteredIndex,
-    /// There is no signature.
     Unsigned,
-    /// The signed file is a page of HTML, as from a hotel's gateway.
+    /// The signed file is an HTML page, as from a hotel's gateway.
     Garbage,
-    /// Packages are gone.
     Gone,
 }
 
-/// The content of the mirror.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Content {
     /// Validity of the index from now, hours.
     pub(crate) valid_hours: i64,
     /// Zeros in the package, MiB. The index does not mention them.
     pub(crate) zeros_mb: usize,
-    /// Whether there is an index of the unreleased suite, `sid`, which has expired.
+    /// Whether the mirror has an expired index of the unreleased suite, `sid`.
     pub(crate) has_expired_sid: bool,
-    /// The distribution that the index says it is of.
+    /// The distribution that the index claims.
     pub(crate) origin: &'static str,
 }
 
@@ -70,7 +66,7 @@ impl Mirror {
         Self::of(fill, |home, port, keyring| configure(home, "", port, keyring))
     }
 
-    /// A mirror whose suites `fill` writes, and a machine that `configure` writes.
+    /// `fill` writes the suites, `configure` the machine's files.
     fn of(fill: impl Fn(&Path) -> Vec<PathBuf>, configure: impl Fn(&Path, u16, &Path)) -> Self {
         let home = TempDir::with_prefix("assay-mirror-").unwrap();
         let root = home.path().join("root");
@@ -95,18 +91,18 @@ impl Mirror {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// From now on, nothing listens at the address that the machine's apt uses.
+    /// Points the machine's apt at an address where nothing listens.
     pub(crate) fn unreachable(&self) {
         // Nothing listens on port 9 of loopback, so connections are refused at once.
         configure(self.home.path(), "", 9, &self.home.path().join("key.gpg"));
     }
 
-    /// The same, but the machine's apt has a login, such as `me:secret@`.
+    /// The address contains a login, such as `me:secret@`.
     pub(crate) fn unreachable_with(&self, login: &str) {
         configure(self.home.path(), login, 9, &self.home.path().join("key.gpg"));
     }
 
-    /// From now on the machine's apt has a login for the mirror, and a proxy with one that it does not use.
+    /// Gives the machine's apt a login for the mirror, and a proxy with one that it does not use.
     pub(crate) fn log_in(&self, login: &str) {
         configure(self.home.path(), login, self.port, &self.home.path().join("key.gpg"));
         let path = self.home.path().join("apt.conf");
@@ -115,12 +111,12 @@ impl Mirror {
         fs::write(&path, text + &proxy).unwrap();
     }
 
-    /// Number of packages that were requested.
+    /// Number of packages requested.
     pub(crate) fn downloads(&self) -> usize {
         self.requests.lock().unwrap().iter().filter(|path| path.ends_with(".deb")).count()
     }
 
-    /// A command that has the machine's apt configuration.
+    /// A command with the machine's apt configuration.
     pub(crate) fn machine(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env("APT_CONFIG", self.home.path().join("apt.conf"));
@@ -138,7 +134,6 @@ impl Drop for Mirror {
     }
 }
 
-/// A record of an index.
 fn record(name: &str, version: &str, file: &str, package: &[u8]) -> String {
     format!(
         "Package: {name}\nVersion: {version}\nArchitecture: amd64\n\
@@ -156,8 +151,7 @@ fn libraries() -> Vec<String> {
     roots.map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 
-/// Writes the package, its index, and the release file of a suite, not yet signed. Returns the directory of the release
-/// file.
+/// Writes the package, its index, and the unsigned release file of a suite. Returns the directory of the release file.
 fn fill(root: &Path, suite: &str, content: Content) -> PathBuf {
     let package = package("usr/sbin/mariadbd", "data.tar.gz", content);
     let pool = root.join("pool");
@@ -171,7 +165,7 @@ fn fill(root: &Path, suite: &str, content: Content) -> PathBuf {
     suite.write(root, &[("main", index)])
 }
 
-/// A suite and what is signed of it besides its indexes.
+/// A suite and its signed fields besides the indexes.
 struct Suite<'a> {
     origin: &'a str,
     name: &'a str,
@@ -205,7 +199,7 @@ impl Suite<'_> {
     }
 }
 
-/// A package with a server, a loader and valgrind, compressed as the name of its member says.
+/// A package with a server, a loader and valgrind; the name of its member tells the compression.
 fn package(server: &str, member: &str, content: Content) -> Vec<u8> {
     let mut noise = vec![0; 300 << 10];
     let mut state = 1_u64;

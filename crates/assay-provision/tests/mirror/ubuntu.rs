@@ -1,4 +1,4 @@
-//! The same for Ubuntu: the archive and the machine as its releases set them up.
+//! A mirror of Ubuntu: the archive and the machine as its releases set them up.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,6 @@ use fs_err as fs;
 
 use super::{CONTENT, Mirror, Suite, configure_with, libraries, package, record};
 
-/// A release of Ubuntu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ubuntu {
     /// 22.04: one-line sources, keys that apt trusts for everything.
@@ -112,7 +111,6 @@ impl Ubuntu {
 }
 
 impl Mirror {
-    /// A mirror of Ubuntu, and a machine with one of its releases.
     pub(crate) fn ubuntu(machine: Ubuntu) -> Self {
         let fill = |root: &Path| [Ubuntu::Jammy, Ubuntu::Noble].map(|it| it.fill(root)).concat();
         Self::of(fill, |home, port, keyring| machine.configure(home, port, keyring))

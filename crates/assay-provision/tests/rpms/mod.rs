@@ -13,10 +13,9 @@ use tempfile::TempDir;
 
 use super::web::{Reply, Request, Web, reply};
 
-/// The version of the server: one that no other source has.
+/// A version that no other source has.
 pub(crate) const VERSION: &str = "10.11.98";
 
-/// What is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signed {
     Packages,
@@ -28,7 +27,7 @@ pub(crate) enum Signed {
 pub(crate) struct Repository {
     home: TempDir,
     web: Web,
-    /// Paths whose last byte is changed on the way.
+    /// The last byte of these paths is changed in transit.
     altered: Arc<Mutex<Option<&'static str>>>,
 }
 
@@ -82,7 +81,7 @@ impl Repository {
         repository
     }
 
-    /// Writes the machine's files. `key` is what the machine trusts.
+    /// Writes the machine's files. `key` is the key that the machine trusts.
     pub(crate) fn configure(&self, signed: Signed, key: &str) {
         let (index, packages) = (signed == Signed::Index, signed == Signed::Packages);
         let folder = if packages { "signed" } else { "plain" };
@@ -101,12 +100,12 @@ impl Repository {
         fs::write(self.home.path().join("repos/tests.repo"), text).unwrap();
     }
 
-    /// From now on, the last byte of files whose path ends like this is another one.
+    /// Changes the last byte of files whose path has this end.
     pub(crate) fn alter(&self, end: Option<&'static str>) {
         *self.altered.lock().unwrap() = end;
     }
 
-    /// Packages without a signature, in an index that is the same otherwise.
+    /// Removes the signatures of packages, in an otherwise unchanged index.
     pub(crate) fn strip(&self) {
         let root = self.home.path().join("root/9");
         fs::rename(root.join("signed"), root.join("was-signed")).unwrap();
@@ -127,7 +126,7 @@ impl Repository {
         path
     }
 
-    /// Packages that were requested.
+    /// Number of packages requested.
     pub(crate) fn downloads(&self) -> usize {
         self.web.requests().iter().filter(|it| it.path.ends_with(".rpm")).count()
     }
@@ -193,7 +192,7 @@ fn build(home: &Path, server: &Layout) -> Vec<PathBuf> {
     }
     copy(server.loader.as_ref().unwrap(), "libs/lib64/ld-linux-x86-64.so.2");
     run(Command::new("chmod").args(["-R", "u=rwX,go=rX,a+x"]).arg(&stage));
-    // A helper of a plugin, as Fedora's package has one.
+    // A helper of a plugin, as in Fedora's package.
     let helper = stage.join("server/usr/lib64/mariadb/plugin/auth_pam_tool");
     fs::write(&helper, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&helper, Permissions::from_mode(0o4755)).unwrap();

@@ -14,13 +14,12 @@ pub(crate) struct Request {
     pub(crate) authorization: Option<String>,
 }
 
-/// An answer: the raw bytes, and whether the connection then stays open without sending more.
+/// Raw bytes, and whether the connection then stays open without sending more.
 pub(crate) struct Reply {
     pub(crate) bytes: Vec<u8>,
     pub(crate) hangs: bool,
 }
 
-/// A running server.
 pub(crate) struct Web {
     address: String,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -80,7 +79,6 @@ fn serve(
     }
 }
 
-/// A status line with further header lines and a body.
 pub(crate) fn reply(status: &str, headers: &[&str], body: &[u8]) -> Reply {
     let mut bytes = format!("HTTP/1.1 {status}\r\nConnection: close\r\n").into_bytes();
     for header in headers {
@@ -91,7 +89,7 @@ pub(crate) fn reply(status: &str, headers: &[&str], body: &[u8]) -> Reply {
     Reply { bytes, hangs: false }
 }
 
-/// A file as a good server sends it: only the rest of it, if the client asks for that and the file has not changed.
+/// Answers like a good server: sends only the rest, if the client asks for that and the file has not changed.
 pub(crate) fn file(request: &Request, tag: &str, content: &[u8]) -> Reply {
     let tag_line = format!("ETag: {tag}");
     let start = (request.if_range.as_deref() == Some(tag))
@@ -107,14 +105,13 @@ pub(crate) fn file(request: &Request, tag: &str, content: &[u8]) -> Reply {
     reply("206 Partial Content", &[&length, &range, &tag_line], rest)
 }
 
-/// The same reply, cut off after so many bytes of its body.
+/// Truncates a reply after `after` bytes of its body.
 pub(crate) fn broken_off(mut reply: Reply, after: usize) -> Reply {
     let head = reply.bytes.windows(4).position(|it| it == b"\r\n\r\n").unwrap() + 4;
     reply.bytes.truncate(head + after);
     reply
 }
 
-/// A redirect to another address.
 pub(crate) fn redirect(to: &str) -> Reply {
     reply("302 Found", &[&format!("Location: {to}"), "Content-Length: 0"], b"")
 }

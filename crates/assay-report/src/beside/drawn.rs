@@ -7,13 +7,11 @@ use super::words::{cells, heading};
 use crate::charts::{ChartFile, noted, scatter, stem};
 use crate::view::beside::{Beside, Pair};
 
-/// A point in words.
 fn title(test: &TestBeside) -> String {
     let [name, here, there, ..] = cells(test, false);
     format!("{name}: {here} here, {there} there")
 }
 
-/// The scatter plot of a pair, as a part of the page.
 pub(super) fn inline(pair: &Pair) -> String {
     let (width, height) = scatter::PLOT;
     let mut paper = Paper::new(width);
@@ -22,7 +20,6 @@ pub(super) fn inline(pair: &Pair) -> String {
     paper.inline(height, label)
 }
 
-/// The scatter plots of all pairs with tests, as files.
 pub(super) fn charts(beside: &Beside) -> Vec<ChartFile> {
     let pairs = beside.pairs.iter().filter(|pair| !pair.found.tests.is_empty());
     pairs.map(chart).collect()

@@ -14,20 +14,17 @@ use crate::page::{Content, Page};
 use crate::view::beside::{Beside, Pair};
 use words::{GROUP_HEADINGS, HEADINGS, cells, group_cells, has_several, heading, prose};
 
-/// What stands beside a study: another one, or a published table.
 #[derive(Debug, Clone, Copy)]
 pub struct Other<'a> {
-    /// The other study. That of a table may have systems alone.
+    /// For a table, possibly only systems.
     pub record: &'a StudyRecord,
-    /// Its judgement.
     pub judgement: &'a Judgement,
-    /// Statistics of groups, as far as they were published.
     pub groups: &'a [PublishedGroup],
-    /// Where it was published, and what is known of its conditions.
+    /// Place of publication and known conditions.
     pub note: Option<&'a str>,
 }
 
-/// The page of a study beside another one. `None` if the other one has no counterpart of the base and a further system.
+/// `None` if `other` lacks a counterpart of the base or of any further system.
 #[must_use]
 pub fn beside<'a>(
     (record, judgement): (&'a StudyRecord, &'a Judgement),
@@ -71,13 +68,11 @@ impl Content for Beside<'_> {
     }
 }
 
-/// The systems of all pairs.
 fn heading_of(beside: &Beside) -> Heading {
     let others: Vec<&str> = beside.pairs.iter().map(|pair| pair.names[1].as_str()).collect();
     beside.pairs.first().map_or_else(Heading::default, |pair| Heading::of(&pair.names[0], &others))
 }
 
-/// Groups, tests, and where both studies differ.
 fn section(pair: &Pair, several: bool, wish: &Wish<'_>) -> Block<'static> {
     let found = &pair.found;
     let mut blocks = Vec::new();

@@ -27,13 +27,13 @@ struct PairRow<'a> {
     system: &'a str,
     their_base: &'a str,
     their_system: &'a str,
-    /// The correlation of the logarithms of relative QPS.
+    /// Of the logarithms of relative QPS.
     correlation: Option<Interval>,
     /// Root mean square of the logarithm of the quotient.
     rms_log: Number,
     agrees: usize,
     differs: usize,
-    /// Tests whose intervals are so wide that the studies could not have disagreed.
+    /// Tests whose intervals are too wide for a disagreement.
     too_wide: usize,
     unknown: usize,
     tests: Vec<TestRow<'a>>,
@@ -129,7 +129,6 @@ fn test_row(test: &TestBeside) -> TestRow<'_> {
     }
 }
 
-/// The columns of the CSV, and where JSON has them.
 const COLUMNS: [csv::Column; 19] = [
     ("base", "/base"),
     ("system", "/system"),
@@ -152,7 +151,6 @@ const COLUMNS: [csv::Column; 19] = [
     ("agreement", "/agreement"),
 ];
 
-/// A test with the systems of its pair.
 #[derive(Serialize)]
 struct Line<'a> {
     base: &'a str,

@@ -1,11 +1,10 @@
-//! What a study beside another one says, in words and cells of tables.
+//! Texts and table cells of a study beside another one.
 
 use assay_verdict::{Agreement, GroupBeside, TestBeside};
 
 use crate::ratio::{Quotient, Ratio, short};
 use crate::view::beside::{Beside, Pair};
 
-/// The lines above the tables.
 pub(super) fn prose(beside: &Beside) -> Vec<String> {
     let answers = beside.pairs.iter().map(|pair| pair.answer.clone());
     answers.chain(beside.differences.iter().map(|line| format!("note: {line}"))).collect()
@@ -29,7 +28,6 @@ pub(super) fn word(agreement: Agreement) -> &'static str {
     }
 }
 
-/// The cells of a test: name, both ratios, their quotient, agreement.
 pub(super) fn cells(test: &TestBeside, several: bool) -> [String; 5] {
     let setup = if several { format!(" at {}", test.cell.setup) } else { String::new() };
     [
@@ -58,7 +56,6 @@ pub(super) fn heading(pair: &Pair) -> String {
 pub(super) const GROUP_HEADINGS: [&str; 6] =
     ["n", "median here", "there", "here / there", "range here", "range there"];
 
-/// The cells of a group: name, tests, medians, their quotient, ranges.
 pub(super) fn group_cells(group: &GroupBeside, several: bool) -> [String; 7] {
     let setup = if several { format!(" at {}", group.setup) } else { String::new() };
     let range = |[least, most]: [f64; 2]| format!("{} to {}", short(least), short(most));

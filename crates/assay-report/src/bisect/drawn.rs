@@ -9,7 +9,6 @@ use crate::charts::{ChartFile, noted, stem, trend as chart};
 use crate::document::Block;
 use crate::ratio::Quotient;
 
-/// The curve as a part of the page; `None` if there is nothing to draw.
 pub(super) fn inline(search: &Bisection<'_>, range: &SearchedRange) -> Option<Block<'static>> {
     let (line, places) = line(search, range);
     let mut paper = Paper::new(chart::WIDTH);
@@ -19,7 +18,6 @@ pub(super) fn inline(search: &Bisection<'_>, range: &SearchedRange) -> Option<Bl
     Some(Block::Drawing { class: "trend", svg, note })
 }
 
-/// The curves of all ranges, as files.
 pub(super) fn charts(search: &Bisection<'_>) -> Vec<ChartFile> {
     let files = search.ranges.iter().zip(1..).map(|(range, number)| {
         let (line, places) = line(search, range);
@@ -48,7 +46,6 @@ fn note(search: &Bisection<'_>) -> String {
     )
 }
 
-/// The versions that were compared as a line, and their places in the range.
 fn line(search: &Bisection<'_>, range: &SearchedRange) -> (TrendLine, Vec<usize>) {
     let compared = range.versions.iter().enumerate();
     let compared: Vec<_> = compared.filter_map(|(at, it)| Some((at, it, it.ratio?))).collect();

@@ -1,4 +1,4 @@
-//! What a search found.
+//! The result of a search.
 
 use std::collections::BTreeSet;
 
@@ -6,126 +6,97 @@ use assay_model::{BisectMeasure, BisectVersion, Estimate, Setup};
 
 use crate::number::NONE;
 
-/// A search, so far or at its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bisection<'a> {
-    /// Its id.
     pub id: &'a str,
-    /// What was searched, as the user named it.
+    /// As named by the user.
     pub range: &'a str,
-    /// The test.
     pub test: &'a str,
-    /// Clients, tables, rows.
     pub setup: Setup,
-    /// What versions were compared by.
     pub measure: BisectMeasure,
-    /// Whether the versions are commits.
     pub is_of_commits: bool,
-    /// The ranges that were searched, one after the other, each within the one before.
+    /// One after the other, each within the one before.
     pub ranges: Vec<SearchedRange>,
-    /// The number of comparisons.
     pub comparisons: u32,
-    /// The number of commits that were built.
     pub builds: u32,
-    /// Seconds that it took.
     pub elapsed_s: f64,
-    /// The functions that changed most at the version that was found; none if nothing was counted or profiled.
+    /// Functions that changed most at the answer; `None` if nothing was counted or profiled.
     pub functions: Option<ChangedFunctions>,
-    /// The plans of the version before the change and of the one that has it, if they differ.
+    /// Plans before and after the change, if they differ.
     pub plan: Option<[String; 2]>,
-    /// Commands that show or measure it again, and what they are for.
+    /// Commands that show or repeat the measurement, each with its purpose.
     pub commands: Vec<(&'static str, String)>,
 }
 
-/// Functions that changed, the largest change first.
+/// Largest change first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedFunctions {
-    /// What changed: instructions, or microseconds of CPU time.
     pub unit: FunctionUnit,
-    /// Each function, or several that are shown together, with the change per operation. Counts have no interval.
+    /// Change per operation of each function, or of several shown together. Counts have no interval.
     pub changes: Vec<(String, Estimate)>,
 }
 
-/// What functions are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FunctionUnit {
-    /// Instructions that were counted.
     Instructions,
-    /// Microseconds of CPU time that were sampled.
     CpuMicroseconds,
 }
 
-/// A range that was searched.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchedRange {
-    /// Why the search ended, or that it goes on.
     pub end: RangeEnd,
-    /// The versions, in order.
     pub versions: Vec<SearchedVersion>,
-    /// The changes that are certain, in order.
+    /// The certain changes, in order.
     pub steps: Vec<VersionStep>,
-    /// Other places of a change, the most probable one first.
+    /// Other places of a change, the most probable first.
     pub runners_up: Vec<VersionStep>,
-    /// The last version divided by the first one.
+    /// The last version divided by the first.
     pub ends: Estimate,
-    /// The probability that nothing changed.
+    /// Probability that nothing changed.
     pub no_step: f64,
-    /// The probability of several changes.
     pub several: f64,
 }
 
-/// Why a search of a range ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeEnd {
-    /// All changes are known with certainty.
+    /// All changes are certain.
     Found,
-    /// The ends do not differ with certainty.
     NoStep,
-    /// No further comparison tells the place.
+    /// Further comparisons would not locate the change.
     Unsure,
-    /// The comparisons that the budget allows do not tell the place.
     Budget,
-    /// Fewer than two versions can be used.
+    /// Fewer than two versions are usable.
     Nothing,
-    /// It was interrupted.
     Interrupted,
 }
 
-/// A version of a range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchedVersion {
-    /// Its name.
     pub version: BisectVersion,
-    /// Its series, such as `10.11`; empty for commits.
+    /// Such as `10.11`; empty for commits.
     pub series: String,
-    /// Its value divided by that of the first version; `None` if it was not compared. 1 for the first version.
+    /// Relative to the first version, for which it is 1; `None` if it was not compared.
     pub ratio: Option<Estimate>,
-    /// How often it was compared.
     pub comparisons: u32,
-    /// The probability that it made a change.
     pub probability: f64,
-    /// Why it cannot be used.
     pub unusable: Option<String>,
-    /// The source of its build, or what a commit was compiled with, if not all commits have that in common. `None` if
-    /// it was not compared.
+    /// Source of its build, or the compiler of a commit if commits differ in it. `None` if not compared.
     pub source: Option<String>,
 }
 
-/// A change between two versions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VersionStep {
     /// Index of the last version before the change.
     pub after: usize,
-    /// Index of the first version that has it.
+    /// Index of the first version with the change.
     pub at: usize,
-    /// The probability that it is here.
     pub probability: f64,
-    /// The ratio of what is after the change to what is before it.
+    /// After divided by before.
     pub ratio: Estimate,
 }
 
 impl Bisection<'_> {
-    /// The last range, in which the answer is.
+    /// The range with the answer.
     pub(crate) fn last(&self) -> Option<&SearchedRange> {
         self.ranges.last()
     }
@@ -140,7 +111,6 @@ impl Bisection<'_> {
 }
 
 impl SearchedRange {
-    /// The largest change that is certain.
     #[must_use]
     pub fn largest(&self) -> Option<VersionStep> {
         let size = |step: &&VersionStep| step.ratio.value.ln().abs();
@@ -155,7 +125,6 @@ impl SearchedRange {
         is_uncertain && self.no_step < 0.5
     }
 
-    /// The sources of the versions that were compared, if there are several.
     pub(crate) fn sources(&self) -> Option<BTreeSet<&str>> {
         let sources: BTreeSet<&str> =
             self.versions.iter().filter_map(|it| it.source.as_deref()).collect();

@@ -1,4 +1,4 @@
-//! Which version made a change: `assay bisect`.
+//! The search for the version that made a change: `assay bisect`.
 
 mod drawn;
 mod found;
@@ -19,7 +19,6 @@ pub use found::{
     VersionStep,
 };
 
-/// The page of a search.
 #[must_use]
 pub fn bisection<'a>(search: &'a Bisection<'a>) -> Page<'a> {
     Page::new(search)
@@ -65,7 +64,6 @@ impl Content for &Bisection<'_> {
     }
 }
 
-/// A range: its versions as a curve and as a table.
 fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>> {
     let is_step = |at: usize| range.steps.iter().any(|step| step.at == at);
     let is_mixed = range.sources().is_some();
@@ -111,7 +109,6 @@ fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>>
     Block::section(format!("{} to {}", ends[0], ends[1]), blocks)
 }
 
-/// The functions that changed.
 fn functions(search: &Bisection<'_>) -> Vec<Block<'static>> {
     let Some(functions) = &search.functions else { return Vec::new() };
     let (heading, number): (_, fn(f64) -> String) = match functions.unit {

@@ -15,7 +15,7 @@ pub(super) struct Document<'a> {
     id: &'a str,
     test: &'a str,
     measure: &'static str,
-    /// The ends of the whole range.
+    /// Ends of the whole range.
     range: [&'a str; 2],
     /// The largest change; null without a certain one.
     answer: Option<StepRow<'a>>,
@@ -23,11 +23,10 @@ pub(super) struct Document<'a> {
     several: Vec<StepRow<'a>>,
     /// The versions of the last range.
     posterior: Vec<Probability<'a>>,
-    /// The probability that nothing changed.
     no_step: Number,
-    /// The plans before and after the change; null if they are alike or not known.
+    /// Plans before and after the change; null if equal or unknown.
     plan: Option<&'a [String; 2]>,
-    /// The functions that changed most at the answer; null if nothing was counted or profiled.
+    /// Functions that changed most at the answer; null if nothing was counted or profiled.
     functions: Option<Vec<FunctionRow<'a>>>,
     comparisons: u32,
     builds: u32,
@@ -47,11 +46,10 @@ struct StepRow<'a> {
     probability: Number,
 }
 
-/// A function, or several that are shown together.
 #[derive(Serialize)]
 struct FunctionRow<'a> {
     name: &'a str,
-    /// What changed per operation: `instructions` or `cpu_us`.
+    /// Unit of the change per operation: `instructions` or `cpu_us`.
     unit: &'static str,
     /// Counts have no interval.
     change: Interval,
@@ -61,12 +59,10 @@ struct FunctionRow<'a> {
 struct Probability<'a> {
     version: &'a str,
     probability: Number,
-    /// Relative to the first version; null if it was not compared.
+    /// Relative to the first version; null if not compared.
     ratio: Option<Interval>,
-    /// Why it could not be used; null if it could.
     skipped: Option<&'a str>,
-    /// The source of its build, or what a commit was compiled with, if not all commits have that in common; null for
-    /// what was not compared.
+    /// Source of its build, or the compiler of a commit if commits differ in it; null if not compared.
     source: Option<&'a str>,
 }
 

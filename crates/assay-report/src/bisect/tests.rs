@@ -1,4 +1,4 @@
-//! Tests of what the page of a search says.
+//! Tests of the page of a search.
 
 use assay_model::{BisectMeasure, BisectVersion, Estimate, Setup};
 

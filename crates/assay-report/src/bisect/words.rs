@@ -1,4 +1,4 @@
-//! What a search says, in words.
+//! Texts of a search.
 
 use assay_model::{BisectMeasure, COUNT_THRESHOLD, Estimate, counted};
 
@@ -6,13 +6,12 @@ use super::found::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionS
 use crate::number::{confidence, duration};
 use crate::ratio::{Quotient, change_in_words};
 
-/// The probability of no change from which on the ends count as equal.
+/// Probability of no change from which on the ends count as equal.
 const PROBABLE: f64 = 0.8;
 
-/// The probability of no change up to which it is certain that something changed.
+/// Probability of no change up to which a change is certain.
 const IMPROBABLE: f64 = 0.05;
 
-/// The values that versions are compared by, for a sentence.
 fn measured(measure: BisectMeasure) -> &'static str {
     match measure {
         BisectMeasure::Qps => "QPS",
@@ -21,7 +20,6 @@ fn measured(measure: BisectMeasure) -> &'static str {
     }
 }
 
-/// The heading of their ratios.
 pub(crate) fn ratio_heading(measure: BisectMeasure) -> &'static str {
     match measure {
         BisectMeasure::Qps => "relative QPS",
@@ -30,7 +28,7 @@ pub(crate) fn ratio_heading(measure: BisectMeasure) -> &'static str {
     }
 }
 
-/// A ratio to the base in a table. Counts repeat so exactly that more digits say something.
+/// Counts repeat so exactly that more digits are meaningful.
 pub(crate) fn ratio(measure: BisectMeasure, ratio: Option<Estimate>) -> String {
     match ratio {
         Some(base) if !base.has_interval() && base.value == 1.0 => "base".to_owned(),
@@ -58,20 +56,18 @@ fn step(range: &SearchedRange, step: &VersionStep) -> String {
     )
 }
 
-/// Whether the interval of a ratio excludes changes of more than this.
 fn is_within(ratio: Estimate, most: f64) -> bool {
     ratio.low > 1.0 - most && ratio.high < 1.0 + most
 }
 
-/// A place is named if it is at least this probable. A less probable one is no answer, and reads like one.
+/// Minimum probability for naming a place: a less probable one would read like an answer.
 const NAMED: f64 = 0.5;
 
-/// The most probable place of a change, if it is probable enough to be named.
+/// The most probable place of a change, if probable enough to be named.
 fn named_place(range: &SearchedRange) -> Option<&VersionStep> {
     range.runners_up.first().filter(|it| it.probability >= NAMED)
 }
 
-/// What is known of the place of a change that is not certain.
 fn most_probable(range: &SearchedRange) -> String {
     match (named_place(range), range.runners_up.first().filter(|it| it.probability > 0.0)) {
         (Some(place), _) => format!("the most probable place is {}", step(range, place)),
@@ -84,11 +80,10 @@ fn most_probable(range: &SearchedRange) -> String {
     }
 }
 
-/// The probability that a region has in which the place of a change is said to be.
 const REGION: f64 = 0.9;
 
-/// The shortest series of versions among which the change is with a probability of [`REGION`]; empty if it would be
-/// nearly all of them, or if that is not so probable.
+/// The shortest series of versions that has the change with a probability of [`REGION`]; empty if it is nearly all of
+/// them, or if the probability is not reached.
 fn region(range: &SearchedRange) -> String {
     let all: Vec<f64> = range.versions.iter().map(|it| it.probability).collect();
     let windows = (1..all.len()).flat_map(|length| {
@@ -107,7 +102,6 @@ fn region(range: &SearchedRange) -> String {
     }
 }
 
-/// What is said of ends that do not differ with certainty.
 fn of_equal_ends(search: &Bisection<'_>, range: &SearchedRange, between: &str) -> String {
     const WIDE: f64 = 0.05;
     let by = change(range.ends);
@@ -128,7 +122,6 @@ fn of_equal_ends(search: &Bisection<'_>, range: &SearchedRange, between: &str) -
     }
 }
 
-/// The answer in one sentence.
 pub(super) fn answer(search: &Bisection<'_>) -> String {
     let of = format!("{} of {}", measured(search.measure), search.test);
     let Some(range) = search.last() else { return format!("{of}: nothing was compared yet") };
@@ -167,7 +160,6 @@ pub(super) fn answer(search: &Bisection<'_>) -> String {
     }
 }
 
-/// What the reader must know about the answer.
 pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let Some(range) = search.last() else { return notes };
@@ -210,7 +202,7 @@ pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
     notes
 }
 
-/// Which comparisons and changes are between builds from different sources, and what that means.
+/// Comparisons and changes between builds from different sources, and their meaning.
 fn sources(range: &SearchedRange) -> Vec<String> {
     let Some(sources) = range.sources() else { return Vec::new() };
     let source = |it: &SearchedVersion| it.source.clone().unwrap_or_default();
@@ -247,7 +239,7 @@ fn sources(range: &SearchedRange) -> Vec<String> {
     notes
 }
 
-/// Other places of a change than those that the answer names.
+/// Places of a change that the answer does not name.
 pub(super) fn runners_up(range: &SearchedRange) -> Option<String> {
     let is_compared = range.versions.iter().any(|it| it.comparisons > 0);
     let may_name = match range.end {
@@ -263,7 +255,6 @@ pub(super) fn runners_up(range: &SearchedRange) -> Option<String> {
     (!told.is_empty()).then(|| format!("{which} places: {}", told.join("; ")))
 }
 
-/// What the search took.
 pub(super) fn cost(search: &Bisection<'_>) -> String {
     let builds = match search.builds {
         0 => "nothing built".to_owned(),

@@ -1,9 +1,9 @@
-//! The colours of charts: those of files, and the classes of systems.
+//! Colours of charts: those of files, and the classes of systems.
 
 use assay_svg::Paper;
 
-/// The colours of files, which are those of the page in daylight. Fonts with the widest letters come first, because
-/// places for text are reckoned with such letters.
+/// The colours of files are those of the page in light mode. The fonts with the widest letters come first, because room
+/// for text is calculated with such letters.
 const STYLE: &str = "text{font:12px 'DejaVu Sans',Verdana,Arial,sans-serif;fill:#1b1d21}\
     .small{font-size:10px;fill:#5c626b}.large{font-size:15px}.soft{fill:#5c626b}\
     .paper{fill:#fff}.band{fill:#e6e2da}.one{stroke:#8d9098}.grid{stroke:#dedbd5}.frame{fill:none;stroke:#dedbd5}\
@@ -21,12 +21,11 @@ const STYLE: &str = "text{font:12px 'DejaVu Sans',Verdana,Arial,sans-serif;fill:
     .line0{color:#1f77b4}.line1{color:#d9622b}.line2{color:#2a9d5c}.line3{color:#b34fc4}.line4{color:#a58a00}\
     .line5{color:#6b7280}.cell{fill:#f7f6f3}.cell.better{fill:#bcdcf2}.cell.worse{fill:#f6dd96}.mark{fill:#1b1d21}";
 
-/// A drawing as a file of its own, with a title and a description for those who do not see it.
+/// A standalone file; title and description are for those who cannot see it.
 pub(crate) fn file(paper: Paper, height: f64, title: &str, description: &str) -> String {
     paper.file(height, STYLE, title, description)
 }
 
-/// The classes of a system's colour and dashes.
 pub(crate) fn line_class(system: usize) -> String {
     match system / 6 {
         0 => format!("line{system}"),
@@ -34,7 +33,7 @@ pub(crate) fn line_class(system: usize) -> String {
     }
 }
 
-/// The classes of a system's bars: those of further systems are paler, with a border.
+/// Classes of a system's bars: those of further systems are paler, with a border.
 pub(crate) fn bar_class(system: usize) -> String {
     match system / 6 {
         0 => format!("fill line{system}"),

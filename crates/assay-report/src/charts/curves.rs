@@ -13,22 +13,16 @@ use crate::view::Report;
 use crate::view::sweep::{Crossing, Sweep, SweptSystem, TestCurves};
 use crate::words::title;
 
-/// Width of a panel.
 const PANEL: f64 = 340.0;
 
-/// Room between panels.
 const BETWEEN: f64 = 30.0;
 
-/// Room for the labels of a scale.
 const LABELS: f64 = 58.0;
 
-/// Height of a scale.
 const HEIGHT: f64 = 140.0;
 
-/// Crossovers that are written below a panel.
 const CROSSINGS: usize = 3;
 
-/// One chart for each group and data set.
 pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
     let Some(sweep) = &report.sweep else { return Vec::new() };
     let mut tests: Vec<&TestCurves> = sweep.tests.iter().collect();
@@ -75,8 +69,6 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
     })
 }
 
-/// The curves of a test as parts of the page, each with what it shows: rates, rates relative to the base, and response
-/// times.
 pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)> {
     let ratios = test.systems.iter().flat_map(|system| system.rqps.iter().copied().flatten());
     let ratios: Vec<Estimate> = ratios.collect();
@@ -105,10 +97,8 @@ pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)
     charts
 }
 
-/// Room above a panel of the page.
 const EDGE: f64 = 8.0;
 
-/// The curves in words.
 fn told(sweep: &Sweep, tests: &[&TestCurves]) -> String {
     let of = |test: &TestCurves, it: &SweptSystem| {
         let name = sweep.systems.get(it.system).map_or("", String::as_str);
@@ -123,7 +113,7 @@ fn told(sweep: &Sweep, tests: &[&TestCurves]) -> String {
     all.collect::<Vec<_>>().join(" ")
 }
 
-/// The crossovers of a test in words; returns their height.
+/// Writes the crossovers of a test; returns their height.
 fn crossings(paper: &mut Paper, top: f64, sweep: &Sweep, test: &TestCurves) -> f64 {
     let left = MARGIN + PANEL + BETWEEN;
     let mut lines: Vec<(usize, String)> = test
@@ -150,14 +140,12 @@ fn crossings(paper: &mut Paper, top: f64, sweep: &Sweep, test: &TestCurves) -> f
     if lines.is_empty() { 0.0 } else { 13.0 * lines.len() as f64 + 4.0 }
 }
 
-/// The panels of a test.
 struct Panels<'a> {
     test: &'a TestCurves<'a>,
     scale: Scale,
 }
 
 impl Panels<'_> {
-    /// The position of a client count: each doubling takes the same room.
     fn x(&self, left: f64, clients: f64) -> f64 {
         let counts = &self.test.clients;
         let [first, last] =
@@ -170,7 +158,6 @@ impl Panels<'_> {
         self.zero_based(paper, corner, |system| &system.qps);
     }
 
-    /// Quantities on a scale from 0.
     fn zero_based(
         &self,
         paper: &mut Paper,
@@ -213,7 +200,6 @@ impl Panels<'_> {
         }
     }
 
-    /// The client counts below a panel: those that there is room for.
     fn counts(&self, paper: &mut Paper, (left, top): (f64, f64)) {
         let mut end = f64::NEG_INFINITY;
         for clients in &self.test.clients {
@@ -244,7 +230,7 @@ impl Panels<'_> {
     }
 }
 
-/// 0 and a few round numbers up to this one.
+/// 0 and a few round numbers up to `most`.
 fn round_steps(most: f64) -> Vec<f64> {
     let step = round_step(most / 4.0);
     (0..=4).map(|number| f64::from(number) * step).filter(|at| *at <= 1.05 * most).collect()

@@ -6,20 +6,18 @@ use assay_svg::{MARGIN, Paper};
 use super::colours::file;
 use crate::view::Report;
 
-/// A chart as a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChartFile {
-    /// Its name without the ending, such as `rqps-point`: letters, digits, `-`, `_`, `.` and `=`, unique in a study.
+    /// Without extension, such as `rqps-point`: letters, digits, `-`, `_`, `.` and `=`, unique in a study.
     pub name: String,
-    /// What it shows, in a line, for those who do not see it.
+    /// Description in a line, for those who cannot see it.
     pub alt: String,
-    /// The drawing, an SVG that needs nothing from outside.
+    /// An SVG without external parts.
     pub svg: String,
-    /// The section of a report that it belongs to.
     pub(crate) place: Place,
 }
 
-/// A drawing below a title and notes, by itself. `told` says in words what it shows.
+/// A standalone drawing below a title and notes. `told` describes it.
 pub(crate) fn noted(
     name: String,
     heading: String,
@@ -35,39 +33,29 @@ pub(crate) fn noted(
     ChartFile { name, alt: heading, svg, place: Place::Elsewhere }
 }
 
-/// A section of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Relative QPS by group.
     Groups,
-    /// The tests of a setup and group, by its word.
     Tests(Setup, String),
-    /// Every test and system.
     Matrix,
-    /// From version to version.
     Versions,
-    /// By number of clients.
     Clients,
-    /// The Insert Benchmark.
     InsertBench,
-    /// A longer look at some tests.
     Soak,
-    /// What is no report of one study.
+    /// Not in the report of one study.
     Elsewhere,
 }
 
-/// The labels of the systems that are compared with the base. The twin is none of them.
+/// Labels of the systems compared with the base, without the twin.
 pub(crate) fn compared<'a>(report: &Report<'a>) -> Vec<&'a str> {
     let systems = report.tests.systems.iter().filter(|system| !system.is_twin);
     systems.map(|system| system.label).collect()
 }
 
-/// A setup in the name of a file: clients, tables, rows.
 pub(crate) fn setup_word(Setup { clients, tables, rows }: Setup) -> String {
     format!("c{clients}-t{tables}-r{rows}")
 }
 
-/// A name for a file, of these parts.
 pub(crate) fn stem(kind: &str, parts: impl IntoIterator<Item = Option<String>>) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
     let plain = |part: String| -> String {

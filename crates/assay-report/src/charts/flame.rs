@@ -1,4 +1,4 @@
-//! A flame graph: every call as a box, as wide as what it takes with all that it calls, below its caller.
+//! A flame graph: every call as a box below its caller, as wide as its cost including callees.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,25 @@ use assay_verdict::{FunctionKey, Modules};
 use crate::number::figure;
 use crate::words::function_name;
 
-/// Width of the drawing.
 const WIDTH: f64 = 1000.0;
 
-/// Height of a box.
 const ROW: f64 = 15.0;
 
-/// Boxes that are narrower are left out.
+/// Narrower boxes are left out.
 const NARROWEST: f64 = 3.0;
 
-/// Calls below this many others are left out.
+/// Deeper calls are left out.
 const DEPTH_MAX: usize = 60;
 
-/// A call without a choice takes so much of what its caller takes.
+/// Share of the caller's cost at which a call counts as the only one.
 const ONLY: f64 = 0.985;
 
-/// A change by this part of the whole is shown in colour.
+/// Share of the whole by which a coloured call changed.
 const CHANGED: f64 = 0.005;
 
-/// What calls take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cost {
-    /// CPU time, µs.
+    /// µs.
     CpuTime,
     Instructions,
 }
@@ -43,7 +40,6 @@ impl Cost {
         }
     }
 
-    /// An amount per operation, without its unit.
     fn number(self, amount: f64) -> String {
         match self {
             Self::CpuTime => format!("{amount:.2}"),
@@ -59,29 +55,27 @@ impl Cost {
     }
 }
 
-/// The calls of the threads of a system.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     pub(crate) tree: &'a CallTree,
-    /// Tells which functions are the same on both sides.
+    /// Decides which functions are the same on both sides.
     pub(crate) modules: &'a Modules<'a>,
-    /// What an operation takes, which the tree divides into its parts.
+    /// Cost of an operation, which the tree divides into its parts.
     pub(crate) per_op: f64,
 }
 
-/// A call on both sides.
 #[derive(Default)]
 struct Call<'a> {
-    /// Its function and module in the system, or in the base if only the base has it.
+    /// Function and module in the system, or in the base if only the base has it.
     name: &'a str,
     module: &'a str,
-    /// With what it calls, per operation.
+    /// Including callees, per operation.
     here: f64,
     base: f64,
     callees: BTreeMap<FunctionKey<'a>, Call<'a>>,
 }
 
-/// The calls of a system. With a base, colours show what changed. `None` if there are none.
+/// With a base, colours show changes. `None` without calls.
 pub(crate) fn graph(
     label: &str,
     cost: Cost,
@@ -114,7 +108,6 @@ pub(crate) fn graph(
     Some(drawing.paper.inline(height, &cost.of_threads(label)))
 }
 
-/// Adds the amounts of a tree to calls of the same functions.
 fn add<'a>(
     root: &mut Call<'a>,
     Side { tree, modules, per_op }: Side<'a>,
@@ -155,7 +148,7 @@ fn add<'a>(
     }
 }
 
-/// The call from which on calls differ: what always calls the same is not drawn.
+/// Skips calls without alternatives: the first drawn caller has several callees.
 fn first_choice<'c, 'a>(root: &'c Call<'a>) -> &'c Call<'a> {
     let mut call = root;
     while let Some(most) = call.callees.values().max_by(|a, b| a.here.total_cmp(&b.here)) {
@@ -176,11 +169,10 @@ fn by_amount<'c, 'a>(call: &'c Call<'a>) -> Vec<&'c Call<'a>> {
 struct Drawing {
     paper: Paper,
     cost: Cost,
-    /// Width of what is counted or measured once.
+    /// Width per unit of cost.
     scale: f64,
     whole: f64,
     has_base: bool,
-    /// The deepest row.
     depth: usize,
 }
 
@@ -263,7 +255,6 @@ mod tests {
         let other =
             profile("mysqld", &[(&["main", "run", "parse"], 50), (&["main", "run", "read"], 150)]);
         let told = drawn((&base, 10.0), (&other, 20.0)).unwrap();
-        // What always calls the same is left out.
         assert!(!told.contains("main"), "{told}");
         assert!(told.contains("read: 5.00 → 15.00 µs per operation"), "{told}");
         assert!(told.contains(r#"class="cell worse" x="0.0" y="0.0" width="749.2""#), "{told}");
@@ -281,7 +272,7 @@ mod tests {
         let told = drawn((&base, 10.0), (&other, 10.0)).unwrap();
         assert!(told.contains("mariadbd: 5.00 → 5.00 µs per operation"), "{told}");
         assert!(!told.contains("worse") && !told.contains("better"), "{told}");
-        // The functions of a program that names them in only one version are told together.
+        // Functions of a program that has names in only one version are shown together.
         other.limits.stripped.push("mariadbd".to_owned());
         let told = drawn((&base, 10.0), (&other, 10.0)).unwrap();
         assert!(told.contains("mariadbd: 10.00 → 10.00 µs per operation"), "{told}");

@@ -11,10 +11,8 @@ use crate::view::insert_bench::InsertBench;
 use crate::view::seconds::StepCharts;
 use crate::view::step_bars::StepBars;
 
-/// Height of a bar with the room below it.
 const BAR: f64 = 17.0;
 
-/// The longest bar.
 const LONGEST: f64 = 360.0;
 
 pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
@@ -24,7 +22,6 @@ pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
     charts
 }
 
-/// The average rates of all steps.
 fn bars(bench: &InsertBench) -> Option<ChartFile> {
     let all = || bench.bars.iter().flat_map(|step| &step.bars);
     let names = all().map(|bar| width(&bar.name, SIZE)).fold(0.0, f64::max).min(320.0);
@@ -60,7 +57,6 @@ fn bars(bench: &InsertBench) -> Option<ChartFile> {
     })
 }
 
-/// A step of all systems, second by second.
 fn by_second(bench: &InsertBench, step: &StepCharts) -> ChartFile {
     let heading = |chart: &Chart| format!("{}, {}", chart.title, chart.caption);
     Sheet {

@@ -4,7 +4,7 @@ use assay_svg::{Anchor, MARGIN, Paper, SIZE, fitted, width};
 
 use super::colours::{bar_class, line_class};
 
-/// Draws a key that names the system of each line. Returns the position below it.
+/// Returns the position below the key.
 pub(super) fn key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> f64 {
     key_of(paper, top, systems, |paper, system, (x, y)| {
         let class = format!("curve {}", line_class(system));
@@ -12,7 +12,7 @@ pub(super) fn key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> 
     })
 }
 
-/// Draws a key that names the system of each bar. Returns the position below it.
+/// Returns the position below the key.
 pub(super) fn bar_key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> f64 {
     key_of(paper, top, systems, |paper, system, (x, y)| {
         paper.rect(&bar_class(system), (x + 4.0, y - 10.0), (12.0, 11.0));

@@ -1,7 +1,6 @@
 //! Marks of ratios on a scale, in cells and captions of a page, and small drawings beside them.
 //!
-//! Positions are percentages of the width, so that a drawing fills the place it is given and its marks keep their
-//! shape.
+//! Positions are percentages of the width, so that a drawing fills its place and its marks keep their shape.
 
 use assay_model::Estimate;
 use assay_svg::Length::{self, Percent};
@@ -16,14 +15,11 @@ use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 use crate::view::groups::GroupRow;
 use crate::view::measured::Measured;
 
-/// Marks on a scale.
 impl Scale {
-    /// The relative QPS of a system in one test; empty where that failed.
     pub(crate) fn test(self, measured: &Measured) -> String {
         strip(self, measured.rqps_unless_failed().0, None, measured.verdict.word())
     }
 
-    /// The median of a group, before its span.
     pub(crate) fn group(self, row: &GroupRow) -> String {
         let class = match row.median.0 {
             Some(median) if median.high < 1.0 => "slower",
@@ -33,7 +29,7 @@ impl Scale {
         strip(self, row.median.0, Some(row.span), class)
     }
 
-    /// The labels of the scale, whose least distance is a percentage of its width.
+    /// Labels of the scale; `distance` is the least between them, percent of the width.
     pub(crate) fn axis(self, distance: f64) -> String {
         let mut paper = Paper::new(0.0);
         for ratio in self.labels(distance) {
@@ -45,7 +41,7 @@ impl Scale {
         paper.filling("axis")
     }
 
-    /// Many ratios at once: a dot for each test, stacked where they are close.
+    /// A dot per test, stacked where they are close.
     pub(crate) fn dots(self, tests: &[TestRatio]) -> String {
         let mut sorted: Vec<_> = tests.iter().collect();
         sorted.sort_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
@@ -66,13 +62,13 @@ impl Scale {
     }
 }
 
-/// Height of a drawing of dots, pixels.
+/// Pixels.
 const DOTS_HEIGHT: f64 = 72.0;
 
 /// Width of a stack of dots, percent of the width.
 const DOT_WIDTH: f64 = 1.2;
 
-/// The dot of a test. That of a bound has an arrow that points to where the value is.
+/// A bound has an arrow towards the value.
 fn dot(paper: &mut Paper, test: &TestRatio, at: (Length, f64), radius: f64) {
     let TestRatio { test, ratio, verdict } = test;
     let class = verdict.word();
@@ -85,7 +81,7 @@ fn dot(paper: &mut Paper, test: &TestRatio, at: (Length, f64), radius: f64) {
     paper.told(&told, |paper| paper.circle(class, at, radius));
 }
 
-/// The background of all charts: the band of changes too small to matter and the line of no change.
+/// Background of all charts: the band of changes too small to matter and the line of no change.
 fn ground(paper: &mut Paper, scale: Scale) {
     let left = scale.x(1.0 / (1.0 + scale.threshold));
     let width = scale.x(1.0 + scale.threshold) - left;
@@ -94,7 +90,7 @@ fn ground(paper: &mut Paper, scale: Scale) {
     paper.line("o", (one, 0.0), (one, Percent(100.0)));
 }
 
-/// One estimate with its interval, before a wider span, such as smallest and largest.
+/// An estimate with its interval, before a wider span, such as smallest and largest.
 fn strip(
     scale: Scale,
     estimate: Option<Estimate>,
@@ -130,14 +126,13 @@ fn strip(
     paper.filling(&format!("strip {class}"))
 }
 
-/// A bar, whose length is a part of the longest.
+/// `share` is relative to the longest bar.
 pub(crate) fn bar(system: usize, share: f64) -> String {
     let mut paper = Paper::new(100.0);
     paper.rect(&line_class(system), (0.0, 0.0), (100.0 * share, 1.0));
     paper.stretched(1.0)
 }
 
-/// A quantity over time or client counts as a small drawing.
 pub(crate) fn small(chart: &Chart) -> Figure {
     let mut paper = Paper::new(f64::from(COLUMNS));
     for line in &chart.lines {

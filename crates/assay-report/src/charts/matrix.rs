@@ -8,19 +8,15 @@ use crate::view::Report;
 use crate::view::matrix::{Matrix, MatrixSection};
 use crate::words::title;
 
-/// Height of a row.
 const ROW: f64 = 19.0;
 
-/// Least width of a cell.
 const CELL: f64 = 44.0;
 
-/// The most room that names of tests and of systems get.
 const NAME_MAX: f64 = 260.0;
 
-/// The most room that turned names of systems get.
 const TURNED_MAX: f64 = 170.0;
 
-/// One chart for each setup of a study of at least three systems.
+/// One per setup of a study of at least three systems.
 pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
     if report.matrix.labels.len() < 3 {
         return Vec::new();
@@ -90,7 +86,7 @@ fn chart(report: &Report, sections: &[MatrixSection]) -> Option<ChartFile> {
     })
 }
 
-/// The names of the systems; returns their height.
+/// Draws the names of the systems; returns their height.
 fn headings(paper: &mut Paper, (left, top): (f64, f64), matrix: &Matrix, longest: f64) -> f64 {
     let is_narrow = longest <= CELL - 4.0;
     let height = if is_narrow { SMALL + 6.0 } else { 0.71 * longest.min(TURNED_MAX) + SMALL + 6.0 };

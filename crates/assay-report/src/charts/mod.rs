@@ -1,4 +1,4 @@
-//! The charts of a report: SVG that stands alone, to be shown in a post.
+//! The charts of a report as standalone SVG, for posts.
 
 pub(crate) mod colours;
 pub(crate) mod curves;
@@ -23,7 +23,7 @@ use crate::view::Report;
 pub use file::ChartFile;
 pub(crate) use file::{Place, compared, noted, setup_word, stem};
 
-/// All charts of a study, in the order of a report.
+/// In the order of a report.
 pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
     let mut charts: Vec<ChartFile> = ibench::charts(report);
     charts.extend(strips::groups(report));
@@ -36,7 +36,6 @@ pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
     named(charts)
 }
 
-/// The charts with names that differ.
 pub(crate) fn named(mut charts: Vec<ChartFile>) -> Vec<ChartFile> {
     let mut taken: Vec<String> = Vec::new();
     for chart in &mut charts {

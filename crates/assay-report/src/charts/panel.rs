@@ -1,4 +1,4 @@
-//! What panels of ratios share: the ground, and curves of estimates.
+//! Common parts of panels of ratios: the ground, and curves of estimates.
 
 use assay_model::Estimate;
 use assay_svg::{Anchor, Paper};
@@ -24,7 +24,6 @@ pub(super) fn ground(
     }
 }
 
-/// The paths of a curve through estimates, of their intervals, and of a point at each of them.
 #[derive(Default)]
 pub(super) struct Curve {
     pub(super) curve: String,
@@ -33,7 +32,7 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The curve has a gap where nothing was measured.
+    /// Missing values leave a gap in the curve.
     pub(super) fn of(
         values: impl Iterator<Item = (f64, Option<Estimate>)>,
         y: &dyn Fn(f64) -> f64,

@@ -1,4 +1,4 @@
-//! Columns of relative QPS, as in published posts: a scale that need not start at 0, and a second chart that is cut off
+//! Columns of relative QPS, as in published posts. The scale need not start at 0; a second, truncated chart is added
 //! where one test dwarfs the others.
 
 use assay_svg::{Anchor, MARGIN, Paper, SMALL, fitted, width};
@@ -11,28 +11,23 @@ use crate::view::Report;
 use crate::view::matrix::{MatrixRow, MatrixSection};
 use crate::view::published::heading;
 
-/// Height of the scale.
 const HEIGHT: f64 = 220.0;
 
-/// Room for the labels of the scale.
 const LABELS: f64 = 44.0;
 
-/// Width of a column.
 const COLUMN: f64 = 11.0;
 
-/// Room between the columns of two tests.
 const BETWEEN: f64 = 16.0;
 
-/// The most room that turned names of tests get.
 const NAMES_MAX: f64 = 190.0;
 
 /// Charts start at 0 if a ratio is below this.
 const FLOOR: f64 = 0.4;
 
-/// A test dwarfs the others if it reaches this many times as far as they do.
+/// A test that exceeds the others by this factor dwarfs them.
 const DWARFS: f64 = 1.5;
 
-/// The charts of all groups, each with its twin that is cut off if there is one.
+/// A chart per group, with a truncated twin if needed.
 pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
     report.matrix.sections.iter().flat_map(|section| of_section(report, section)).collect()
 }
@@ -52,7 +47,7 @@ fn of_section(report: &Report, section: &MatrixSection) -> Vec<ChartFile> {
     charts
 }
 
-/// The ratios of a test, without the base.
+/// Without the base.
 fn ratios<'r>(row: &'r MatrixRow) -> impl Iterator<Item = Option<f64>> + 'r {
     row.cells.iter().skip(1).map(|cell| cell.ratio.map(|ratio| ratio.value))
 }
@@ -61,18 +56,15 @@ fn most(row: &MatrixRow) -> Option<f64> {
     ratios(row).flatten().reduce(f64::max)
 }
 
-/// A chart of a group.
 struct Columns<'a> {
     report: &'a Report<'a>,
     section: &'a MatrixSection<'a>,
-    /// The upper end of the scale.
     top: f64,
-    /// Where columns are cut off, if they are.
     cut: Option<f64>,
 }
 
 impl Columns<'_> {
-    /// The lower end of the scale, a tenth.
+    /// Lower end of the scale, a tenth.
     fn floor(&self) -> f64 {
         let all = self.section.rows.iter().flat_map(ratios).flatten();
         let least = all.fold(1.0, f64::min);
@@ -109,7 +101,6 @@ impl Columns<'_> {
         let others: Vec<&str> = report.matrix.labels.iter().skip(1).copied().collect();
         let title = format!("Relative QPS, {}", heading(section, report.several_setups));
         let of_test = COLUMN * others.len() as f64 + BETWEEN;
-        // Turned names need some distance.
         let of_test = of_test.max(26.0);
         let names = section.rows.iter().map(|row| width(row.test, SMALL)).fold(0.0, f64::max);
         let names = names.min(NAMES_MAX);

@@ -5,19 +5,14 @@ use assay_verdict::{Agreement, TestBeside};
 
 use crate::ratio::label;
 
-/// Side of the square.
 const SIDE: f64 = 320.0;
 
-/// Room for the labels on the left, and for those below.
 const LABELS: f64 = 52.0;
 
-/// Room above and on the right, for labels at the ends.
 const EDGE: f64 = 16.0;
 
-/// Width and height of a plot.
 pub(crate) const PLOT: (f64, f64) = (LABELS + SIDE + EDGE, EDGE + SIDE + LABELS);
 
-/// Explains the marks.
 pub(crate) fn note(tests: &[TestBeside]) -> String {
     let interval = match tests.iter().any(|test| test.ours.has_interval()) {
         true => ", with the 95% interval of the study here",
@@ -29,10 +24,9 @@ pub(crate) fn note(tests: &[TestBeside]) -> String {
     )
 }
 
-/// Where the name of a test stands.
 type Name<'a> = (&'a TestBeside, (f64, f64), Anchor);
 
-/// A name for each point that has room beside it: those in which the studies differ first.
+/// Names of the points with room beside them, those in which the studies differ first.
 fn names<'a>(
     tests: &'a [TestBeside],
     place: impl Fn(&TestBeside) -> (f64, f64),
@@ -78,16 +72,14 @@ fn names<'a>(
     named
 }
 
-/// Ratios with a label.
 const MARKS: [f64; 31] = [
     1e-5, 1e-4, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1,
     1.2, 1.4, 1.6, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e5,
 ];
 
-/// The least distance of two labels.
 const APART: f64 = 30.0;
 
-/// Draws the tests with this corner on the left and above. `title` says in words what a test has.
+/// `left`, `top` is the corner of the plot; `title` describes a test.
 pub(crate) fn draw(
     paper: &mut Paper,
     (left, top): (f64, f64),

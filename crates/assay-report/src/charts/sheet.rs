@@ -7,34 +7,25 @@ use super::file::{ChartFile, Place};
 use super::key::key;
 use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 
-/// How much larger the drawings are than the units that they are drawn in.
 const SCALE: f64 = 2.0;
 
-/// Drawings beside each other.
 const BESIDE: usize = 2;
 
-/// Room between drawings.
 const BETWEEN: f64 = 24.0;
 
-/// The note below charts of seconds.
 pub(super) const SECONDS: &str = "Where there are more seconds than columns, a stroke goes from the least to the \
     most of a column.";
 
-/// Several drawings of the same systems.
 pub(super) struct Sheet<'a> {
-    /// Name of the file.
     pub(super) name: String,
     pub(super) title: String,
     pub(super) note: &'a str,
-    /// The labels of the systems.
     pub(super) systems: &'a [String],
-    /// Each drawing with its heading.
     pub(super) charts: Vec<(String, &'a Chart)>,
     pub(super) place: Place,
 }
 
 impl Sheet<'_> {
-    /// The drawings as a file.
     pub(super) fn file(self) -> ChartFile {
         let (wide, high) = (SCALE * f64::from(COLUMNS), SCALE * HEIGHT);
         let beside = BESIDE.min(self.charts.len()) as f64;
@@ -68,7 +59,7 @@ impl Sheet<'_> {
     }
 }
 
-/// The labels of a drawing's values below it: those that there is room for.
+/// As many labels below the drawing as fit.
 fn ticks(paper: &mut Paper, chart: &Chart, (left, bottom): (f64, f64)) {
     let step = SCALE * f64::from(COLUMNS) / chart.ticks.len().max(1) as f64;
     let mut end = f64::NEG_INFINITY;

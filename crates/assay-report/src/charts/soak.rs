@@ -1,4 +1,4 @@
-//! The rates of a longer look, second by second: a chart for each test.
+//! The rates of a soak, second by second: a chart per test.
 
 use super::file::{ChartFile, Place, stem};
 use super::sheet::{SECONDS, Sheet};

@@ -12,38 +12,29 @@ use crate::view::groups::GroupRow;
 use crate::view::measured::TestSection;
 use crate::words::title;
 
-/// Height of a row.
 const ROW: f64 = 17.0;
 
-/// Room between the rows of two tests.
 const GAP: f64 = 5.0;
 
-/// Width of the scale.
 const SCALE: f64 = 380.0;
 
-/// Height of the labels of the scale.
 const AXIS: f64 = 20.0;
 
-/// The widest that names of tests and of systems may be.
 const NAME_MAX: f64 = 260.0;
 
-/// Room between columns.
 const BETWEEN: f64 = 12.0;
 
-/// A row of a forest plot.
 struct Row {
-    /// What it belongs to. Rows with the same name stand together, and the first one shows it.
+    /// Test or group. Rows with the same name are adjacent, and the first one shows it.
     name: String,
     system: String,
     estimate: Option<Estimate>,
     /// A wider span behind the interval, such as smallest and largest.
     span: Option<(f64, f64)>,
     class: &'static str,
-    /// The result in words and numbers.
     text: String,
 }
 
-/// The relative QPS of every test: a chart for each group and setup.
 pub(super) fn tests(report: &Report) -> Vec<ChartFile> {
     report.tests.sections.iter().filter_map(|section| of_section(report, section)).collect()
 }
@@ -78,7 +69,6 @@ fn of_section(report: &Report, section: &TestSection) -> Option<ChartFile> {
     chart(report, name, place, &heading, rows.collect())
 }
 
-/// The relative QPS over the tests of each group.
 pub(super) fn groups(report: &Report) -> Option<ChartFile> {
     let row = |row: &GroupRow| {
         let class = match row.median.0 {
@@ -104,7 +94,6 @@ pub(super) fn groups(report: &Report) -> Option<ChartFile> {
     chart(report, "groups".to_owned(), Place::Groups, heading, rows)
 }
 
-/// Where the columns of a plot begin.
 struct Columns {
     system: f64,
     scale: f64,
@@ -125,7 +114,6 @@ impl Columns {
         Self { system, scale, text, end }
     }
 
-    /// The position of a ratio.
     fn x(&self, scale: Scale, ratio: f64) -> f64 {
         self.scale + SCALE * scale.x(ratio) / 100.0
     }
@@ -219,7 +207,7 @@ fn ground(paper: &mut Paper, columns: &Columns, scale: Scale, (top, bottom): (f6
 fn strip(paper: &mut Paper, columns: &Columns, scale: Scale, y: f64, row: &Row) {
     let x = |ratio: f64| columns.x(scale, ratio);
     let class = |word: &str| format!("{word} {}", row.class);
-    // A line without length would be drawn by nobody.
+    // A line without length is not drawn.
     if let Some((low, high)) = row.span.filter(|(low, high)| low < high) {
         paper.line(&class("span"), (x(low), y), (x(high), y));
     }

@@ -1,4 +1,4 @@
-//! Charts of a study of several client counts beside its curves: response times, and each test second by second.
+//! Charts of a study of several client counts besides its curves: response times, and each test second by second.
 
 use super::file::{ChartFile, Place, stem};
 use super::sheet::{SECONDS, Sheet};
@@ -7,7 +7,7 @@ use crate::view::drawing::Chart;
 use crate::view::sweep::{Sweep, TestCurves};
 use crate::words::title;
 
-/// The response times of each group and data set, then the seconds of each test.
+/// Response times of each group and data set, then the seconds of each test.
 pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
     let Some(sweep) = &report.sweep else { return Vec::new() };
     let mut tests: Vec<&TestCurves> = sweep.tests.iter().collect();
@@ -40,7 +40,6 @@ fn response_times(sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartFile> {
     Some(sheet.file())
 }
 
-/// A test second by second, at each client count.
 fn seconds(sweep: &Sweep, test: &TestCurves) -> Option<ChartFile> {
     let heading = |chart: &Chart| format!("{}, {}", chart.title, chart.caption);
     let sheet = Sheet {
@@ -54,7 +53,7 @@ fn seconds(sweep: &Sweep, test: &TestCurves) -> Option<ChartFile> {
     (!sheet.charts.is_empty()).then(|| sheet.file())
 }
 
-/// Names the data, if the study has several.
+/// Adds the data if the study has several.
 fn on_data(title: String, test: &TestCurves) -> String {
     match &test.data {
         Some(data) => format!("{title} on {data}"),

@@ -8,34 +8,25 @@ use crate::ratio::{Ratio, label};
 use crate::scale::Scale;
 use crate::words::began;
 
-/// Width of a chart.
 pub(crate) const WIDTH: f64 = 720.0;
 
-/// Height of the scale.
 const HEIGHT: f64 = 160.0;
 
-/// Room for the labels of the scale.
 const LABELS: f64 = 44.0;
 
-/// Room for the names of versions.
 const NAMES: f64 = 84.0;
 
-/// Room above.
 const EDGE: f64 = 14.0;
 
-/// Height of a chart.
 pub(crate) const TALL: f64 = EDGE + HEIGHT + NAMES;
 
-/// Space above and below the values, as a part of their range.
+/// Space above and below the values, as a share of their range.
 const ROOM: f64 = 0.08;
 
-/// The least distance of two names.
 const APART: f64 = 13.0;
 
-/// Angle of the names, degrees.
 const ANGLE: f64 = -40.0;
 
-/// The line of versions with these ratios, for a page that has no studies to tell of.
 pub(crate) fn of_versions<'a>(
     setup: Setup,
     values: impl Iterator<Item = (&'a str, Estimate)>,
@@ -60,12 +51,10 @@ pub(crate) fn of_versions<'a>(
     }
 }
 
-/// Whether a line has something to draw.
 pub(crate) fn is_drawn(line: &TrendLine) -> bool {
     line.points.len() > 1 && ends(line).is_some()
 }
 
-/// Explains the marks.
 pub(crate) fn note(line: &TrendLine) -> String {
     let bars = match line.points.iter().any(|point| point.rqps.has_interval()) {
         true => " Bars are 95% intervals.",
@@ -78,13 +67,11 @@ pub(crate) fn note(line: &TrendLine) -> String {
     format!("Relative QPS in the order of the table; the axis does not start at 0.{bars}{diamond}")
 }
 
-/// Both ends of a value's interval, or the value twice.
 fn ends_of(point: &TrendPoint) -> [f64; 2] {
     let rqps = point.rqps;
     if rqps.has_interval() { [rqps.low, rqps.high] } else { [rqps.value; 2] }
 }
 
-/// Both ends of the scale.
 fn ends(line: &TrendLine) -> Option<[f64; 2]> {
     let least = line.points.iter().map(|it| ends_of(it)[0]).reduce(f64::min)?;
     let most = line.points.iter().map(|it| ends_of(it)[1]).reduce(f64::max)?;
@@ -92,10 +79,10 @@ fn ends(line: &TrendLine) -> Option<[f64; 2]> {
     Some([least - room, most + room]).filter(|[least, most]| (most - least).is_finite())
 }
 
-/// Values further apart than this have a logarithmic scale.
+/// Factor between values above which the scale is logarithmic.
 const FAR: f64 = 10.0;
 
-/// Where values are on a chart, as a part of its height, and the labels of its scale.
+/// Maps values to a share of the chart's height; has the labels of its scale.
 struct Axis {
     place: Box<dyn Fn(f64) -> f64>,
     labels: Vec<(f64, String)>,
@@ -122,7 +109,7 @@ impl Axis {
     }
 }
 
-/// Draws a line with this corner on the left and above. `is_change` says which values begin a new level.
+/// `left`, `top` is the corner of the line; `is_change` says which values begin a new level.
 pub(crate) fn draw(
     paper: &mut Paper,
     (left, top): (f64, f64),
@@ -157,11 +144,11 @@ pub(crate) fn draw(
                 false => paper.circle("dot", (x, y(point.rqps.value)), 3.0),
             }
         });
-        // A version that was measured again and again is named once.
+        // A version measured repeatedly is named once.
         if point.version != named && x - last >= APART {
             (named, last) = (&point.version, x);
             let at = (x + 3.0, top + HEIGHT + 12.0);
-            // A name goes down and to the left, where there may be little room.
+            // A name extends down and to the left, where room may be scarce.
             let room = (NAMES - 16.0) / ANGLE.to_radians().sin().abs();
             let room = room.min((at.0 - left + LABELS) / ANGLE.to_radians().cos());
             paper.turned(at, ANGLE, Anchor::End, "small", &fitted(named, SMALL, room));

@@ -1,4 +1,4 @@
-//! Small charts of tests over a line of versions, one beside the other on a common scale.
+//! Small charts of tests over a line of versions, side by side on a common scale.
 
 use assay_model::{Estimate, Verdict};
 use assay_svg::{Anchor, LARGE, MARGIN, Paper, SIZE, SMALL, fitted, width};
@@ -12,28 +12,20 @@ use crate::view::Report;
 use crate::view::versions::{VersionLine, VersionPoint, VersionSection, VersionTest};
 use crate::words::{Symbol, title};
 
-/// Width of a panel.
 const PANEL: f64 = 290.0;
 
-/// Panels beside each other.
 const BESIDE: usize = 3;
 
-/// Room between panels.
 const BETWEEN: f64 = 18.0;
 
-/// Room for the labels of the scale.
 const LABELS: f64 = 34.0;
 
-/// Height of the scale.
 const HEIGHT: f64 = 96.0;
 
-/// Lines for named steps above a panel.
 const CHANGES: usize = 2;
 
-/// The most room that the names of versions get below a panel.
 const NAMES_MAX: f64 = 80.0;
 
-/// The charts of a line of versions: one for each setup and group.
 pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
     let lines = report.versions.iter();
     lines.flat_map(|line| line.sections.iter().filter_map(|it| chart(report, line, it))).collect()
@@ -72,7 +64,6 @@ fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Optio
     })
 }
 
-/// Explains the marks.
 pub(crate) fn note(report: &Report, has_intervals: bool) -> String {
     let (base, threshold) = (report.base, &report.tests.threshold);
     if !has_intervals {
@@ -87,7 +78,7 @@ pub(crate) fn note(report: &Report, has_intervals: bool) -> String {
     )
 }
 
-/// The tests with at least two measured versions.
+/// Tests with at least two measured versions.
 pub(crate) fn measured<'s, 'a>(
     section: &'s VersionSection<'a>,
 ) -> impl Iterator<Item = &'s VersionTest<'a>> {
@@ -96,7 +87,6 @@ pub(crate) fn measured<'s, 'a>(
     section.tests.iter().filter(is_measured)
 }
 
-/// The steps at which a test changed, in words.
 pub(crate) fn told_changes(line: &VersionLine, test: &VersionTest) -> String {
     let changes: Vec<String> = changes(line, test).into_iter().map(|(_, change)| change).collect();
     match changes.is_empty() {
@@ -105,7 +95,6 @@ pub(crate) fn told_changes(line: &VersionLine, test: &VersionTest) -> String {
     }
 }
 
-/// A test in words.
 fn told(line: &VersionLine, test: &VersionTest) -> String {
     let of = |(point, label): (&VersionPoint, &&str)| {
         let ratio = point.ratio?;
@@ -117,18 +106,15 @@ fn told(line: &VersionLine, test: &VersionTest) -> String {
     format!("{}: {}.", test.test, points.join(", "))
 }
 
-/// What the panels of a chart share.
 pub(crate) struct Panels<'a> {
     line: &'a VersionLine<'a>,
     scale: Scale,
-    /// Room for the names of the versions.
     names: f64,
-    /// Lines above each panel.
     changes: usize,
 }
 
 impl<'a> Panels<'a> {
-    /// Panels for these tests; `None` without any.
+    /// `None` without tests.
     pub(crate) fn new(
         report: &Report,
         line: &'a VersionLine<'a>,
@@ -146,18 +132,16 @@ impl<'a> Panels<'a> {
         })
     }
 
-    /// The height of a panel.
     pub(crate) fn height(&self) -> f64 {
         self.top() + HEIGHT + 14.0 + 0.71 * self.names + 22.0
     }
 
-    /// Where the scale begins.
     fn top(&self) -> f64 {
         LARGE + (SMALL + 3.0) * self.changes as f64 + 6.0
     }
 
-    /// A panel as a drawing of its own, with its height. `ground` is the name of what all panels share: the first one
-    /// has it, and the others refer to it.
+    /// A panel as a separate drawing, with its height. `ground` is the name of the common parts: the first panel
+    /// contains them, the others refer to it.
     pub(crate) fn alone(&self, test: &VersionTest, ground: &str, is_first: bool) -> (Paper, f64) {
         let mut paper = Paper::new(PANEL);
         match is_first {
@@ -188,7 +172,6 @@ impl<'a> Panels<'a> {
         self.marks(paper, (left, top), test);
     }
 
-    /// The horizontal position of a version.
     fn x(&self, left: f64, version: f64) -> f64 {
         let step = (PANEL - LABELS) / self.line.labels.len() as f64;
         left + LABELS + (version + 0.5) * step
@@ -198,7 +181,7 @@ impl<'a> Panels<'a> {
         top + HEIGHT * (1.0 - self.scale.x(ratio) / 100.0)
     }
 
-    /// The band of small changes, the scale, and the names of the versions: the same for all panels.
+    /// Common to all panels: the band of small changes, the scale, and the names of the versions.
     fn ground(&self, paper: &mut Paper, (left, top): (f64, f64)) {
         let y = |ratio| self.y(top, ratio);
         ground(paper, self.scale, (left + LABELS, left + PANEL), 20.0, y);
@@ -209,7 +192,6 @@ impl<'a> Panels<'a> {
         }
     }
 
-    /// Every step as a symbol, and those at which the test changed as shades.
     fn steps(&self, paper: &mut Paper, (left, top): (f64, f64), test: &VersionTest) {
         for (version, point) in test.points.iter().enumerate().filter(|_| test.has_intervals()) {
             let Some(step) = &point.step else { continue };
@@ -246,7 +228,6 @@ impl<'a> Panels<'a> {
     }
 }
 
-/// The steps where a test changed, with the version that they lead to.
 fn changes(line: &VersionLine, test: &VersionTest) -> Vec<(Verdict, String)> {
     let of = |(point, name): (&VersionPoint, &String)| {
         let step = point.step.as_ref()?;

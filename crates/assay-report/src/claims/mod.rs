@@ -1,4 +1,4 @@
-//! Published statements and what the evidence says of them: `assay claims`.
+//! Published statements and the evidence for them: `assay claims`.
 
 mod checked;
 mod rows;
@@ -15,8 +15,7 @@ use crate::page::{Content, Page};
 use rows::document;
 use words::{claimed, exceptions, found};
 
-/// The page of statements with what the evidence says of them. `studies` has the names of the studies that were
-/// searched.
+/// `studies` has the names of the studies searched.
 #[must_use]
 pub fn claims<'a>(list: &'a [CheckedClaim], studies: &'a [String]) -> Page<'a> {
     Page::new(Checked { list, studies })
@@ -68,7 +67,6 @@ fn answer(list: &[CheckedClaim]) -> String {
     }
 }
 
-/// The studies, or how many there are.
 fn evidence(studies: &[String]) -> String {
     match studies {
         [only] => format!("study {only}"),
@@ -76,7 +74,7 @@ fn evidence(studies: &[String]) -> String {
     }
 }
 
-/// Whether some value decided by itself because nothing is known of its uncertainty.
+/// Whether a value of unknown uncertainty decided alone.
 fn has_single_values(list: &[CheckedClaim]) -> bool {
     let figures = list.iter().flat_map(|it| &it.parts).flat_map(|part| &part.checked.figures);
     figures.into_iter().any(|(figure, _)| {
@@ -108,7 +106,7 @@ fn symbol(status: ClaimStatus) -> &'static str {
     }
 }
 
-/// A section for each statement, with its source unless all have the same.
+/// A section per statement, with its source unless all have the same.
 fn terminal(list: &[CheckedClaim]) -> Vec<Block<'static>> {
     let common = list.first().filter(|it| list.iter().all(|other| other.source == it.source));
     let mut blocks = Block::list(common.map(|it| format!("source: {}", it.source)));

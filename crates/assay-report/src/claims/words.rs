@@ -1,4 +1,4 @@
-//! What is claimed and what was found, in words.
+//! Claims and findings in words.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,6 @@ use super::checked::CheckedPart;
 use crate::number::{NONE, Rate};
 use crate::ratio::{Quotient, Ratio};
 
-/// Most exceptions that are listed.
 const EXCEPTIONS: usize = 8;
 
 /// `rqps > 1 in exactly 7 of 9 tests; point, 1 client`.
@@ -95,7 +94,6 @@ pub(super) fn found(part: &CheckedPart) -> String {
     }
 }
 
-/// The smallest and the largest value.
 fn extent(quantity: Quantity, figures: &[(ClaimFigure, ClaimStatus)]) -> Option<String> {
     let values = || figures.iter().filter_map(|(it, _)| it.value);
     let least = values().min_by(|one, other| one.value.total_cmp(&other.value))?;
@@ -103,7 +101,6 @@ fn extent(quantity: Quantity, figures: &[(ClaimFigure, ClaimStatus)]) -> Option<
     Some(format!("from {} to {}", shown(quantity, Some(least)), shown(quantity, Some(most))))
 }
 
-/// What all figures share, if they do.
 fn common(
     figures: &[(ClaimFigure, ClaimStatus)],
     of: impl Fn(&ClaimFigure) -> String,
@@ -129,7 +126,7 @@ fn place(figure: &ClaimFigure) -> String {
     format!("{test}, {clients}, {}", pair(figure))
 }
 
-/// The values that speak against the claim, or leave it open, in the order found. None if the claim holds.
+/// Values that contradict the claim, or leave it open, in the order found. Empty if the claim holds.
 pub(super) fn exceptions(part: &CheckedPart) -> impl Iterator<Item = String> {
     let checked = &part.checked;
     let is_shown = checked.status != ClaimStatus::Holds && checked.figures.len() > 1;
@@ -147,7 +144,6 @@ pub(super) fn exceptions(part: &CheckedPart) -> impl Iterator<Item = String> {
     lines.into_iter()
 }
 
-/// A value with its interval, or the value alone.
 fn shown(quantity: Quantity, value: Option<Estimate>) -> String {
     match value {
         None => NONE.to_owned(),

@@ -1,4 +1,4 @@
-//! What each system did in a cell, second by second.
+//! The rates of each system in a cell, second by second.
 
 use assay_model::StudyRecord;
 use assay_verdict::{ActiveSecond, CellJudgement, Judgement, active_seconds};
@@ -7,29 +7,27 @@ use serde::Serialize;
 use super::number::Number;
 use super::row::{FigureGroup, system_name, tables_and_rows};
 
-/// The seconds of a cell of a system.
 #[derive(Serialize)]
 pub(crate) struct CourseRow<'a> {
     test: &'a str,
     clients: u32,
-    /// Null for the tables of a workload of the user's own, as the rows of each.
+    /// Null for a user's workload, like the rows of each.
     tables: Option<u32>,
     rows: Option<u32>,
     system: &'a str,
     seconds: Vec<SecondRow>,
 }
 
-/// About a second of a system's own time.
 #[derive(Serialize)]
 struct SecondRow {
-    /// Its duration.
+    /// Duration, seconds.
     s: Number,
     tps: Number,
     qps: Number,
     latency_us: Option<FigureGroup>,
 }
 
-/// The courses of all cells of a study with several client counts.
+/// Only for studies with several client counts.
 pub(crate) fn courses<'a>(record: &'a StudyRecord, judgement: &Judgement) -> Vec<CourseRow<'a>> {
     let first = record.study.setups.first();
     let several =

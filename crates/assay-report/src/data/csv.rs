@@ -1,6 +1,6 @@
 //! CSV (RFC 4180): one line per row, with the figures of the JSON.
 //!
-//! The field of a figure that was never measured is empty. A field that a spreadsheet would take for a formula gets an
+//! Fields of figures that were never measured are empty. A field that a spreadsheet would take for a formula gets an
 //! apostrophe in front, unless it is a number.
 
 use assay_model::{StudyRecord, Verdict, no_formula, printable};
@@ -13,11 +13,11 @@ use super::row::{CellRow, change_names, latency_name, verdict};
 use crate::number::Digits;
 use crate::words::rfc3339;
 
-/// The name of a column, and where JSON has its field.
+/// Name of a column, and path of its field in the JSON.
 pub(crate) type Column = (&'static str, &'static str);
 
-/// The columns of a study, in order; new ones come last. A star stands for the figures of a group, except those that
-/// came later ([`Place::FilesLast`]).
+/// Columns of a study, in order; new ones come last. A star means the figures of a group, except those added later
+/// ([`Place::FilesLast`]).
 const COLUMNS: &[Column] = &[
     ("study", "/study"),
     ("started", "/started"),
@@ -88,7 +88,6 @@ const COLUMNS: &[Column] = &[
     ("new_warnings", "/new_warnings"),
 ];
 
-/// The columns of a study, without stars.
 fn columns() -> Vec<(String, String)> {
     let group = |rows: &'static [Figure], place| rows.iter().filter(move |it| it.place == place);
     let latency = |it: &Figure| (it.key.to_owned(), format!("/latency_us/{}", latency_name(it)));
@@ -118,14 +117,13 @@ fn columns() -> Vec<(String, String)> {
     columns
 }
 
-/// A cell together with the facts about its study and system that its line needs.
 #[derive(Serialize)]
 struct Row<'a> {
     study: &'a str,
     started: Option<String>,
     is_base: bool,
     is_twin: bool,
-    /// The verdict; none on the base, which is compared with nothing, unless it failed.
+    /// None on the base, which is compared with nothing, unless it failed.
     judged: Option<&'static str>,
     workload_version: Option<u32>,
     terms: Option<&'a str>,
@@ -133,7 +131,6 @@ struct Row<'a> {
     cell: CellRow<'a>,
 }
 
-/// Renders the cells.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     let study = &record.study;
     let rows = judgement.cells.iter().map(|judged| {
@@ -154,7 +151,6 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     table(&columns(), rows)
 }
 
-/// The columns of rows, below their names.
 pub(crate) fn table(
     columns: &[(impl AsRef<str>, impl AsRef<str>)],
     rows: impl Iterator<Item = impl Serialize>,
@@ -167,7 +163,7 @@ pub(crate) fn table(
     written(std::iter::once(names).chain(lines))
 }
 
-/// A value as JSON writes it, without quotes; several are joined.
+/// A value as JSON writes it, without quotes; lists are joined.
 fn field(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -183,7 +179,7 @@ fn field(value: Option<&Value>) -> String {
     }
 }
 
-/// The lines; no field holds a line end or is a formula.
+/// Fields have no line ends and no formulas.
 fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     for line in lines {

@@ -1,4 +1,4 @@
-//! What the fields of JSON mean: the table in the reference. A test compares it with what is written.
+//! Meanings of the JSON fields: the table in the reference. A test compares it with the output.
 
 use assay_verdict::{Figure, LATENCIES, PER_OP, Term};
 
@@ -421,10 +421,10 @@ const FIELDS: &[(&str, &str)] = &[
     ("events[].what", "what happened"),
 ];
 
-/// In place of a meaning: the rows are those of the figures of a group.
+/// Placeholder for the rows of the figures of a group.
 const FIGURES: &str = "";
 
-/// The fields of JSON, schema 1, as a table in Markdown.
+/// Schema 1, as a table in Markdown.
 #[must_use]
 pub fn json_fields() -> String {
     let row = |path: &str, meaning: &str| format!("| `{path}` | {meaning} |\n");

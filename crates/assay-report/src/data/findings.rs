@@ -1,4 +1,4 @@
-//! Findings of a user's workload as values: answers that differ, and what was told while a dump was restored.
+//! Findings of a user's workload for scripts: answers that differ, and messages while a dump was restored.
 
 use assay_model::{
     AnswerDifference, AnswerPart, AnswersCompared, Class, EventKind, RestoredKind, Severity,
@@ -12,7 +12,6 @@ use crate::view::answers::{self, Statements};
 use crate::view::session_sets::{only_kind, text};
 use crate::view::startup;
 
-/// An answer that differs from that of the base.
 #[derive(Serialize)]
 pub(super) struct AnswerRow<'a> {
     system: &'a str,
@@ -29,7 +28,6 @@ pub(super) struct AnswerRow<'a> {
     here: &'a str,
 }
 
-/// What a system told of a dump.
 #[derive(Serialize)]
 pub(super) struct RestoredRow<'a> {
     system: &'a str,
@@ -41,7 +39,7 @@ pub(super) struct RestoredRow<'a> {
     count: u64,
 }
 
-/// A system that takes no part.
+/// A requested system that takes no part.
 #[derive(Serialize)]
 pub(super) struct MissingRow<'a> {
     system: &'a str,
@@ -56,7 +54,7 @@ pub(super) fn missing(record: &StudyRecord) -> Vec<MissingRow<'_>> {
     missing.collect()
 }
 
-/// An option of a config file that a system does not take, or not for long.
+/// An option of a config file that a system does not accept, or not permanently.
 #[derive(Serialize)]
 pub(super) struct ConfigRow<'a> {
     system: &'a str,
@@ -83,7 +81,6 @@ pub(super) fn config(record: &StudyRecord) -> Vec<ConfigRow<'_>> {
     rows
 }
 
-/// How many statements a system answers as the base does.
 #[derive(Serialize)]
 pub(super) struct ComparedRow<'a> {
     system: &'a str,
@@ -144,17 +141,17 @@ fn name(record: &StudyRecord, system: usize) -> &str {
 /// A test of a user's workload in an upgrade. Fields that were not examined are null.
 #[derive(Serialize)]
 pub(super) struct StatementRow {
-    /// The statements with marks for their values; null for a mix.
+    /// The statements with placeholders for their values; null for a mix.
     fingerprint: Option<String>,
     /// Calls in the log.
     calls: Option<u64>,
-    /// Their share of the time of all statements of the log.
+    /// Share of the time of all statements of the log.
     share: Option<Number>,
     plan_changed: Option<bool>,
     answers_differ: Option<bool>,
-    /// With how many values the system refuses a statement that the base answers.
+    /// Number of values for which the system refuses a statement that the base answers.
     new_errors: Option<u64>,
-    /// With how many values it has warnings that the base does not have.
+    /// Number of values with warnings that the base does not give.
     new_warnings: Option<u64>,
 }
 
@@ -179,7 +176,6 @@ impl StatementRow {
     }
 }
 
-/// What differs in the answers to the statements of a test.
 struct Answers {
     differ: bool,
     errors: u64,
@@ -212,7 +208,7 @@ impl Answers {
     }
 }
 
-/// Whether a statement of the test has another plan than in the base; `None` if they were not compared.
+/// `None` if the plans were not compared.
 fn plan_changed(record: &StudyRecord, judged: &CellJudgement) -> Option<bool> {
     let base = record.systems.iter().position(|it| it.is_base)?;
     let system = judged.system;

@@ -1,4 +1,4 @@
-//! What a gate says, for scripts.
+//! The result of a gate for scripts.
 
 use assay_model::StudyRecord;
 use assay_verdict::{Doubt, GateCell, GateVerdict, Judgement};
@@ -20,31 +20,31 @@ pub(crate) struct GateRow<'a> {
     cells: Vec<GateCellRow<'a>>,
 }
 
-/// One system in one cell. Its bounds are those of the look, not the 95% interval of the cell.
+/// One system in one cell. Its bounds are those of the sequential look, not the 95% interval of the cell.
 #[derive(Serialize)]
 struct GateCellRow<'a> {
     test: &'a str,
     clients: u32,
-    /// Null for the tables of a workload of the user's own, as the rows of each.
+    /// Null for a user's workload, like the rows of each.
     tables: Option<u32>,
     rows: Option<u32>,
     system: &'a str,
-    /// Largest slowdown that passes; absent where instructions are limited.
+    /// Largest slowdown that passes; absent if instructions are limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_slowdown: Option<Number>,
     rqps: Option<Interval>,
-    /// Most additional instructions that pass, and instructions relative to the base; absent where QPS is limited.
+    /// Most additional instructions that pass, and instructions relative to the base; absent if QPS is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_more: Option<Number>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<Interval>,
     verdict: &'static str,
-    /// How many times the measuring would decide it, if the estimate is right.
+    /// Multiple of the measuring time that would decide it if the estimate is right.
     needs_times: Number,
     why: Option<String>,
 }
 
-/// `None` if the study is no gate.
+/// `None` if the study is not a gate.
 pub(crate) fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Option<GateRow<'a>> {
     let (gate, limits) = (judgement.gate.as_ref()?, record.study.gate.as_ref()?);
     let study = JudgedStudy::new(record, judgement);

@@ -26,7 +26,7 @@ use crate::view::reasons;
 use crate::view::same::same_systems;
 use crate::words::{rfc3339, source};
 
-/// The version of the shape below; raised when it changes incompatibly.
+/// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
@@ -36,26 +36,25 @@ struct Document<'a> {
     host: HostRow<'a>,
     /// Null for published results.
     workload_version: Option<u32>,
-    /// The name of the user's workload, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<&'a str>,
-    /// Systems that are the same although other options were asked for.
+    /// Systems that are the same despite different options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     same_systems: Vec<SameRow<'a>>,
     systems: Vec<SystemRow<'a>>,
     audit: Vec<AuditRow<'a>>,
     cells: Vec<CellRow<'a>>,
     groups: Vec<GroupRow<'a>>,
-    /// Which systems are the fastest, of three or more.
+    /// Only for three or more systems.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranking: Option<RankingRow<'a>>,
     steps: Vec<StepRow<'a>>,
     lines: Vec<LineRow<'a>>,
     crossovers: Vec<CrossoverRow<'a>>,
-    /// What the events of mixes cost, from the tests that measure each kind of them alone.
+    /// Costs of the events of mixes, from the tests that measure each kind alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     totals: Vec<TotalRow<'a>>,
-    /// The course of every cell, if the study has several client counts.
+    /// Only for studies with several client counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     seconds: Vec<CourseRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,22 +64,22 @@ struct Document<'a> {
     /// The machines, if several measured shards of the study.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeRow<'a>>,
-    /// Systems that were asked for and take no part.
+    /// Requested systems that take no part.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<MissingRow<'a>>,
-    /// Options of config files that systems do not take, or not for long.
+    /// Options of config files that systems do not accept, or not permanently.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     config: Vec<ConfigRow<'a>>,
-    /// How many statements each system answers as the base does.
+    /// Number of statements that each system answers as the base does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers_compared: Vec<ComparedRow<'a>>,
-    /// Where systems answer a user's statements differently from the base.
+    /// Answers to a user's statements that differ from those of the base.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<AnswerRow<'a>>,
-    /// What systems told while a dump was restored.
+    /// Messages of systems while a dump was restored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     restored: Vec<RestoredRow<'a>>,
-    /// The CPU that valgrind showed to the servers, if it counted instructions.
+    /// The CPU that valgrind emulated, if it counted instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     valgrind_cpu: Option<ValgrindCpuRow<'a>>,
     events: Vec<EventRow<'a>>,
@@ -97,22 +96,21 @@ struct StudyRow<'a> {
     budget_s: Number,
     elapsed_s: Number,
     finished: bool,
-    /// Whether it came from elsewhere. assay reads such a study, and runs nothing of it.
+    /// Whether it was imported. assay reads such a study, and runs nothing of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     foreign: bool,
     /// Null for published results.
     terms: Option<&'a str>,
     /// `realtime`, `normal`, or `mixed` if the cells differ; null for published results.
     priority: Option<&'static str>,
-    /// How sysbench's tables were created, if not in the usual form.
+    /// Form of sysbench's tables, if not the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     table_form: Option<&'a TableForm>,
-    /// The part of a study that it is, if it is a shard.
     #[serde(skip_serializing_if = "Option::is_none")]
     shard: Option<ShardRow<'a>>,
 }
 
-/// A shard, and who measured it last.
+/// A shard and its last node.
 #[derive(Serialize)]
 struct ShardRow<'a> {
     study: &'a str,
@@ -129,14 +127,13 @@ impl<'a> ShardRow<'a> {
     }
 }
 
-/// A node of a study that several have measured.
 #[derive(Serialize)]
 pub(crate) struct NodeRow<'a> {
     node: &'a str,
     host: HostRow<'a>,
     blocks: u32,
     slices: u32,
-    /// The rate of the base, divided by the mean of all nodes.
+    /// Rate of the base divided by the mean of all nodes.
     speed: Number,
 }
 
@@ -187,15 +184,15 @@ impl<'a> HostRow<'a> {
 #[derive(Serialize)]
 pub(crate) struct SystemRow<'a> {
     name: &'a str,
-    /// Null for published results that do not tell it, as the engine.
+    /// Null for published results without it, like the engine.
     product: Option<&'static str>,
     version: &'a str,
-    /// All that was asked of it. Null for published results.
+    /// Everything requested of the system. Null for published results.
     spec: Option<String>,
     engine: Option<&'static str>,
     build: &'a str,
     source: String,
-    /// Null for a server that ran already, because its files are unknown.
+    /// Null for a server that was already running, because its files are unknown.
     sha256: Option<&'a str>,
     is_base: bool,
     is_twin: bool,
@@ -214,7 +211,7 @@ pub(crate) struct AuditRow<'a> {
 struct GroupRow<'a> {
     group: &'static str,
     clients: u32,
-    /// Null for the tables of a workload of the user's own, as the rows of each.
+    /// Null for a user's workload, like the rows of each.
     tables: Option<u32>,
     rows: Option<u32>,
     system: &'a str,
@@ -227,11 +224,11 @@ struct GroupRow<'a> {
     stddev: Number,
     median_low: Number,
     median_high: Number,
-    /// What the changes of its tests come from.
+    /// Explanation of the changes of its tests.
     why: Option<String>,
 }
 
-/// The result of the base against itself. Present only if a twin took part.
+/// The result of the base against itself. Present only with a twin.
 #[derive(Serialize)]
 struct TwinRow<'a> {
     system: &'a str,
@@ -242,7 +239,7 @@ struct TwinRow<'a> {
     detectable_max: Number,
 }
 
-/// What valgrind hid of the CPU, and what the code of each system used, as far as names of functions tell it.
+/// CPU features hidden by valgrind, and those used by the code of each system, as far as names of functions show.
 #[derive(Serialize)]
 struct ValgrindCpuRow<'a> {
     hidden: BTreeSet<&'a str>,
@@ -270,7 +267,7 @@ fn priority(record: &StudyRecord) -> Option<&'static str> {
     Some(if cells.all(|priority| priority == first) { first.word() } else { "mixed" })
 }
 
-/// Renders schema 1, indented, with a final line feed.
+/// Schema 1, indented, with a final line feed.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     let (study, is_measured) = (&record.study, !record.is_reported());
     let document = Document {
@@ -320,9 +317,9 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     text(&document)
 }
 
-/// A document, indented, with a final line feed. No character in it controls a terminal.
+/// Indented, with a final line feed. No character in it controls a terminal.
 pub(crate) fn text(document: &impl Serialize) -> String {
-    // Only maps whose keys are not strings and failing writers can fail. There are neither.
+    // Fails only for maps with keys that are not strings and for failing writers; neither occurs.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
     printable_json(&text).into_owned() + "\n"
 }

@@ -1,4 +1,4 @@
-//! The same figures for scripts: JSON and CSV of one row type.
+//! Figures for scripts: JSON and CSV of one row type.
 
 mod course;
 pub(crate) mod csv;

@@ -1,4 +1,4 @@
-//! Numbers and intervals as JSON has them.
+//! Numbers and intervals in JSON.
 
 use assay_model::Estimate;
 use serde::{Serialize, Serializer};
@@ -18,7 +18,7 @@ impl From<f64> for Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.and_then(Digits::of) {
-            // Whole numbers without a fraction, as people write them.
+            // Without a decimal point.
             Some(Digits::Whole(value)) => serializer.serialize_i64(value),
             Some(Digits::Fraction(value)) => serializer.serialize_f64(value),
             None => serializer.serialize_none(),

@@ -8,7 +8,7 @@ use super::number::Interval;
 use super::row::system_name;
 use super::steps::CellKey;
 
-/// The rankings of a study of three or more systems.
+/// Only for three or more systems.
 #[derive(Serialize)]
 pub(crate) struct RankingRow<'a> {
     /// Over all tests; null if no test has all of the ranked systems.
@@ -32,10 +32,9 @@ struct TestRow<'a> {
     order: OrderRow<'a>,
 }
 
-/// The order of the systems.
 #[derive(Serialize)]
 struct OrderRow<'a> {
-    /// The systems, the fastest group first. Those of a group cannot be told apart.
+    /// Fastest group first. The systems of a group are indistinguishable.
     groups: Vec<Vec<&'a str>>,
     systems: Vec<SystemRow<'a>>,
     pairs: Vec<PairRow<'a>>,

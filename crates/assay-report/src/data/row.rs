@@ -19,13 +19,12 @@ use crate::view::certainty::{beyond_threshold, same_within};
 use crate::view::counts::{FunctionLine, lines};
 use crate::view::undecided::why;
 
-/// The result for one system in one cell.
 #[derive(Serialize)]
 pub(crate) struct CellRow<'a> {
     test: &'a str,
     group: &'static str,
     clients: u32,
-    /// Null for the tables of a workload of the user's own, as the rows of each.
+    /// Null for a user's workload, like the rows of each.
     tables: Option<u32>,
     rows: Option<u32>,
     /// Null for published results.
@@ -34,10 +33,10 @@ pub(crate) struct CellRow<'a> {
     qps: Option<Interval>,
     tps: Number,
     rqps: Option<Interval>,
-    /// Null where nothing was timed, unless it failed.
+    /// Null if nothing was timed, unless it failed.
     verdict: Option<&'static str>,
     slices: u32,
-    /// Null for published results, as the other counts that nobody made.
+    /// Null for published results, like the other counts.
     troubled: Option<u32>,
     troubled_by: Option<TroubledRow>,
     disturbed: Option<bool>,
@@ -46,41 +45,41 @@ pub(crate) struct CellRow<'a> {
     errors: Option<u64>,
     latency_us: Option<FigureGroup>,
     per_op: Option<FigureGroup>,
-    /// The change of the time per operation against the base, and its terms, which add up to it; microseconds.
+    /// Change of the time per operation against the base, and its terms, which add up to it; microseconds.
     change_us: Option<ChangeRow>,
-    /// Counters of the server's own status that changed against the base, per operation; `Innodb_history_list_length`
-    /// is a level, so it is a mean.
+    /// Counters of the server's status that changed against the base, per operation; `Innodb_history_list_length` is a
+    /// level, so it is a mean.
     counters: Option<BTreeMap<&'a str, ChangedRow>>,
     /// Only with profiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileRow<'a>>,
-    /// Null where nothing was counted.
+    /// Null if nothing was counted.
     count: Option<CountRow>,
-    /// Only after a longer look.
+    /// Only after a soak.
     #[serde(skip_serializing_if = "Option::is_none")]
     soak: Option<SoakRow>,
     cpu_ratio: Option<Interval>,
     cpu_verdict: Option<&'static str>,
     detectable: Option<Number>,
-    /// The confidence that the change of `rqps` exceeds the threshold.
+    /// Confidence that the change of `rqps` exceeds the threshold.
     beyond_threshold: Number,
-    /// The largest relative change that agrees with the verdict same.
+    /// Largest relative change that agrees with the verdict same.
     same_within: Number,
     /// Null without a change.
     cause: Option<&'static str>,
     why: Option<Cow<'a, str>>,
-    /// Figures of published results, by their published names.
+    /// By their published names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     published: BTreeMap<&'a str, Number>,
-    /// A step of the Insert Benchmark.
+    /// Only for the Insert Benchmark.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<StepOfBench>,
-    /// Only of a workload of the user's own.
+    /// Only for a user's workload.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     statement: Option<StatementRow>,
 }
 
-/// What the clients did in a step of the Insert Benchmark.
+/// Work of the clients in a step of the Insert Benchmark.
 #[derive(Serialize)]
 struct StepOfBench {
     seconds: Number,
@@ -88,15 +87,15 @@ struct StepOfBench {
     ips: Number,
     dps: Number,
     qps: Number,
-    /// Background rate; null if there is none.
+    /// Background rate; null without one.
     target_ips: Number,
-    /// Whether the background rate was kept; null if there is none.
+    /// Whether the background rate was kept; null without one.
     sla_met: Option<bool>,
     failed: bool,
     indexes_s: Number,
     /// Half-width of the 95% interval of the rate within the step, as a fraction; null for several repeats.
     within: Number,
-    /// What was counted; null where only rates were published.
+    /// Null if only rates were published.
     insert: Option<StatementsRow>,
     delete: Option<StatementsRow>,
     query: Option<StatementsRow>,
@@ -130,7 +129,7 @@ fn step_of_bench(judged: &CellJudgement) -> Option<StepOfBench> {
         buckets: it.buckets.to_vec(),
         longest_s: seconds(it.longest_ns),
     };
-    // The verdict is also `failed` where the base has failed.
+    // The verdict is also `failed` if the base failed.
     let failed = judged.failure.is_some();
     let none = Statements::default();
     let step = judged.step.as_ref();
@@ -163,7 +162,7 @@ fn step_of_bench(judged: &CellJudgement) -> Option<StepOfBench> {
     })
 }
 
-/// Troubled slices by kind; one may be of several.
+/// Troubled slices by kind; a slice may be of several kinds.
 #[derive(Serialize)]
 struct TroubledRow {
     steal: u32,
@@ -172,7 +171,7 @@ struct TroubledRow {
     throttled: u32,
 }
 
-/// Figures of a group, by their names, in the order of their rows.
+/// Figures of a group by name, in the order of their rows.
 pub(crate) struct FigureGroup(Vec<(&'static str, Number)>);
 
 impl From<&Latency> for FigureGroup {
@@ -195,19 +194,19 @@ impl Serialize for FigureGroup {
     }
 }
 
-/// The name of a latency in its group: `p50` of `latency_p50_us`.
+/// `p50` for `latency_p50_us`.
 pub(crate) fn latency_name(figure: &Figure) -> &'static str {
     figure.key.trim_start_matches("latency_").trim_end_matches("_us")
 }
 
-/// Instructions per operation.
+/// Per operation.
 #[derive(Serialize)]
 struct CountRow {
-    /// Those of the thread that serves the client.
+    /// Of the thread that serves the client.
     instructions: CountedRow,
-    /// The same with background threads; null if those were not counted.
+    /// Including background threads; null if those were not counted.
     instructions_total: Option<CountedRow>,
-    /// Those of `instructions`.
+    /// Of `instructions`.
     ratio: Option<Interval>,
     verdict: Option<&'static str>,
     by: &'static str,
@@ -221,12 +220,12 @@ struct CountRow {
     functions_rest: Option<CountedFunction>,
 }
 
-/// An interval of instructions per operation, and how it compares with the base.
+/// An interval of instructions per operation, compared with the base.
 #[derive(Serialize)]
 struct CountedRow {
     #[serde(flatten)]
     per_op: Interval,
-    /// Null for the base, as the verdict.
+    /// Null for the base, like the verdict.
     ratio: Option<Interval>,
     verdict: Option<&'static str>,
 }
@@ -238,7 +237,7 @@ impl CountedRow {
     }
 }
 
-/// Instructions per operation of a function, or of several that are told together.
+/// Per operation of a function, or of several shown together.
 #[derive(Serialize)]
 struct CountedFunction {
     name: String,
@@ -278,7 +277,7 @@ impl CountRow {
     }
 }
 
-/// The most functions of a profile: those that changed most.
+/// Maximum number of functions in a profile; those that changed most are kept.
 const FUNCTIONS: usize = 200;
 
 /// Times are in microseconds per operation.
@@ -290,7 +289,7 @@ struct ProfileRow<'a> {
     serving_rest: TimesRow,
     background: Vec<FunctionRow<'a>>,
     background_rest: TimesRow,
-    /// Null if the kernel did not tell.
+    /// Null if the kernel did not provide them.
     waits: Option<BTreeMap<&'static str, TimesRow>>,
     /// Null if the processor did not count.
     processor: Option<ProcessorRow>,
@@ -298,7 +297,7 @@ struct ProfileRow<'a> {
 
 #[derive(Serialize)]
 struct FunctionRow<'a> {
-    /// Null for all functions of the module that have no name.
+    /// Null for all unnamed functions of the module.
     function: Option<&'a str>,
     module: &'a str,
     before: Number,
@@ -367,14 +366,13 @@ fn changed(changed: &Changed) -> ChangedRow {
     }
 }
 
-/// The parts of `change_us`, in order.
+/// In order.
 pub(crate) fn change_names() -> impl Iterator<Item = &'static str> {
     let terms = Term::ALL.into_iter().map(Term::key);
     std::iter::once("time").chain(terms).chain(["background_cpu"])
 }
 
-/// The change of the time and of its terms, and that of the CPU time of other threads, which is not part of the time.
-/// Terms that the counters do not tell are null.
+/// The CPU time of other threads is not part of the time. Terms that the counters do not provide are null.
 struct ChangeRow(Vec<(&'static str, Option<Interval>)>);
 
 impl ChangeRow {
@@ -394,7 +392,6 @@ impl Serialize for ChangeRow {
     }
 }
 
-/// The tables of a setup and the rows of each, as far as it knows them.
 pub(crate) fn tables_and_rows(record: &StudyRecord, setup: Setup) -> (Option<u32>, Option<u32>) {
     match record.study.has_known_tables() {
         true => (Some(setup.tables), Some(setup.rows)),
@@ -402,7 +399,6 @@ pub(crate) fn tables_and_rows(record: &StudyRecord, setup: Setup) -> (Option<u32
     }
 }
 
-/// The priority at which a cell was measured.
 fn priority(record: &StudyRecord, cell: CellId) -> Option<&'static str> {
     let planned = record.study.cells.iter().find(|planned| planned.id == cell);
     planned.filter(|_| !record.is_reported()).map(|planned| planned.priority.word())
@@ -464,13 +460,12 @@ impl<'a> CellRow<'a> {
     }
 }
 
-/// The verdict on a relative rate; `None` where nothing was timed and nothing failed.
+/// `None` if nothing was timed and nothing failed.
 pub(crate) fn verdict(record: &StudyRecord, judged: &CellJudgement) -> Option<&'static str> {
     let is_timed = record.study.experiment != Experiment::Counted;
     (is_timed || judged.verdict == Verdict::Failed).then(|| judged.verdict.word())
 }
 
-/// The whole name of a system.
 pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
     record.systems.get(index).map_or("?", |system| &system.name)
 }

@@ -1,9 +1,8 @@
-//! Systems that are the same although other options were asked for, for programs.
+//! Systems that are the same despite different options, for scripts.
 
 use assay_model::{SameBecause, SameOption, SameSystems, System};
 use serde::Serialize;
 
-/// Two systems, and the options that make no difference.
 #[derive(Serialize)]
 pub(crate) struct SameRow<'a> {
     systems: [&'a str; 2],
@@ -16,7 +15,6 @@ struct SameOptionRow<'a> {
     value: &'a str,
     /// `terms`, `default`, `spelling` or `no-effect`.
     because: &'static str,
-    /// Why the option has no effect.
     why: Option<&'a str>,
 }
 

@@ -1,22 +1,21 @@
-//! What a longer look shows of a system in a cell.
+//! Results of a soak of a system in a cell.
 
 use assay_verdict::SoakJudgement;
 use serde::Serialize;
 
 use super::number::{Interval, Number};
 
-/// A longer look at a system in a cell.
 #[derive(Serialize)]
 pub(crate) struct SoakRow {
     /// Steady operations per second.
     qps: Interval,
-    /// The steady rate divided by that of the base; null for the base.
+    /// Steady rate divided by that of the base; null for the base.
     ratio: Option<Interval>,
-    /// The steady rate divided by the early one; null with a single turn.
+    /// Steady rate divided by the early one; null with a single turn.
     decay: Option<Interval>,
-    /// The same divided by that of the base.
+    /// `decay` divided by that of the base.
     decay_ratio: Option<Interval>,
-    /// Null where too few events end in a second to tell.
+    /// Null if too few events end in a second to decide.
     stalled_s: Option<u32>,
     longest_stall_s: Option<u32>,
     /// Whether `ratio` agrees with `rqps`; null if one of them has no interval.
@@ -26,7 +25,6 @@ pub(crate) struct SoakRow {
     turns: u32,
     turns_planned: u32,
     instances: u32,
-    /// Operations of each second.
     series: Vec<Number>,
 }
 

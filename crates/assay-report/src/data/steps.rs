@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::number::{Interval, Number};
 use super::row::{system_name, tables_and_rows};
 
-/// The cell of a row.
 #[derive(Serialize)]
 pub(crate) struct CellKey<'a> {
     test: &'a str,
@@ -34,7 +33,6 @@ pub(crate) struct StepRow<'a> {
     ratio: Option<Interval>,
     verdict: &'static str,
     beyond_threshold: Number,
-    /// Whether reports name it as a place of change.
     is_change: bool,
 }
 
@@ -122,7 +120,7 @@ impl<'a> CrossoverRow<'a> {
     }
 }
 
-/// What the events of a mix cost in a system, from the tests that measure each kind of them alone.
+/// Costs of the events of a mix in a system, from the tests that measure each kind alone.
 #[derive(Serialize)]
 pub(crate) struct TotalRow<'a> {
     #[serde(flatten)]

@@ -1,30 +1,27 @@
-//! What was found on a machine, whether it harms measurements, and what to do about it.
+//! Facts about a machine, their harm to measurements, and advice.
 
 use assay_model::{Examination, Host, Noise, Quantiles, RealtimeAccess, counted};
 use serde::Serialize;
 
 use crate::number::share;
 
-/// Whether a fact harms measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Harm {
-    /// Nothing to do.
     Fine,
     /// Measurements would be better without it.
     Change,
-    /// Measurements are hardly worth their time with it.
+    /// Measurements are hardly worthwhile with it.
     Spoils,
 }
 
-/// A fact in words.
 #[derive(Debug, Serialize)]
 pub(crate) struct Fact {
     pub(crate) fact: &'static str,
     pub(crate) found: String,
     #[serde(rename = "judgement")]
     pub(crate) harm: Harm,
-    /// One sentence on what to do; `None` if there is nothing to do.
+    /// One sentence; `None` if there is nothing to do.
     pub(crate) advice: Option<String>,
 }
 
@@ -33,7 +30,6 @@ impl Fact {
         Self { fact, found: found.into(), harm: Harm::Fine, advice: None }
     }
 
-    /// The same, if it does harm.
     fn harms(self, harm: Harm, advice: impl Into<String>) -> Self {
         match harm {
             Harm::Fine => self,
@@ -42,7 +38,6 @@ impl Fact {
     }
 }
 
-/// All facts about a machine.
 pub(crate) fn facts(host: &Host, examination: &Examination) -> Vec<Fact> {
     let groups = [
         vec![machine(host)],
@@ -61,8 +56,7 @@ fn is_realtime(host: &Host, examination: &Examination) -> bool {
     host.realtime == Some(RealtimeAccess::Permitted) && examination.cpus.allowed > 1
 }
 
-/// Whether real-time priority is permitted, and the line that permits it. It is worth a change where others use the
-/// CPUs.
+/// Whether real-time priority is permitted, and the line that permits it. It is worth a change if others use the CPUs.
 fn realtime(host: &Host, examination: &Examination) -> Vec<Fact> {
     const NAME: &str = "real-time priority";
     let Some(access) = host.realtime else { return Vec::new() };
@@ -81,7 +75,7 @@ fn realtime(host: &Host, examination: &Examination) -> Vec<Fact> {
     vec![fact]
 }
 
-/// The lines about the machine that the report of a study needs: its noise, and what was worth changing.
+/// For the report of a study: the noise of the machine, and the changes worth making.
 pub(crate) fn state(host: &Host, examination: &Examination) -> Vec<String> {
     let facts = facts(host, examination);
     let noise = facts.iter().find(|fact| fact.fact.starts_with(NOISE));
@@ -105,7 +99,6 @@ fn machine(host: &Host) -> Fact {
     )
 }
 
-/// `harm` if it is so, else none.
 fn if_so(is_so: bool, harm: Harm) -> Harm {
     if is_so { harm } else { Harm::Fine }
 }
@@ -148,7 +141,7 @@ fn on_off(is_on: bool) -> &'static str {
 const STEAL: [f64; 2] = [0.02, 0.1];
 const OTHERS: [f64; 2] = [0.05, 0.2];
 
-/// The harm of an amount, given where it begins to matter and where it spoils.
+/// Limits: where the amount begins to matter, and where it spoils measurements.
 fn by_amount(amount: f64, [some, much]: [f64; 2]) -> Harm {
     match amount {
         amount if amount >= much => Harm::Spoils,
@@ -266,7 +259,7 @@ const SLOW_CLOCK_NS: f64 = 200.0;
 /// Microseconds after which a sleep is late.
 const LATE_US: f64 = 1000.0;
 
-/// Microseconds of a slow flush: of half of them, and of one in a hundred.
+/// Microseconds of a slow flush: median, and 99th percentile.
 const SLOW_FLUSH_US: f64 = 20_000.0;
 const SLOWEST_FLUSH_US: f64 = 200_000.0;
 
@@ -319,7 +312,7 @@ fn spread(Quantiles { median, p99 }: Quantiles) -> String {
 /// The turn by which machines are judged, milliseconds: that of reads.
 const JUDGED_MS: f64 = 2.0;
 
-/// Standard error of a ratio in such turns after ten seconds that is unusual, and that is hopeless.
+/// Standard error of a ratio in such turns after ten seconds: unusual, and hopeless.
 const NOISY: [f64; 2] = [0.003, 0.01];
 
 /// Seconds for which errors are shown.
@@ -327,7 +320,7 @@ pub(crate) const SHOWN_S: f64 = 10.0;
 
 const NOISE: &str = "noise";
 
-/// The noise at each priority that was examined. That of studies is judged.
+/// At each priority that was examined; that of studies is judged.
 fn noises(host: &Host, examination: &Examination) -> impl Iterator<Item = Fact> {
     let Examination { noise, noise_realtime, .. } = examination;
     let normal = noise.as_ref().and_then(|it| self::noise(NOISE, it));

@@ -1,4 +1,4 @@
-//! What an examination found, what it means for studies, and what to change: `assay doctor`.
+//! Results of an examination, their meaning for studies, and changes to make: `assay doctor`.
 
 pub(crate) mod facts;
 
@@ -15,42 +15,36 @@ use facts::{Fact, Harm, SHOWN_S, facts};
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
 
-/// What a preset would detect here.
+/// Sensitivity of a preset on this machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prospect {
-    /// The preset.
     pub preset: Preset,
-    /// Its time, seconds.
+    /// Seconds.
     pub seconds: f64,
-    /// The smallest relative change that it would call in half of the tests that read.
+    /// Smallest relative change called in half of the tests that read.
     pub reads: Option<f64>,
     /// The same for tests that write.
     pub writes: Option<f64>,
-    /// The same for all tests with as many clients as CPUs; `None` if it has no such tests.
+    /// The same for all tests with as many clients as CPUs; `None` without such tests.
     pub several: Option<f64>,
 }
 
-/// What a study needs to call a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Needed {
-    /// The relative change.
+    /// Relative.
     pub change: f64,
-    /// The threshold that such a study should have.
+    /// Threshold that such a study should have.
     pub threshold: f64,
-    /// Time and number of blocks; `None` if no time is enough.
+    /// Time and number of blocks; `None` if no time suffices.
     pub time: Option<(f64, u32)>,
-    /// The number of blocks that a study has unless told otherwise.
+    /// Default number of blocks.
     pub blocks: u32,
 }
 
-/// A machine and its prospects.
 #[derive(Debug, Clone, Copy)]
 pub struct Diagnosis<'a> {
-    /// The machine, with an examination.
     pub host: &'a Host,
-    /// By preset.
     pub prospects: &'a [Prospect],
-    /// By size of the change.
     pub needed: &'a [Needed],
 }
 
@@ -81,7 +75,6 @@ struct NeededRow {
     blocks: Option<u32>,
 }
 
-/// The page of a diagnosis: the answer, what to change, the prospects, then everything that was found.
 #[must_use]
 pub fn doctor(diagnosis: Diagnosis<'_>) -> Page<'_> {
     Page::new(diagnosis)
@@ -173,7 +166,7 @@ fn answer(facts: &[Fact], prospects: &[Prospect]) -> Vec<String> {
     [Some(fitness), prospect].into_iter().flatten().collect()
 }
 
-/// What to do, the worst first.
+/// Worst first.
 fn advice(facts: &[Fact]) -> Vec<String> {
     let mut harmful: Vec<&Fact> = facts.iter().filter(|fact| fact.harm != Harm::Fine).collect();
     harmful.sort_by_key(|fact| std::cmp::Reverse(fact.harm));
@@ -184,7 +177,7 @@ fn advice(facts: &[Fact]) -> Vec<String> {
     harmful.iter().filter_map(line).collect()
 }
 
-/// A change, rounded up, so that nothing smaller is promised.
+/// Rounded up, so that nothing smaller is promised.
 fn at_least(change: f64) -> String {
     match 100.0 * change {
         small if small < 9.95 => format!("{:.1}%", (10.0 * small).ceil() / 10.0),
@@ -248,7 +241,7 @@ fn found(facts: &[Fact]) -> Vec<Block<'static>> {
     Block::section("what was found", vec![Block::Table(table)])
 }
 
-/// How alike the speeds of two moments are, and what follows for turns.
+/// Correlation of the speeds of two moments, and its consequences for turns.
 fn spectrum(at: &str, noise: &Noise) -> Vec<Block<'static>> {
     let line = |corner: &str, headings: Vec<String>, name: String, values: Vec<String>| {
         let columns = headings.into_iter().map(Column::numbers);

@@ -1,7 +1,7 @@
 //! Bencher's metric format: benchmarks, their measures, and the value of each with the ends of its interval.
 //!
 //! Bencher knows the units of `throughput` (operations per second) and `latency` (nanoseconds). The names of the other
-//! measures say theirs.
+//! measures contain theirs.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) static FEED: Feed = Feed {
     made: Made::Study(render),
 };
 
-/// Bytes that Bencher takes as the name of a benchmark.
+/// Bencher's limit for the name of a benchmark, bytes.
 const NAME_MAX: usize = 1024;
 
 #[derive(Serialize)]

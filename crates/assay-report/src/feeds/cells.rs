@@ -1,4 +1,4 @@
-//! The results of a study as other programs get them.
+//! The results of a study for other programs.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,13 @@ use assay_verdict::{CellJudgement, Judgement, Latency, PerOp};
 
 use crate::view::undecided::why;
 
-/// The result for one system in one cell.
 pub(super) struct Cell<'a> {
     pub(super) record: &'a StudyRecord,
     pub(super) judged: &'a CellJudgement,
     pub(super) system: &'a System,
 }
 
-/// All results, in the order of the judgement.
+/// In the order of the judgement.
 pub(super) fn cells<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Vec<Cell<'a>> {
     let cell = |judged: &'a CellJudgement| {
         let system = record.systems.get(judged.system)?;
@@ -30,7 +29,6 @@ pub(super) fn test_path(test: &str, setup: Setup) -> String {
 }
 
 impl<'a> Cell<'a> {
-    /// The name of the test.
     pub(super) fn test(&self) -> &'a str {
         &self.judged.cell.test.definition().name
     }
@@ -41,7 +39,7 @@ impl<'a> Cell<'a> {
         format!("{}/{test}", printable(&self.system.name))
     }
 
-    /// Whether this system itself could not be measured; the verdict is also `failed` where the base has failed.
+    /// Whether this system itself could not be measured; the verdict is also `failed` if the base failed.
     fn has_failed(&self) -> bool {
         self.judged.failure.is_some()
     }
@@ -51,28 +49,27 @@ impl<'a> Cell<'a> {
         self.judged.qps.filter(|_| !self.has_failed())
     }
 
-    /// The same, divided by those of the base. It may be a bound.
+    /// Relative to the base; may be a bound.
     pub(super) fn rqps(&self) -> Option<Estimate> {
         self.judged.rqps.filter(|_| self.judged.verdict != Verdict::Failed)
     }
 
-    /// Server CPU per operation, divided by that of the base.
+    /// Server CPU per operation, relative to the base.
     pub(super) fn cpu_ratio(&self) -> Option<Estimate> {
         self.judged.cpu_ratio.filter(|_| self.judged.verdict != Verdict::Failed)
     }
 
-    /// Latency of events, microseconds.
+    /// Of events, microseconds.
     pub(super) fn latency(&self) -> Option<Latency> {
         self.judged.latency.filter(|_| !self.has_failed())
     }
 
-    /// Time and hardware per operation.
     pub(super) fn per_op(&self) -> Option<PerOp> {
         let is_measured = !self.record.is_reported() && !self.has_failed();
         self.judged.per_op.filter(|_| is_measured)
     }
 
-    /// The verdict; none on the base, which is compared with nothing, unless it failed, and none on published results.
+    /// `None` for the base, unless it failed, and for published results.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let verdict = self.judged.verdict;
         let has_verdict = !self.system.is_base && !self.record.is_reported();
@@ -84,7 +81,7 @@ impl<'a> Cell<'a> {
         why(self.record, self.judged)
     }
 
-    /// A line for people on a cell without a value.
+    /// Line for people on a cell without a value.
     pub(super) fn left_out(&self) -> String {
         let nothing = match self.record.study.experiment {
             Experiment::Counted => "instructions were counted, and rates were not measured",
@@ -95,13 +92,12 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The value, unless only a bound of it is known.
+/// `None` if only a bound is known.
 pub(super) fn value(estimate: Option<Estimate>) -> Option<f64> {
     let estimate = estimate.filter(|it| !it.is_bound())?;
     finite(estimate.value)
 }
 
-/// A number with the digits that scripts get, if there is one.
 pub(super) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then(|| crate::number::rounded(value))
 }

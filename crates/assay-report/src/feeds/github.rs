@@ -69,7 +69,6 @@ fn range(estimate: Estimate) -> Option<String> {
     Some(format!("95% interval: {low} to {high}"))
 }
 
-/// What a tooltip shows.
 fn extra(cell: &Cell<'_>) -> String {
     let verdict = cell.verdict().map(|verdict| match cell.why() {
         Some(why) => format!("verdict: {} ({why})", verdict.word()),

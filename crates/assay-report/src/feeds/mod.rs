@@ -1,6 +1,6 @@
-//! Formats that other programs read. Each is a file of its own and a line in [`FEEDS`].
+//! Formats that other programs read: one file and one line in [`FEEDS`] each.
 //!
-//! What has no value is left out and named in [`Fed::left_out`]: no format gets an invented value.
+//! Cells without a value are left out and named in [`Fed::left_out`]: no format gets an invented value.
 
 mod bmf;
 mod cells;
@@ -13,10 +13,9 @@ use std::fmt::Write as _;
 
 pub use feed::{Fed, Feed, Judged, Made};
 
-/// All feeds, in the order of the documentation.
+/// In the order of the documentation.
 pub const FEEDS: [&Feed; 4] = [&bmf::FEED, &github::FEED, &otava::FEED, &openmetrics::FEED];
 
-/// The feed that the name of a file stands for.
 #[must_use]
 pub fn feed_of_file(name: &str) -> Option<&'static Feed> {
     let name = name.to_ascii_lowercase();
@@ -24,7 +23,7 @@ pub fn feed_of_file(name: &str) -> Option<&'static Feed> {
     FEEDS.iter().find(is_its).copied()
 }
 
-/// All feeds as a table in Markdown, as the documentation has it.
+/// Markdown table of all feeds, for the documentation.
 #[must_use]
 pub fn feed_table() -> String {
     let mut text =
@@ -33,7 +32,6 @@ pub fn feed_table() -> String {
     for feed in FEEDS {
         let Feed { word, reader, undecided, failed, .. } = feed;
         let endings: Vec<String> = feed.endings.iter().map(|it| format!("`{it}`")).collect();
-        // Writing to memory cannot fail.
         let _ = writeln!(
             text,
             "| `{word}` | {reader} | {} | {undecided} | {failed} |",

@@ -1,7 +1,7 @@
 //! OpenMetrics text.
 //!
-//! All families are gauges, so that what reads the older text format of Prometheus, such as the textfile collector of
-//! its node exporter and its Pushgateway, reads these too. No sample has a time, because those refuse it. No label
+//! All families are gauges, so that readers of the older text format of Prometheus, such as the textfile collector of
+//! its node exporter and its Pushgateway, accept them. They refuse samples with a time, so there are none. No label
 //! names the study, so that the next study continues the series of this one; `assay_study_info` names it.
 
 use std::fmt::Write as _;
@@ -33,10 +33,9 @@ const VERDICTS: [Verdict; 6] = [
     Verdict::Failed,
 ];
 
-/// A label and its value.
 type Label<'a> = (&'static str, &'a str);
 
-/// An estimate that becomes three families: the value and both ends of its interval.
+/// Becomes three families: the value and both ends of its interval.
 struct Estimated {
     name: &'static str,
     unit: &'static str,
@@ -65,7 +64,6 @@ const ESTIMATED: [Estimated; 3] = [
     },
 ];
 
-/// A figure of a cell without an interval.
 struct Figure {
     name: &'static str,
     unit: &'static str,
@@ -73,7 +71,6 @@ struct Figure {
     of: fn(&Cell<'_>) -> Option<f64>,
 }
 
-/// Microseconds as seconds.
 fn seconds(us: Option<f64>) -> Option<f64> {
     us.map(|us| us / 1e6)
 }
@@ -123,12 +120,11 @@ const FIGURES: [Figure; 7] = [
     },
 ];
 
-/// The text so far.
 #[derive(Default)]
 struct Text(String);
 
 impl Text {
-    /// Begins a family and gives its whole name. Writing to memory cannot fail.
+    /// Returns the full name.
     fn family(&mut self, name: &str, unit: &str, about: &str) -> String {
         let separator = if unit.is_empty() { "" } else { "_" };
         let name = format!("assay_{name}{separator}{unit}");
@@ -150,12 +146,11 @@ impl Text {
     }
 }
 
-/// The value of a label.
 fn escaped(text: &str) -> String {
     printable(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// What identifies a cell and system in every study.
+/// Identifies a cell and system in every study.
 struct Identity<'a> {
     cell: &'a Cell<'a>,
     clients: String,
@@ -247,7 +242,7 @@ fn systems(text: &mut Text, record: &StudyRecord) {
     }
 }
 
-/// The end of an interval, or else the value, and the words for the names of its family.
+/// An end of the interval, or else the value, and the words for the names of its family.
 type Part = (&'static str, &'static str, fn(Estimate) -> Option<f64>);
 
 fn estimates(text: &mut Text, estimated: &Estimated, identities: &[Identity<'_>]) {

@@ -1,8 +1,8 @@
-//! Apache Otava's CSV: a history, one row for each study, in the order of time.
+//! Apache Otava's CSV: a history, one row per study, in the order of time.
 //!
-//! The history has the studies that can be compared with the named one: the same work on the same machine, divided by
-//! the QPS of the same binaries. Otava refuses a metric with a gap. So the table is a full rectangle: of the studies
-//! and the columns with gaps, those with the most are left out, and named, until there are none.
+//! The history has the studies comparable with the named one: the same work on the same machine, divided by the QPS of
+//! the same binaries. Otava refuses a metric with a gap, so the studies and columns with most gaps are left out, and
+//! named, until the table is a full rectangle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,14 +25,12 @@ pub(super) static FEED: Feed = Feed {
     made: Made::History(render),
 };
 
-/// The values of a test under a setup in a system.
 struct Column<'a> {
     /// The number of the test keeps the order of the tests.
     key: (usize, String),
     by_study: BTreeMap<&'a str, &'a TrendPoint>,
 }
 
-/// The values of the history.
 struct History<'a> {
     /// Times and ids of the studies, in their order.
     studies: Vec<(i64, &'a str)>,
@@ -47,7 +45,7 @@ fn render(studies: &[Judged<'_>], study: &str) -> Fed {
     Fed { text: history.table(), left_out }
 }
 
-/// The lines on which the study has a value, with the number and the name of their test.
+/// Lines with a value of the study, with the number and the name of their test.
 fn lines(studies: &[Judged<'_>], study: &str) -> Vec<(usize, String, TrendLine)> {
     let measured: Vec<Judged<'_>> =
         studies.iter().copied().filter(|(record, _)| !record.is_reported()).collect();
@@ -83,8 +81,8 @@ fn history(lines: &[(usize, String, TrendLine)]) -> History<'_> {
     }
 }
 
-/// The families of which a study has several systems. Their columns have the names of the systems; all others those of
-/// the families, which stay when a version changes.
+/// Families with several systems in a study. Their columns are named by system, all others by family, which stays when
+/// a version changes.
 fn crowded(lines: &[(usize, String, TrendLine)]) -> BTreeSet<&str> {
     let is_crowded = |line: &&TrendLine| {
         let mut studies = BTreeSet::new();
@@ -95,7 +93,8 @@ fn crowded(lines: &[(usize, String, TrendLine)]) -> BTreeSet<&str> {
 }
 
 impl History<'_> {
-    /// Leaves out studies and columns until no value is missing, those first that miss the largest part; says which.
+    /// Leaves out studies and columns until no value is missing, those that lack the largest share first; returns
+    /// messages.
     fn fill(&mut self) -> Vec<String> {
         let mut left_out = Vec::new();
         loop {
@@ -114,7 +113,7 @@ impl History<'_> {
             if of_column == 0 {
                 return left_out;
             }
-            // A part of a row is compared with a part of a column.
+            // Compares a share of a row with a share of a column.
             if of_study * self.studies.len() > of_column * self.columns.len() {
                 let (_, id) = self.studies.remove(study);
                 let of = self.columns.len();
@@ -130,7 +129,6 @@ impl History<'_> {
         }
     }
 
-    /// The rows, below the names of the columns.
     fn table(&self) -> String {
         let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
         let figures = self.columns.iter().flat_map(|column| {

@@ -4,10 +4,9 @@ use super::markup::{Markup, attribute, escaped, inline};
 use crate::document::{Block, Caption, Cell, Column, Group, Row, Table};
 use crate::words::capital;
 
-/// Writes what opens below a row.
 type Blocks = fn(&mut Markup, &[Block<'_>], usize);
 
-/// A table. On a small screen, the cells of a stack stand below each other with their headings.
+/// On a small screen, the cells of a stack are below each other with their headings.
 pub(super) fn table(to: &mut Markup, table: &Table, blocks: Blocks) {
     let look = &table.look;
     let class = match (look.class.as_str(), &table.caption) {
@@ -36,7 +35,6 @@ pub(super) fn table(to: &mut Markup, table: &Table, blocks: Blocks) {
     }
 }
 
-/// The name of a table for those who do not see it.
 fn label(table: &Table) -> String {
     let title = table.caption.as_ref().map(|it| it.title.clone()).unwrap_or_default();
     if !table.look.label.is_empty() {
@@ -62,7 +60,6 @@ fn caption(caption: &Caption) -> String {
     }
 }
 
-/// The headings of the columns, below those that neighbours share.
 fn headings(to: &mut Markup, table: &Table) {
     let columns: Vec<(usize, &Column)> = table.columns.iter().enumerate().collect();
     if columns.iter().all(|(_, column)| column.heading.is_empty() && column.scale.is_empty()) {
@@ -113,7 +110,7 @@ fn class_of(column: &Column) -> String {
     attribute("class", format!("{number}{}", column.class).trim())
 }
 
-/// Rows. What opens below one of them stands in a body of its own, as their heading does then.
+/// Rows with details have a separate body for them, and another for their heading.
 fn group(to: &mut Markup, table: &Table, group: &Group, is_stack: bool, blocks: Blocks) {
     let begin = |to: &mut Markup, class: &str| {
         to.line(format_args!("<tbody{}>", attribute("class", class)));
@@ -149,7 +146,7 @@ fn attribute_of(name: &str, value: &str) -> String {
 
 fn row(to: &mut Markup, table: &Table, row: &Row, is_stack: bool, blocks: Blocks) {
     let columns = &table.columns;
-    // A column of marks has no heading, and says nothing of its row by itself.
+    // A column of marks has no heading, and does not identify its row.
     let first = || columns.iter().position(|column| !column.heading.is_empty());
     let names = if table.look.is_small { 0 } else { first().unwrap_or(0) };
     let cells = row.cells.iter().zip(columns).enumerate();
@@ -170,7 +167,6 @@ fn row(to: &mut Markup, table: &Table, row: &Row, is_stack: bool, blocks: Blocks
     to.line(format_args!("</div></td></tr>"));
 }
 
-/// The name of a row, which opens what stands below it.
 fn name(cell: &Cell, column: &Column, opens: bool) -> String {
     let text = inline(&cell.text);
     let text = match opens {

@@ -30,12 +30,11 @@ pub(super) const FORMAT: Format = Format {
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
 
-/// Forbids every load from outside and every script and style but the page's own.
+/// Forbids loads from outside, and all scripts and styles but the page's.
 pub(crate) fn policy() -> String {
     policy_of("form-action 'none'")
 }
 
-/// The same with a rule for forms.
 pub(crate) fn policy_of(forms: &str) -> String {
     let digest = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
     format!(
@@ -45,7 +44,6 @@ pub(crate) fn policy_of(forms: &str) -> String {
     )
 }
 
-/// Renders a document under a policy.
 pub(crate) fn render(document: &Document<'_>, policy: &str) -> String {
     let [mut above, mut main] = [Markup::default(), Markup::default()];
     blocks(&mut above, &document.above, 2);
@@ -134,7 +132,6 @@ fn block(to: &mut Markup, block: &Block<'_>, level: usize) {
             to.line(format_args!("</section>"));
         }
         Block::Table(table) => grid::table(to, table, blocks),
-        // The page has drawings.
         Block::Images(_) | Block::Break => {}
         Block::Drawing { class, svg, note } => {
             to.line(format_args!(
@@ -194,7 +191,7 @@ fn figures(to: &mut Markup, class: &str, figures: &[Figure]) {
     }
 }
 
-/// A form. What only the script of the page makes work is hidden without it.
+/// Forms that need the script are hidden without it.
 fn form(to: &mut Markup, form: &Form) {
     match form.id {
         "" => to.line(format_args!("<form action=\"{}\" method=\"get\">", form.action)),

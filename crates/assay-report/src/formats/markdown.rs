@@ -1,4 +1,4 @@
-//! Markdown as GitHub reads it: what is seldom read is folded, and no text is markup.
+//! Markdown for GitHub: details are folded, and no text is markup.
 
 use assay_model::printable_lines;
 
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 impl Page<'_> {
-    /// The charts of the page, and its Markdown, which shows them as files with this ending, such as `svg`.
+    /// Charts of the page, and Markdown that shows them as files with this extension, such as `svg`.
     #[must_use]
     pub fn with_charts(&self, ending: &str) -> (Vec<ChartFile>, String) {
         let charts = self.charts();
@@ -26,7 +26,6 @@ impl Page<'_> {
     }
 }
 
-/// A page that shows its charts as files.
 fn with_images(page: &Page<'_>, images: Images<'_>) -> String {
     let wish = Wish { medium: Medium::Post, is_verbose: true, images };
     page.shown(&wish, |document| printable_lines(&render(document)).into_owned())
@@ -41,7 +40,7 @@ fn blocks(all: &[Block<'_>], level: usize) -> Vec<String> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// The paragraphs of a block. Headings have this level.
+/// `level` is that of headings.
 fn parts(block: &Block<'_>, level: usize) -> Vec<String> {
     match block {
         Block::Answer(lines) => {
@@ -95,7 +94,7 @@ fn section(section: &Section<'_>, level: usize) -> Vec<String> {
     vec![format!("<details{open}><summary>{heading}</summary>\n\n{inner}\n\n</details>")]
 }
 
-/// A table with its title above and its note below it. Each group of rows is a table.
+/// A table per group of rows, with the title above and the note below.
 fn table(table: &Table, level: usize) -> Vec<String> {
     let heading = |text: &str| format!("{} {}", "#".repeat(level), escaped(text));
     let captions = || table.caption.iter();
@@ -129,7 +128,7 @@ fn image(image: &Image) -> String {
     format!("![{}]({})", escaped(&image.alt), image.file)
 }
 
-/// Code within a line. Nothing can end it early.
+/// Inline code that nothing can end early.
 fn code(text: &str) -> String {
     format!("`{}`", text.replace(|c: char| c == '`' || c.is_control(), " "))
 }
@@ -151,7 +150,6 @@ fn at_start(text: &str) -> String {
     format!("{number}{}{}", if is_mark { "\\" } else { "" }, escaped(rest))
 }
 
-/// Escapes text, so that nothing in it is markup.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut before = ' ';
@@ -161,7 +159,7 @@ fn escaped(text: &str) -> String {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
-            // An `@` would mention a user. Within a word, as in names of systems, it does not.
+            // An `@` would mention a user, except within a word, as in names of systems.
             '@' if !before.is_alphanumeric() => safe.push_str("@\u{200b}"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
                 safe.push('\\');

@@ -4,13 +4,11 @@ use std::fmt::{self, Write as _};
 
 use crate::text::{Mark, Span, Text, parts};
 
-/// Markup that grows line by line.
 #[derive(Default)]
 pub(super) struct Markup(String);
 
 impl Markup {
     pub(super) fn line(&mut self, markup: fmt::Arguments<'_>) {
-        // Writing to memory cannot fail.
         let _ = write!(self.0, "\n{markup}");
     }
 }
@@ -21,13 +19,11 @@ impl fmt::Display for Markup {
     }
 }
 
-/// Text in which nothing is markup.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
             '&' | '<' | '>' | '"' | '\'' => {
-                // Writing to memory cannot fail.
                 let _ = write!(safe, "&#{};", u32::from(letter));
             }
             letter => safe.push(letter),
@@ -36,12 +32,11 @@ pub(crate) fn escaped(text: &str) -> String {
     safe
 }
 
-/// An attribute; nothing without a value.
+/// Empty without a value.
 pub(super) fn attribute(name: &str, value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(" {name}=\"{}\"", escaped(value)) }
 }
 
-/// The markup of a text.
 pub(super) fn inline(text: &Text) -> String {
     text.spans().iter().map(marked).collect()
 }
@@ -71,7 +66,7 @@ fn marked(Span { text, mark }: &Span) -> String {
     }
 }
 
-/// Words, of which those between backticks are code.
+/// Text between backticks is code.
 fn words(text: &str) -> String {
     let part = |(number, part): (usize, &str)| match number % 2 {
         0 => escaped(part),

@@ -1,4 +1,4 @@
-//! Colours, laid over finished lines: they change no width and carry no meaning of their own.
+//! Colours for finished lines: they change no width and carry no meaning alone.
 
 use anstyle::{AnsiColor, Style};
 
@@ -8,7 +8,6 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// Phrases that are coloured wherever they stand.
 const PHRASES: [(&str, Style); 12] = [
     ("▲ faster", GREEN),
     ("▼ slower", RED),
@@ -24,10 +23,10 @@ const PHRASES: [(&str, Style); 12] = [
     ("warning:", YELLOW),
 ];
 
-/// Symbols that are coloured at the start of a line, in the list of causes.
+/// Symbols coloured at the start of a line, in the list of causes.
 const STARTS: [(&str, Style); 3] = [("▲", GREEN), ("▼", RED), ("✗", RED)];
 
-/// Adds colours: the first sentence and headings bold, verdicts in theirs.
+/// The first sentence and headings become bold, verdicts get their colours.
 pub(crate) fn paint(lines: &mut [String]) {
     let mut after_blank = true;
     let mut is_first = true;

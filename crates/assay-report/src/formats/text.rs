@@ -1,4 +1,4 @@
-//! Text for a terminal: lines of words, broken where it ends, and columns without lines between them.
+//! Text for a terminal: wrapped lines, and columns without lines between them.
 
 use assay_model::printable;
 use unicode_width::UnicodeWidthStr as _;
@@ -40,7 +40,7 @@ pub(crate) fn render(document: &Document<'_>, options: TextOptions) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What stands between two blocks depends on both.
+/// The space between two blocks depends on both kinds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Words,
@@ -124,7 +124,7 @@ fn block_lines(block: &Block<'_>, width: usize, depth: usize) -> Vec<String> {
     }
 }
 
-/// Names and messages come from elsewhere: none of them may control the terminal.
+/// Names and messages are foreign text: none may control the terminal.
 fn words(line: &str, width: usize) -> Vec<String> {
     wrap(&printable(line), width)
 }
@@ -162,7 +162,6 @@ fn fitted(
     blocks(&last, width, depth)
 }
 
-/// A table below what it shows.
 fn table(table: &Table, width: usize) -> Vec<String> {
     let caption = table.caption.iter().flat_map(|caption| {
         let colon = if caption.note.is_empty() { "" } else { ": " };
@@ -197,11 +196,10 @@ fn has_headings(table: &Table) -> bool {
     table.columns.iter().any(|column| !column.heading.is_empty())
 }
 
-/// Columns are padded up to this width, and a longer text moves what follows it: in a report of many rows, a few long
-/// texts would make all lines as long.
+/// Columns are padded up to this width, and a longer text moves what follows it: otherwise a few long texts would
+/// lengthen every line of a long report.
 const PADDED: usize = 200;
 
-/// The headings, if there are any, and the rows, without the spaces at their ends.
 fn grid_lines(table: &Table) -> Vec<String> {
     let (of_headings, of_rows) = match table.indent {
         Indent::Rows | Indent::Close => ("", "  "),
@@ -218,7 +216,7 @@ fn grid_lines(table: &Table) -> Vec<String> {
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
     if has_headings(table) {
-        // The caption says what the rows are.
+        // The caption describes the rows.
         let shown = |number| number > 0 || table.caption.is_none();
         let heading = |(number, column): (usize, &Column)| {
             let heading = if shown(number) { column.heading.as_str() } else { "" };
@@ -265,8 +263,8 @@ mod tests {
         assert_eq!(grid_lines(&Table::default()), Vec::<String>::new());
     }
 
-    /// Of a thousand rows, one has a long text. A grid in which every row is as wide as the widest would have a
-    /// thousand times its length.
+    /// One of a thousand rows has a long text. Padding every row to its width would make the text a thousand times as
+    /// long.
     #[test]
     fn a_long_text_makes_no_other_row_longer() {
         const LONG: usize = 100_000;

@@ -1,6 +1,6 @@
-//! Lines of words, broken at spaces where the terminal ends.
+//! Wraps lines at spaces.
 
-/// Breaks a line at spaces; its continuation is indented further.
+/// Continuation lines are indented further.
 pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
     if line.chars().count() <= width {
         return vec![line.trim_end().to_owned()];

@@ -1,4 +1,4 @@
-//! How to measure the same again.
+//! Instructions for repeating a study.
 
 use crate::document::{Block, Wish};
 use crate::view::again::Again;
@@ -39,7 +39,6 @@ pub(super) fn blocks<'r>(again: &Again<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     Block::section(wish.heading("reproduce"), blocks)
 }
 
-/// The command, the study file, and the command for the numbers.
 fn page<'r>(again: &Again<'r>) -> Vec<Block<'r>> {
     let with_file = "As a study file: save it as `study.toml` and run `assay run study.toml`";
     let command = again.command.and_then(|it| code("To repeat this study on your machine", it));

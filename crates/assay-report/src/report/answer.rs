@@ -1,4 +1,4 @@
-//! The answer, and what a reader must know before believing it.
+//! The answer and its caveats.
 
 use assay_model::Verdict;
 
@@ -11,7 +11,6 @@ use crate::view::causes::Cause;
 use crate::view::caveats::Caveats;
 use crate::words::{Symbol as _, sentence};
 
-/// The warnings that stand even above the heading of a page.
 pub(super) fn above(report: &Report) -> Vec<Block<'static>> {
     let Caveats { same, suspicious, .. } = &report.caveats;
     let same = Block::prose("", same.iter().map(|it| Text::from(sentence(it))));
@@ -35,7 +34,7 @@ pub(super) fn above(report: &Report) -> Vec<Block<'static>> {
     blocks
 }
 
-/// The answer of a page: a card for each system, with its largest changes.
+/// A card for each system, with its largest changes.
 pub(super) fn cards<'r>(report: &'r Report<'r>) -> Vec<Block<'r>> {
     let scale = Scale::fitting(&report.ratios, report.threshold);
     let cards = report.answers.iter().flat_map(|answer| card(report, answer, scale));
@@ -47,7 +46,7 @@ pub(super) fn cards<'r>(report: &'r Report<'r>) -> Vec<Block<'r>> {
     blocks.extend(Block::part(Frame::Plain, "answers", cards.collect()));
     let Caveats { suspicious, twins, notes, unmeasured, basis, .. } = &report.caveats;
     blocks.extend(Block::prose("twin", twins.iter().map(|twin| sentence(twin))));
-    // Otherwise they stand above the heading.
+    // Otherwise they are above the heading.
     if suspicious.is_empty() {
         let warnings = warnings(report).into_iter().enumerate().map(|(number, warning)| {
             let first = (number == 0).then(|| [bold("Warning"), words(" ")]);
@@ -64,7 +63,7 @@ pub(super) fn cards<'r>(report: &'r Report<'r>) -> Vec<Block<'r>> {
     Block::place("answer", "", "", blocks)
 }
 
-/// The warnings as sentences, with those of builds that are no releases.
+/// Includes a warning about builds that are not releases.
 fn warnings(report: &Report) -> Vec<String> {
     let systems = report.conditions.systems.iter();
     let unreleased = systems.filter(|system| !system.is_twin && !system.is_released);
@@ -125,7 +124,6 @@ fn largest(report: &Report, change: &Change) -> Text {
         .and(why.into_iter().flat_map(spaced))
 }
 
-/// Changes with their causes, and how many more there are.
 pub(super) fn causes(heading: String, causes: &[Cause], more: usize) -> Vec<Block<'static>> {
     let line = |it: &Cause| format!("{} {}: {}", it.verdict.symbol(), it.name, it.why);
     let lines = causes.iter().map(line).chain(and_more(more));

@@ -10,7 +10,6 @@ use crate::view::findings::{MergedFinding, TopicFindings};
 use crate::words::Separated as _;
 use assay_model::{StatementMode, counted};
 
-/// All conditions: lines, or, on a page, tables.
 pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let conditions = &report.conditions;
     if !wish.is_page() {
@@ -49,7 +48,7 @@ pub(super) fn about(conditions: &Conditions) -> Vec<String> {
     date.into_iter().chain(rest).collect()
 }
 
-/// Machine, study and slices. Published results do not tell all of it.
+/// Machine, study and slices; partly unknown for published results.
 fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let (machine, study) = (&conditions.machine, &conditions.study);
     let measured = |text: String| (!conditions.is_reported).then_some(text);
@@ -157,7 +156,6 @@ fn event(event: &Event) -> Text {
         .and([words(&event.what)])
 }
 
-/// The defaults that differ, with the value of each system.
 fn defaults(conditions: &Conditions) -> Vec<Block<'static>> {
     let all = &conditions.defaults;
     let (shown, rest) = all.split_at(all.len().min(DEFAULTS_MAX));
@@ -200,7 +198,6 @@ fn difference_columns(audit: &Audit) -> Vec<Column> {
     columns.chain([Column::words("Why")]).collect()
 }
 
-/// A setting with its value on each system.
 fn difference(audit: &Audit, finding: &MergedFinding) -> Row {
     let value =
         |(system, _): &(usize, &str)| Cell::from(code(finding.value(system).unwrap_or(NONE)));

@@ -6,7 +6,7 @@ use crate::view::Report;
 use crate::view::counts::{CountedTest, Counts};
 use crate::view::shaded::ShadedTable;
 
-/// The counts; a short report omits the functions.
+/// A short report omits the functions.
 pub(super) fn blocks<'r>(
     report: &'r Report<'r>,
     wish: &Wish<'_>,
@@ -36,7 +36,6 @@ pub(super) fn blocks<'r>(
     blocks
 }
 
-/// The functions and calls of a test, on a page.
 fn section(report: &Report, test: &CountedTest, number: usize) -> Option<Block<'static>> {
     let table = test.functions.iter().map(|table| Block::Table(table.table()));
     let calls = test.calls.iter().map(|it| {

@@ -1,4 +1,4 @@
-//! The table of tests of a page: sorted, filtered, and with all figures of a test below it.
+//! The table of tests of a page: sortable, filterable, and with all figures of a test below it.
 
 use assay_model::{AuditClass, Verdict};
 
@@ -14,7 +14,7 @@ use crate::view::figure::Figure;
 use crate::view::measured::{Measured, TestRow, TestSection};
 use crate::words::{Symbol as _, sentence};
 
-/// The table and its filters; nothing in a large study, which has a matrix alone.
+/// Empty in a large study, which has only a matrix.
 pub(super) fn blocks(report: &Report) -> Vec<Block<'static>> {
     if report.is_large {
         return Vec::new();
@@ -28,13 +28,12 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'static>> {
     Block::place("tests", "Tests", "Tests", blocks)
 }
 
-/// What all rows share.
 struct Shared<'r> {
     report: &'r Report<'r>,
     scale: Scale,
-    /// Figures with columns of their own, where one system is compared with the base.
+    /// Figures with columns, if only one system is compared with the base.
     changes: Vec<Figure>,
-    /// The compared systems. The twin is not among them; it has a line of its own.
+    /// Without the twin, which has a separate line.
     systems: Vec<&'r str>,
 }
 
@@ -125,7 +124,6 @@ impl<'r> Shared<'r> {
         }
     }
 
-    /// The relative QPS, the verdict and the CPU of a system.
     fn cells(&self, measured: &Measured) -> [Cell; 3] {
         let ratio = measured.rqps_unless_failed();
         let value = Text::from(bold(ratio.value())).and(interval(ratio.interval()));
@@ -150,7 +148,6 @@ impl<'r> Shared<'r> {
     }
 }
 
-/// All that is known of a test: notes, figures, the parts of its change, plans, and its rounds.
 fn details(report: &Report, row: &TestRow) -> Vec<Block<'static>> {
     let measured = || row.measured().filter(|measured| !measured.is_twin);
     let notes = measured().flat_map(|it| {
@@ -198,7 +195,6 @@ fn figures(report: &Report, row: &TestRow) -> Table {
     Table::new(columns, rows).small("figures", "")
 }
 
-/// The parts of a change of time per operation, and the counters that changed.
 fn parts(report: &Report, other: &Measured) -> Vec<Table> {
     let mut tables = Vec::new();
     let account = other.account();
@@ -238,10 +234,9 @@ const LEGEND: &str = "Figures per operation (/op) and latencies cover all slices
     per operation. A test may be undecided although its interval excludes 1: verdicts are corrected for multiple \
     tests and interim looks. Same ±1%: a change by more than 1% is ruled out.";
 
-/// The word for tests with any change.
+/// Filter word for tests with any change.
 const CHANGED: &str = "changed";
 
-/// The verdicts in the order in which their column is sorted.
 const VERDICTS: [Verdict; 6] = [
     Verdict::Slower,
     Verdict::Faster,
@@ -251,7 +246,7 @@ const VERDICTS: [Verdict; 6] = [
     Verdict::Failed,
 ];
 
-/// The words that the table can be filtered by. Where a verdict is a change, [`CHANGED`] comes first.
+/// If a verdict is a change, [`CHANGED`] comes first.
 fn filter(report: &Report) -> Form {
     let sections = &report.tests.sections;
     let mut groups: Vec<String> = sections.iter().map(|it| it.group.word.clone()).collect();
@@ -297,7 +292,7 @@ fn has_changed(row: &TestRow) -> bool {
     verdicts(row).any(is_change)
 }
 
-/// The words that find a test by its verdicts, separated by spaces.
+/// Filter words of a test, separated by spaces.
 fn verdict_words(row: &TestRow) -> String {
     let mut words: Vec<&str> = verdicts(row).map(Verdict::word).collect();
     words.extend(has_changed(row).then_some(CHANGED));
@@ -306,7 +301,6 @@ fn verdict_words(row: &TestRow) -> String {
     words.join(" ")
 }
 
-/// The place of a verdict in a sorted column.
 fn rank(verdict: Verdict) -> usize {
     VERDICTS.iter().position(|it| *it == verdict).unwrap_or(0)
 }

@@ -1,11 +1,10 @@
-//! What a gate says.
+//! The result of a gate.
 
 use crate::document::{Block, Column, Indent, Row, Table, Wish};
 use crate::view::Report;
 use crate::view::gate::{Gate, GateRow};
 use crate::words::{Symbol as _, sentence};
 
-/// The answer, the tests that did not pass, and what the answer is based on.
 pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let Some(gate) = &report.gate else { return Vec::new() };
     let table = (!gate.rows.is_empty()).then(|| Block::Table(table(gate, wish)));

@@ -1,4 +1,4 @@
-//! A study and its judgement, as pages have them.
+//! A study with its judgement, as content of pages.
 
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;
@@ -7,7 +7,6 @@ use crate::charts;
 use crate::document::{Document, Heading, Wish};
 use crate::view::{Report, with_report};
 
-/// A study and its judgement.
 #[derive(Clone, Copy)]
 pub(super) struct Judged<'a> {
     pub(super) record: &'a StudyRecord,
@@ -15,7 +14,6 @@ pub(super) struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// The document with this content.
     pub(super) fn document(
         &self,
         wish: &Wish<'_>,

@@ -1,23 +1,21 @@
-//! The conditions as lines of words, for formats that have no better form for them.
+//! The conditions as lines, for formats without a better form.
 
 use assay_model::{AuditClass, IdKey, Setup, StatementMode, counted};
 
 use crate::view::conditions::{Audit, Conditions, DEFAULTS_MAX, StudyFacts, SystemFacts};
 use crate::view::findings::{Topic, TopicFindings};
 
-/// A line below a heading.
 pub(crate) struct Line {
-    /// 1 for a line of its own, 2 for a detail of the line above it.
+    /// 1 for a line, 2 for a detail of the line above it.
     pub(crate) depth: usize,
     pub(crate) text: String,
 }
 
-/// Machine, systems, study, data, slices, audit and events.
 pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
     let line = |text| Line { depth: 1, text };
     let machine = &conditions.machine;
     let mut host = vec![&*machine.processor, &machine.memory, &machine.platform];
-    // All of it may be unknown.
+    // Several facts may be unknown alike.
     host.dedup();
     let mut lines = vec![line(format!("host: {}", host.join(", ")))];
     lines.extend(machine.state.iter().cloned().map(detail));
@@ -45,7 +43,7 @@ pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
     lines
 }
 
-/// The defaults that differ, as many of them as fit.
+/// As many of the differing defaults as fit.
 fn defaults(conditions: &Conditions) -> Vec<Line> {
     let all = &conditions.defaults;
     if all.is_empty() {
@@ -79,14 +77,13 @@ fn system(system: &SystemFacts) -> Vec<Line> {
     lines
 }
 
-/// What is known of a published system: its name there, and where it was published. Its binaries are not known.
+/// The published name of a system and its source. Its binaries are unknown.
 fn published(system: &SystemFacts) -> String {
     let role = if system.is_base { " (base)" } else { "" };
     let origin = system.origin.trim_start_matches("reported ");
     format!("{}{role}: {}, in {origin}", system.label, system.notes.join("; "))
 }
 
-/// What is known of published results.
 fn reported(study: &StudyFacts) -> String {
     let setups: Vec<String> = study.setups.iter().map(ToString::to_string).collect();
     format!(
@@ -138,7 +135,7 @@ fn study(study: &StudyFacts) -> String {
     parts.join(", ")
 }
 
-/// The pauses of a study that was interrupted or got more time.
+/// Pauses of a study that was interrupted or got more time.
 fn runs(conditions: &Conditions) -> Option<String> {
     let moment = |moment: &Option<String>| moment.clone().unwrap_or("an unknown time".to_owned());
     let pauses = conditions.pauses.iter();

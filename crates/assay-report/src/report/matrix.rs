@@ -10,7 +10,7 @@ use crate::view::Report;
 use crate::view::matrix::{MatrixCell, MatrixRow, MatrixSection};
 use crate::words::Symbol as _;
 
-/// The matrix of a page, of which a reader chooses the base.
+/// On a page, the reader chooses the base.
 pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     if !wish.is_page() {
         return vec![Block::Images(wish.images.at(&Place::Matrix))];
@@ -84,7 +84,6 @@ fn note(report: &Report, has_intervals: bool) -> String {
     )
 }
 
-/// The columns of these systems where there is little room.
 pub(super) fn columns(report: &Report, has_base: bool, systems: &Range<usize>) -> Vec<Column> {
     let mut columns = vec![Column::words("test")];
     columns.extend(has_base.then(|| Column::numbers("base QPS")));

@@ -1,4 +1,4 @@
-//! The pages of a study: its report, what its gate says, and its tables as in published posts.
+//! The pages of a study: its report, the result of its gate, and its tables as in published posts.
 
 mod again;
 mod answer;

@@ -1,4 +1,4 @@
-//! The profiles of the tests that were sampled.
+//! The profiles of the sampled tests.
 
 use crate::document::{Block, Column, Figure, Fold, Frame, Row, Section, Table};
 use crate::text::{Text, of_class, words};
@@ -7,7 +7,6 @@ use crate::view::account::AccountRow;
 use crate::view::measured::{Measured, TestRow};
 use crate::view::profile::Calls;
 
-/// What the servers spend CPU time on, and what their threads wait for.
 pub(super) fn blocks(report: &Report) -> Vec<Block<'static>> {
     if !report.has_profiles() {
         return Vec::new();
@@ -47,7 +46,7 @@ fn of_test(report: &Report, row: &TestRow) -> Vec<Block<'static>> {
     blocks
 }
 
-/// A drawing of calls. The words say what amber boxes take, and what blue ones do.
+/// A drawing of calls, with the meanings of amber and of blue boxes.
 pub(super) fn calls(
     report: &Report,
     calls: &Calls,
@@ -98,7 +97,7 @@ fn tables(report: &Report, measured: &Measured) -> Vec<Block<'static>> {
 
 const PARTS: [&str; 3] = ["", "change", "base → system"];
 
-/// Changes by part; those of which it is certain stand out.
+/// Changes by part; certain ones stand out.
 pub(super) fn changes(lines: &[AccountRow], headings: [&str; 3]) -> Table {
     let row = |line: &AccountRow| Row {
         class: if line.is_certain { "y" } else { "" },

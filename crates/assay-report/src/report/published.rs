@@ -10,7 +10,6 @@ use crate::page::{Content, Page};
 use crate::view::{Report, metrics, published, with_report};
 use crate::words::sentence;
 
-/// Relative QPS of a study as in published posts.
 #[must_use]
 pub fn published<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
     Page::new(Published(Judged { record, judgement }))
@@ -56,7 +55,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         let mut table = shown.table();
         table.groups.iter_mut().for_each(|group| group.images = wish.images.at(&place));
         if wish.is_post() {
-            // It stands once below all of them.
+            // A single note follows the tables.
             table.caption.iter_mut().for_each(|caption| caption.note.clear());
         }
         blocks.push(Block::Table(table));

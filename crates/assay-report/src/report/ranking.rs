@@ -3,7 +3,6 @@
 use crate::document::{Block, Fold, Wish};
 use crate::view::ranking::RankingSection;
 
-/// The ranking over tests, and a line for each of at most so many tests.
 pub(super) fn blocks(
     ranking: &RankingSection,
     wish: &Wish<'_>,

@@ -1,4 +1,4 @@
-//! A longer look at some tests: a table of all of them, then the rates of each second by second.
+//! A soak of some tests: a table of all of them, then the rates of each second by second.
 
 use super::tables::key;
 use crate::charts::{Place, marks};
@@ -6,7 +6,7 @@ use crate::document::{Block, Fold, Look, Section, Table, Wish};
 use crate::view::Report;
 use crate::view::soak::LongerLook;
 
-/// The table, its notes and the drawings; a short report has the table.
+/// A short report has only the table.
 pub(super) fn blocks<'r>(
     report: &'r Report<'r>,
     wish: &Wish<'_>,

@@ -1,4 +1,4 @@
-//! The report of a study: the answer, causes, groups, tests, conditions, how to reproduce it.
+//! The report of a study: the answer, causes, groups, tests, conditions, and how to reproduce it.
 
 use assay_model::{StudyRecord, Verdict};
 use assay_verdict::Judgement;
@@ -17,13 +17,12 @@ use crate::view::answers::FindingList;
 use crate::view::startup::Obstacle;
 use crate::view::{Report, with_report};
 
-/// The report of a study.
 #[must_use]
 pub fn report<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
     Page::new(Judged { record, judgement })
 }
 
-/// The answer of a study in words, a line for each system, as its report begins with it in text.
+/// A line per system, as at the start of a text report.
 #[must_use]
 pub fn answer(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     with_report(record, judgement, |report| match &report.gate {
@@ -50,18 +49,15 @@ impl Content for Judged<'_> {
     }
 }
 
-/// The most causes above the tables of a terminal, and the most of a short report. The rest stand below the tables.
+/// Maximum number of causes above the tables of a terminal, and in a short report. The rest are below the tables.
 const CAUSES_ABOVE: usize = 8;
 const CAUSES_SHORT: usize = 5;
 
-/// The most changing tests, and the most tests and systems with response times, of a short report.
 const CHANGES_SHORT: usize = 8;
 const RESPONSES_SHORT: usize = 24;
 
-/// The same of findings of each kind.
 const FINDINGS_SHORT: usize = 10;
 
-/// The most statements of a short report.
 const STATEMENTS_SHORT: usize = 24;
 
 pub(super) fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<'r> {
@@ -79,7 +75,7 @@ pub(super) fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<
     }
 }
 
-/// Everything that a report says. A terminal shows the sections that most readers need, unless it shows all.
+/// A terminal shows the sections that most readers need, unless it is verbose.
 fn sections<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     let is_short = wish.is_terminal() && !wish.is_verbose;
     let (above, below) = match (wish.is_terminal(), is_short) {
@@ -147,7 +143,6 @@ fn sections<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     blocks
 }
 
-/// What a study says in which nothing was timed.
 fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'r>> {
     let mut blocks;
     if wish.is_page() {
@@ -158,7 +153,7 @@ fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> V
         blocks.push(Block::Answer(report.answer_lines()));
         blocks.push(Block::Lines(report.caveat_lines()));
     }
-    // They come first.
+    // Failures come first.
     let failed = report.causes.partition_point(|it| it.verdict == Verdict::Failed);
     let (failed, changed) = report.causes.split_at(failed);
     blocks.extend(cards::causes(wish.heading("not counted"), failed, 0));
@@ -178,7 +173,6 @@ fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> V
     blocks
 }
 
-/// Response times and errors of published results, for at most so many tests and systems.
 fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
     let Some(shown) = report.responses.as_ref().filter(|it| it.rows.len() <= most) else {
         return Vec::new();
@@ -190,18 +184,16 @@ fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static
     vec![Block::Table(shown.titled(wish))]
 }
 
-/// What keeps a server from starting with the user's config file.
 fn obstacles(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let blocks = |Obstacle { heading, facts }: &Obstacle| {
         let facts = facts.iter().map(|(name, told)| (name.clone(), told.as_str().into()));
-        // It begins with the name of a product.
+        // The heading begins with the name of a product.
         [Block::Heading(1, heading.as_str().into()), Block::Facts(facts.collect())]
     };
     let blocks: Vec<Block<'static>> = report.obstacles.iter().flat_map(blocks).collect();
     Block::place("start", "Start", wish.heading("before anything else"), blocks)
 }
 
-/// What becomes of the statements of logs.
 fn outcomes(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     const HEADING: &str = "what happens to the statements";
     let Some(shown) = &report.outcomes else { return Vec::new() };
@@ -210,7 +202,6 @@ fn outcomes(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     Block::place("outcomes", "Statements", wish.heading(HEADING), vec![facts])
 }
 
-/// Answers that differ, and what was told of a dump: so many findings of each.
 fn findings(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
     let list = |list: &FindingList| {
         let shown = list.facts.iter().take(most);
@@ -230,7 +221,6 @@ fn findings(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>
     }
 }
 
-/// The statements of a user's tests one by one, at most so many.
 fn statements(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
     let shown = &report.statements;
     if shown.iter().map(|it| it.rows.len()).sum::<usize>() > most {
@@ -243,7 +233,6 @@ fn statements(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'stati
     shown.iter().map(|it| Block::Table(it.titled(wish))).collect()
 }
 
-/// The end of a short report.
 fn how_to_see_more(report: &Report) -> Block<'static> {
     let id = report.again.id;
     let last = format!("more: `assay report {id} --verbose`, or a page: `-o report.html`");

@@ -11,7 +11,7 @@ use crate::document::{Block, Document, Wish};
 use crate::page::{Content, Page};
 use crate::view::Report;
 
-/// What a gate says: for people a summary, for scripts the whole study. A study that is no gate has its report.
+/// A summary for people, the whole study for scripts. A study that is not a gate has its report.
 #[must_use]
 pub fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
     Page::new(Summary(Judged { record, judgement }))

@@ -1,4 +1,4 @@
-//! The tables of tests. In a terminal: as many columns as it has room for. A page has all of them (`details.rs`).
+//! The tables of tests: in a terminal as many columns as fit, on a page all of them (`details.rs`).
 
 use std::ops::Range;
 
@@ -14,7 +14,6 @@ use crate::view::matrix::MatrixRow;
 use crate::view::measured::{Measured, TestRow, TestSection, Tests};
 use crate::words::{sentence, title};
 
-/// The tables, and what their columns mean.
 pub(super) fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     match wish.medium {
         Medium::Page => return details::blocks(report),
@@ -28,17 +27,14 @@ pub(super) fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'
     }))]
 }
 
-/// Explains the columns of a study of many systems.
 const LEGEND_OF_MANY: &str = "rQPS: QPS divided by that of the base. ▲ faster, ▼ slower, = same, ≠ uneven, \
     ? undecided, ✗ failed. ±: half the width of the widest 95% interval in the row; `--format csv` has all \
     intervals.";
 
-/// Explains the columns of a study of few systems.
 const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95% interval. \
     Same ±1%: a change by more than 1% is ruled out. \
     Server CPU ratio: server CPU per operation divided by that of the base.";
 
-/// A table for each group.
 fn post<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     let matrix = &report.matrix;
     let is_matrix = matrix.has_many_systems();
@@ -105,25 +101,24 @@ fn verdict(measured: &Measured) -> String {
     format!("{} {}{bound}", measured.symbol(), measured.word()).trim().to_owned()
 }
 
-/// A way to lay the tests out in a terminal.
 enum Choice {
     /// Columns for each system, and tables for other figures below them.
     Columns(Columns),
-    /// A column for each system, in so many tables.
+    /// A column for each system, spread over several tables.
     Matrix { tables: usize, has_base: bool },
 }
 
 struct Columns {
     /// The compared systems of each table.
     systems: Vec<Range<usize>>,
-    /// How many figures stand beside the verdicts, and how many of the others in a table below.
+    /// Number of figures beside the verdicts, and of others in a table below.
     beside: usize,
     below: usize,
     /// Whether verdicts have their word next to their symbol.
     words: bool,
 }
 
-/// All ways, from the ones that need most room on. The last one fits, or nothing does.
+/// Widest first. If the last one does not fit, none does.
 fn choices(report: &Report, is_verbose: bool) -> Vec<Choice> {
     let (figures, count) = (report.tests.figures.len(), report.tests.systems.len());
     let laid_out = |systems: &[Range<usize>]| -> Vec<Choice> {
@@ -151,8 +146,7 @@ fn choices(report: &Report, is_verbose: bool) -> Vec<Choice> {
     choices
 }
 
-/// The numbers of tables that are tried for the columns of so many systems. Every layout that is tried takes the time
-/// to render it, so there are few of them.
+/// Numbers of tables to try. Every layout tried must be rendered, so there are few of them.
 fn numbers_of_tables(systems: usize) -> Vec<usize> {
     let next = |tables: &usize| Some((tables + 1).max(tables * 4 / 3));
     let tables = std::iter::successors(Some(1), next).take_while(|it| *it < systems);
@@ -177,7 +171,7 @@ fn terminal(report: &Report, choice: &Choice, is_verbose: bool) -> Vec<Block<'st
     blocks
 }
 
-/// The tables of all systems that stand together, and below each of them the figures that do not fit beside it.
+/// Each table of systems is followed by the figures that do not fit beside it.
 fn figure_tables(report: &Report, columns: &Columns) -> Vec<Block<'static>> {
     let (beside, rest) = report.tests.figures.split_at(columns.beside);
     let below = &rest[..columns.below];
@@ -190,7 +184,6 @@ fn figure_tables(report: &Report, columns: &Columns) -> Vec<Block<'static>> {
     tables.collect()
 }
 
-/// A table of verdicts, with or without their words, and figures.
 fn figure_table(
     report: &Report,
     systems: &Range<usize>,
@@ -221,13 +214,12 @@ fn figure_table(
     Table { columns, groups, ..Table::default() }
 }
 
-/// The heading of a group; empty where there is only one.
+/// Empty if there is only one group.
 fn heading_of(report: &Report, setup: Setup, group: Option<&TestGroup>) -> String {
     let setup = report.several_setups.then(|| report.plain_setup(setup));
     [group.map(title), setup].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The heading of a figure's column.
 fn heading(figure: Figure) -> &'static str {
     match figure {
         Figure::Qps => "base QPS",
@@ -236,7 +228,6 @@ fn heading(figure: Figure) -> &'static str {
     }
 }
 
-/// The relative QPS with the symbol of its verdict.
 fn ratio(other: &Measured, with_words: bool) -> String {
     let word = match &other.bound {
         _ if !with_words => String::new(),
@@ -259,7 +250,7 @@ fn figure_of(test: &TestRow, others: &[Measured], figure: &Figure) -> String {
     }
 }
 
-/// Explains relative QPS and verdicts: what no reader can do without.
+/// The essential part: relative QPS and verdicts.
 fn key(report: &Report, has_words: bool) -> Vec<String> {
     let tests = &report.tests;
     let mut key = vec!["rQPS: QPS divided by that of the base [95% interval]".to_owned()];
@@ -278,7 +269,7 @@ fn key(report: &Report, has_words: bool) -> Vec<String> {
     key
 }
 
-/// Explains the other columns: those that are shown, and those that there was no room for.
+/// The other columns, shown or left out for lack of room.
 fn legend(tests: &Tests, (shown, left_out): (&[Figure], &[Figure])) -> Vec<String> {
     let mut legend = Vec::new();
     if tests.has_undecided_beyond_one {
@@ -317,7 +308,6 @@ fn legend(tests: &Tests, (shown, left_out): (&[Figure], &[Figure])) -> Vec<Strin
     legend
 }
 
-/// Explains the columns of a matrix.
 fn matrix_key(report: &Report) -> Vec<String> {
     let interval = match report.matrix.has_intervals() {
         true => "; ±: half the width of the widest 95% interval of a row",
@@ -330,7 +320,6 @@ fn matrix_key(report: &Report) -> Vec<String> {
     ]
 }
 
-/// The tests and systems in so many tables.
 fn matrix_tables(report: &Report, tables: usize, has_base: bool) -> Vec<Block<'static>> {
     let others = report.matrix.labels.len().saturating_sub(1);
     let size = others.div_ceil(tables).max(1);
@@ -338,7 +327,7 @@ fn matrix_tables(report: &Report, tables: usize, has_base: bool) -> Vec<Block<'s
         let systems = from..(from + size).min(others + 1);
         let mut columns = matrix::columns(report, has_base, &systems);
         columns[0].heading = "rQPS".to_owned();
-        // The symbol of a verdict stands before each value.
+        // The symbol of a verdict precedes each value.
         let values = columns.iter_mut().filter(|column| !column.is_number).skip(1);
         values.for_each(|column| column.heading = format!(" {}", column.heading));
         let groups = report.matrix.sections.iter().map(|section| Group {

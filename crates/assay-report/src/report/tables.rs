@@ -1,4 +1,4 @@
-//! Tables that stand as they are: groups, the Insert Benchmark, client counts.
+//! Tables that need no layout: groups, the Insert Benchmark, client counts.
 
 use crate::charts::curves::inline;
 use crate::charts::marks;
@@ -17,7 +17,6 @@ use crate::view::sweep::TestCurves;
 use crate::words::capital;
 
 impl ShadedTable {
-    /// The table with a title in words: in a terminal, it is in lower case.
     pub(super) fn titled(&self, wish: &Wish<'_>) -> Table {
         let mut table = self.table();
         let captions = table.caption.iter_mut().filter(|_| !wish.is_terminal());
@@ -25,7 +24,6 @@ impl ShadedTable {
         table
     }
 
-    /// The table with its title, its note and the meaning of its shades.
     pub(super) fn table(&self) -> Table {
         let columns = self.columns.iter().map(|name| Column::numbers(name.clone()));
         let cell = |cell: &ShadedCell| Cell::from(cell.text.clone()).class(cell.shade.class());
@@ -40,7 +38,7 @@ impl ShadedTable {
     }
 }
 
-/// The rates of all steps and the longest response times. What each step did is for wider pages.
+/// The rates of all steps and the longest response times. Details of steps need wider pages.
 pub(super) fn insert_bench(bench: &InsertBench, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let open = bench.summaries.iter().chain(&bench.longest);
     if wish.is_page() {
@@ -63,7 +61,6 @@ pub(super) fn insert_bench(bench: &InsertBench, wish: &Wish<'_>) -> Vec<Block<'s
     blocks
 }
 
-/// The transactions of the TPC-C-like workload.
 pub(super) fn tpcc(transactions: &ShadedTable, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let table = vec![Block::Table(transactions.titled(wish))];
     match wish.is_page() {
@@ -76,7 +73,6 @@ fn tables<'t>(tables: impl IntoIterator<Item = &'t ShadedTable>) -> Vec<Block<'s
     tables.into_iter().map(|shown| Block::Table(shown.table())).collect()
 }
 
-/// The rates of each step as bars.
 fn bars(bench: &InsertBench) -> Vec<Block<'static>> {
     let table = |step: &StepBars| {
         let columns = vec![Column::words(""), Column::numbers(""), Column::words("")];
@@ -107,7 +103,6 @@ fn seconds(bench: &InsertBench) -> Vec<Block<'static>> {
     Block::section("Second by second", blocks)
 }
 
-/// The colours of systems.
 pub(super) fn key(systems: &[String]) -> Block<'static> {
     let name = |(number, system): (usize, &String)| {
         [of_class(format!("line{}", number % 6), system), words(" ")]
@@ -146,7 +141,6 @@ pub(super) fn sweep(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     sweep.tables.iter().flat_map(folded).collect()
 }
 
-/// The curves of a test, and its seconds.
 fn curves(report: &Report, test: &TestCurves) -> Section<'static> {
     let drawn = inline(report, test).into_iter();
     let drawn = drawn.map(|(caption, svg)| Figure { caption, svg, ..Figure::default() });
@@ -165,7 +159,7 @@ fn curves(report: &Report, test: &TestCurves) -> Section<'static> {
     Section { class: "seconds", blocks, ..section }
 }
 
-/// The published statistics of relative QPS by group. A narrow terminal has headings in place of a column of systems.
+/// The published statistics of relative QPS by group. A narrow terminal has headings instead of a column of systems.
 pub(super) fn groups<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     if wish.is_page() {
         return Block::place("groups", "Groups", "Groups", drawn_groups(report));
@@ -185,7 +179,6 @@ pub(super) fn groups<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'
     }))]
 }
 
-/// The statistics with a drawing of each median, and what the changes of a group come from.
 fn drawn_groups(report: &Report) -> Vec<Block<'static>> {
     let shown: Vec<&GroupRow> = report.groups.iter().filter(|row| !row.is_twin).collect();
     if shown.is_empty() {

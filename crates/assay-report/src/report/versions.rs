@@ -11,7 +11,6 @@ use crate::view::steps::{StepFigure, StepRow, StepTable, TestChange};
 use crate::view::versions::{VersionLine, VersionSection, VersionTest};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol as _, sentence};
 
-/// The charts of a page.
 pub(super) fn panels(report: &Report) -> Vec<Block<'static>> {
     let mut blocks = Vec::new();
     for (line, number) in report.versions.iter().zip(1..) {
@@ -29,7 +28,7 @@ pub(super) fn panels(report: &Report) -> Vec<Block<'static>> {
     Block::place("versions", "Versions", "From version to version", blocks)
 }
 
-/// A chart for each test of a group. `ground` is the name of the part that they share.
+/// A chart for each test of a group. `ground` is the name of their common part.
 fn figures(
     report: &Report,
     line: &VersionLine,
@@ -45,7 +44,7 @@ fn figures(
     tests.into_iter().enumerate().map(drawing).collect()
 }
 
-/// Where tests changed in a line of versions: at most so many, or, on a page, every step.
+/// Changes in a line of versions: at most `most`, or, on a page, every step.
 pub(super) fn changes(report: &Report, most: usize, wish: &Wish<'_>) -> Vec<Block<'static>> {
     if wish.is_page() {
         let tables = report.steps.iter().map(|table| Block::Table(steps(report, table)));
@@ -58,13 +57,12 @@ pub(super) fn changes(report: &Report, most: usize, wish: &Wish<'_>) -> Vec<Bloc
     Block::section(heading, explained(lines.collect(), STEPS_LEGEND))
 }
 
-/// Where a system is faster at some client counts only.
 pub(super) fn crossovers(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let blocks = explained(report.crossovers.clone(), CROSSOVERS_LEGEND);
     Block::place("crossovers", "Crossovers", wish.heading("crossovers"), blocks)
 }
 
-/// A list with its legend; nothing without items.
+/// A list with its legend; empty without items.
 fn explained(lines: Vec<String>, legend: &str) -> Vec<Block<'static>> {
     let legend = (!lines.is_empty()).then(|| legend.to_owned());
     let mut blocks = Block::list(lines);
@@ -72,7 +70,6 @@ fn explained(lines: Vec<String>, legend: &str) -> Vec<Block<'static>> {
     blocks
 }
 
-/// The steps of a line, a column for each version.
 fn steps(report: &Report, table: &StepTable) -> Table {
     let note = format!(
         "QPS of each version, from {} on, relative to the version before it, with 95% interval. The last column says \

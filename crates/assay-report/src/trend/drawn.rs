@@ -6,14 +6,12 @@ use assay_verdict::TrendLine;
 use super::words::{Trend, changes, is_shift, row, terms};
 use crate::charts::{ChartFile, noted, stem, trend as chart};
 
-/// The chart of a line, as a part of the page; `None` if there is nothing to draw.
 pub(super) fn inline(line: &TrendLine) -> Option<String> {
     let mut paper = Paper::new(chart::WIDTH);
     chart::draw(&mut paper, (0.0, 0.0), line, |number| is_shift(line, number));
     chart::is_drawn(line).then(|| paper.inline(chart::TALL, &chart::note(line)))
 }
 
-/// The charts of all lines, as files.
 pub(super) fn charts(trend: &Trend<'_>) -> Vec<ChartFile> {
     let lines = trend.lines.iter().zip(1..).filter(|(line, _)| chart::is_drawn(line));
     lines.map(|(line, number)| file(trend, line, number)).collect()

@@ -14,7 +14,6 @@ use crate::document::{Block, Column, Document, Heading, Row, Table, Wish};
 use crate::page::{Content, Page};
 use words::{APART, COLUMNS, LEGEND, all, answer, bounds, changes, doubt, row, terms};
 
-/// The page of the lines of a test.
 #[must_use]
 pub fn trend<'a>(trend: &'a Trend<'a>) -> Page<'a> {
     Page::new(trend)
@@ -55,7 +54,6 @@ impl Content for &Trend<'_> {
     }
 }
 
-/// What the values of a line have in common, the values, and where they changed.
 fn section(line: &TrendLine) -> Vec<Block<'static>> {
     let [title, rest @ ..] = terms(line);
     let mut columns = vec![Column::words("")];

@@ -29,9 +29,9 @@ struct LineRow<'a> {
     #[serde(flatten)]
     setup: Setup,
     points: Vec<PointRow<'a>>,
-    /// Values of which only a bound is known, because a side did not answer. They take no part in `changes`.
+    /// Values with only a known bound, because a side did not answer. They are ignored in `changes`.
     bounds: Vec<PointRow<'a>>,
-    /// Null if nothing can be said, because a value has no interval.
+    /// Null if a value has no interval, so that nothing can be concluded.
     changes: Option<Vec<ChangeRow>>,
 }
 
@@ -99,7 +99,6 @@ fn change(shift: &Shift) -> ChangeRow {
     }
 }
 
-/// The columns of the CSV, and where a value has them.
 const COLUMNS: [csv::Column; 19] = [
     ("test", "/test"),
     ("family", "/family"),
@@ -122,7 +121,6 @@ const COLUMNS: [csv::Column; 19] = [
     ("is_change", "/is_change"),
 ];
 
-/// A value with the terms of its line.
 #[derive(Serialize)]
 struct ValueRow<'a> {
     test: &'a str,
@@ -134,7 +132,6 @@ struct ValueRow<'a> {
     setup: Setup,
     #[serde(flatten)]
     point: PointRow<'a>,
-    /// Whether it is the first value after a change.
     is_change: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the lines of a test say, in words.
+//! Texts of a trend.
 
 use assay_model::{Verdict, counted};
 use assay_verdict::{Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint};
@@ -7,18 +7,14 @@ use crate::number::{Rate, confidence};
 use crate::ratio::{Ratio, change_in_words};
 use crate::words::{Separated as _, began};
 
-/// How a change is called.
 pub(super) const LEGEND: &str = "a change is called if noise alone would make such a difference anywhere in its line \
     in less than 5% of the cases, as far as base and system vary alike; its place is the most likely one";
 
-/// A test and its lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trend<'a> {
-    /// The test.
     pub test: &'a str,
-    /// Its comparable values.
+    /// Each line has comparable values.
     pub lines: &'a [TrendLine],
-    /// Studies that have the test.
     pub studies: usize,
 }
 
@@ -37,7 +33,6 @@ pub(super) fn answer(trend: &Trend<'_>) -> String {
     format!("{} in {studies}: {lines}, {}", trend.test, counted(changes as u64, "change"))
 }
 
-/// What the values of a line have in common, in lines.
 pub(super) fn terms(line: &TrendLine) -> [String; 4] {
     let terms = &line.terms;
     let is_reported = line.points.iter().all(|point| point.is_reported);
@@ -50,7 +45,6 @@ pub(super) fn terms(line: &TrendLine) -> [String; 4] {
     ]
 }
 
-/// Why a line is a line of its own.
 pub(super) const APART: &str = "each line has its own machine, base, setup or work, so values of different lines are \
     not comparable";
 
@@ -85,14 +79,13 @@ pub(super) fn is_shift(line: &TrendLine, number: usize) -> bool {
     line.shifts.iter().flatten().any(|shift| shift.at == number)
 }
 
-/// All that is known of a line, and whether it is the first value after a change: its values, then the bounds.
+/// Values, then bounds, each with whether it is the first after a change.
 pub(super) fn all(line: &TrendLine) -> impl Iterator<Item = (&TrendPoint, bool)> {
     let points = line.points.iter().enumerate();
     let points = points.map(|(number, point)| (point, is_shift(line, number)));
     points.chain(line.bounds.iter().map(|bound| (bound, false)))
 }
 
-/// What a bound means, if the lines have any.
 pub(super) fn bounds(trend: &Trend<'_>) -> Option<String> {
     let has_bounds = trend.lines.iter().any(|line| !line.bounds.is_empty());
     has_bounds.then(|| {
@@ -102,7 +95,6 @@ pub(super) fn bounds(trend: &Trend<'_>) -> Option<String> {
     })
 }
 
-/// The cells of a value's row.
 pub(super) fn row(point: &TrendPoint) -> [String; WIDTH] {
     [
         point.version.clone(),
@@ -114,7 +106,7 @@ pub(super) fn row(point: &TrendPoint) -> [String; WIDTH] {
     ]
 }
 
-/// The verdict of the study on a value; nothing where published results have none.
+/// Empty for published results without a verdict.
 fn verdict(point: &TrendPoint) -> String {
     match point.verdict {
         Verdict::Undecided if point.is_reported => String::new(),
@@ -125,11 +117,9 @@ fn verdict(point: &TrendPoint) -> String {
 
 pub(super) const WIDTH: usize = 6;
 
-/// The columns of the rows.
 pub(super) const COLUMNS: [&str; WIDTH] =
     ["version", "started (UTC)", "relative QPS", "verdict", "QPS", "study"];
 
-/// What doubt means, if a value of the lines has any.
 pub(super) fn doubt(trend: &Trend<'_>) -> Option<String> {
     let mut points = trend.lines.iter().flat_map(|line| &line.points);
     points.any(TrendPoint::is_doubtful).then(|| {

@@ -1,4 +1,4 @@
-//! Where the change of a test's time per operation comes from, term by term.
+//! The change of a test's time per operation, term by term.
 
 use std::borrow::Cow;
 
@@ -8,29 +8,25 @@ use assay_verdict::{CellJudgement, Changed, Term};
 use crate::number::figure;
 use crate::ratio::{is_fraction, short};
 
-/// A line of an account, as people read it.
 pub(crate) struct AccountRow {
     pub(crate) name: Cow<'static, str>,
-    /// The change with its 95% interval.
     pub(crate) by: String,
-    /// The part of the whole change.
     pub(crate) share: String,
-    /// Whether it is certain that it changed.
     pub(crate) is_certain: bool,
 }
 
-/// The smallest part of a change of server CPU for which the kernel has a line.
+/// Smallest share of a change of server CPU for which the kernel has a line.
 const KERNEL_SHARE: f64 = 0.5;
 
-/// The account of a system against the base; empty if nothing was counted.
+/// Empty if nothing was counted.
 pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
     let Some(change) = &cell.change else { return Vec::new() };
     let tells_disk = change.tells_disk();
     let share = |changed: &Changed| {
         let share = changed.by.value / change.time.by.value;
-        // A share of a change that may be zero means nothing.
+        // A share of a change that may be zero is meaningless.
         let is_told = changed.is_certain() && change.time.is_certain();
-        // A part is no more than the whole. Where a term exceeds it, another one fell, as the changes say.
+        // A share is at most the whole. If a term exceeds it, another one fell, as the changes show.
         let is_told = is_told && (0.0..1.005).contains(&share);
         if is_told { format!("{:.0}%", 100.0 * share).replace('-', "−") } else { String::new() }
     };
@@ -52,10 +48,8 @@ pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
     rows
 }
 
-/// The most counters that a report shows of a test.
 const COUNTERS: usize = 12;
 
-/// The counters of the server's status that changed, per operation.
 pub(crate) fn counters(cell: &CellJudgement) -> Vec<(String, [String; 3])> {
     let changes = cell.counters.iter().flatten().take(COUNTERS);
     let texts = |change: &Changed| {
@@ -73,12 +67,11 @@ pub(crate) fn counters(cell: &CellJudgement) -> Vec<(String, [String; 3])> {
     changes.map(|it| (name(&it.name), texts(&it.changed))).collect()
 }
 
-/// A number of things per operation; those that are rarer than one in a thousand are none.
+/// Shows 0 below one in a thousand operations.
 fn number(value: f64) -> String {
     if value < 0.1 { format!("{value:.3}") } else { figure(Some(value)) }
 }
 
-/// A line about a quantity.
 pub(super) fn row(
     name: impl Into<Cow<'static, str>>,
     changed: &Changed,
@@ -87,7 +80,6 @@ pub(super) fn row(
     row_with_digits(name, changed, share, 2)
 }
 
-/// A line about a quantity, whose change has so many digits after the point.
 pub(super) fn row_with_digits(
     name: impl Into<Cow<'static, str>>,
     changed: &Changed,

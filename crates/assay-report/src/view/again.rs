@@ -1,4 +1,4 @@
-//! The way to measure the same again.
+//! Instructions for repeating a study.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,14 @@ use assay_model::{Origin, StudyRecord, counted};
 
 use super::undecided;
 
-/// The way to the same study.
 pub(crate) struct Again<'a> {
     pub(crate) id: &'a str,
-    /// The command that repeats the study, if one command is enough.
+    /// Command that repeats the study, if one command is enough.
     pub(crate) command: Option<&'a str>,
-    /// The study file; empty where none was kept.
+    /// The study file; empty if none was kept.
     pub(crate) recipe: &'a str,
-    /// What decides tests that are undecided.
     pub(crate) way_on: Option<String>,
-    /// Whether a system is named by a URL, of which the ledger keeps no password.
+    /// Whether a system is named by a URL; the ledger keeps no passwords.
     pub(crate) needs_password: bool,
     /// Number of tests with profiles, which only pages and files of stacks show.
     pub(crate) profiled: usize,
@@ -34,7 +32,7 @@ impl<'a> Again<'a> {
         }
     }
 
-    /// The command that shows the profiles, and what it shows; `None` without profiles.
+    /// Command that shows the profiles, and its purpose; `None` without profiles.
     pub(crate) fn profiles(&self) -> Option<(String, String)> {
         let command = format!("assay report {} -o profiles.html", self.id);
         let tests = counted(self.profiled as u64, "test");
@@ -43,7 +41,7 @@ impl<'a> Again<'a> {
     }
 }
 
-/// The command stands in the first line of the study file, as a comment.
+/// The command is a comment in the first line of the study file.
 fn command(recipe: &str) -> Option<&str> {
     recipe.lines().next()?.strip_prefix("# ").filter(|line| line.starts_with("assay "))
 }

@@ -8,30 +8,26 @@ use super::{counts, reasons, totals};
 use crate::number::figure;
 use crate::ratio::{Ratio, change_in_words, short};
 
-/// The number of largest changes that are named.
 const LARGEST: usize = 4;
 
-/// One system against the base.
 pub(crate) struct SystemAnswer<'a> {
     pub(crate) system: &'a str,
-    /// The answer as a line of its own: `B is slower than A in 3 of 5 tests, same in 2`.
+    /// A standalone line: `B is slower than A in 3 of 5 tests, same in 2`.
     pub(crate) sentence: String,
-    /// The same below the system's name: `Slower than A in 3 of 5 tests, same in 2.`
+    /// For use below the system's name: `Slower than A in 3 of 5 tests, same in 2.`
     pub(crate) sentence_below_name: String,
-    /// What its changes have in common.
+    /// Common causes of its changes.
     pub(crate) reasons: Vec<String>,
-    /// The direction of most called changes; `same` where there are as many of both.
+    /// Direction of most called changes; `same` on a tie.
     pub(crate) tendency: Verdict,
-    /// Tests by verdict, from slower to failed, without those that no test has.
+    /// Tests by verdict, from slower to failed; verdicts without tests are omitted.
     pub(crate) counts: Vec<(Verdict, u32)>,
-    /// The tests that have a relative QPS.
     pub(crate) tests: Vec<TestRatio<'a>>,
-    /// The largest called changes, the largest first.
     pub(crate) largest: Vec<Change<'a>>,
 }
 
 impl SystemAnswer<'_> {
-    /// What its changes have in common, as lines that may name the system.
+    /// Common causes of its changes, as lines that may name the system.
     pub(crate) fn reasons(&self, is_named: bool) -> impl Iterator<Item = String> {
         self.reasons.iter().map(move |reason| match is_named {
             true => format!("{}: {reason}", self.system),
@@ -40,14 +36,12 @@ impl SystemAnswer<'_> {
     }
 }
 
-/// The relative QPS of one test.
 pub(crate) struct TestRatio<'a> {
     pub(crate) test: &'a str,
     pub(crate) ratio: Estimate,
     pub(crate) verdict: Verdict,
 }
 
-/// A called change.
 pub(crate) struct Change<'a> {
     /// Number of the cell in the study, from 1.
     pub(crate) cell: usize,
@@ -58,7 +52,7 @@ pub(crate) struct Change<'a> {
     pub(crate) why: Option<&'a str>,
 }
 
-/// One answer for each system but the base and its twin.
+/// One for each system but the base and its twin.
 pub(crate) fn answers<'a>(study: &'a JudgedStudy<'a>) -> Vec<SystemAnswer<'a>> {
     let others = study.judgement.systems.iter().filter(|other| !study.is_twin(other.system));
     others.map(|summary| answer(study, summary)).collect()
@@ -118,8 +112,8 @@ fn verdicts(summary: &SystemSummary) -> [(Verdict, u32); 6] {
     ]
 }
 
-/// The verdicts that occur, in the order of a sentence: called changes first, the more frequent before the other.
-/// `instructions` is what instructions say of undecided tests, which then come next.
+/// Verdicts that occur, in the order of a sentence: called changes first, the more frequent before the other.
+/// `instructions` is a remark on undecided tests, which then come next.
 fn in_order(
     summary: &SystemSummary,
     instructions: Option<&str>,
@@ -141,13 +135,12 @@ fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>, instructions: Option<&st
     verdicts.map(told).collect()
 }
 
-/// What instructions say of undecided tests.
 fn but(verdict: Verdict, instructions: Option<&str>) -> String {
     let instructions = instructions.filter(|_| verdict == Verdict::Undecided);
     instructions.map_or_else(String::new, |instructions| format!(", but {instructions}"))
 }
 
-/// What single runs without intervals say, which is no verdict.
+/// For single runs without intervals, which have no verdict.
 fn published(
     summary: &SystemSummary,
     base: Option<&CellJudgement>,
@@ -169,7 +162,7 @@ fn published(
     format!("median relative QPS {median} over {tests}, from {least} to {most}{failed}")
 }
 
-/// The 95th percentile of the response time against that of the base, if there is a single test.
+/// 95th percentile of the response time against that of the base, if there is a single test.
 fn response_time(base: Option<&CellJudgement>, cells: &[&CellJudgement]) -> String {
     let [cell] = cells else { return String::new() };
     let p95 = |cell: &CellJudgement| Some(figure(Some(cell.latency?.p95? / 1000.0)));
@@ -222,7 +215,7 @@ fn sentence_below_name(base: &str, summary: &SystemSummary, instructions: Option
     format!("{first} {base} in {number} of {tests}{but}{}{median}.", rest(found, instructions))
 }
 
-/// The median over tests in words; `None` if a single test is the answer, or if its uncertainty is unknown.
+/// Median over tests; `None` for a single test, or if its uncertainty is unknown.
 fn median(summary: &SystemSummary) -> Option<String> {
     let median = change_in_words(summary.median.filter(|_| summary.cells() > 1)?)?;
     Some(match summary.bounded {

@@ -1,4 +1,4 @@
-//! Where systems answer a user's statements differently from the base, and what they told of a dump.
+//! Answers to a user's statements that differ from those of the base, and messages about a dump.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,12 @@ use assay_model::{
 use super::session_sets::{ByStatement, in_tests};
 use super::study::JudgedStudy;
 
-/// Texts are cut after so many characters.
 const SHOWN: usize = 160;
 
-/// Tests that are named.
 const NAMED: usize = 6;
 
-/// Findings of a kind that are shown.
 const SHOWN_MAX: usize = 100;
 
-/// The differences of answers, with their systems.
 pub(crate) fn differences(
     record: &StudyRecord,
 ) -> impl Iterator<Item = (usize, &AnswerDifference)> {
@@ -29,7 +25,6 @@ pub(crate) fn differences(
     })
 }
 
-/// What systems told of a dump.
 pub(crate) fn restored(record: &StudyRecord) -> impl Iterator<Item = (usize, &Restored)> {
     record.events.iter().filter_map(|event| match (&event.what, event.system) {
         (EventKind::Restored(restored), Some(system)) => Some((system, restored)),
@@ -37,18 +32,16 @@ pub(crate) fn restored(record: &StudyRecord) -> impl Iterator<Item = (usize, &Re
     })
 }
 
-/// The statements that a system answers differently from the base, and how many it answers the same. A statement is
-/// among those of its most severe difference.
+/// Statements by difference from the base, and the number of equal answers. A statement is listed under its most severe
+/// difference.
 #[derive(Default)]
 pub(crate) struct Statements<'a> {
-    /// Those that it refuses or answers with other rows.
+    /// Refused, or answered with other rows.
     pub(crate) must_fix: ByStatement<'a>,
-    /// Those with other rows or another order that the statement leaves open, or with other types, names or warnings.
+    /// With other rows or another order that the statement leaves open, or with other types, names or warnings.
     pub(crate) look_at: ByStatement<'a>,
-    /// Those whose answers cannot be compared.
     pub(crate) not_compared: ByStatement<'a>,
-    /// Those whose texts have the collation of the connection, by the reason why it is another one. Each reason is one
-    /// thing to look at.
+    /// Texts with the collation of the connection, by the reason why it differs. Each reason needs a single look.
     pub(crate) of_connection: BTreeMap<&'a str, ByStatement<'a>>,
     /// `None` if no answers were compared.
     pub(crate) compared: Option<AnswersCompared>,
@@ -91,7 +84,7 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// Sentences for those who read no further.
+/// For readers who read no further.
 pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
     let record = study.record;
     let mut warnings = Vec::new();
@@ -124,17 +117,13 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
     warnings
 }
 
-/// Findings of a kind.
 #[derive(Clone)]
 pub(crate) struct FindingList {
     pub(crate) title: &'static str,
-    /// How they were found.
     pub(crate) note: &'static str,
-    /// What each is about, and what was found.
     pub(crate) facts: Vec<(String, String)>,
 }
 
-/// The answers that differ, and what systems told of a dump.
 pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     let answers = different(study).into_iter().take(SHOWN_MAX);
     let answers = FindingList {
@@ -156,7 +145,7 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
             RestoredKind::Made => "made",
             RestoredKind::Login => "login",
         };
-        // What is about all of the dump names the tables.
+        // Findings about the whole dump list the tables.
         let times = if it.count > 1 && it.line > 0 {
             format!(" ({} times)", it.count)
         } else {
@@ -176,7 +165,7 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     [answers, told].into_iter().filter(|list| !list.facts.is_empty()).collect()
 }
 
-/// The differences of answers, the most severe first. Tests that share a statement share one line.
+/// Most severe first. Tests that share a statement share one line.
 fn different(study: &JudgedStudy) -> Vec<(String, String)> {
     let mut all: Vec<(usize, &AnswerDifference)> =
         differences(study.record).filter(|(_, it)| !it.is_of_connection()).collect();
@@ -210,7 +199,7 @@ fn different(study: &JudgedStudy) -> Vec<(String, String)> {
     told.collect()
 }
 
-/// Texts that have another collation because the connections have: a line for each pair of collations.
+/// A line per pair of collations of connections.
 fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
     let mut first: BTreeMap<(usize, &str), &str> = BTreeMap::new();
     for (system, it) in differences(study.record).filter(|(_, it)| it.is_of_connection()) {
@@ -230,7 +219,6 @@ fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
     found
 }
 
-/// The first of these names, and how many more there are.
 pub(super) fn shortened(names: &[impl AsRef<str>]) -> String {
     let mut shown: Vec<String> =
         names.iter().take(NAMED).map(|name| name.as_ref().to_owned()).collect();
@@ -256,7 +244,7 @@ pub(super) fn about(study: &JudgedStudy, system: usize, what: &str) -> String {
     }
 }
 
-/// A text in one line that is cut where it is long.
+/// On one line, truncated if long.
 pub(super) fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut cut: String = line.chars().take(SHOWN).collect();

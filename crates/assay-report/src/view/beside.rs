@@ -1,4 +1,4 @@
-//! A study beside another one: what both found, and where they disagree.
+//! A study beside another one: common findings and disagreements.
 
 use std::collections::BTreeSet;
 
@@ -8,28 +8,22 @@ use assay_verdict::{Agreement, Judged, PairBeside, TestBeside, beside};
 use crate::label::labels;
 use crate::ratio::{Ratio, short};
 
-/// The most disagreements that are named.
 const DISAGREEMENTS: usize = 10;
 
-/// Everything that a comparison of two studies says.
 pub(crate) struct Beside<'a> {
     pub(crate) ours: &'a StudyRecord,
     pub(crate) theirs: &'a StudyRecord,
-    /// What is not equal in both, in words.
+    /// Differences of the conditions, in words.
     pub(crate) differences: Vec<String>,
     pub(crate) pairs: Vec<Pair<'a>>,
 }
 
-/// A system against its base, in both studies.
 pub(crate) struct Pair<'a> {
     pub(crate) found: PairBeside,
-    /// The labels of base and system in the first study.
+    /// Labels of base and system in the first study.
     pub(crate) names: [String; 2],
-    /// The names of their counterparts.
     pub(crate) their_names: [&'a str; 2],
-    /// The answer in one line.
     pub(crate) answer: String,
-    /// The tests in which they disagree, the largest difference first.
     pub(crate) disagreements: Vec<String>,
 }
 
@@ -141,8 +135,8 @@ pub(crate) fn correlation(r: Estimate) -> String {
     format!("r = {:.2} [{:.2}, {:.2}]", r.value, r.low, r.high)
 }
 
-/// The terms on which servers started, where they differ. Published results have none, but the settings of those that
-/// assay knows are close to its terms `published`.
+/// Differing terms of servers. Published results have none, but their settings, where assay knows them, are close to
+/// its terms `published`.
 fn terms(ours: &StudyRecord, theirs: &StudyRecord) -> Option<String> {
     match (ours.study.terms.as_deref(), theirs.study.terms.as_deref()) {
         (Some(here), Some(there)) if here != there => {
@@ -155,10 +149,8 @@ fn terms(ours: &StudyRecord, theirs: &StudyRecord) -> Option<String> {
     }
 }
 
-/// The terms with the settings of published studies.
 const PUBLISHED_TERMS: &str = "published";
 
-/// What a reader must know before comparing the two.
 fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<String> {
     let mut lines = Vec::new();
     if ours.counts_only() {
@@ -185,7 +177,7 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
             .collect()
     };
     let setups: BTreeSet<(Setup, Setup)> = pairs.iter().flat_map(setups).collect();
-    // Tables and rows that nobody gave are 1.
+    // Unspecified tables and rows are 1.
     let is_unknown = |setup: Setup| theirs.is_reported() && setup.rows == 1;
     let mut told = BTreeSet::new();
     for (our, their) in setups {

@@ -11,10 +11,8 @@ use super::study::JudgedStudy;
 use super::to_do::ToDo;
 use super::undecided::silence;
 
-/// A cell with its explanation.
 pub(crate) struct Cause<'a> {
     pub(crate) verdict: Verdict,
-    /// The test, its setup where there are several, and its system where that is not clear.
     pub(crate) name: String,
     pub(crate) why: Cow<'a, str>,
 }
@@ -34,9 +32,8 @@ pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// The explanation of a cell and the size of its change.
 fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause<'a>)> {
-    // If the base did not answer, the systems that are compared with it say so.
+    // If the base did not answer, the systems compared with it report that.
     let is_compared = cell.system != study.base;
     let silence = silence(study.record, cell).filter(|_| is_compared).map(Cow::Owned);
     let has_failed = cell.failure.is_some();
@@ -48,7 +45,7 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
     if !has_failed && !study.compared.contains(&cell.system) {
         return None;
     }
-    // If every system fails for the same reason, the report names it once.
+    // A failure common to all systems is reported once.
     let alike = |it: &&CellJudgement| (it.cell, &it.failure) == (cell.cell, &cell.failure);
     let mut same = study.judgement.cells.iter().filter(alike);
     let is_first = same.next().is_some_and(|it| it.system == cell.system);
@@ -62,7 +59,7 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
     } else if study.compared.len() > 1 || has_failed {
         name += &format!(" {}", study.label(cell.system));
     }
-    // What QPS do not tell, instructions may.
+    // If QPS do not decide, instructions may.
     let counted = cell.count.as_ref().and_then(|count| count.ratio);
     let told = match cell.verdict {
         Verdict::Same | Verdict::Undecided => counted,

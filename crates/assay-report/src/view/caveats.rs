@@ -1,4 +1,4 @@
-//! Caveats: everything that a reader must know before believing the answer, and its basis.
+//! Caveats of the answer, and its basis.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,18 +19,15 @@ use crate::words::origin;
 
 /// Sentences without a capital letter and a full stop.
 pub(crate) struct Caveats {
-    /// Systems that are the same although other options were asked for.
+    /// Systems that are the same despite different options.
     pub(crate) same: Vec<String>,
-    /// Settings that matter and that differ although nobody asked for it.
+    /// Settings that matter and differ without having been requested.
     pub(crate) suspicious: Vec<String>,
-    /// The false calls of each A/A twin.
+    /// False calls of each A/A twin.
     pub(crate) twins: Vec<String>,
     pub(crate) warnings: Vec<String>,
-    /// Differences that need no caution.
     pub(crate) notes: Vec<String>,
-    /// What the settings leave out of the writes.
     pub(crate) unmeasured: Option<String>,
-    /// The amount of measuring behind the answer.
     pub(crate) basis: String,
 }
 
@@ -107,7 +104,6 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
 
 const SO_FAR: &str = "the verdicts are based on the measurements so far";
 
-/// Data sets that differ between systems.
 fn data_differ(study: &JudgedStudy) -> Option<String> {
     let data = &study.record.data;
     let differs = |one: &DataContent| {
@@ -122,7 +118,7 @@ fn data_differ(study: &JudgedStudy) -> Option<String> {
     (!names.is_empty()).then(|| format!("the data differ between {}", names.join(", ")))
 }
 
-/// The tests of a study that measures rates as well whose instructions could not be counted.
+/// Uncounted tests of a study that measures rates as well.
 fn not_counted(record: &StudyRecord) -> Option<String> {
     let reasons = record.events.iter().filter_map(|event| match &event.what {
         EventKind::NotCounted { why, .. } => Some(why),
@@ -134,10 +130,9 @@ fn not_counted(record: &StudyRecord) -> Option<String> {
     reasons.first().map(|why| format!("the instructions of {tests} were not counted: {why}"))
 }
 
-/// The minimum detectable effect of the study on these systems, in words.
 fn minimum_effect(judgement: &Judgement, systems: &[usize]) -> Option<String> {
     let (half, all) = detectable(judgement, systems)?;
-    // A larger number would be of no use.
+    // A larger number would be useless.
     let is_blind = |part: f64| part > 1.0;
     let effect = "minimum detectable effect";
     let [of_half, of_all] = [half, all].map(share);
@@ -151,7 +146,7 @@ fn minimum_effect(judgement: &Judgement, systems: &[usize]) -> Option<String> {
     })
 }
 
-/// The smallest relative change of these systems that would be called in half of the tests, and in all.
+/// Smallest relative change of these systems that would be called in half of the tests, and in all.
 pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f64, f64)> {
     let mut detectable: Vec<f64> = judgement
         .cells
@@ -163,8 +158,7 @@ pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f6
     Some((*detectable.get(detectable.len() / 2)?, *detectable.last()?))
 }
 
-/// Differences that nobody asked for and that need no caution: releases of one maker, and settings that no option
-/// changes.
+/// Unrequested differences that need no caution: releases of one maker, and settings that no option changes.
 fn notes(study: &JudgedStudy) -> Vec<String> {
     let are_shipped = !super::conditions::defaults(study.record).is_empty();
     let what = findings::unremovable(&study.record.audit, are_shipped);
@@ -187,11 +181,10 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
         .collect()
 }
 
-/// The most options that a note names.
 const OPTIONS: usize = 6;
 
-/// What was not taken of config files as it stands there: conditions are less equal than the files. Systems that do not
-/// take the same options share a sentence.
+/// Options of config files that were not applied as written: conditions are less equal than the files. Systems that
+/// reject the same options share a sentence.
 fn config_files(study: &JudgedStudy) -> Vec<String> {
     let mut left_out: BTreeMap<Vec<&str>, BTreeSet<usize>> = BTreeMap::new();
     let mut told = Vec::new();
@@ -216,7 +209,7 @@ fn config_files(study: &JudgedStudy) -> Vec<String> {
     without.chain(told).collect()
 }
 
-/// The systems whose settings say that nothing commits by itself, which is not what is measured.
+/// Systems whose settings turn off autocommit, which is not what is measured.
 fn autocommit(study: &JudgedStudy) -> Option<String> {
     let systems = study.record.systems.iter().enumerate();
     let off = systems.filter(|(_, it)| !it.is_twin && it.spec.switches_autocommit_off());
@@ -241,7 +234,6 @@ fn without(options: &[&str], systems: &[&str]) -> String {
     )
 }
 
-/// How many defaults differ, if versions keep theirs.
 fn defaults(study: &JudgedStudy) -> Option<String> {
     let differing = super::conditions::defaults(study.record).len();
     (differing > 0).then(|| {
@@ -253,7 +245,7 @@ fn defaults(study: &JudgedStudy) -> Option<String> {
     })
 }
 
-/// How far the results depend on the machines that measured the shards.
+/// Dependence of the results on the machines that measured the shards.
 fn nodes(study: &JudgedStudy) -> Vec<String> {
     let Some(nodes) = &study.judgement.nodes else { return Vec::new() };
     let names: Vec<&str> = nodes.each.iter().map(|node| node.name.as_str()).collect();
@@ -281,7 +273,7 @@ fn nodes(study: &JudgedStudy) -> Vec<String> {
     notes
 }
 
-/// The maker of a build and the release it was built for: compiler and libraries come with them.
+/// Maker of a build and its target release: compiler and libraries depend on them.
 fn builder(system: &System) -> (&str, &str) {
     let artifact = &system.artifact;
     (artifact.source(), artifact.channel().split('-').next().unwrap_or_default())
@@ -293,7 +285,7 @@ fn makers(study: &JudgedStudy) -> Option<String> {
     (!is_one_maker(&study.record.systems)).then(|| builds_differ(study, what))
 }
 
-/// Builds of several releases of one maker do not: every user who upgrades gets them.
+/// Builds of several releases of one maker need no caution: every user who upgrades gets them.
 fn releases(study: &JudgedStudy) -> Option<String> {
     let systems = &study.record.systems;
     let first = builder(systems.first()?);
@@ -306,7 +298,6 @@ fn is_one_maker(systems: &[System]) -> bool {
     systems.windows(2).all(|pair| matches!(pair, [one, next] if is_same_maker(one, next)))
 }
 
-/// Whether two builds have the same maker.
 pub(crate) fn is_same_maker(one: &System, other: &System) -> bool {
     builder(one).0 == builder(other).0
 }
@@ -358,7 +349,7 @@ fn basis(study: &JudgedStudy) -> String {
     )
 }
 
-/// The servers of each block. A server that runs already is the same in all blocks; only its tables are loaded again.
+/// A running server is the same in all blocks; only its tables are loaded again.
 fn of_servers(systems: &[System]) -> &'static str {
     let is_running = |system: &&System| matches!(system.spec.origin, Origin::Url(_));
     match systems.iter().filter(is_running).count() {

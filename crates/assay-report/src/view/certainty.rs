@@ -1,4 +1,4 @@
-//! How certain verdicts are: of changes, that they exceed the threshold; of the same, the bound.
+//! Certainty of verdicts: for changes, that they exceed the threshold; for "same", the bound.
 
 use assay_model::Verdict;
 use assay_verdict::{CellJudgement, threshold};
@@ -6,23 +6,20 @@ use assay_verdict::{CellJudgement, threshold};
 use super::study::JudgedStudy;
 use crate::number::{confidence, share};
 
-/// The confidence that the change of a cell exceeds the threshold.
 pub(crate) fn beyond_threshold(cell: &CellJudgement) -> Option<f64> {
     cell.beyond_threshold.filter(|_| cell.verdict != Verdict::Failed)
 }
 
-/// The bound that the verdict same comes with.
 pub(crate) fn same_within(cell: &CellJudgement) -> Option<f64> {
     cell.bound.filter(|_| cell.verdict == Verdict::Same)
 }
 
-/// From this confidence on, a change is said to exceed the threshold.
+/// Confidence from which on a change is said to exceed the threshold.
 const CERTAIN: f64 = 0.95;
 
-/// The most changes that are named because they may be smaller than the threshold.
+/// Maximum number of changes named because they may be smaller than the threshold.
 const NAMES: usize = 5;
 
-/// How certain the changes of the compared systems exceed the threshold.
 pub(crate) fn of_changes(study: &JudgedStudy) -> Option<String> {
     let is_called = |cell: &&CellJudgement| {
         matches!(cell.verdict, Verdict::Faster | Verdict::Slower)

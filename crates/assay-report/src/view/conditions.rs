@@ -17,81 +17,67 @@ use crate::doctor::facts::state;
 use crate::number::{NONE, duration, share};
 use crate::words::{binaries, minute, origin, rfc3339};
 
-/// The conditions of the measurement.
 pub(crate) struct Conditions<'a> {
     pub(crate) machine: Machine,
-    /// All systems, the twin among them.
+    /// Including the twin.
     pub(crate) systems: Vec<SystemFacts<'a>>,
     pub(crate) study: StudyFacts<'a>,
-    /// Whether the results were published, so that nothing else is known.
+    /// Published results, of which nothing else is known.
     pub(crate) is_reported: bool,
-    /// A line for each node, if several measured the study.
     pub(crate) nodes: Vec<String>,
-    /// Number of runs in which the study was measured.
     pub(crate) runs: usize,
     /// Beginning and end of each pause between the runs; `None` if a time is unknown.
     pub(crate) pauses: Vec<[Option<String>; 2]>,
-    /// A line for each data set and state.
     pub(crate) data: Vec<String>,
-    /// Slices by outcome, in words.
     pub(crate) slices: Option<String>,
     pub(crate) servers_started: usize,
     pub(crate) retried_errors: u64,
-    /// The defaults that differ, if the terms leave each version its own; else none.
+    /// Defaults that differ, if the terms leave each version its defaults.
     pub(crate) defaults: Vec<MergedFinding<'a>>,
     pub(crate) audit: Audit<'a>,
     pub(crate) events: Vec<Event<'a>>,
 }
 
 pub(crate) struct Machine {
-    /// Number and model of the CPUs.
     pub(crate) cpus: String,
-    /// The same, and the hypervisor.
     pub(crate) processor: String,
     pub(crate) memory: String,
     /// Operating system, kernel and file system.
     pub(crate) platform: String,
-    /// Its noise and what is worth changing, as far as they were examined.
+    /// Noise and advisable changes, if examined.
     pub(crate) state: Vec<String>,
 }
 
 pub(crate) struct SystemFacts<'a> {
     pub(crate) label: &'a str,
-    /// The whole name, where the label is shorter. People find it nowhere else.
+    /// The whole name if the label is shorter; shown nowhere else.
     pub(crate) whole_name: Option<String>,
     pub(crate) is_base: bool,
     pub(crate) is_twin: bool,
-    /// Product and version.
     pub(crate) version: String,
     pub(crate) engine: &'static str,
     pub(crate) package: &'a str,
     pub(crate) origin: String,
-    /// The beginning of the checksum of the binaries.
+    /// Start of their checksum.
     pub(crate) binaries: &'a str,
-    /// Whether the build is from a channel of releases.
     pub(crate) is_released: bool,
     pub(crate) notes: &'a [String],
     pub(crate) options: &'a [String],
 }
 
-/// The study as it was planned, and when it ran.
 pub(crate) struct StudyFacts<'a> {
     pub(crate) id: &'a str,
     pub(crate) preset: Preset,
-    /// The user's workload that was measured, or the TPC-C-like one, in words; none of other tests.
     pub(crate) workload: Option<String>,
-    /// What is known of the rows of such a workload, in words.
     pub(crate) own_rows: String,
     pub(crate) setups: &'a [Setup],
-    /// Whether the setups say how many tables and rows there are.
     pub(crate) has_known_tables: bool,
     pub(crate) experiment: Experiment,
-    /// How statements are sent; `None` if a script decides that for each of them.
+    /// `None` if a script decides for each statement.
     pub(crate) statements: Option<StatementMode>,
     pub(crate) id_key: IdKey,
-    /// How the tables were created, if not in the usual form.
+    /// Form of the tables, if not the usual one.
     pub(crate) table_form: Option<String>,
-    /// Name of the terms; `None` for published results.
     pub(crate) terms: Option<&'a str>,
     pub(crate) placements: String,
     pub(crate) priorities: String,
@@ -99,27 +85,23 @@ pub(crate) struct StudyFacts<'a> {
     pub(crate) threshold: String,
     pub(crate) workload_version: u32,
     pub(crate) assay_version: &'a str,
-    /// RFC 3339; `None` if it is unknown.
+    /// RFC 3339; `None` if unknown.
     pub(crate) started: Option<String>,
     pub(crate) took: String,
-    /// What its time says of its budget; `None` if that is only an estimate.
+    /// Time as a share of the budget; `None` if that is only an estimate.
     pub(crate) of_budget: Option<String>,
 }
 
-/// The differences between the systems.
 pub(crate) struct Audit<'a> {
-    /// Number and label of each system but the twin.
     pub(crate) systems: Vec<(usize, &'a str)>,
-    /// Differences by class, in words.
     pub(crate) counts: String,
     /// The suspicious ones, then the expected ones.
     pub(crate) topics: Vec<TopicFindings<'a>>,
     pub(crate) harmless: Vec<TopicFindings<'a>>,
 }
 
-/// An event of the study.
 pub(crate) struct Event<'a> {
-    /// RFC 3339; `None` if it is unknown.
+    /// RFC 3339; `None` if unknown.
     pub(crate) when: Option<String>,
     pub(crate) system: Option<&'a str>,
     pub(crate) what: String,
@@ -152,13 +134,10 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// The most defaults that differ that are shown at first.
 pub(crate) const DEFAULTS_MAX: usize = 40;
 
-/// The terms on which each version keeps its defaults.
 const SHIPPED: &str = "shipped";
 
-/// The defaults that differ between the systems.
 pub(crate) fn defaults(record: &StudyRecord) -> Vec<MergedFinding<'_>> {
     match record.study.terms.as_deref() {
         Some(SHIPPED) => findings::unasked(&record.audit),
@@ -166,7 +145,7 @@ pub(crate) fn defaults(record: &StudyRecord) -> Vec<MergedFinding<'_>> {
     }
 }
 
-/// Instances that assay started: not those of servers that ran already.
+/// Instances that assay started, without those that were already running.
 fn servers_started(record: &StudyRecord) -> usize {
     let is_ours = |instance: &&Instance| {
         let system = record.systems.get(instance.system);
@@ -187,7 +166,7 @@ fn node(node: &NodeSummary) -> String {
 
 fn machine(host: &Host) -> Machine {
     if !host.is_known() {
-        // Published results do not tell it.
+        // Published results do not have it.
         let unknown = || "unknown".to_owned();
         let (cpus, state) = (unknown(), Vec::new());
         return Machine {
@@ -232,7 +211,7 @@ fn system<'a>(study: &'a JudgedStudy<'a>, index: usize) -> SystemFacts<'a> {
     }
 }
 
-/// A system with all that was asked of it; `None` for published results.
+/// With everything requested of the system; `None` for published results.
 fn whole_name(system: &System) -> Option<String> {
     let is_shortened = system.name.contains(SHORTENED)
         || !system.name.starts_with(&format!("{}@", system.spec.product));
@@ -244,7 +223,7 @@ fn whole_name(system: &System) -> Option<String> {
     }
 }
 
-/// What was measured, if that is neither sysbench's tables nor the Insert Benchmark.
+/// `None` for sysbench's tables and the Insert Benchmark.
 fn workload(study: &Study) -> Option<String> {
     match study.schema() {
         Schema::User(own) => Some(own.name.clone()),
@@ -254,7 +233,7 @@ fn workload(study: &Study) -> Option<String> {
     }
 }
 
-/// The priority of clients and servers, and what permits the higher one if this user may not use it.
+/// Priority of clients and servers, and how to permit the higher one if this user may not use it.
 fn priorities(record: &StudyRecord) -> String {
     let used: BTreeSet<Priority> = record.study.cells.iter().map(|cell| cell.priority).collect();
     let words = used.iter().map(|priority| priority.word()).collect::<Vec<_>>().join(" and ");
@@ -293,7 +272,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
     }
 }
 
-/// The rows of a workload's tables: those that were counted after the load, or those that the setup has.
+/// Rows of a workload's tables: counted after the load, or those of the setup.
 fn own_rows(record: &StudyRecord) -> String {
     let counts = record.data.iter().filter(|it| it.start_from == StartFrom::Fresh);
     let mut counts: Vec<u64> = counts.map(|it| it.rows).collect();
@@ -308,13 +287,12 @@ fn own_rows(record: &StudyRecord) -> String {
     }
 }
 
-/// How statements are sent. A script decides that for each of its statements, unless all are sent as text.
+/// A script decides for each statement, unless all are sent as text.
 fn statements(study: &Study) -> Option<StatementMode> {
     let decides = matches!(study.schema(), Schema::Lua(_));
     Some(study.statements).filter(|mode| !decides || *mode != StatementMode::Prepared)
 }
 
-/// How the time that a study took compares with its budget.
 fn of_budget(record: &StudyRecord) -> Option<String> {
     if matches!(record.study.experiment, Experiment::Stepwise | Experiment::Counted) {
         return None;
@@ -326,7 +304,6 @@ fn of_budget(record: &StudyRecord) -> Option<String> {
     })
 }
 
-/// The times between the runs of an interrupted study, when nothing was measured.
 fn pauses(record: &StudyRecord) -> Vec<[Option<String>; 2]> {
     if record.runs.iter().any(|run| run.shard.is_some()) {
         // Shards are measured at the same time.
@@ -357,7 +334,6 @@ fn data(study: &JudgedStudy) -> Vec<String> {
     .collect()
 }
 
-/// One data set in one state, on all systems.
 fn data_line(study: &JudgedStudy, contents: &[&DataContent]) -> String {
     let Some(first) = contents.first() else { return String::new() };
     let is_alike = |one: &DataContent, other: &DataContent| {
@@ -373,7 +349,7 @@ fn data_line(study: &JudgedStudy, contents: &[&DataContent]) -> String {
     if equal {
         let rows = counted(first.rows, "row");
         let on = if contents.len() > 1 { "the same on all systems" } else { "on one system" };
-        // More than one where they were computed in different ways.
+        // Several if computed in different ways.
         let mut checksums: Vec<&str> = contents.iter().map(|it| it.checksum.as_str()).collect();
         checksums.sort_unstable();
         checksums.dedup();

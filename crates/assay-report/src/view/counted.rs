@@ -9,12 +9,11 @@ use super::study::JudgedStudy;
 use crate::number::{duration, share};
 use crate::words::sentence;
 
-/// One answer for each system but the base.
 pub(super) fn answers<'a>(study: &'a JudgedStudy<'a>) -> Vec<SystemAnswer<'a>> {
     study.judgement.systems.iter().map(|summary| answer(study, summary)).collect()
 }
 
-/// The number of tests in which a system executes more or fewer instructions than the base.
+/// Counts tests with more or fewer instructions than the base.
 fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnswer<'a> {
     let of_system = |cell: &&CellJudgement| cell.system == summary.system;
     let cells: Vec<&CellJudgement> = study.judgement.cells.iter().filter(of_system).collect();
@@ -64,8 +63,8 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     }
 }
 
-/// In how many tests background threads make another verdict: `With background threads: more instructions in 1 test,
-/// fewer in 3`. `None` where they make none.
+/// Tests in which background threads change the verdict: `With background threads: more instructions in 1 test, fewer
+/// in 3`. `None` without any.
 fn with_background(counts: &[&CountJudgement]) -> Option<String> {
     counts.iter().find_map(|count| moved(count))?;
     let count = |verdict| {
@@ -81,7 +80,6 @@ fn with_background(counts: &[&CountJudgement]) -> Option<String> {
     ))
 }
 
-/// The verdict on a system in a test.
 #[derive(Debug, Clone, Copy)]
 enum Said {
     More,
@@ -92,7 +90,6 @@ enum Said {
 }
 
 impl Said {
-    /// The words between the system and a number of tests.
     fn against(self, base: &str) -> String {
         match self {
             Self::More => format!("executes more instructions than {base}"),
@@ -103,7 +100,6 @@ impl Said {
         }
     }
 
-    /// The words before a number of further tests.
     fn short(self) -> &'static str {
         match self {
             Self::More => "more in",
@@ -133,7 +129,7 @@ pub(super) fn basis(study: &JudgedStudy) -> String {
     )
 }
 
-/// Which threads' instructions changed, where that matters, and the functions that make up most of a change, in words.
+/// Threads whose instructions changed, where that matters, and the functions that make up most of a change.
 pub(super) fn causes(cell: &CellJudgement) -> Option<String> {
     let parts: Vec<String> =
         moved(cell.count.as_ref()?).into_iter().chain(largest_functions(cell)).collect();
@@ -148,8 +144,8 @@ fn largest_functions(cell: &CellJudgement) -> Option<String> {
     (!named.is_empty()).then(|| format!("instructions per operation: {}", named.join(", ")))
 }
 
-/// What more or fewer instructions would be of a time: slower or faster. `None` if neither was found, with background
-/// threads or without.
+/// Translates more or fewer instructions to slower or faster. `None` if neither was found, with background threads or
+/// without.
 pub(super) fn called(cell: &CellJudgement) -> Option<Verdict> {
     let count = cell.count.as_ref()?;
     let with_background = count.total.and_then(|total| total.verdict);
@@ -157,10 +153,9 @@ pub(super) fn called(cell: &CellJudgement) -> Option<Verdict> {
     verdicts.into_iter().find(|it| matches!(it, Verdict::Slower | Verdict::Faster))
 }
 
-/// The number of functions that a sentence names.
 const NAMED: usize = 3;
 
-/// The change of a count with its interval, to 0.01%: counts are that exact.
+/// With the interval, to 0.01%: counts are that exact.
 pub(super) fn change(Estimate { value, low, high }: Estimate) -> String {
     format!("{} [{}, {}]", percent(value), percent(low), percent(high))
 }

@@ -15,35 +15,29 @@ use crate::charts::flame::{self, Cost, Side};
 use crate::number::{NONE, figure, share};
 use crate::words::{Symbol as _, function_name};
 
-/// What was counted in a study.
 pub(crate) struct Counts {
     /// Every test and system: the widest table first, then those for less room.
     pub(crate) tables: Vec<ShadedTable>,
-    /// Sentences on what counts do not show.
     pub(crate) limits: Vec<String>,
     /// Each test and system that is compared with the base.
     pub(crate) tests: Vec<CountedTest>,
 }
 
-/// The functions and calls of a system in a test.
 pub(crate) struct CountedTest {
     pub(crate) test: String,
     pub(crate) system: String,
-    /// The functions that make up the change, if it was called.
+    /// Functions that make up the change, if it was called.
     pub(crate) functions: Option<ShadedTable>,
     /// `None` in large studies.
     pub(crate) calls: Option<Calls>,
 }
 
-/// What callgrind does not show.
 const LIMITS: &str = "Not counted: the kernel, caches and waiting. There is one client, and valgrind runs one thread \
     at a time, so threads do not contend.";
 
-/// What follows if valgrind shows another CPU.
 const OTHER_CODE: &str =
     ", so a server that chooses code by CPU may choose other code than in the measurements.";
 
-/// What the processor's counter does not show.
 const LIMITS_OF_HARDWARE: &str =
     "The ratio leaves out the kernel, caches and waiting. There is one client.";
 
@@ -93,7 +87,7 @@ fn limits(study: &JudgedStudy) -> Vec<String> {
     said
 }
 
-/// What valgrind hides of the CPU, and the instruction sets that systems used, as far as names of functions tell.
+/// CPU features hidden by valgrind, and the instruction sets that systems used, as far as names of functions show.
 fn choice_of_code(study: &JudgedStudy, known: &InstructionSets) -> Vec<String> {
     let list = |of: &BTreeSet<&str>| of.iter().copied().collect::<Vec<_>>().join(", ");
     let hides = |hidden| format!("valgrind hides features of the CPU ({hidden}){OTHER_CODE}");
@@ -113,7 +107,6 @@ fn choice_of_code(study: &JudgedStudy, known: &InstructionSets) -> Vec<String> {
     said
 }
 
-/// The flame graph of the thread that serves the client.
 fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
     let [of_base, of_system] = counted_pair(study.record, cell.cell, [study.base, cell.system])
         .or_else(|| counted_pair(study.record, cell.cell, [cell.system; 2]))?;
@@ -127,8 +120,8 @@ fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
     Some(Calls { drawing, is_compared })
 }
 
-/// What the counts say about a system's tests that are undecided in QPS: `2 of these take more instructions (2.1% in
-/// the median)`. `None` if the counts call no change.
+/// Counts for tests that are undecided in QPS: `2 of these take more instructions (2.1% in the median)`. `None` if the
+/// counts call no change.
 pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
     let undecided = cells.iter().filter(|cell| cell.verdict == Verdict::Undecided);
     let changes_of = |called: CountVerdict| {
@@ -155,16 +148,15 @@ pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// The column of the ratio, and the columns that a narrow table has.
+/// The column of the ratio, and the number of columns of a narrow table.
 const RATIO: usize = 1;
 const COLUMNS_NARROW: usize = 3;
 
-/// The same with background threads.
 const COLUMNS_TOTAL: usize = 5;
 
-/// A row for each test and system: instructions per operation, their ratio to those of the base with the verdict, and
-/// the same with background threads, whose instructions narrower tables omit. The narrowest table has neither intervals
-/// of ratios nor background threads. `None` unless instructions were counted.
+/// Row per test and system: instructions per operation, their ratio to the base with the verdict, and the same with
+/// background threads, which narrower tables omit. The narrowest table has neither intervals of ratios nor background
+/// threads. `None` unless instructions were counted.
 fn tables(study: &JudgedStudy) -> Option<Vec<ShadedTable>> {
     let widest = table(study)?;
     let first_columns = |count: usize| {
@@ -233,7 +225,7 @@ fn row(study: &JudgedStudy, cell: &CellJudgement, has_kernel: bool) -> Option<Sh
     Some(ShadedRow { name, cells: cells.collect() })
 }
 
-/// A ratio, and its verdict with the symbol that the same change of a time has.
+/// A ratio and its verdict, with the symbol for the same change of a time.
 fn compared(ratio: String, verdict: Option<CountVerdict>) -> [(String, Shade); 2] {
     let shade = match verdict {
         Some(CountVerdict::More) => Shade::More,
@@ -247,7 +239,6 @@ fn compared(ratio: String, verdict: Option<CountVerdict>) -> [(String, Shade); 2
     [(ratio, shade), (word, Shade::None)]
 }
 
-/// The verdict on a time that changed like the instructions.
 pub(super) fn as_time(verdict: CountVerdict) -> Verdict {
     match verdict {
         CountVerdict::More => Verdict::Slower,
@@ -257,23 +248,23 @@ pub(super) fn as_time(verdict: CountVerdict) -> Verdict {
     }
 }
 
-/// A ratio with its interval, to 0.01%: counts are that exact.
+/// With its interval, to 0.01%: counts are that exact.
 fn exact(Estimate { value, low, high }: Estimate) -> String {
     format!("{value:.4} [{low:.4}, {high:.4}]")
 }
 
-/// Instructions per operation of a function, or of several functions on one line.
+/// Per operation of a function, or of several functions on one line.
 pub(crate) struct FunctionLine {
     pub(crate) name: String,
     pub(crate) object: String,
     /// `None` if the base has no function of this name.
     pub(crate) base: Option<f64>,
-    /// The same of the other system.
+    /// `None` if the other system has no function of this name.
     pub(crate) other: Option<f64>,
     pub(crate) change: f64,
 }
 
-/// The functions that changed most, up to this number, and a line for all others.
+/// At most `most` functions, those that changed most, and a line for all others.
 pub(crate) fn lines(all: &Instructions, most: usize) -> (Vec<FunctionLine>, Option<FunctionLine>) {
     let (largest, rest) = all.largest(most);
     let shown = largest.iter().map(|change| {
@@ -310,10 +301,8 @@ fn name(change: &CountChange) -> String {
     }
 }
 
-/// The number of functions that a table names.
 const SHOWN: usize = 10;
 
-/// The functions that make up a change, if the count is called more or fewer.
 fn functions(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedTable> {
     let called = [Some(CountVerdict::More), Some(CountVerdict::Fewer)];
     let count = cell.count.as_ref().filter(|count| called.contains(&count.verdict))?;

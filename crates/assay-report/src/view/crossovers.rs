@@ -10,7 +10,6 @@ use super::study::JudgedStudy;
 /// Below this many clients, a decimal is shown: there are few whole numbers.
 const FEW_CLIENTS: f64 = 10.0;
 
-/// A line for each crossover.
 pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
     let crossovers = study.judgement.crossovers.iter();
     let compared = crossovers.filter(|it| study.compared.contains(&it.system));

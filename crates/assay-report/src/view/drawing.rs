@@ -1,41 +1,34 @@
 //! Drawings of quantities over time or over client counts, a line for each system.
 
-/// Columns of a drawing. Where there are more seconds, a column stands for several, from the least to the most.
+/// Columns of a drawing. With more seconds, a column spans several, from the least to the most.
 pub(crate) const COLUMNS: u32 = 240;
 
-/// Height of a drawing, in its units.
 pub(crate) const HEIGHT: f64 = 60.0;
 
-/// The upper end of a drawing, relative to the largest value.
+/// Upper end of a drawing, relative to the largest value.
 const ROOM: f64 = 1.2;
 
-/// Up to this many values per line are connected; more are drawn as vertical strokes.
+/// Maximum number of connected values per line; more are drawn as vertical strokes.
 const CONNECTED: usize = 60;
 
-/// A quantity over time or over client counts, a line for each system.
 pub(crate) struct Chart {
-    /// The quantity and its unit.
     pub(crate) title: String,
     /// Both ends of the axes.
     pub(crate) caption: String,
-    /// Labels of the values, if they have any.
     pub(crate) ticks: Vec<String>,
     pub(crate) lines: Vec<Line>,
 }
 
-/// A system in a chart.
 pub(crate) struct Line {
-    /// Number of the system, from 0.
+    /// From 0.
     pub(crate) system: usize,
-    /// The drawing, as the `d` of an SVG path.
     pub(crate) path: String,
 }
 
-/// The values of a system, at equal distances; those that were not measured are `None`.
+/// A system and its values at equal distances; `None` if not measured.
 pub(crate) type Values = (usize, Vec<Option<f64>>);
 
-/// A chart of the values of all systems from 0 on; `None` without any value above 0. `caption` gets the upper end of
-/// the scale.
+/// The scale starts at 0; `caption` gets its upper end. `None` without any value above 0.
 pub(crate) fn chart(
     title: &str,
     values: &[Values],
@@ -63,7 +56,7 @@ fn y(value: f64, top: f64) -> f64 {
     HEIGHT * (1.0 - value / top)
 }
 
-/// Line segments from value to value. One that stands alone is a short stroke.
+/// Line segments from value to value. An isolated value is a short stroke.
 fn connected(values: &[Option<f64>], columns: usize, top: f64) -> String {
     let width = f64::from(COLUMNS) / columns as f64;
     let mut path = String::new();
@@ -83,7 +76,6 @@ fn connected(values: &[Option<f64>], columns: usize, top: f64) -> String {
     path
 }
 
-/// One vertical stroke for each column.
 fn strokes(values: &[Option<f64>], columns: usize, top: f64) -> String {
     let of_column = columns.div_ceil(COLUMNS as usize).max(1);
     let width = f64::from(COLUMNS) / columns.div_ceil(of_column) as f64;

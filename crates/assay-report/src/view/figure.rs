@@ -9,12 +9,11 @@ use super::study::JudgedStudy;
 use crate::number::{NONE, confidence, figure, share, thousands, within};
 use crate::ratio::Quotient;
 
-/// A figure of a system in one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Figure {
     Qps,
     CpuRatio,
-    /// A row of [`PER_OP`] or [`LATENCIES`] that has a heading, by its key.
+    /// A row of [`PER_OP`] or [`LATENCIES`] with a heading, by its key.
     Row(&'static str),
     Slices,
     Blocks,
@@ -22,15 +21,13 @@ pub(crate) enum Figure {
     Detectable,
     BeyondThreshold,
     SameWithin,
-    /// A figure of published results, by its name there.
     Published(&'static str),
 }
 
-/// The rows that readers want before the others.
 const FIRST: [Figure; 2] = [Figure::SERVER_CPU, Figure::Row("background_cpu_us")];
 
-/// Figures that are no rows, with a heading that fits a narrow column and an explanation: those before the rows, and
-/// those after them.
+/// Figures that are not rows, with a heading for a narrow column and an explanation: those before the rows, and those
+/// after them.
 const BEFORE: [(Figure, &str, &str); 2] = [
     (Figure::Qps, "QPS", "operations per second"),
     (
@@ -60,12 +57,10 @@ const AFTER: [(Figure, &str, &str); 6] = [
     ),
 ];
 
-/// The rows that pages show.
 fn rows() -> impl Iterator<Item = &'static assay_verdict::Figure> {
     PER_OP.iter().chain(LATENCIES).filter(|row| !row.heading.is_empty())
 }
 
-/// Whether only some tests or machines have the figure of a row.
 fn is_rare(key: &str) -> bool {
     rows().any(|row| row.key == key && row.is_rare)
 }
@@ -75,8 +70,7 @@ impl Figure {
     pub(crate) const CLIENT_CPU: Self = Self::Row("client_cpu_us");
     pub(crate) const CONTEXT_SWITCHES: Self = Self::Row("cs");
 
-    /// The figures of a study, in the order in which readers want them: of what assay measures, or, of published
-    /// results, what was published.
+    /// In the order in which readers want them: measured figures, or, for published results, the published ones.
     pub(crate) fn of(study: &JudgedStudy) -> Vec<Self> {
         let cells = &study.judgement.cells;
         let is_known = |figure: &Self| cells.iter().any(|cell| figure.quantity(cell).is_some());
@@ -95,7 +89,6 @@ impl Figure {
         all.filter(is_wanted).collect()
     }
 
-    /// A heading that fits a narrow column, and an explanation.
     fn words(self) -> (&'static str, Cow<'static, str>) {
         let mut own = BEFORE.iter().chain(&AFTER);
         let row = |key| rows().find(|row| row.key == key);
@@ -112,17 +105,15 @@ impl Figure {
         words.unwrap_or_default()
     }
 
-    /// A heading that fits a narrow column.
     pub(crate) fn heading(self) -> &'static str {
         self.words().0
     }
 
-    /// An explanation of the figure.
     pub(crate) fn explanation(self) -> Cow<'static, str> {
         self.words().1
     }
 
-    /// The figure as a quantity; `None` if it was not measured or is no plain quantity.
+    /// `None` if not measured or not a plain quantity.
     pub(crate) fn quantity(self, cell: &CellJudgement) -> Option<f64> {
         match self {
             Self::Qps => cell.qps.map(|qps| qps.value),
@@ -138,12 +129,12 @@ impl Figure {
         }
     }
 
-    /// The figure as people read it; a dash where it was not measured.
+    /// A dash if not measured.
     pub(crate) fn text(self, cell: &CellJudgement) -> String {
         match self {
             Self::CpuRatio => Quotient(cell.cpu_ratio).value_with_interval(),
             Self::Slices if cell.troubled > 0 => {
-                // Those of a disturbed cell are judged, and counted among the others.
+                // Troubled slices of a disturbed cell are judged, so `slices` includes them.
                 let judged = if cell.is_disturbed { cell.troubled } else { 0 };
                 format!("{} + {}", cell.slices.saturating_sub(judged), cell.troubled)
             }
@@ -151,7 +142,7 @@ impl Figure {
             Self::Blocks => cell.blocks.to_string(),
             Self::Errors => thousands(cell.errors as f64),
             Self::Detectable => match cell.detectable {
-                // A larger number would be of no use.
+                // A larger number would be useless.
                 Some(1.0..) => "> × 2".to_owned(),
                 Some(effect) => share(effect),
                 None => NONE.to_owned(),
@@ -160,7 +151,7 @@ impl Figure {
                 beyond_threshold(cell).map_or_else(|| NONE.to_owned(), confidence)
             }
             Self::SameWithin => same_within(cell).map_or_else(|| NONE.to_owned(), within),
-            // A change of the last digit would be a change of the published figure.
+            // Published figures keep all their digits.
             Self::Published(_) => {
                 self.quantity(cell).map_or_else(|| NONE.to_owned(), |value| value.to_string())
             }

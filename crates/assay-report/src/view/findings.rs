@@ -14,7 +14,6 @@ pub(crate) enum Topic {
     Tables,
     Session,
     Settings,
-    /// Options that were asked for and have no effect.
     Options,
     Plans,
 }
@@ -22,7 +21,7 @@ pub(crate) enum Topic {
 impl Topic {
     /// The word before the dot of a finding's name determines the topic.
     pub(crate) fn of(finding: &AuditFinding) -> Self {
-        // Differences that were asked for are expected.
+        // Requested differences are expected.
         if finding.is_asked && finding.class != AuditClass::Expected {
             return Self::Options;
         }
@@ -48,7 +47,6 @@ impl Topic {
         }
     }
 
-    /// The remedy for suspicious findings.
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::Builds => {
@@ -69,7 +67,6 @@ impl Topic {
     }
 }
 
-/// Findings of one class and topic.
 pub(crate) struct TopicFindings<'a> {
     pub(crate) class: AuditClass,
     pub(crate) topic: Topic,
@@ -81,7 +78,7 @@ impl TopicFindings<'_> {
         word(self.class)
     }
 
-    /// The remedy; `None` if nothing needs to be done.
+    /// `None` if nothing needs to be done.
     pub(crate) fn remedy(&self) -> Option<&'static str> {
         (self.class == AuditClass::Suspicious).then(|| self.topic.remedy())
     }
@@ -94,7 +91,7 @@ pub(crate) struct MergedFinding<'a> {
 }
 
 impl<'a> MergedFinding<'a> {
-    /// Whether a user asked for the difference, by a system's name, options or engine.
+    /// Whether the user requested the difference, by a system's name, options or engine.
     pub(crate) fn is_asked(&self) -> bool {
         self.finding.is_asked
     }
@@ -105,12 +102,10 @@ impl<'a> MergedFinding<'a> {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// Why it is in its class.
     pub(crate) fn why(&self) -> &'a str {
         &self.finding.why
     }
 
-    /// The value on a system, if it has one.
     pub(crate) fn value(&self, system: &usize) -> Option<&'a str> {
         self.finding.values.get(*system)?.as_deref().map(shown)
     }
@@ -148,10 +143,9 @@ pub(crate) fn counts(findings: &[AuditFinding]) -> String {
     )
 }
 
-/// The findings of one class by topic, in the order of the topics.
 pub(crate) fn by_topic(findings: &[AuditFinding], class: AuditClass) -> Vec<TopicFindings<'_>> {
     let mut topics: BTreeMap<Topic, Vec<MergedFinding>> = BTreeMap::new();
-    // Plans that differ in the same way, by their place among the merged ones.
+    // Plans that differ in the same way, by their index among the merged ones.
     let mut plans: BTreeMap<(&[Option<String>], &str), usize> = BTreeMap::new();
     for finding in findings.iter().filter(|finding| finding.class == class) {
         let topic = Topic::of(finding);
@@ -168,8 +162,8 @@ pub(crate) fn by_topic(findings: &[AuditFinding], class: AuditClass) -> Vec<Topi
     topics.into_iter().map(|(topic, findings)| TopicFindings { class, topic, findings }).collect()
 }
 
-/// The settings that differ although nobody asked for it, those that matter most first: where versions keep their
-/// defaults, these are the defaults that differ.
+/// Unrequested differences of settings, those that matter most first: if versions keep their defaults, these are the
+/// defaults that differ.
 pub(crate) fn unasked(findings: &[AuditFinding]) -> Vec<MergedFinding<'_>> {
     let is_default = |finding: &&AuditFinding| {
         let topic = Topic::of(finding);
@@ -199,10 +193,9 @@ pub(crate) fn suspicious(findings: &[AuditFinding]) -> Vec<String> {
     words
 }
 
-/// The most settings that a note names.
 const NAMES: usize = 4;
 
-/// The differences that nobody requested and no option removes; only plans if the defaults of versions are told
+/// Differences that were not requested and that no option removes; only plans if the defaults of versions are reported
 /// elsewhere. Builds are omitted: the report names them anyway.
 pub(crate) fn unremovable(findings: &[AuditFinding], only_plans: bool) -> Vec<String> {
     let mut words = Vec::new();
@@ -222,7 +215,7 @@ pub(crate) fn unremovable(findings: &[AuditFinding], only_plans: bool) -> Vec<St
     words
 }
 
-/// Requested differences that no measured statement can feel, with the reason.
+/// Requested differences that affect no measured statement, with the reason.
 pub(crate) fn unfelt(findings: &[AuditFinding]) -> impl Iterator<Item = String> {
     let differs = |it: &&AuditFinding| {
         let mut values = it.values.iter();
@@ -238,7 +231,7 @@ fn values(finding: &AuditFinding) -> String {
     values.collect::<Vec<_>>().join(" → ")
 }
 
-/// The tests whose plans differ: the name of one, the number of several.
+/// Tests whose plans differ: the name of one, the number of several.
 fn plans<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>> + Clone) -> Option<String> {
     let tests: usize = findings.clone().map(|finding| finding.settings.len()).sum();
     let name = findings.map(MergedFinding::name).next()?;

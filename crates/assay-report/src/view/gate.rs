@@ -1,4 +1,4 @@
-//! What a gate says, in words.
+//! The result of a gate in words.
 
 use std::collections::BTreeMap;
 
@@ -10,43 +10,36 @@ use super::undecided::{TIMES_MAX, of_doubt, silence};
 use crate::number::{duration, share};
 use crate::ratio::change_with_bounds;
 
-/// More tests without a value are not listed one by one, if the reason is the same.
+/// More tests without a value for the same reason are not listed one by one.
 const ALIKE_MAX: u64 = 4;
 
 /// More systems are counted, not named.
 const SYSTEMS_MAX: usize = 3;
 
-/// The result of a gate.
 pub(crate) struct Gate<'a> {
-    /// The answer in one line.
     pub(crate) headline: String,
-    /// The tests that did not pass: exceeded, failed and undecided ones, in this order.
+    /// Tests that did not pass: exceeded, failed and undecided ones, in this order.
     pub(crate) rows: Vec<GateRow<'a>>,
-    /// Lines on the tests that have no row.
     pub(crate) rest: Vec<String>,
-    /// What the answer is based on, and how often it errs.
+    /// Basis of the answer, and its error rate.
     pub(crate) basis: String,
-    /// Whether more than one system is compared with the base.
     pub(crate) several_systems: bool,
-    /// What has the limits.
     pub(crate) limited: &'static str,
 }
 
-/// A test that did not pass on a system.
 pub(crate) struct GateRow<'a> {
     pub(crate) verdict: GateVerdict,
     pub(crate) test: String,
     pub(crate) system: &'a str,
-    /// The change with its bounds: `−6.2% [−7.0%, −5.4%]`.
+    /// With its bounds: `−6.2% [−7.0%, −5.4%]`.
     pub(crate) change: String,
     /// The change that the limit allows: `−3%`.
     pub(crate) limit: String,
-    /// The cause, or what would help.
     pub(crate) why: Option<String>,
 }
 
 impl<'a> Gate<'a> {
-    /// `None` if the study is no gate.
+    /// `None` if the study is not a gate.
     pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Option<Self> {
         let judged = study.judgement.gate.as_ref()?;
         let allows = study.record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
@@ -68,8 +61,7 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// The rows of cells. If many tests have no value for the same reason, such as those of a published study, they share
-/// one line that gives the reason.
+/// Many tests without a value for the same reason, such as those of a published study, share one line.
 fn rows<'a>(study: &'a JudgedStudy<'a>, cells: &[&GateCell]) -> (Vec<GateRow<'a>>, Vec<String>) {
     let reason = |cell: &GateCell| {
         let is_unknown = cell.verdict == GateVerdict::Undecided && cell.ratio.is_none();
@@ -140,19 +132,16 @@ fn row<'a>(study: &'a JudgedStudy<'a>, cell: &GateCell) -> GateRow<'a> {
     }
 }
 
-/// The change with its bounds, as people read it.
 pub(crate) fn change(study: &JudgedStudy, cell: &GateCell) -> String {
     let shown = if study.counts_only() { super::counted::change } else { change_with_bounds };
     cell.ratio.map_or_else(|| "not known".to_owned(), shown)
 }
 
-/// The change that the limit allows.
 pub(crate) fn limit(study: &JudgedStudy, cell: &GateCell) -> String {
     let sign = if study.counts_only() { "+" } else { "−" };
     format!("{sign}{}", share(cell.margin))
 }
 
-/// What has the limits.
 pub(crate) fn limited(study: &JudgedStudy) -> &'static str {
     if study.counts_only() { "instructions" } else { "QPS" }
 }

@@ -8,28 +8,24 @@ use super::study::JudgedStudy;
 use crate::number::NONE;
 use crate::ratio::{Ratio, short};
 
-/// A group under a setup, of a system against the base.
 pub(crate) struct GroupRow<'a> {
     pub(crate) group: &'static Group,
     pub(crate) setup: Setup,
-    /// Number of the system in the study.
     pub(crate) system_number: usize,
     pub(crate) system: &'a str,
     pub(crate) is_twin: bool,
-    /// Tests that have a relative QPS: `5`, or `5 of 6` where one was not answered.
+    /// Tests with a relative QPS: `5`, or `5 of 6` if one was not answered.
     pub(crate) n: String,
     pub(crate) min: String,
     pub(crate) max: String,
     pub(crate) avg: String,
     pub(crate) stddev: String,
     pub(crate) median: Ratio,
-    /// Smallest and largest relative QPS, for a chart.
     pub(crate) span: (f64, f64),
-    /// What the changes of its tests come from; `None` if none changed.
+    /// Causes of its tests' changes; `None` if none changed.
     pub(crate) why: Option<String>,
 }
 
-/// One row for each setup, group and compared system, in this order.
 pub(crate) fn rows<'a>(study: &'a JudgedStudy<'a>) -> Vec<GroupRow<'a>> {
     let groups = study.judgement.groups.iter();
     let compared = groups.filter(|summary| study.compared.contains(&summary.system));

@@ -1,4 +1,4 @@
-//! The tables of the Insert Benchmark, with the columns and the colours of its author's reports.
+//! The tables of the Insert Benchmark, with the columns and the colours of Mark Callaghan's reports.
 
 use assay_model::{RESPONSE_BOUNDS_US, SLA, Statements, Verdict};
 use assay_verdict::{CellJudgement, StepSummary};
@@ -11,25 +11,18 @@ use super::study::JudgedStudy;
 use crate::number::NONE;
 use crate::ratio::short;
 
-/// The results of the Insert Benchmark.
 pub(crate) struct InsertBench<'a> {
-    /// The labels of the systems.
     pub(crate) systems: Vec<String>,
     /// Rates of all steps: absolute, relative, and those of the background.
     pub(crate) summaries: Vec<ShadedTable>,
-    /// The longest response times of all steps.
     pub(crate) longest: Vec<ShadedTable>,
-    /// Response times of each step, by kind of statement.
     pub(crate) responses: Vec<ShadedTable>,
-    /// The average rates of each step.
     pub(crate) bars: Vec<StepBars>,
-    /// What the hardware did in each step.
     pub(crate) metrics: Vec<ShadedTable>,
     /// Charts of each step; none if its series were not read.
     pub(crate) charts: Vec<StepCharts<'a>>,
 }
 
-/// A step of every system, in their order.
 struct Step<'a> {
     name: &'a str,
     has_queries: bool,
@@ -37,7 +30,7 @@ struct Step<'a> {
 }
 
 impl<'a> InsertBench<'a> {
-    /// The tables and charts; `None` for other studies.
+    /// `None` for other studies.
     pub(crate) fn new(study: &JudgedStudy<'a>) -> Option<Self> {
         if !study.record.study.is_insert_benchmark() {
             return None;
@@ -66,7 +59,6 @@ impl<'a> InsertBench<'a> {
     }
 }
 
-/// A kind of statements: its name, and where a step has it.
 type Kind = (&'static str, fn(&StepSummary) -> &Statements);
 
 const KINDS: [Kind; 3] = [
@@ -75,7 +67,7 @@ const KINDS: [Kind; 3] = [
     ("query", |step| &step.query),
 ];
 
-/// Inserts, indexed rows or queries per second; `None` if it was not measured.
+/// Inserts, indexed rows or queries per second; `None` if not measured.
 fn rate(cell: &CellJudgement) -> Option<f64> {
     cell.qps.map(|qps| qps.value)
 }
@@ -92,7 +84,7 @@ fn none() -> ShadedCell {
     ShadedCell { text: NONE.to_owned(), shade: Shade::None }
 }
 
-/// Which differences have colours: those that are called, or all where published rates have no verdicts.
+/// Differences with colours: those that are called, or all if published rates have no verdicts.
 #[derive(Clone, Copy)]
 struct Called {
     has_verdicts: bool,
@@ -104,7 +96,7 @@ impl Called {
     }
 }
 
-/// A table with a row for each system, whose cells `cells` makes column by column.
+/// A row for each system; `cells` returns them column by column.
 fn table(
     title: impl Into<String>,
     note: impl Into<String>,
@@ -188,7 +180,7 @@ fn relative(steps: &[Step], names: &[String], (base, called): (usize, Called)) -
     )
 }
 
-/// The average rates of a step: queries and inserts, or inserts or indexed rows alone.
+/// Average rates of a step: queries and inserts, or inserts or indexed rows alone.
 fn bars_of(step: &Step, names: &[String]) -> Vec<StepBars> {
     let of = |unit: &str, rate: &dyn Fn(&CellJudgement) -> Option<f64>| {
         let rated = |cell: &&CellJudgement| {
@@ -207,7 +199,7 @@ fn bars_of(step: &Step, names: &[String]) -> Vec<StepBars> {
     bars.into_iter().flatten().collect()
 }
 
-/// The background rates of the query steps, with the target in the last row.
+/// Background rates of the query steps, with the target in the last row.
 fn background(steps: &[Step], names: &[String]) -> Option<ShadedTable> {
     let target = |step: &Step| step.cells.iter().find_map(|cell| cell.step.as_ref()?.target_ips);
     let paced: Vec<(&Step, f64)> =
@@ -233,7 +225,7 @@ fn background(steps: &[Step], names: &[String]) -> Option<ShadedTable> {
     Some(table("background inserts", note, &names, paced.iter().map(column).collect()))
 }
 
-/// The longest response times of a kind of statements in all steps that have any.
+/// Longest response times of a kind of statements in all steps that have any.
 fn longest(kind: &Kind, steps: &[Step], names: &[String]) -> Option<ShadedTable> {
     let (word, of) = kind;
     let has = |step: &&Step| {
@@ -255,12 +247,12 @@ fn longest(kind: &Kind, steps: &[Step], names: &[String]) -> Option<ShadedTable>
     (!columns.is_empty()).then(|| table(title, "of all clients", names, columns))
 }
 
-/// Whether response times are known. A published rate tells of none.
+/// Whether response times are known; they are not for a published rate.
 fn has_any(cell: &CellJudgement, of: fn(&StepSummary) -> &Statements) -> bool {
     cell.step.as_ref().is_some_and(|step| of(step).longest_ns > 0)
 }
 
-/// The response-time tables of a step: queries come first.
+/// Queries come first.
 fn responses(step: &Step, names: &[String]) -> Vec<ShadedTable> {
     let present = |(_, of): &&Kind| step.cells.iter().any(|cell| has_any(cell, *of));
     let kinds = KINDS.iter().rev().filter(present);
@@ -300,7 +292,7 @@ fn responses_of(step: &Step, (word, of): Kind, names: &[String]) -> ShadedTable 
     table(format!("{}: {word} response times", step.name), note, names, columns)
 }
 
-/// The part of all in percent, as published.
+/// Percent, as published.
 fn share(count: u64, all: u64) -> ShadedCell {
     if count == 0 || all == 0 {
         return ShadedCell { text: String::new(), shade: Shade::None };

@@ -10,51 +10,43 @@ use crate::ratio::{Ratio, narrow};
 /// From this many compared systems on, a matrix is easier to read than a table with columns for each system.
 pub(crate) const MANY: usize = 4;
 
-/// Tests and systems.
 pub(crate) struct Matrix<'a> {
-    /// Labels of the systems, the base first.
+    /// The base first.
     pub(crate) labels: Vec<&'a str>,
-    /// The labels without what all of them share.
     pub(crate) short: Vec<String>,
-    /// By setup, then by group.
     pub(crate) sections: Vec<MatrixSection<'a>>,
     has_intervals: bool,
 }
 
-/// The tests of one group under one setup.
 pub(crate) struct MatrixSection<'a> {
     pub(crate) setup: Setup,
     pub(crate) group: &'static Group,
     pub(crate) rows: Vec<MatrixRow<'a>>,
 }
 
-/// A test.
 pub(crate) struct MatrixRow<'a> {
     /// Number of the cell in the study, from 1.
     pub(crate) cell: usize,
     pub(crate) test: &'a str,
     pub(crate) base_qps: Option<f64>,
-    /// One for each system.
     pub(crate) cells: Vec<MatrixCell>,
 }
 
-/// A system in a test.
 pub(crate) struct MatrixCell {
-    /// QPS divided by that of the base; 1 for the base itself.
+    /// Relative to the base; 1 for the base.
     pub(crate) ratio: Option<Estimate>,
     /// `None` for the base.
     pub(crate) verdict: Option<Verdict>,
-    /// The direction of the step from the version before it, if reports name that step.
+    /// Direction of the step from the previous version, if reports name that step.
     pub(crate) step: Option<Verdict>,
 }
 
 impl MatrixCell {
-    /// `0.93`, `≤1/420`; empty where nothing was measured.
+    /// `0.93`, `≤1/420`; empty if not measured.
     pub(crate) fn text(&self) -> String {
         self.ratio.map_or_else(String::new, narrow)
     }
 
-    /// The value for other bases; empty where nothing was measured.
     pub(crate) fn key(&self) -> String {
         Ratio(self.ratio).key()
     }
@@ -64,8 +56,8 @@ impl MatrixCell {
         Ratio(self.ratio).interval()
     }
 
-    /// The published colour: more than 5% better or worse, on numbers rounded to two decimals. A value with an
-    /// interval has it only if its verdict agrees.
+    /// The published colour: more than 5% better or worse, on numbers rounded to two decimals. A value with an interval
+    /// is coloured only if its verdict agrees.
     pub(crate) fn shade(&self) -> Shade {
         let is_open = !matches!(self.verdict, Some(Verdict::Faster | Verdict::Slower));
         let ratio = self.ratio.filter(|ratio| !(is_open && ratio.has_interval()));
@@ -78,7 +70,6 @@ impl MatrixCell {
 }
 
 impl MatrixCell {
-    /// The classes of its place on the page.
     pub(crate) fn class(&self) -> String {
         let step = self.step.map_or("", |_| " step");
         format!("{}{step}", self.shade().class()).trim_start().to_owned()
@@ -86,7 +77,7 @@ impl MatrixCell {
 }
 
 impl MatrixRow<'_> {
-    /// The widest half-width of its intervals, as a part of the ratio; `None` if no interval is known.
+    /// Widest half-width of its intervals, as a share of the ratio; `None` if no interval is known.
     pub(crate) fn widest(&self) -> Option<f64> {
         let ratios = self.cells.iter().filter_map(|cell| cell.ratio);
         let halves = ratios.filter(|it| it.has_interval() && it.value > 0.0);
@@ -121,12 +112,11 @@ impl<'a> Matrix<'a> {
         Self { short: versions(&labels), labels, sections, has_intervals }
     }
 
-    /// Whether any interval is known.
     pub(crate) fn has_intervals(&self) -> bool {
         self.has_intervals
     }
 
-    /// Whether it shows so many systems that it stands in place of wider tables.
+    /// Whether it replaces wider tables.
     pub(crate) fn has_many_systems(&self) -> bool {
         self.labels.len() > MANY
     }

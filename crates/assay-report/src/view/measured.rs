@@ -16,33 +16,27 @@ use crate::number::{Rate, confidence, share, within};
 use crate::ratio::{Quotient, Ratio};
 use crate::words::Symbol;
 
-/// Every test, in sections, and what a table of them needs to know.
+/// Every test in sections, with the columns of its table.
 pub(crate) struct Tests<'a> {
-    /// The systems compared with the base, as in the rows.
     pub(crate) systems: Vec<ComparedSystem<'a>>,
-    /// By setup, then by group.
     pub(crate) sections: Vec<TestSection<'a>>,
-    /// The figures for a table, the most important first.
     pub(crate) figures: Vec<Figure>,
-    /// The figures for the details of a test.
     pub(crate) details: Vec<Figure>,
-    /// The figures in which no test differs by more than the threshold.
+    /// Figures in which no test differs by more than the threshold.
     pub(crate) alike: Vec<Figure>,
-    /// The smallest change that counts: `2%`.
+    /// Smallest change that counts: `2%`.
     pub(crate) threshold: String,
-    /// How certain the changes exceed the threshold; `None` if there are none.
+    /// How certain the changes exceed the threshold; `None` without changes.
     pub(crate) certainty: Option<String>,
     /// Whether some undecided test has an interval that excludes 1, which readers would take for a verdict.
     pub(crate) has_undecided_beyond_one: bool,
 }
 
-/// A system that is compared with the base.
 pub(crate) struct ComparedSystem<'a> {
     pub(crate) label: &'a str,
     pub(crate) is_twin: bool,
 }
 
-/// The tests of one group under one setup.
 pub(crate) struct TestSection<'a> {
     pub(crate) setup: Setup,
     pub(crate) group: &'static Group,
@@ -50,55 +44,49 @@ pub(crate) struct TestSection<'a> {
 }
 
 pub(crate) struct TestRow<'a> {
-    /// Number of the cell in the study, from 1.
     pub(crate) cell: usize,
     pub(crate) test: &'a str,
     pub(crate) base: Measured<'a>,
-    /// The other systems, in the order of [`Tests::systems`].
     pub(crate) others: Vec<Measured<'a>>,
-    /// The plans of its statements, where systems differ in them.
+    /// Only statements with plans that differ between systems.
     pub(crate) plans: Vec<PlanDifference<'a>>,
     /// QPS round by round; `None` without rounds, and in large studies.
     pub(crate) rounds: Option<Chart>,
 }
 
-/// The measurements of a system in one test.
 pub(crate) struct Measured<'a> {
     cell: &'a CellJudgement,
     pub(crate) system: &'a str,
     pub(crate) is_twin: bool,
     pub(crate) verdict: Verdict,
-    /// Whether the verdict says anything. A published single run cannot have one.
+    /// Whether the verdict is meaningful; for a published single run it is not.
     has_verdict: bool,
     pub(crate) qps: Rate,
     pub(crate) rqps: Ratio,
     pub(crate) cpu_ratio: Quotient,
-    /// The confidence that the change exceeds the threshold; `None` if nothing is known of it.
+    /// Confidence that the change exceeds the threshold; `None` if unknown.
     pub(crate) beyond_threshold: Option<String>,
-    /// The largest change that agrees with the verdict same: `±1.2%`. `None` for other verdicts.
+    /// Largest change that agrees with the verdict same: `±1.2%`. `None` for other verdicts.
     pub(crate) bound: Option<String>,
-    /// The calls of its serving threads, drawn.
     pub(crate) calls: Option<Calls>,
-    /// What its profile could not see.
     pub(crate) profile_limits: Vec<String>,
     /// Whether it takes less or more CPU time per operation; `None` if neither was called.
     pub(crate) cpu_change: Option<Verdict>,
-    /// The reasons why it failed, changed or is undecided, and its machine trouble.
+    /// Why it failed, changed or is undecided, and its machine trouble.
     pub(crate) notes: Vec<String>,
 }
 
 impl Measured<'_> {
-    /// The symbol of the verdict; nothing if it says nothing.
+    /// Empty if the verdict is meaningless.
     pub(crate) fn symbol(&self) -> &'static str {
         if self.has_verdict { self.verdict.symbol() } else { "" }
     }
 
-    /// The word of the verdict; nothing if it says nothing.
+    /// Empty if the verdict is meaningless.
     pub(crate) fn word(&self) -> &'static str {
         if self.has_verdict { self.verdict.word() } else { "" }
     }
 
-    /// Whether QPS or CPU time per operation changed.
     fn has_changed(&self) -> bool {
         match self.verdict {
             Verdict::Slower | Verdict::Faster | Verdict::Uneven => true,
@@ -107,39 +95,35 @@ impl Measured<'_> {
         }
     }
 
-    /// The terms of the change against the base. Empty if nothing changed.
+    /// Terms of the change against the base. Empty if nothing changed.
     pub(crate) fn account(&self) -> Vec<AccountRow> {
         if self.has_changed() { account::rows(self.cell) } else { Vec::new() }
     }
 
-    /// The counters of the server's status that changed. Empty if the test did not.
+    /// Changed counters of the server's status. Empty if the test did not change.
     pub(crate) fn counters(&self) -> Vec<(String, [String; 3])> {
         if self.has_changed() { account::counters(self.cell) } else { Vec::new() }
     }
 
-    /// What the profiles say; `None` without them.
+    /// `None` without profiles.
     pub(crate) fn profile(&self) -> Option<ProfileRows> {
         profile::rows(self.cell)
     }
 
-    /// A figure as people read it.
     pub(crate) fn figure(&self, figure: &Figure) -> String {
         figure.text(self.cell)
     }
 
-    /// The relative QPS, where it belongs to a verdict.
     pub(crate) fn rqps_unless_failed(&self) -> Ratio {
         if self.verdict == Verdict::Failed { Ratio(None) } else { self.rqps }
     }
 }
 
 impl TestRow<'_> {
-    /// The base, then the other systems.
     pub(crate) fn measured(&self) -> impl Iterator<Item = &Measured<'_>> {
         std::iter::once(&self.base).chain(&self.others)
     }
 
-    /// Whether anything of it was sampled, or said of what a profile could not see.
     pub(crate) fn has_profile(&self) -> bool {
         let of = |it: &Measured| {
             it.calls.is_some() || !it.profile_limits.is_empty() || it.profile().is_some()
@@ -147,14 +131,14 @@ impl TestRow<'_> {
         self.measured().any(of)
     }
 
-    /// A figure of the base and of the only other system: `12.3 → 13.5`. Empty if either was not measured.
+    /// The base and the only other system: `12.3 → 13.5`. Empty if either was not measured.
     pub(crate) fn change(&self, figure: &Figure) -> String {
         let [before, after] = self.pair().map(|it| it.map(|it| it.figure(figure)));
         let pair = before.zip(after).filter(|_| self.quotient(figure).is_some());
         pair.map_or_else(String::new, |(before, after)| format!("{before} → {after}"))
     }
 
-    /// The figure of the only other system divided by that of the base, for sorting. Empty if either was not measured.
+    /// The only other system divided by the base, for sorting. Empty if either was not measured.
     pub(crate) fn change_key(&self, figure: &Figure) -> String {
         self.quotient(figure).map_or_else(String::new, |it| format!("{it:.4}"))
     }
@@ -164,13 +148,12 @@ impl TestRow<'_> {
         before.zip(after).map(|(before, after)| after / before).filter(|it| it.is_finite())
     }
 
-    /// The base and the first other system.
     fn pair(&self) -> [Option<&Measured<'_>>; 2] {
         [Some(&self.base), self.others.iter().find(|other| !other.is_twin)]
     }
 }
 
-/// The figures that a narrow table has room for, the most important first.
+/// Figures that fit a narrow table, the most important first.
 const FIGURES: [Figure; 5] = [
     Figure::Qps,
     Figure::CpuRatio,
@@ -262,7 +245,6 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
     }
 }
 
-/// Whether the figure was measured in the cell.
 fn has(figure: Figure, cell: &CellJudgement) -> bool {
     match figure {
         Figure::CpuRatio => cell.cpu_ratio.is_some(),
@@ -270,7 +252,7 @@ fn has(figure: Figure, cell: &CellJudgement) -> bool {
     }
 }
 
-/// Whether some test differs in the figure by more than the threshold. Otherwise a column of it would say nothing.
+/// Whether some test differs in the figure by more than the threshold. Otherwise its column would be pointless.
 fn differs(figure: Figure, study: &JudgedStudy) -> bool {
     if matches!(figure, Figure::Qps | Figure::CpuRatio) {
         return true;

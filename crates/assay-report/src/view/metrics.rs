@@ -8,18 +8,16 @@ use super::study::JudgedStudy;
 use crate::number::NONE;
 use crate::ratio::{narrow, short};
 
-/// The name of the rate, which comes after the metrics.
 const RATE: &str = "o/s";
 
-/// Values in the order of [`METRICS`].
+/// In the order of [`METRICS`].
 type Values = [Option<f64>; METRICS.len()];
 
-/// What the metrics mean, and how they differ from published ones.
 pub(crate) const NOTE: &str = "Metrics: cpu/o is CPU time of server and clients in percent of all CPUs, divided by \
     QPS; cs/o: their context switches per operation; r/o, rKB/o, wKB/o: reads, KiB read and KiB written by the block \
     device per operation; o/s: QPS. Published values of cpu/o and cs/o cover the whole machine and are about 4.5% low";
 
-/// The metrics of every test; nothing if none was measured or published.
+/// Empty if nothing was measured or published.
 pub(crate) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
     let others = study.compared.iter().copied().filter(|&system| !study.is_twin(system));
     let systems: Vec<usize> = std::iter::once(study.base).chain(others).collect();
@@ -68,13 +66,12 @@ fn row(name: String, texts: impl Iterator<Item = String>) -> ShadedRow {
     ShadedRow { name, cells: cells.collect() }
 }
 
-/// The quotient of two metrics with so many decimals; `None` if the base shows none of it.
+/// `None` if it would be relative to zero.
 fn quotient(value: f64, base: f64, decimals: usize) -> Option<f64> {
     let least = 0.5 * 10_f64.powi(-(decimals as i32));
     (base >= least).then(|| value / base)
 }
 
-/// The metrics of a cell, in the order of [`METRICS`].
 fn values(study: &JudgedStudy, cell: &CellJudgement) -> Values {
     let cpus = f64::from(study.record.host().cpus);
     METRICS.map(|metric| match study.record.is_reported() {

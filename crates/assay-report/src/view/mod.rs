@@ -1,7 +1,7 @@
-//! The report as data: every sentence, table and figure, before any format gives it a form.
+//! The report as data: every sentence, table and figure, independent of formats.
 //!
-//! [`Report::new`] reads the study and its judgement once and decides what to say. Text, Markdown and HTML lay it out:
-//! they see no slice, estimate nothing and decide nothing about the result.
+//! [`Report::new`] reads the study and its judgement once and makes all decisions. Text, Markdown and HTML only lay it
+//! out: they see no slice, estimate nothing and decide nothing about the result.
 
 pub(crate) mod account;
 pub(crate) mod again;
@@ -86,79 +86,59 @@ use versions::VersionLine;
 
 use crate::words::Separated as _;
 
-/// Everything a report says, section by section.
 pub(crate) struct Report<'a> {
-    /// The label of the base.
     pub(crate) base: &'a str,
-    /// The title of each system, which has its exact version, by its label.
+    /// Titles of systems, which have exact versions, by label.
     titles: BTreeMap<&'a str, String>,
-    /// What the gate says; `None` if the study is no gate.
+    /// `None` if the study is not a gate.
     pub(crate) gate: Option<Gate<'a>>,
-    /// One answer for each system but the base and its twin.
+    /// One for each system but the base and its twin.
     pub(crate) answers: Vec<SystemAnswer<'a>>,
-    /// Everything that a reader must know before believing the answers.
     pub(crate) caveats: Caveats,
-    /// The cells that failed or have an explanation, the most important first.
+    /// Cells that failed or have an explanation, the most important first.
     pub(crate) causes: Vec<Cause<'a>>,
-    /// A line for the cells that are undecided for the same reason.
     pub(crate) undecided: Vec<String>,
-    /// Which systems are the fastest; `None` of fewer than three.
+    /// `None` for fewer than three systems.
     pub(crate) ranking: Option<RankingSection>,
-    /// Relative QPS by group.
     pub(crate) groups: Vec<GroupRow<'a>>,
-    /// The tables of the Insert Benchmark; `None` for other studies.
+    /// `None` for other studies.
     pub(crate) insert_bench: Option<InsertBench<'a>>,
-    /// The transactions of the TPC-C-like workload; `None` for other studies.
+    /// Transactions of the TPC-C-like workload; `None` for other studies.
     pub(crate) tpcc: Option<ShadedTable>,
-    /// Tests by client count; `None` if there is only one.
+    /// Tests by client count; `None` for a single count.
     pub(crate) sweep: Option<Sweep<'a>>,
-    /// Response times and errors of published results.
     pub(crate) responses: Option<ShadedTable>,
-    /// What keeps a system from starting with the config file, and users of the dump from logging in.
+    /// Obstacles to starting with the config file, and to logging in for users of the dump.
     pub(crate) obstacles: Vec<Obstacle>,
-    /// What becomes of the statements of logs; `None` for other studies.
     pub(crate) outcomes: Option<Vec<(String, String)>>,
-    /// Answers that differ, and what was told of a dump.
     pub(crate) findings: Vec<FindingList>,
-    /// The statements of a user's tests, a table for each test that has several.
     pub(crate) statements: Vec<ShadedTable>,
-    /// Instructions per operation, if they were counted.
     pub(crate) counts: Option<Counts>,
-    /// A longer look at some tests; `None` if there was none.
     pub(crate) soak: Option<LongerLook>,
-    /// Every test.
     pub(crate) tests: Tests<'a>,
-    /// The steps of each line of versions.
     pub(crate) steps: Vec<StepTable<'a>>,
-    /// The lines of three or more versions.
     pub(crate) versions: Vec<VersionLine<'a>>,
-    /// Every test and system.
     pub(crate) matrix: Matrix<'a>,
-    /// Hardware per operation in published terms, a table for each test.
     pub(crate) metrics: Vec<ShadedTable>,
     /// A line for each system and test that is slower at some client counts and faster at others.
     pub(crate) crossovers: Vec<String>,
-    /// Machine, systems, study, data, audit and events.
     pub(crate) conditions: Conditions<'a>,
-    /// The way to measure the same again.
     pub(crate) again: Again<'a>,
     /// Every relative QPS of the study, for a scale that all charts share.
     pub(crate) ratios: Vec<Estimate>,
-    /// The smallest change of practical interest, as a fraction.
+    /// Smallest change of practical interest, as a fraction.
     pub(crate) threshold: f64,
-    /// Whether nothing was timed, and only instructions were counted.
+    /// Nothing was timed; only instructions were counted.
     pub(crate) counts_only: bool,
-    /// Whether the study has so many results that reports show its tests only as a matrix and charts.
+    /// Too many results: reports show the tests only as a matrix and charts.
     pub(crate) is_large: bool,
-    /// Whether the study has more than one combination of clients, tables and rows.
     pub(crate) several_setups: bool,
 }
 
-/// What the numbers of a setup mean.
 const SETUP_COLUMNS: &str = "clients × tables × rows";
 
 impl<'a> Report<'a> {
-    /// A setup in words, with separated thousands; the clients alone where it does not know the tables.
+    /// With separated thousands; only the clients if the tables are unknown.
     pub(crate) fn setup(&self, setup: Setup) -> String {
         match self.conditions.study.has_known_tables {
             true => setup.separated(),
@@ -166,7 +146,6 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The same, with what its numbers mean.
     pub(crate) fn setup_in_full(&self, setup: Setup) -> String {
         match self.conditions.study.has_known_tables {
             true => format!("{} ({})", setup.separated(), SETUP_COLUMNS),
@@ -174,12 +153,10 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The label of a system with its exact version.
     pub(crate) fn titled<'l>(&'l self, label: &'l str) -> &'l str {
         self.titles.get(label).map_or(label, String::as_str)
     }
 
-    /// The setup as terminals and scripts show it.
     pub(crate) fn plain_setup(&self, setup: Setup) -> String {
         match self.conditions.study.has_known_tables {
             true => setup.to_string(),
@@ -187,7 +164,6 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The heading of a column of setups.
     pub(crate) fn setup_column(&self) -> &'static str {
         if self.conditions.study.has_known_tables { SETUP_COLUMNS } else { "clients" }
     }
@@ -234,25 +210,22 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether more than one system is compared with the base.
     pub(crate) fn several_systems(&self) -> bool {
         self.tests.systems.len() > 1
     }
 
-    /// Whether any test has a profile that the page shows.
     pub(crate) fn has_profiles(&self) -> bool {
         let mut rows = self.tests.sections.iter().flat_map(|section| &section.rows);
         !self.is_large && rows.any(measured::TestRow::has_profile)
     }
 
-    /// Where tests changed in a line of versions, the largest change first.
+    /// In lines of versions, the largest change first.
     pub(crate) fn changes(&self) -> Vec<&TestChange> {
         steps::changes(&self.steps)
     }
 
-    /// The answer: which systems are the fastest, if there are three or more, and a line for each system, or the false
-    /// calls if the base is only compared with itself. Systems that are the same come first. If the audit is
-    /// suspicious, the line after them carries a stamp.
+    /// Systems that are the same, the ranking of three or more systems, and a line for each system, or the false calls
+    /// if the base is only compared with itself. A suspicious audit is stamped on the line after the equal systems.
     pub(crate) fn answer_lines(&self) -> Vec<String> {
         let contradictions = self.soak.iter().flat_map(|it| it.contradictions.iter().cloned());
         let answers: Vec<String> = if self.answers.is_empty() {
@@ -268,7 +241,6 @@ impl<'a> Report<'a> {
         self.caveats.same.iter().cloned().chain(lines).collect()
     }
 
-    /// Settings that decide by themselves, and warnings.
     pub(crate) fn warning_lines(&self) -> Vec<String> {
         let caveats = &self.caveats;
         let mut lines = Vec::new();
@@ -281,7 +253,7 @@ impl<'a> Report<'a> {
         lines
     }
 
-    /// The lines below the answer: the twin, warnings, notes, and the basis of the answer.
+    /// Lines below the answer: the twin, warnings, notes, and the basis of the answer.
     pub(crate) fn caveat_lines(&self) -> Vec<String> {
         let caveats = &self.caveats;
         let mut lines: Vec<String> =
@@ -301,7 +273,6 @@ impl<'a> Report<'a> {
     }
 }
 
-/// What was found about the statements of a log or of a workload, with the errors of servers: each thing once.
 fn findings_of_users(study: &JudgedStudy) -> Vec<FindingList> {
     let to_do: BTreeMap<usize, ToDo> =
         study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
@@ -311,7 +282,6 @@ fn findings_of_users(study: &JudgedStudy) -> Vec<FindingList> {
     [to_do::lists(study), sessions::lists(study, is_told), answers::lists(study)].concat()
 }
 
-/// Lays a report out: `layout` gets the view of the study.
 pub(crate) fn with_report<T>(
     record: &StudyRecord,
     judgement: &Judgement,

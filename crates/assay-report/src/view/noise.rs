@@ -1,4 +1,4 @@
-//! What the noise of undecided tests comes from most, in words.
+//! The main source of the noise of undecided tests.
 
 use assay_model::StudyRecord;
 use assay_verdict::{CellJudgement, PerOp};
@@ -6,10 +6,10 @@ use assay_verdict::{CellJudgement, PerOp};
 use super::trouble::or_realtime;
 use crate::number::share;
 
-/// The least share of slices in trouble, or of time spent waiting, that is called the main source of noise.
+/// Minimum share of slices in trouble, or of time spent waiting, to be called the main source of noise.
 const MAIN: f64 = 0.5;
 
-/// The main source of the noise, and what removes it; `None` if none stands out.
+/// With its remedy; `None` if no source stands out.
 pub(super) fn main_source(record: &StudyRecord, cells: &[&CellJudgement]) -> Option<String> {
     let slices: u32 = cells.iter().map(|cell| cell.slices).sum();
     let of_slices = |count: fn(&CellJudgement) -> u32| {
@@ -40,7 +40,7 @@ pub(super) fn main_source(record: &StudyRecord, cells: &[&CellJudgement]) -> Opt
     })
 }
 
-/// Time that an operation waits for anything but a CPU, and its whole time, microseconds.
+/// Time per operation of waiting for anything but a CPU, and total time, microseconds.
 fn waiting_us(per_op: &PerOp) -> Option<(f64, f64)> {
     Some((per_op.get("wait_us")?, per_op.time_us()))
 }

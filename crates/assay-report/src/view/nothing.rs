@@ -1,9 +1,8 @@
 //! Tests of a user's workload whose statements return or change no rows on any server: they measure little, and rarely
-//! what was meant.
+//! what was intended.
 
 use assay_model::{Class, Script, SliceOutcome, StudyRecord, Test, UserStep, WorkCounters};
 
-/// Statements are shown up to so many characters.
 const SHOWN: usize = 80;
 
 /// A warning for each such test, with its first statement that should return or change rows.
@@ -34,13 +33,12 @@ fn warning(record: &StudyRecord, test: Test) -> Option<String> {
     Some(format!("`{}` {words} on any server: `{sql}`", test.name))
 }
 
-/// First words of statements that return rows.
 const READS: [&str; 5] = ["SELECT", "WITH", "TABLE", "VALUES", "("];
 
-/// First words of statements that change rows.
 const WRITES: [&str; 5] = ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"];
 
-/// The first statement that begins with one of these words. What returns the rows that it changes counts as a query.
+/// The first statement that begins with one of the words. A statement that returns the rows it changes counts as a
+/// query.
 fn statement(script: &Script, first: &[&str]) -> Option<String> {
     let steps = script.mix.iter().flat_map(|it| &it.steps);
     let texts = steps.filter_map(|step| match step {

@@ -1,5 +1,5 @@
-//! What happens to a user's captured statements in another version, for a meeting: what must be fixed, what must be
-//! looked at, what is slower, the same or faster, and what could not be tested.
+//! Outcomes of a user's captured statements in another version, for a meeting: to fix, to look at, slower, same,
+//! faster, not testable.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,7 @@ use super::study::JudgedStudy;
 use super::to_do::{ToDo, is_of_statements};
 use crate::ratio::narrow;
 
-/// What happens to a system's statements, as facts with their names. `None` unless statements came from logs or answers
-/// were compared.
+/// Facts with their names. `None` unless statements came from logs or answers were compared.
 pub(super) fn outcomes(study: &JudgedStudy) -> Option<Vec<(String, String)>> {
     if !is_of_statements(study) {
         return None;
@@ -31,7 +30,6 @@ pub(super) fn outcomes(study: &JudgedStudy) -> Option<Vec<(String, String)>> {
     (!facts.is_empty()).then_some(facts)
 }
 
-/// What is to be done, as the head of the report counts it.
 fn to_do(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, String)> {
     let ToDo { statements, failing, settings, query_cache, .. } = to_do;
     let Statements { must_fix, look_at, not_compared, of_connection, compared } = statements;
@@ -133,7 +131,6 @@ fn name(study: &JudgedStudy, cell: &CellJudgement) -> String {
     format!("{name} {}{plan}", narrow(ratio))
 }
 
-/// The beginning of a reason.
 fn first_words(why: &str) -> String {
     const SHOWN: usize = 80;
     let line = why.lines().next().unwrap_or_default();

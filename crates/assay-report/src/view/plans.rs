@@ -4,16 +4,13 @@ use assay_model::{AuditClass, AuditFinding, CellId};
 
 use super::study::JudgedStudy;
 
-/// Statements of a test whose plans differ.
 pub(crate) struct PlanDifference<'a> {
     pub(crate) class: AuditClass,
-    /// The statements, and why the difference is in its class.
     pub(crate) why: &'a str,
-    /// The systems that share a plan, and that plan.
+    /// Systems with the same plan, and that plan.
     pub(crate) plans: Vec<(String, &'a str)>,
 }
 
-/// What the audit found about the plans of a test on the data of its setup.
 pub(crate) fn differences<'a>(study: &'a JudgedStudy<'a>, cell: CellId) -> Vec<PlanDifference<'a>> {
     let difference = |finding: &'a AuditFinding| {
         let mut plans: Vec<(String, &str)> = Vec::new();
@@ -28,6 +25,6 @@ pub(crate) fn differences<'a>(study: &'a JudgedStudy<'a>, cell: CellId) -> Vec<P
         PlanDifference { class: finding.class, why: &finding.why, plans }
     };
     let differences = study.plans.of(cell).map(difference);
-    // The twin alone may have another one.
+    // The difference may concern only the twin.
     differences.filter(|it| it.plans.len() > 1).collect()
 }

@@ -1,4 +1,4 @@
-//! Profiles of a test: the functions whose CPU time changed, what threads wait for, and a drawing of all calls.
+//! Profiles of a test: functions with changed CPU time, waits of threads, and a drawing of all calls.
 
 use assay_model::{CellId, KERNEL, Profile};
 use assay_verdict::{CellJudgement, Changed, FunctionChange, Modules, Term, are_comparable};
@@ -7,33 +7,30 @@ use super::account::{AccountRow, row, row_with_digits};
 use super::study::JudgedStudy;
 use crate::charts::flame::{self, Cost, Side};
 
-/// The most functions of a table.
 const FUNCTIONS: usize = 12;
 
-/// Functions that are shown even if none changed for certain.
+/// Functions shown even if none changed for certain.
 const FUNCTIONS_LEAST: usize = 4;
 
-/// What the profiles of a system and of the base say.
 pub(crate) struct ProfileRows {
     /// Functions of serving threads, and of other threads unless these use next to no CPU time: the functions, then the
     /// rest, then the whole.
     pub(crate) tables: Vec<(&'static str, Vec<AccountRow>)>,
-    /// What serving threads wait for: µs per operation of the base and of the system.
+    /// Waits of serving threads: µs per operation of the base and of the system.
     pub(crate) waits: Vec<(&'static str, [String; 2])>,
     /// Instructions per operation and cycles per instruction, if the processor counts them.
     pub(crate) processor: Vec<AccountRow>,
 }
 
-/// Other threads with less CPU time than this part of that of the serving threads are left out.
+/// Minimum CPU time of other threads to be shown, relative to the serving threads.
 const BACKGROUND_MIN: f64 = 0.05;
 
-/// The most functions that are named of those that only one version has.
 const UNMATCHED: usize = 3;
 
-/// Waits are incomplete if more than this part of their records was lost.
+/// Share of lost records above which waits are incomplete.
 const LOST_WAITS: f64 = 0.01;
 
-/// What the profiles say of a system; `None` without them.
+/// `None` without profiles.
 pub(crate) fn rows(cell: &CellJudgement) -> Option<ProfileRows> {
     let profile = cell.profile.as_ref()?;
     let most = |all: &[FunctionChange]| {
@@ -72,7 +69,7 @@ pub(crate) fn rows(cell: &CellJudgement) -> Option<ProfileRows> {
 fn functions(all: &[FunctionChange], whole: Option<Changed>) -> Vec<AccountRow> {
     let certain = all.iter().filter(|it| it.is_certain).count();
     let shown = certain.clamp(FUNCTIONS_LEAST, FUNCTIONS).min(all.len());
-    // Those of which it is certain first; both parts keep their order.
+    // Certain changes first; both parts keep their order.
     let (first, rest): (Vec<_>, Vec<_>) = all.iter().partition(|it| it.is_certain);
     let ordered: Vec<&FunctionChange> = first.into_iter().chain(rest).collect();
     let (named, others) = ordered.split_at(shown);
@@ -100,7 +97,7 @@ fn functions(all: &[FunctionChange], whole: Option<Changed>) -> Vec<AccountRow> 
     rows
 }
 
-/// The sum of several functions, whose interval is unknown: their shares depend on each other.
+/// The sum has no known interval: the shares depend on each other.
 fn summed(all: &[&FunctionChange]) -> Option<Changed> {
     let sum = |of: fn(&Changed) -> f64| all.iter().map(|it| of(&it.changed)).sum::<f64>();
     let (before, after) = (sum(|it| it.before), sum(|it| it.after));
@@ -108,7 +105,6 @@ fn summed(all: &[&FunctionChange]) -> Option<Changed> {
     (!all.is_empty()).then_some(Changed { before, after, by })
 }
 
-/// The calls of the serving threads of a system, drawn.
 pub(crate) struct Calls {
     pub(crate) drawing: String,
     /// Whether colours show the change against the base.
@@ -120,7 +116,7 @@ fn of<'a>(study: &'a JudgedStudy, cell: CellId, system: usize) -> Option<&'a Pro
     all.find(|it| it.cell == cell && it.system == system).map(|it| &it.profile)
 }
 
-/// The calls of a system; `None` without samples.
+/// `None` without samples.
 pub(crate) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
     let has_samples = |it: &&Profile| it.serving.total() > 0;
     let mine = of(study, cell.cell, cell.system).filter(has_samples)?;
@@ -131,7 +127,7 @@ pub(crate) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> 
         let per_op = study.cell(cell.cell, system).and_then(|cell| cell.per_op);
         let measured = per_op.and_then(|per_op| {
             let cpu_us = per_op.get("server_cpu_us")?;
-            // What was not sampled is no part of the calls.
+            // Without samples of the kernel, the calls have only the user part.
             let part = if profile.limits.no_kernel { per_op.user_part()? } else { 1.0 };
             Some(part * cpu_us)
         });
@@ -147,7 +143,6 @@ pub(crate) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> 
     Some(Calls { drawing, is_compared: base.is_some() })
 }
 
-/// What could not be seen in the profiles of a cell, in sentences.
 pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     let Some(profile) = of(study, cell.cell, cell.system) else { return Vec::new() };
     let limits = &profile.limits;
@@ -174,7 +169,7 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     if lost >= 1.0 {
         said.push(format!("{lost:.0}% of the samples were lost"));
     }
-    // A thread that serves waits once per operation at least, which makes two records.
+    // A serving thread waits at least once per operation, which makes two records.
     let switches = 2.0 * profile.waits.as_ref().map_or(0.0, |it| it.ops);
     if limits.lost_waits > 0 && limits.lost_waits as f64 >= LOST_WAITS * switches {
         said.push("records of waits were lost, so threads wait longer than is told".to_owned());
@@ -196,7 +191,7 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     said
 }
 
-/// The functions that only one of both versions has, as far as samples can tell.
+/// Functions that only one of both versions has, as far as samples show.
 fn unmatched(all: &[FunctionChange]) -> Option<String> {
     let only = |is_absent: fn(&Changed) -> bool, which: &str| {
         let found = all.iter().filter(|it| it.is_certain && is_absent(&it.changed));

@@ -5,11 +5,9 @@ use super::shaded::{ShadedCell, ShadedRow, ShadedTable};
 use crate::number::NONE;
 use crate::words::{Separated, title};
 
-/// What the tables do not show.
 pub(crate) const NOTE: &str = "in the form of published posts: ratios of QPS with two decimals, without intervals and \
     verdicts";
 
-/// The tables of a study.
 pub(crate) fn tables(matrix: &Matrix, several_setups: bool) -> Vec<ShadedTable> {
     matrix.sections.iter().map(|section| table(matrix, section, several_setups)).collect()
 }
@@ -36,7 +34,7 @@ fn table(matrix: &Matrix, section: &MatrixSection, several_setups: bool) -> Shad
     }
 }
 
-/// The group, and the setup where there are several.
+/// The group, and the setup if there are several.
 pub(crate) fn heading(section: &MatrixSection, several_setups: bool) -> String {
     match several_setups {
         true => format!("{}, {}", title(section.group), section.setup.separated()),

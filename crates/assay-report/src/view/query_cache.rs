@@ -1,5 +1,5 @@
-//! The query cache of MySQL up to 5.7 and of MariaDB. A system with it answers a read that it has answered before
-//! without carrying it out, and a comparison with a system without it says little about the read.
+//! The query cache of MySQL up to 5.7 and of MariaDB. It answers repeated reads without executing them, so a comparison
+//! with a system without it says little about the read.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,19 @@ use assay_model::{StudyRecord, System};
 use super::answers::listed;
 use super::study::JudgedStudy;
 
-/// The setting that switches it on, and the one without which it holds nothing.
+/// The setting that switches the cache on, and its size, without which it holds nothing.
 const TYPE: &str = "query_cache_type";
 const SIZE: &str = "query_cache_size";
 
 /// Systems of which one answers reads from its query cache.
 pub(super) struct QueryCache {
-    /// Which ones.
     pub(super) who: String,
-    /// The one with the cache, and the other.
+    /// Indices of the systems with and without the cache.
     on: usize,
     off: usize,
 }
 
-/// What must be looked at if only one of the base and a system has its query cache on.
+/// `None` unless exactly one of the base and the system has its query cache on.
 pub(super) fn query_cache(study: &JudgedStudy, system: usize) -> Option<QueryCache> {
     let record = study.record;
     let (on, off) = match (is_on(record, study.base), is_on(record, system)) {
@@ -39,7 +38,7 @@ pub(super) fn query_cache(study: &JudgedStudy, system: usize) -> Option<QueryCac
     Some(QueryCache { who, on, off })
 }
 
-/// What it means that systems have a query cache, and what to do: a sentence for each of these systems.
+/// Consequences of the query cache and the remedy: a sentence for each of these systems.
 pub(super) fn warnings<'a>(
     study: &JudgedStudy,
     found: impl Iterator<Item = &'a QueryCache>,
@@ -63,7 +62,7 @@ pub(super) fn warnings<'a>(
     told.collect()
 }
 
-/// `has no such cache`, of one system or of several ones.
+/// `has no such cache`, in singular or plural.
 fn without(record: &StudyRecord, systems: &[usize]) -> &'static str {
     let lacks = |it: &usize| value_of_audit(record, *it, TYPE) == Some(None);
     match (systems.len(), systems.iter().filter(|it| lacks(it)).count()) {
@@ -88,18 +87,17 @@ fn is_on(record: &StudyRecord, system: usize) -> bool {
     is_switched_on && !is_empty
 }
 
-/// Whether the cache has no size unless an option gives it one: MySQL before 5.6.8, MariaDB before 10.1.7. An audit has
-/// no size that all systems have.
+/// Whether the cache has no size by default: MySQL before 5.6.8, MariaDB before 10.1.7. Needed because an audit lacks
+/// sizes that all systems share.
 fn is_empty_by_default(record: &StudyRecord, system: usize) -> bool {
     let Some(artifact) = record.systems.get(system).map(|it| &it.artifact) else { return false };
     let numbers = artifact.version().split(|it: char| !it.is_ascii_digit());
     let numbers: Vec<u32> = numbers.take(3).filter_map(|it| it.parse().ok()).collect();
-    // No version of MySQL that has the cache is as high as 10.
+    // No version of MySQL with the cache is as high as 10.
     let first_with_size = if numbers.first() >= Some(&10) { [10, 1, 7] } else { [5, 6, 8] };
     !numbers.is_empty() && numbers.as_slice() < first_with_size.as_slice()
 }
 
-/// The value of a setting that differs between systems, or else the one that was asked for.
 fn value(record: &StudyRecord, system: usize, name: &str) -> Option<String> {
     match value_of_audit(record, system, name) {
         Some(value) => value.map(str::to_owned),
@@ -107,7 +105,7 @@ fn value(record: &StudyRecord, system: usize, name: &str) -> Option<String> {
     }
 }
 
-/// The value that the audit found; `None` if it found no difference, and `Some(None)` if the system lacks the setting.
+/// `None` if the audit found no difference, `Some(None)` if the system lacks the setting.
 fn value_of_audit<'a>(
     record: &'a StudyRecord,
     system: usize,
@@ -117,7 +115,6 @@ fn value_of_audit<'a>(
     Some(finding.values.get(system)?.as_deref())
 }
 
-/// The value that options ask for.
 fn asked(system: &System, name: &str) -> Option<String> {
     let plain = |option: &str| option.replace('-', "_").to_ascii_lowercase();
     let is_it = |option: &str| plain(option).trim_start_matches("loose_") == name;

@@ -1,4 +1,4 @@
-//! Which system is the fastest, in words and as tables.
+//! The ranking of systems, in words and as tables.
 
 use assay_model::{Verdict, counted};
 use assay_verdict::{RankedPair, Ranking, threshold};
@@ -8,17 +8,15 @@ use super::study::JudgedStudy;
 use crate::number::share;
 use crate::ratio::Ratio;
 
-/// The rankings of a study of three or more systems.
 pub(crate) struct RankingSection {
-    /// The systems over all tests in one line, the fastest first; `None` without a ranking over tests.
+    /// Ranking over all tests in one line, fastest first; `None` without one.
     pub(crate) headline: Option<String>,
-    /// The systems over all tests.
     pub(crate) overall: Option<ShadedTable>,
-    /// A line for each test: its name and the order of the systems. Empty if the study has a single test.
+    /// A line for each test: its name and the order of the systems. Empty for a single test.
     pub(crate) tests: Vec<(String, String)>,
 }
 
-/// The rankings; `None` if the study has none.
+/// `None` without rankings.
 pub(super) fn section(study: &JudgedStudy) -> Option<RankingSection> {
     let rankings = study.judgement.rankings.as_ref()?;
     let words = Words { study, has_versions: true };
@@ -32,10 +30,8 @@ pub(super) fn section(study: &JudgedStudy) -> Option<RankingSection> {
     })
 }
 
-/// Puts rankings into words.
 struct Words<'a> {
     study: &'a JudgedStudy<'a>,
-    /// Whether systems have their exact versions.
     has_versions: bool,
 }
 
@@ -93,7 +89,7 @@ impl Words<'_> {
         groups.join("; then ")
     }
 
-    /// Systems that are not told apart: `a and b, which cannot be told apart`.
+    /// Indistinguishable systems: `a and b, which cannot be told apart`.
     fn group(&self, ranking: &Ranking, group: &[usize]) -> String {
         let names = self.names(group);
         if group.len() < 2 {

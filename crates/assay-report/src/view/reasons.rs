@@ -1,4 +1,4 @@
-//! What the changes of a system have in common: causes, versions and functions, over all its tests.
+//! Common causes, versions and functions of a system's changes over all its tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,24 +7,22 @@ use assay_verdict::{Cause, CellJudgement, GroupSummary, Term, TimeChange};
 
 use super::study::JudgedStudy;
 
-/// Groups that are named with a cause.
 const GROUPS: usize = 3;
 
-/// A version or a function is named if it has at least this part of the changed tests.
+/// Minimum share of the changed tests for naming a version or a function.
 const COMMON: f64 = 0.5;
 
-/// Terms with a smaller part of the changes are not named.
+/// Terms with a smaller share of the changes are not named.
 const SHARE_MIN: f64 = 0.1;
 
 /// Fewer tests have nothing in common.
 const TESTS_MIN: usize = 2;
 
-/// The ways in which tests change, in the order in which they are told.
 const DIRECTIONS: [(Verdict, &str); 3] =
     [(Verdict::Slower, "slower"), (Verdict::Faster, "faster"), (Verdict::Uneven, "uneven")];
 
-/// A sentence for each direction in which the system changed, and one for what many changes share. Published results
-/// tell no causes.
+/// A sentence for each direction in which the system changed, and one for the common cause of many changes. Published
+/// results have no causes.
 pub(crate) fn reasons(study: &JudgedStudy, system: usize) -> Vec<String> {
     if study.record.is_reported() {
         return Vec::new();
@@ -46,7 +44,7 @@ pub(crate) fn reasons(study: &JudgedStudy, system: usize) -> Vec<String> {
     sentences
 }
 
-/// What the changes of a group under a setup come from: `of 10 tests, slower in 3: 2 mostly because of CPU in serving
+/// Causes of the changes of a group under a setup: `of 10 tests, slower in 3: 2 mostly because of CPU in serving
 /// threads, 1 with another plan; faster in 1: mostly because of waiting`. `None` for published results and if no test
 /// changed.
 pub(crate) fn of_group(cells: &[CellJudgement], summary: &GroupSummary) -> Option<String> {
@@ -102,7 +100,7 @@ fn causes(changed: &[&CellJudgement], has_groups: bool) -> String {
     parts.join(", ")
 }
 
-/// The groups of these tests: `range-1, writes`.
+/// `range-1, writes`.
 fn groups(cells: &[&CellJudgement]) -> String {
     let groups: BTreeSet<&str> = cells.iter().map(|cell| cell.group.word.as_str()).collect();
     let named: Vec<&str> = groups.iter().copied().take(GROUPS).collect();
@@ -110,7 +108,7 @@ fn groups(cells: &[&CellJudgement]) -> String {
     format!("{}{more}", named.join(", "))
 }
 
-/// The terms that these changes come from: `55% CPU of serving threads and 40% other waiting on average`.
+/// Terms of these changes: `55% CPU of serving threads and 40% other waiting on average`.
 fn shares(cells: &[&CellJudgement]) -> String {
     let changes: Vec<&TimeChange> = cells.iter().filter_map(|it| it.change.as_ref()).collect();
     let mut by_term: BTreeMap<Term, f64> = BTreeMap::new();
@@ -132,7 +130,8 @@ fn shares(cells: &[&CellJudgement]) -> String {
     }
 }
 
-/// The version with which most of these tests changed most; nothing if versions are no line, or none has most of them.
+/// The version with which most of these tests changed most; `None` if versions are not a line, or no version has most
+/// of them.
 fn since(study: &JudgedStudy, verdict: Verdict, changed: &[&CellJudgement]) -> Option<String> {
     let mut by_version: BTreeMap<usize, usize> = BTreeMap::new();
     for cell in changed {
@@ -153,7 +152,7 @@ fn since(study: &JudgedStudy, verdict: Verdict, changed: &[&CellJudgement]) -> O
     })
 }
 
-/// The functions whose CPU time changed for certain, in the direction of the whole, in most of the profiles.
+/// Functions whose CPU time changed for certain, in the direction of the whole, in most of the profiles.
 fn functions(changed: &[&CellJudgement]) -> Option<String> {
     let profiles: Vec<_> = changed.iter().filter_map(|cell| cell.profile.as_ref()).collect();
     let mut by_function: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Response times and errors of published results, which have no place in the tables of verdicts.
+//! Response times and errors of published results, which do not fit the tables of verdicts.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::{NONE, figure, thousands};
 
-/// The beginning and the end of the name of a published percentile of the response time, such as `latency_p95_us`.
+/// Prefix and suffix of the name of a published percentile, such as `latency_p95_us`.
 const PERCENTILE: (&str, &str) = ("latency_p", "_us");
 
 /// A row for each test and system: mean, percentiles and longest response time, transactions, errors, lost connections.
@@ -51,7 +51,6 @@ pub(crate) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
     })
 }
 
-/// Transactions, errors, and errors per transaction.
 fn errors(study: &JudgedStudy, cell: &CellJudgement) -> [String; 3] {
     if !cell.is_counted(study.record) {
         return [NONE; 3].map(str::to_owned);
@@ -73,7 +72,7 @@ fn published(cell: &CellJudgement, name: &str) -> Option<f64> {
     cell.published.iter().find(|(it, _)| it == name).map(|(_, value)| *value)
 }
 
-/// The percentiles that were published, as they were written: `95`.
+/// The published percentiles, as written: `95`.
 fn percentiles(cell: &CellJudgement) -> Vec<&str> {
     let of = |name: &'_ str| -> Option<(usize, usize)> {
         let at = name.strip_prefix(PERCENTILE.0)?.strip_suffix(PERCENTILE.1)?;

@@ -1,4 +1,4 @@
-//! What each system did in a test, round by round.
+//! QPS of each system in a test, round by round.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +8,15 @@ use super::drawing::{self, Chart, Values};
 use super::study::JudgedStudy;
 use crate::number::figure;
 
-/// Values of a line. Where there are more rounds, a value is the mean of several.
+/// Values of a line. With more rounds, a value is the mean of several.
 const VALUES: usize = 40;
 
-/// A chart needs at least this many rounds.
 const ROUNDS_MIN: usize = 3;
 
-/// The slices of each block and round, by system.
 type Rounds<'a> = BTreeMap<(u32, u32), BTreeMap<usize, &'a Slice>>;
 
-/// The QPS of the base and of the systems compared with it, in this order, in each cell that has some rounds. Troubled
-/// ones are included.
+/// QPS of the base and of the systems compared with it, in this order, in each cell with enough rounds. Includes
+/// troubled rounds.
 pub(crate) fn charts(study: &JudgedStudy) -> BTreeMap<CellId, Chart> {
     let mut cells: BTreeMap<CellId, Rounds> = BTreeMap::new();
     for slice in study.record.slices_that_count() {

@@ -1,15 +1,13 @@
-//! Systems that are the same although other options were asked for.
+//! Systems that are the same despite different options.
 
 use assay_model::{EventKind, SameSystems, StudyRecord, System};
 
-/// The sentence on two systems that are the same.
 pub(crate) fn sentence(systems: &[System], system: usize, same: &SameSystems) -> String {
     let name = |at: usize| systems.get(at).map_or("?", |it| it.name.as_str()).to_owned();
     same.sentence([&name(same.other), &name(system)], name)
 }
 
-/// The systems that are the same as another one. A difference that the audit found later, such as a plan on another
-/// data set, contradicts it.
+/// A difference that the audit found later, such as a plan on another data set, contradicts the sameness.
 pub(crate) fn same_systems(record: &StudyRecord) -> impl Iterator<Item = (usize, &SameSystems)> {
     let differ = |one: usize, other: usize| {
         let plans = record.audit.iter().filter(|it| it.setting.starts_with("plan."));

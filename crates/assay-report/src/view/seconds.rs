@@ -6,7 +6,6 @@ use super::drawing::{self, Chart, Values};
 use super::study::JudgedStudy;
 use crate::number::figure;
 
-/// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
 pub(crate) struct StepCharts<'a> {
@@ -14,8 +13,7 @@ pub(crate) struct StepCharts<'a> {
     pub(crate) charts: Vec<Chart>,
 }
 
-/// A quantity of a chart: the beginning of its series' names, its title, and how clients and the seconds of a column
-/// add up.
+/// Prefix of the names of its series, title, aggregation over clients and seconds, and divisor.
 type Quantity = (&'static str, &'static str, fn(u64, u64) -> u64, f64);
 
 const QUANTITIES: [Quantity; 6] = [
@@ -27,7 +25,7 @@ const QUANTITIES: [Quantity; 6] = [
     ("delete-longest-us.", "longest delete, ms", std::cmp::max, 1000.0),
 ];
 
-/// The charts of all steps whose series are known: those of the first repeat.
+/// For all steps with known series: those of the first repeat.
 pub(crate) fn charts<'a>(study: &JudgedStudy<'a>) -> Vec<StepCharts<'a>> {
     let cells = study.record.study.cells.iter();
     let charts = cells.map(|planned| StepCharts {
@@ -50,7 +48,7 @@ fn chart(study: &JudgedStudy, cell: CellId, quantity: &Quantity) -> Option<Chart
         let series = study.record.series.iter().filter(|(slice, _)| *slice == first);
         let series = series.filter(|(_, series)| series.name.starts_with(prefix));
         let mut all = series.fold(Vec::new(), |all, (_, series)| joined(all, series, join));
-        // A part of a second at the end would look like a stall.
+        // A partial second at the end would look like a stall.
         all.truncate((slice.work.elapsed_ns / SECOND_NS) as usize);
         (all.len() > 2).then_some(all)
     };
@@ -65,7 +63,6 @@ fn chart(study: &JudgedStudy, cell: CellId, quantity: &Quantity) -> Option<Chart
     drawing::chart(title, &values, |top| format!("0 to {}, {seconds} s", figure(Some(top))))
 }
 
-/// The counts of several clients, second by second.
 fn joined(all: Vec<u64>, series: &Series, join: fn(u64, u64) -> u64) -> Vec<u64> {
     let length = all.len().max(series.counts.len());
     let at = |counts: &[u64], second: usize| counts.get(second).copied().unwrap_or(0);

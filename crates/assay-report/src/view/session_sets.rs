@@ -1,19 +1,18 @@
-//! Statements that several tests carry out, because sessions of the log set other settings before them.
+//! Statements that belong to several tests, because sessions of the log set different settings before them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{PerDialect, Sql, StudyRecord, Test, Transaction, UserStep, counted};
 
-/// Statements with marks for their values, each with the tests that have it.
+/// Statements with placeholders for their values, each with its tests.
 pub(crate) type ByStatement<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// The only kind of events of a test; `None` of a mix, and of tests that are not the user's.
+/// `None` for a mix, and for tests that are not the user's.
 pub(crate) fn only_kind(test: Test) -> Option<&'static Transaction> {
     let mut kinds = test.definition().roles.iter().flat_map(|role| &role.script.mix);
     kinds.next().filter(|_| kinds.next().is_none())
 }
 
-/// The statements of a kind of events with marks for their values.
 pub(crate) fn text(kind: &Transaction) -> String {
     let sent = kind.steps.iter().filter_map(|step| match step {
         UserStep::Send { sql: PerDialect { mysql, postgres }, .. } => {
@@ -29,13 +28,12 @@ fn marked(sql: &Sql) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The kinds of events that are tests of their own, by their names.
+/// Kinds of events that are separate tests, by name.
 fn kinds(record: &StudyRecord) -> BTreeMap<&'static str, &'static Transaction> {
     let tests = record.study.cells.iter().map(|cell| cell.id.test);
     tests.filter_map(|test| Some((test.name(), only_kind(test)?))).collect()
 }
 
-/// The settings in which the sessions of these kinds differ.
 fn differing(kinds: &[&'static Transaction]) -> BTreeSet<&'static str> {
     let mut values: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
     for setting in kinds.iter().flat_map(|kind| &kind.session) {
@@ -59,7 +57,7 @@ pub(super) fn in_tests(of: &ByStatement<'_>) -> String {
     }
 }
 
-/// How many statements the tests of a log carry out, if some are several tests because of their sessions.
+/// Number of statements in the tests of a log, if some are in several tests because of their sessions.
 pub(super) fn note(record: &StudyRecord) -> Option<String> {
     let mut by_text: BTreeMap<String, Vec<&'static Transaction>> = BTreeMap::new();
     for kind in kinds(record).into_values().filter(|it| !it.steps.is_empty()) {

@@ -5,7 +5,6 @@ use assay_model::EventKind;
 use super::answers::{FindingList, about, shown};
 use super::study::JudgedStudy;
 
-/// A setting that a system refuses, and the server's error.
 struct Refused<'a> {
     system: usize,
     setting: &'a str,
@@ -23,7 +22,7 @@ fn refused<'a>(study: &JudgedStudy<'a>) -> Vec<Refused<'a>> {
     found.collect()
 }
 
-/// The settings that a system refuses and the base takes: an application that sets them fails there.
+/// Settings that a system refuses and the base accepts: an application that sets them fails there.
 pub(super) fn to_fix(study: &JudgedStudy, system: usize) -> Vec<String> {
     let all = refused(study);
     let is_new = |it: &&Refused| {
@@ -33,7 +32,7 @@ pub(super) fn to_fix(study: &JudgedStudy, system: usize) -> Vec<String> {
     all.iter().filter(is_new).map(|it| format!("`{}`", it.setting)).collect()
 }
 
-/// Sentences for those who read no further: the mixes that are measured in part.
+/// For readers who read no further: the mixes that are measured in part.
 pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
     let mut warnings = Vec::new();
     let left_out = study.record.events.iter().filter_map(|event| match &event.what {
@@ -57,8 +56,7 @@ pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
     warnings
 }
 
-/// The settings that are refused and the kinds of events that left their mixes, with the errors of servers. `is_told`
-/// says which failures of kinds reports tell elsewhere.
+/// With the errors of servers. `is_told` selects failures that the report has elsewhere.
 pub(super) fn lists(
     study: &JudgedStudy,
     is_told: impl Fn(usize, &str, &str) -> bool,

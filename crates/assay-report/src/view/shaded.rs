@@ -1,19 +1,16 @@
 //! Tables with shaded cells.
 
-/// A table whose cells may be shaded.
 #[derive(Clone)]
 pub(crate) struct ShadedTable {
     pub(crate) title: String,
-    /// What its cells and shades mean.
+    /// Meaning of its cells and shades.
     pub(crate) note: String,
-    /// What the rows are.
     pub(crate) corner: &'static str,
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<ShadedRow>,
 }
 
 impl ShadedTable {
-    /// What the colours of its cells mean: the shades that occur.
     pub(crate) fn legend(&self) -> Vec<(String, &'static str)> {
         let mut used: Vec<Shade> =
             self.rows.iter().flat_map(|row| row.cells.iter().map(|cell| cell.shade)).collect();
@@ -37,13 +34,11 @@ pub(crate) struct ShadedCell {
     pub(crate) shade: Shade,
 }
 
-/// The background of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shade {
     None,
-    /// In the best quarter of its column, of which a system is called faster or slower.
+    /// In the best quarter of a column in which a system is called faster or slower.
     High,
-    /// In the worst quarter.
     Low,
     /// The step missed its SLA, or the number is a target.
     Gray,
@@ -51,7 +46,7 @@ pub(crate) enum Shade {
     Better,
     /// More than 5% worse, and called so.
     Worse,
-    /// Fewer instructions than the base, or more, and called so.
+    /// Called fewer or more instructions than the base.
     Fewer,
     More,
     /// A share of all: from 0, white, to 20, the darkest.
@@ -59,7 +54,7 @@ pub(crate) enum Shade {
 }
 
 impl Shade {
-    /// What a legend says; `None` for what needs none.
+    /// Legend; `None` if not needed.
     fn meaning(self) -> Option<&'static str> {
         match self {
             Self::None | Self::Share(0) => None,
@@ -74,7 +69,6 @@ impl Shade {
         }
     }
 
-    /// The style of its sample in a legend.
     fn sample(self) -> String {
         match self {
             Self::Share(_) => Self::Share(10).class(),
@@ -82,7 +76,6 @@ impl Shade {
         }
     }
 
-    /// The word of its style.
     pub(crate) fn class(self) -> String {
         match self {
             Self::None => String::new(),

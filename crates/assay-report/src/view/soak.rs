@@ -1,4 +1,4 @@
-//! What a longer look at some tests shows, beside the verdicts of the short turns.
+//! Results of a soak, besides the verdicts of the short turns.
 
 use assay_model::{EventKind, Verdict, counted};
 use assay_verdict::{CellJudgement, SOAK_STALL, SoakJudgement, soak};
@@ -9,36 +9,29 @@ use super::study::JudgedStudy;
 use crate::number::{NONE, duration, figure, thousands};
 use crate::ratio::Ratio;
 
-/// A longer look at tests.
 pub(crate) struct LongerLook {
     /// A sentence for each system and test in which the steady rates contradict the short turns. They come first.
     pub(crate) contradictions: Vec<String>,
     /// A row for each test and system: the widest table first, then those for less room.
     pub(crate) tables: Vec<ShadedTable>,
-    /// Sentences on what was seen and what is missing.
     pub(crate) notes: Vec<String>,
-    /// The labels of all systems.
     pub(crate) systems: Vec<String>,
-    /// The rates of each test second by second.
     pub(crate) charts: Vec<SoakChart>,
 }
 
-/// The rates of a test second by second.
 pub(crate) struct SoakChart {
     pub(crate) test: String,
     pub(crate) chart: Chart,
-    /// The drawing in words.
     pub(crate) told: String,
 }
 
-/// The columns that a narrow table has.
 const COLUMNS_NARROW: usize = 3;
 
 const NOTE: &str = "steady: the last third of the long turns, with 95% intervals over turns; decay: the steady rate \
     divided by that of the first turns, as many";
 
 impl LongerLook {
-    /// `None` unless there was a longer look.
+    /// `None` without a soak.
     pub(crate) fn new(study: &JudgedStudy) -> Option<Self> {
         let judged = study.judgement.cells.iter();
         let seen: Vec<(&CellJudgement, SoakJudgement)> =
@@ -136,7 +129,6 @@ fn tables(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<
     vec![whole, middle, narrow]
 }
 
-/// A rate with its interval, if it has one.
 fn rate(qps: assay_model::Estimate) -> String {
     let [value, low, high] = [qps.value, qps.low, qps.high].map(|it| figure(Some(it)));
     if qps.has_interval() { format!("{value} [{low}, {high}]") } else { value }

@@ -1,19 +1,18 @@
-//! What keeps a server from starting with the config file of a study, and users of a dump from logging in. Nothing else
-//! in a report matters to an upgrade that stops there, so it comes first.
+//! Obstacles to starting a server with the config file of a study, and to logging in for users of a dump. An upgrade
+//! stops there, so they come first in a report.
 
 use assay_model::{EventKind, Restored, RestoredKind, Severity, StudyRecord, UntakenOption};
 
 use super::answers::restored;
 use super::study::JudgedStudy;
 
-/// An obstacle of a system: its heading, and what each part of it is and needs.
 pub(crate) struct Obstacle {
     pub(crate) heading: String,
     pub(crate) facts: Vec<(String, String)>,
 }
 
-/// The options of config files that systems do not take, with how much they matter. What the base does not take either
-/// keeps no server of the user's from starting: it may belong to a plugin.
+/// Options of config files that systems do not accept, with their severity. Those that the base does not accept either
+/// are no obstacle: they may belong to a plugin.
 pub(crate) fn options(
     record: &StudyRecord,
 ) -> impl Iterator<Item = (usize, &UntakenOption, Severity)> {
@@ -43,7 +42,7 @@ pub(crate) fn options(
     })
 }
 
-/// The users of a dump who can log in to the base and not to the system.
+/// Users of a dump who can log in to the base and not to the system.
 pub(super) fn logins(record: &StudyRecord, base: usize, system: usize) -> Vec<&Restored> {
     let of = |wanted: usize| {
         let all = restored(record).filter(move |(of, _)| *of == wanted);
@@ -52,7 +51,6 @@ pub(super) fn logins(record: &StudyRecord, base: usize, system: usize) -> Vec<&R
     of(system).filter(|it| !of(base).any(|other| other.message == it.message)).collect()
 }
 
-/// What keeps the compared systems from starting, and users from logging in.
 pub(crate) fn obstacles(study: &JudgedStudy) -> Vec<Obstacle> {
     let record = study.record;
     let mut found = Vec::new();

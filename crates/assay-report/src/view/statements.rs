@@ -1,4 +1,4 @@
-//! The statements of a user's tests one by one: how long each took, and which of them changed.
+//! The statements of a user's tests one by one: their times and changes.
 
 use assay_model::{CellId, Test, UserStep, Verdict};
 use assay_verdict::{StatementChange, statement_changes, threshold};
@@ -8,10 +8,9 @@ use super::study::JudgedStudy;
 use crate::number::{NONE, figure};
 use crate::words::Symbol as _;
 
-/// Statements are shown up to so many characters.
 const SHOWN: usize = 60;
 
-/// A change this large has a colour.
+/// Smallest relative change with a colour.
 const LARGE: f64 = 0.05;
 
 /// A table for each test whose statements were timed. None in a large study.
@@ -26,7 +25,6 @@ pub(crate) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
         .collect()
 }
 
-/// A row for each statement, a column for each system.
 fn table(study: &JudgedStudy, cell: CellId) -> Option<ShadedTable> {
     let changes: Vec<Vec<StatementChange>> = study
         .compared
@@ -80,7 +78,7 @@ fn changed(change: &StatementChange, interesting: f64) -> ShadedCell {
     ShadedCell { text: format!("{} ×{ratio:.2}{mark}", figure(Some(time.after))), shade }
 }
 
-/// The statement at a place, after the name of its kind of events if the test has several.
+/// A statement, preceded by the name of its kind of events if the test has several.
 fn name(test: Test, kind: u32, step: u32) -> String {
     let mut kinds = test.roles.iter().flat_map(|role| &role.script.mix);
     let several = kinds.clone().count() > 1;

@@ -1,34 +1,27 @@
 //! The average rates of a step of the Insert Benchmark as bars, a bar for each system.
 
-/// The rates of one step.
 pub(crate) struct StepBars {
-    /// The step, and the unit of the rate.
     pub(crate) title: String,
     pub(crate) bars: Vec<Bar>,
 }
 
-/// The rate of a system.
 pub(crate) struct Bar {
-    /// Number of the system, from 0.
     pub(crate) system: usize,
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Length as a part of the longest.
+    /// Length relative to the longest.
     pub(crate) share: f64,
 }
 
-/// The rate of a system.
 #[derive(Clone)]
 pub(super) struct Rated {
-    /// Number of the system, from 0.
     pub(super) system: usize,
     pub(super) name: String,
     pub(super) rate: f64,
-    /// Whether the step missed its SLA.
     pub(super) misses: bool,
 }
 
-/// The bars of these rates; `None` without any rate above 0.
+/// `None` without any rate above 0.
 pub(super) fn bars(title: String, rates: Vec<Rated>) -> Option<StepBars> {
     let most = rates.iter().map(|it| it.rate).fold(0.0, f64::max);
     let bar = |Rated { system, name, rate, misses }: Rated| Bar {

@@ -1,4 +1,4 @@
-//! The metrics of each step of the Insert Benchmark: what the hardware did, per second and per operation.
+//! Hardware metrics of each step of the Insert Benchmark, per second and per operation.
 
 use assay_model::{CellId, Series, Slice, SliceOutcome};
 
@@ -6,7 +6,6 @@ use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::{NONE, figure};
 
-/// The columns with their names as published.
 const COLUMNS: [&str; 20] = [
     "ips",
     "qps",
@@ -30,7 +29,6 @@ const COLUMNS: [&str; 20] = [
     "p99",
 ];
 
-/// The names of the columns in published rows.
 const PUBLISHED: [&str; 20] = [
     "ips", "qps", "rps", "rmbps", "wps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi", "csps", "cpups",
     "cspq", "cpupq", "dbgb1", "dbgb2", "rss", "maxop", "p50", "p99",
@@ -41,7 +39,7 @@ const NOTE: &str = "inserts and queries per second; reads and writes of the devi
                     operation; size of the database and of the data directory (GB) and of the server's memory at the \
                     end; longest response time; rates that half and 99% of the seconds reach, client 1";
 
-/// What `iostat` calls the averages of the device.
+/// Names in `iostat` of the averages of the device.
 const DEVICE_COLUMNS: [&str; 12] = [
     "r/s", "rMB/s", "rrqm/s", "r_await", "rareq-sz", "w/s", "wMB/s", "wrqm/s", "w_await",
     "wareq-sz", "aqu-sz", "%util",
@@ -90,7 +88,6 @@ impl<'a> Rows<'a> {
         Self((0..study.record.systems.len()).filter_map(of_system).collect())
     }
 
-    /// A table of what `cells` makes of each slice and its series.
     fn table(
         &self,
         title: String,
@@ -111,7 +108,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The averages of the device, in the order of [`DEVICE_COLUMNS`]; `None` if its counters are not known.
+/// In the order of [`DEVICE_COLUMNS`]; `None` if the counters of the device are unknown.
 fn device(slice: &Slice, series: &[&Series]) -> Option<[Option<f64>; DEVICE_COLUMNS.len()]> {
     let counter = |name| slice.counter(name);
     let seconds = slice.work.elapsed_ns as f64 / 1e9;
@@ -154,14 +151,14 @@ fn shown(value: Option<f64>) -> ShadedCell {
     ShadedCell { text, shade: Shade::None }
 }
 
-/// A published figure, as it was published.
+/// With its published digits.
 fn published(slice: &Slice, name: &str) -> ShadedCell {
     let value = slice.published.iter().find(|(it, _)| it == name).map(|(_, value)| value);
     let text = value.map_or_else(|| NONE.to_owned(), ToString::to_string);
     ShadedCell { text, shade: Shade::None }
 }
 
-/// The metrics of a step, in the order of [`COLUMNS`].
+/// In the order of [`COLUMNS`].
 fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>; COLUMNS.len()]> {
     let step = slice.step.as_ref()?;
     let seconds = slice.work.elapsed_ns as f64 / 1e9;
@@ -203,7 +200,7 @@ fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>;
     ])
 }
 
-/// The rate that a percentage of the seconds reach or exceed: the published percentiles count from the highest rate
+/// The rate that this percentage of the seconds reach or exceed: the published percentiles count from the highest rate
 /// down. `None` with fewer than ten seconds.
 fn reached_in(counts: &[u64], percent: f64) -> Option<f64> {
     if counts.len() < 10 {

@@ -1,4 +1,4 @@
-//! Where tests changed in a line of versions, step by step.
+//! Changes of tests in a line of versions, step by step.
 
 use assay_model::{Setup, Verdict};
 use assay_verdict::{LineSummary, Step};
@@ -9,61 +9,50 @@ use crate::number::{NONE, confidence};
 use crate::ratio::change_in_words;
 use crate::words::Symbol;
 
-/// If a part of a change or a confidence is at least this large, sentences leave it out.
+/// Sentences omit shares of a change and confidences from this value on.
 const NEARLY_ALL: f64 = 0.95;
 
-/// The versions of one product and the steps between them.
 pub(crate) struct StepTable<'a> {
-    /// Labels of the versions, the earliest first.
+    /// Labels, earliest version first.
     pub(crate) versions: Vec<&'a str>,
     /// One row per cell, in the order in which they run.
     pub(crate) rows: Vec<StepRow<'a>>,
 }
 
 impl StepTable<'_> {
-    /// The version that no step leads to.
     pub(crate) fn first(&self) -> &str {
         self.versions.first().copied().unwrap_or_default()
     }
 
-    /// The versions that steps lead to.
     pub(crate) fn later(&self) -> &[&str] {
         self.versions.get(1..).unwrap_or_default()
     }
 }
 
-/// The steps of one cell.
 pub(crate) struct StepRow<'a> {
-    /// Number of the cell in the study, from 1.
     pub(crate) cell: usize,
     pub(crate) test: &'a str,
     pub(crate) setup: Setup,
     pub(crate) steps: Vec<StepFigure>,
-    /// Where the test changed, if it did.
     pub(crate) change: Option<TestChange>,
 }
 
-/// One step as people read it.
 pub(crate) struct StepFigure {
     pub(crate) verdict: Verdict,
-    /// The relative change with its interval.
     pub(crate) change: String,
-    /// The confidence that the change exceeds the threshold.
+    /// Confidence that the change exceeds the threshold.
     pub(crate) confidence: String,
 }
 
-/// Where a test changed.
 pub(crate) struct TestChange {
     pub(crate) verdict: Verdict,
-    /// The test, and its setup where there are several.
     pub(crate) name: String,
     /// `slower from mariadb@11.4 on (−4.1% [−5.0%, −3.2%] at that step)`.
     pub(crate) sentence: String,
-    /// Logarithm of the largest change, without its sign.
+    /// Absolute logarithm of the largest change.
     size: f64,
 }
 
-/// A table for each line of versions.
 pub(crate) fn tables<'a>(study: &'a JudgedStudy<'a>) -> Vec<StepTable<'a>> {
     let mut tables: Vec<(Vec<usize>, StepTable)> = Vec::new();
     let is_same_line = |one: &Step, next: &Step| (one.cell, one.to) == (next.cell, next.from);
@@ -83,7 +72,7 @@ pub(crate) fn tables<'a>(study: &'a JudgedStudy<'a>) -> Vec<StepTable<'a>> {
     tables.into_iter().map(|(_, table)| table).collect()
 }
 
-/// The tests that changed, the largest change first.
+/// Largest change first.
 pub(crate) fn changes<'t>(tables: &'t [StepTable]) -> Vec<&'t TestChange> {
     let rows = tables.iter().flat_map(|table| &table.rows);
     let mut changes: Vec<&TestChange> = rows.filter_map(|row| row.change.as_ref()).collect();
@@ -117,7 +106,7 @@ fn figure(step: &Step) -> StepFigure {
     }
 }
 
-/// Where the test changed; `None` if neither a step nor the whole line did.
+/// `None` if neither a step nor the whole line changed.
 fn change(study: &JudgedStudy, steps: &[Step], line: Option<&LineSummary>) -> Option<TestChange> {
     let named: Vec<&Step> = steps.iter().filter(|step| step.is_change).collect();
     let size = |ratio: Option<assay_model::Estimate>| ratio.map_or(0.0, |it| it.value.ln().abs());
@@ -162,7 +151,7 @@ fn with_steps(study: &JudgedStudy, named: &[&Step], line: Option<&LineSummary>) 
     Some(steps?.join(", then ") + &share(study, line))
 }
 
-/// The part of the largest step in the whole change, unless it is nearly all of it and certainly the largest.
+/// Share of the largest step in the whole change; empty if it is nearly all of it and certainly the largest.
 fn share(study: &JudgedStudy, line: Option<&LineSummary>) -> String {
     let Some(main) = line.and_then(|line| line.main) else { return String::new() };
     let part = (main.share < NEARLY_ALL)

@@ -12,56 +12,45 @@ use crate::ratio::Quotient;
 /// From this many client counts on, a terminal shows the tables too.
 const MANY: usize = 3;
 
-/// Everything by client count.
 pub(crate) struct Sweep<'a> {
-    /// The labels of the systems.
     pub(crate) systems: Vec<String>,
     /// A table for each quantity: a row for each test and system, a column for each client count. None in a large
     /// study.
     pub(crate) tables: Vec<ShadedTable>,
-    /// The curves of each test.
     pub(crate) tests: Vec<TestCurves<'a>>,
-    /// Whether there are many client counts.
     pub(crate) is_wide: bool,
 }
 
 pub(crate) struct TestCurves<'a> {
     pub(crate) test: &'a str,
     pub(crate) group: &'static Group,
-    /// The client counts, ascending.
+    /// Ascending.
     pub(crate) clients: Vec<u32>,
     /// All systems but the twin.
     pub(crate) systems: Vec<SweptSystem>,
-    /// Where systems are as fast as the base.
+    /// Points where systems are as fast as the base.
     pub(crate) crossings: Vec<Crossing>,
-    /// The data, if the study has several.
     pub(crate) data: Option<String>,
-    /// Response times by client count.
     pub(crate) response_times: Option<Chart>,
     /// Quantities second by second, for each client count. None in a large study.
     pub(crate) seconds: Vec<Chart>,
 }
 
-/// A system over the client counts.
 pub(crate) struct SweptSystem {
-    /// Number of the system, from 0.
     pub(crate) system: usize,
     /// Operations per second, for each client count.
     pub(crate) qps: Vec<Option<Estimate>>,
-    /// Those divided by the base's; empty for the base.
+    /// Relative to the base; empty for the base.
     pub(crate) rqps: Vec<Option<Estimate>>,
     /// 95th percentiles of the response time, ms.
     pub(crate) p95: Vec<Option<Estimate>>,
 }
 
-/// The number of clients at which a system is as fast as the base.
 pub(crate) struct Crossing {
-    /// Number of the system, from 0.
     pub(crate) system: usize,
     pub(crate) clients: Estimate,
 }
 
-/// A test on a data set, with the client counts at which it was measured.
 struct Swept {
     test: Test,
     data: DataSet,
@@ -75,11 +64,11 @@ impl Swept {
     }
 }
 
-/// Seconds that a chart needs at least: fewer show no trend.
+/// Minimum number of seconds in a chart: fewer show no trend.
 const SECONDS_MIN: usize = 3;
 
 impl<'a> Sweep<'a> {
-    /// The tables and curves; `None` if every test was measured with a single client count.
+    /// `None` if every test was measured with a single client count.
     pub(crate) fn new(study: &JudgedStudy<'a>) -> Option<Self> {
         let mut all = swept(study);
         all.retain(|swept| swept.clients.len() > 1);
@@ -96,14 +85,12 @@ impl<'a> Sweep<'a> {
         })
     }
 
-    /// The tables for a terminal: throughput, scalability and one response time.
     pub(crate) fn few_tables(&self) -> impl Iterator<Item = &ShadedTable> {
         let is_shown = |(_, quantity): &(&ShadedTable, &Quantity)| quantity.is_short;
         self.tables.iter().zip(&QUANTITIES).filter(is_shown).map(|(table, _)| table)
     }
 }
 
-/// The tests of the study in order, each once for every data set.
 fn swept(study: &JudgedStudy) -> Vec<Swept> {
     let mut all: Vec<Swept> = Vec::new();
     for CellId { test, setup } in study.record.study.cells.iter().map(|planned| planned.id) {
@@ -116,7 +103,6 @@ fn swept(study: &JudgedStudy) -> Vec<Swept> {
     all
 }
 
-/// A quantity of a cell, given the cell with the fewest clients.
 struct Quantity {
     title: &'static str,
     note: &'static str,
@@ -173,7 +159,7 @@ fn tps(cell: &CellJudgement) -> Option<Estimate> {
     Some(Estimate { value: tps, low: qps.low * factor, high: qps.high * factor })
 }
 
-/// The ratio of two rates. Their errors are taken to be independent.
+/// Assumes independent errors.
 fn scalability(cell: &CellJudgement, fewest: &CellJudgement) -> Option<Estimate> {
     let (qps, one) = (cell.qps?, fewest.qps?);
     let value = cell.tps? / fewest.tps?;
@@ -273,7 +259,6 @@ fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
     }
 }
 
-/// The course of a cell: transactions and the longest response time, by second.
 fn by_second(study: &JudgedStudy, cell: CellId) -> Vec<Chart> {
     let course = |system| {
         let judged = study.cell(cell, system);

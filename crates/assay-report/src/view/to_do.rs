@@ -1,5 +1,5 @@
-//! What must be fixed and what must be looked at before an upgrade to a system: each thing once, however many tests,
-//! answers and events tell of it. The head of a report counts what its body lists.
+//! Things to fix and to look at before an upgrade to a system: each counted once, even if several tests, answers and
+//! events show it. The head of a report counts what its body lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,23 +14,22 @@ use super::session_sets::in_tests;
 use super::study::JudgedStudy;
 use super::{sessions, startup};
 
-/// What is to be done for a system.
 #[derive(Default)]
 pub(super) struct ToDo<'a> {
     pub(super) statements: Statements<'a>,
-    /// The tests that fail on the system only, by their first cells, without those that its answers tell of.
+    /// Tests that fail on the system only, by their first cells, without those covered by its answers.
     pub(super) failing: Vec<&'a CellJudgement>,
-    /// The settings of sessions that it refuses and the base takes.
+    /// Settings of sessions that the system refuses and the base accepts.
     pub(super) settings: Vec<String>,
-    /// Which of both answers reads from its query cache.
     pub(super) query_cache: Option<QueryCache>,
-    /// The options of the config file that it refuses and the base takes, and those that are deprecated on it only.
+    /// Options of the config file that the system refuses and the base accepts, and those that are deprecated on the
+    /// system only.
     options: [usize; 2],
-    /// The plugins of the dump's users that it lacks and the base has.
+    /// Plugins of the dump's users that the system lacks and the base has.
     logins: usize,
-    /// The statements of the dump that it refuses and the base takes.
+    /// Statements of the dump that the system refuses and the base accepts.
     of_dump: u64,
-    /// The tests with a statement that it refuses and the base does not, with its errors.
+    /// Tests with a statement that the system refuses and the base accepts, with its errors.
     refused: BTreeMap<&'a str, Vec<&'a str>>,
 }
 
@@ -45,7 +44,7 @@ pub(super) fn is_of_statements(study: &JudgedStudy) -> bool {
 }
 
 impl<'a> ToDo<'a> {
-    /// Nothing is to be done in a study of other statements.
+    /// Empty for a study of other statements.
     pub(super) fn of(study: &JudgedStudy<'a>, system: usize) -> Self {
         if !is_of_statements(study) {
             return Self::default();
@@ -70,7 +69,6 @@ impl<'a> ToDo<'a> {
         }
     }
 
-    /// Whether it tells this failure of a test on the system.
     pub(super) fn tells(&self, test: &str, failure: Option<&str>) -> bool {
         let is_same = |told: Option<&str>| match (told, failure) {
             (Some(told), Some(failure)) => is_same_error(told, failure),
@@ -82,7 +80,6 @@ impl<'a> ToDo<'a> {
             || failing.any(|it| is_same(it.failure.as_deref()))
     }
 
-    /// What must be fixed and what must be looked at, each as a number and in words.
     fn counts(&self) -> [(u64, String); 2] {
         let Statements { must_fix, look_at, of_connection, .. } = &self.statements;
         let several = |count: u64, one: &str| (count, counted(count, one));
@@ -111,7 +108,7 @@ impl<'a> ToDo<'a> {
     }
 }
 
-/// How many statements of the dump a system refuses and the base takes.
+/// Number of statements of the dump that the system refuses and the base accepts.
 fn refused_of_dump(record: &StudyRecord, base: usize, system: usize) -> u64 {
     let place = |it: &Restored| (it.file.clone(), it.line, it.statement.clone());
     let of = |wanted: usize| {
@@ -122,8 +119,8 @@ fn refused_of_dump(record: &StudyRecord, base: usize, system: usize) -> u64 {
     of(system).filter(|it| !of_base.contains(&place(it))).map(|it| it.count).sum()
 }
 
-/// Whether two failures are the same error of a server. Answers and tests have its code in forms of their own, and
-/// maybe other values in its words.
+/// Whether two failures are the same error of a server. Answers and tests format its code differently, and its words
+/// may have other values.
 fn is_same_error(one: &str, other: &str) -> bool {
     let both = code_and_words(one).zip(code_and_words(other));
     let is_same = both.is_some_and(|((code, words), (other_code, other_words))| {
@@ -142,7 +139,7 @@ fn code_and_words(text: &str) -> Option<(&str, &str)> {
     Some((code, words.split(is_end).next().unwrap_or_default()))
 }
 
-/// Sentences for those who read no further, the query cache first: it makes times meaningless.
+/// For readers who read no further, the query cache first: it makes times meaningless.
 pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
     let all: Vec<_> = study.compared.iter().map(|it| (*it, ToDo::of(study, *it))).collect();
     let caches =
@@ -160,7 +157,6 @@ pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
     caches.into_iter().chain(counts).collect()
 }
 
-/// The tests that fail, with the errors of servers.
 pub(super) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     let facts = study.compared.iter().flat_map(|system| {
         ToDo::of(study, *system).failing.into_iter().map(|cell| {
@@ -177,7 +173,7 @@ pub(super) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     Some(list).into_iter().filter(|list| !list.facts.is_empty()).collect()
 }
 
-/// The tests that fail on a system and not on the base, by their first cells. A mix fails with its parts.
+/// Tests that fail on a system and not on the base, by their first cells. A mix fails with its parts.
 fn failing<'a>(
     study: &JudgedStudy<'a>,
     system: usize,
@@ -187,7 +183,7 @@ fn failing<'a>(
         let roles = cell.cell.test.definition().roles.iter();
         roles.flat_map(|role| &role.script.mix).count() == 1
     };
-    // Before a cell is given up that could not begin on a system, the others are tried.
+    // The base may not have run either: all systems are tried before a cell is given up.
     let base_ran = |cell: &&CellJudgement| {
         let of_base = study.cell(cell.cell, study.base);
         of_base.is_some_and(|base| base.failure.is_none() && base.silence.is_none())

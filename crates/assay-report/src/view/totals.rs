@@ -1,4 +1,4 @@
-//! What a whole mix costs, from the tests that measure each kind of its events alone.
+//! The cost of a whole mix, from the tests that measure each kind of its events alone.
 
 use assay_model::counted;
 use assay_verdict::{WeightedTotal, weighted_totals};
@@ -10,7 +10,6 @@ use crate::ratio::short;
 /// From this factor on, a change is written as a factor.
 const FACTOR: f64 = 2.0;
 
-/// A sentence for each mix.
 pub(super) fn sentences(study: &JudgedStudy, system: usize) -> impl Iterator<Item = String> {
     let totals = weighted_totals(study.record, &study.judgement.cells);
     let of_system = totals.into_iter().filter(move |total| total.system == system);

@@ -7,10 +7,8 @@ use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::{NONE, figure, thousands};
 
-/// The rates: their headings and figures.
 const RATES: [(&str, &str); 2] = [("NOPM", "nopm"), ("TPM", "tpm")];
 
-/// The response times: their headings, and the figures of the mean and of the 95th percentile.
 const TIMES: [(&str, &str, &str); 5] = [
     ("new order ms", "new_order_us", "new_order_p95_us"),
     ("payment ms", "payment_us", "payment_p95_us"),
@@ -27,7 +25,7 @@ fn ms(us: f64) -> String {
     figure(Some(us / 1000.0))
 }
 
-/// A response time and its 95th percentile. A ledger of an older assay has only the first.
+/// A response time and its 95th percentile. Ledgers of older versions of assay have only the first.
 fn times(mean_us: Option<f64>, p95_us: Option<f64>) -> String {
     match (mean_us, p95_us) {
         (None, _) => NONE.to_owned(),
@@ -36,7 +34,7 @@ fn times(mean_us: Option<f64>, p95_us: Option<f64>) -> String {
     }
 }
 
-/// The table; `None` for other studies, and where nothing was timed.
+/// `None` for other studies, and if nothing was timed.
 pub(super) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
     let is_of_it = |cell: &&CellJudgement| cell.cell.test.tpcc().is_some();
     let rows = study.judgement.cells.iter().filter(is_of_it).filter_map(|cell| {

@@ -1,4 +1,4 @@
-//! Machine trouble in words: its kinds, how much of each, and what to do about it.
+//! Machine trouble in words: kinds, amounts and remedies.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,10 +10,9 @@ use crate::number::{share, thousands};
 
 const OTHER_PROCESSES: &str = "other processes";
 
-/// The share of slices in one kind of trouble from which it becomes a warning.
+/// Share of slices in one kind of trouble from which on it becomes a warning.
 const WARNED: f64 = 0.1;
 
-/// A kind of machine trouble: how many slices had it, its name, what it is, and what to do about it.
 struct TroubleWords {
     count: u32,
     name: &'static str,
@@ -50,7 +49,6 @@ fn kinds(by: TroubledBy) -> [TroubleWords; 4] {
     ]
 }
 
-/// The sum over all slices of the study.
 fn sum(judgement: &Judgement) -> TroubledBy {
     judgement.cells.iter().fold(TroubledBy::default(), |sum, cell| TroubledBy {
         steal: sum.steal + cell.troubled_by.steal,
@@ -60,7 +58,7 @@ fn sum(judgement: &Judgement) -> TroubledBy {
     })
 }
 
-/// A sentence for each kind of trouble that many slices had, with its remedy; the most frequent first.
+/// A sentence for each frequent kind of trouble, with its remedy; the most frequent first.
 pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let finished =
         record.slices.iter().filter(|it| !matches!(it.outcome, SliceOutcome::Failed(_))).count();
@@ -80,8 +78,8 @@ pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<Strin
     many.into_iter().map(sentence).collect()
 }
 
-/// How assay can measure beside other programs, after what removes these; empty if it did, or nobody knows whether it
-/// may.
+/// An alternative to stopping other programs: measuring beside them. Empty if assay did so, or if it is unknown whether
+/// it may.
 pub(crate) fn or_realtime(record: &StudyRecord) -> String {
     let mut cells = record.study.cells.iter();
     if cells.any(|cell| cell.priority == Priority::Realtime) {
@@ -100,10 +98,9 @@ pub(crate) fn or_realtime(record: &StudyRecord) -> String {
     }
 }
 
-/// The most other processes that a warning names.
 const NAMED: usize = 3;
 
-/// ` (most CPU: rustc 97%, backup 34%)`: the busiest processes that the study saw; empty if it saw none.
+/// ` (most CPU: rustc 97%, backup 34%)`: the busiest processes that the study saw; empty without any.
 fn busiest(record: &StudyRecord) -> String {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     for event in &record.events {
@@ -140,7 +137,6 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     )
 }
 
-/// The trouble of one system in one test; `None` if there was none.
 pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     let kinds = named(cell.troubled_by)?;
     let (all, fate) = if cell.cell.test.ibench().is_some() {
@@ -153,7 +149,7 @@ pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     Some(format!("{} of {all} slices in machine trouble, {fate}: {kinds}", cell.troubled))
 }
 
-/// `other processes 3, clock jumps 1`; `None` if there is nothing.
+/// `other processes 3, clock jumps 1`.
 fn named(by: TroubledBy) -> Option<String> {
     let there = kinds(by).into_iter().filter(|kind| kind.count > 0);
     let named: Vec<String> =

@@ -1,4 +1,4 @@
-//! Why tests are undecided and what would help, in words.
+//! Reasons why tests are undecided, and remedies.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,9 @@ use super::study::JudgedStudy;
 use crate::number::share;
 use crate::ratio::Ratio;
 
-/// The most tests that a line names.
 const NAMES: usize = 5;
 
-/// Beyond this factor, measuring longer is no useful advice.
+/// Beyond this factor, measuring longer is not useful advice.
 pub(crate) const TIMES_MAX: f64 = 20.0;
 
 /// Why a test is undecided. Tests with the same reason share a line, in this order.
@@ -54,7 +53,6 @@ impl Reason {
     }
 }
 
-/// The sentence on tests that share a reason.
 fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
     let threshold = share(threshold(&record.study));
     match reason {
@@ -138,12 +136,12 @@ fn single_pair(record: &StudyRecord) -> String {
     format!("the uncertainty of a single measurement is unknown{remedy}")
 }
 
-/// What decides tests that are undecided; `None` for a study that assay cannot continue or repeat.
+/// Way to decide undecided tests; `None` for a study that assay cannot continue or repeat.
 pub(crate) fn way_on(record: &StudyRecord) -> Option<String> {
     let study = &record.study;
     let how = match study.experiment {
         Experiment::Sequential | Experiment::Counted => return None,
-        // It was measured elsewhere, or it goes on.
+        // Imported, or still running.
         _ if study.recipe.is_empty() || !record.finished => return None,
         Experiment::Stepwise => {
             format!("`--repeats {REPEATS_MIN}` carries all steps out several times")
@@ -161,7 +159,7 @@ pub(crate) fn way_on(record: &StudyRecord) -> Option<String> {
     Some(format!("undecided tests: {how}"))
 }
 
-/// How to measure longer. A study that has ended can get more time, unless it is a gate or runs each test once.
+/// How to measure longer. A finished study can get more time, unless it is a gate or runs each test once.
 fn longer(record: &StudyRecord) -> String {
     let study = &record.study;
     let takes_more = study.experiment == Experiment::Interleaved && study.gate.is_none();
@@ -175,7 +173,7 @@ fn longer(record: &StudyRecord) -> String {
 
 /// `about 3 times`, `3 to 12 times`.
 fn times(doubts: &[Doubt]) -> String {
-    // Less than half as much again is not worth a number.
+    // A factor below 1.5 is not worth a number.
     let times = doubts.iter().filter_map(|doubt| match doubt {
         Doubt::Wide { times, .. } => Some(times.ceil().max(2.0)),
         _ => None,
@@ -200,17 +198,16 @@ fn blocks(doubts: &[Doubt]) -> String {
     }
 }
 
-/// Why one test is undecided; `None` if it is decided.
+/// `None` if the test is decided.
 fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
     Some(of_doubt(record, cell.doubt?))
 }
 
-/// Why something is undecided.
 pub(crate) fn of_doubt(record: &StudyRecord, doubt: Doubt) -> String {
     sentence(Reason::of(doubt), &[doubt], record)
 }
 
-/// An event that took too long, and what follows: `no answer to … within 30 s; at least 150 times slower`. `None` where
+/// An event that took too long, and the consequence: `no answer to … within 30 s; at least 150 times slower`. `None` if
 /// all were answered, or none on either side.
 pub(crate) fn silence(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
     let silence = cell.silence.as_ref().filter(|_| cell.failure.is_none())?;
@@ -238,7 +235,7 @@ pub(crate) fn why<'a>(record: &StudyRecord, cell: &'a CellJudgement) -> Option<C
 
 /// A line for the tests of a system that are undecided for the same reason: `3 tests: why (names)`.
 pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
-    // A note says why no single published result has a verdict.
+    // A note explains why no single published result has a verdict.
     if !study.has_verdicts() {
         return Vec::new();
     }
@@ -273,7 +270,6 @@ pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
     doubted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter_map(line).collect()
 }
 
-/// The first tests by name, and how many more there are.
 fn names<'a>(
     study: &JudgedStudy,
     cells: impl ExactSizeIterator<Item = &'a CellJudgement>,

@@ -1,17 +1,16 @@
-//! Scripts that sent other work to some systems. assay draws the same values for all systems, but a script may decide
-//! by the time, by an address, or by what a server answers.
+//! Scripts that sent different work to some systems. assay draws the same values for all systems, but a script may
+//! decide by the time, by an address, or by a server's answer.
 
 use assay_model::{CellId, SliceOutcome};
 
 use super::study::JudgedStudy;
 
-/// Statements per event may differ by this part: events that were started again send some twice.
+/// Tolerated relative difference of statements per event: restarted events send some twice.
 const TOLERANCE: f64 = 0.05;
 
-/// Events of which more than this part were started again tell nothing of the script.
+/// With a larger share of restarted events, the counts say nothing about the script.
 const RETRIED_MAX: f64 = 0.02;
 
-/// What a system was sent in a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Sent {
     events: u64,
@@ -21,7 +20,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Statements and reads per event; `None` if they tell nothing.
+    /// Statements and reads per event; `None` if inconclusive.
     fn per_event(&self) -> Option<[f64; 2]> {
         let events = self.events as f64;
         let tells = self.events > 0 && self.retried as f64 <= events * RETRIED_MAX;
@@ -38,7 +37,7 @@ impl Sent {
     }
 }
 
-/// A warning for each system and cell of a script in which it was sent other work than the base.
+/// A warning for each system and cell of a script in which its work differs from that of the base.
 pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
     let record = study.record;
     let of_scripts = record.study.cells.iter().filter(|cell| cell.id.test.lua().is_some());
@@ -108,7 +107,7 @@ mod tests {
             ),
             "{words}"
         );
-        // The same number of statements may be other ones.
+        // The same number of statements, but different ones.
         assert!(told(sent(100, 1000, 900, 0), sent(100, 1000, 100, 0)).is_some());
     }
 }

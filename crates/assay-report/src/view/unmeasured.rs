@@ -1,21 +1,19 @@
-//! What the settings of a study leave out of its writes: durable commits and the binary log.
+//! The parts of writes that the settings of a study leave out: durable commits and the binary log.
 
 use assay_model::{Class, Dialect, Origin, StudyRecord, System};
 
-/// The terms whose commits are not durable.
 const RELAXED: [&str; 2] = ["lean", "published"];
 
-/// The terms without a binary log.
 const WITHOUT_BINLOG: &str = "lean";
 
-/// The options that decide whether a commit waits for the disk, each with the values for which it does not.
+/// Options that decide whether a commit waits for the disk, each with the values for which it does not.
 const FLUSHES: [(&str, &[&str]); 3] = [
     ("rocksdb_flush_log_at_trx_commit", &["0", "2"]),
     ("innodb_flush_log_at_trx_commit", &["0", "2"]),
     ("synchronous_commit", &["off"]),
 ];
 
-/// What is left out, in words; `None` for published results, for studies without writes, and if nothing is.
+/// `None` for published results, for studies without writes, and if nothing is left out.
 pub(crate) fn note(record: &StudyRecord) -> Option<String> {
     let has_writes = record.study.is_insert_benchmark()
         || record.study.cells.iter().any(|cell| cell.id.test.class == Class::Write);

@@ -9,46 +9,37 @@ use crate::number::confidence;
 use crate::ratio::change_in_words;
 use crate::words::Symbol;
 
-/// A line of three or more versions.
 pub(crate) struct VersionLine<'a> {
-    /// Labels of the versions, the earliest first.
+    /// Earliest version first.
     pub(crate) labels: Vec<&'a str>,
-    /// The labels without what all of them share.
     pub(crate) short: Vec<String>,
-    /// By setup, then by group.
     pub(crate) sections: Vec<VersionSection<'a>>,
 }
 
-/// The tests of one group under one setup.
 pub(crate) struct VersionSection<'a> {
     pub(crate) setup: Setup,
     pub(crate) group: &'static Group,
     pub(crate) tests: Vec<VersionTest<'a>>,
 }
 
-/// A test over the versions.
 pub(crate) struct VersionTest<'a> {
     pub(crate) test: &'a str,
-    /// One for each version.
     pub(crate) points: Vec<VersionPoint>,
 }
 
-/// A version in a test.
 pub(crate) struct VersionPoint {
-    /// QPS divided by that of the base; 1 for the base itself.
+    /// Relative to the base; 1 for the base.
     pub(crate) ratio: Option<Estimate>,
-    /// The step from the version before it; `None` for the first one.
+    /// The step from the previous version; `None` for the first.
     pub(crate) step: Option<StepMark>,
 }
 
-/// A step as a chart marks it.
 pub(crate) struct StepMark {
     pub(crate) verdict: Verdict,
-    /// If reports name the step: its size and confidence.
+    /// Size and confidence, if reports name the step.
     pub(crate) change: Option<String>,
 }
 
-/// The lines of three or more versions, in the order of the study.
 pub(crate) fn lines<'a>(study: &'a JudgedStudy<'a>) -> Vec<VersionLine<'a>> {
     let mut lines: Vec<(&[usize], Vec<&LineSummary>)> = Vec::new();
     for summary in &study.judgement.lines {
@@ -110,14 +101,12 @@ fn mark(step: &Step) -> StepMark {
 }
 
 impl VersionLine<'_> {
-    /// Whether any ratio has an interval.
     pub(crate) fn has_intervals(&self) -> bool {
         self.sections.iter().flat_map(|section| &section.tests).any(VersionTest::has_intervals)
     }
 }
 
 impl VersionTest<'_> {
-    /// Whether any ratio has an interval.
     pub(crate) fn has_intervals(&self) -> bool {
         self.points.iter().filter_map(|point| point.ratio).any(|ratio| ratio.has_interval())
     }

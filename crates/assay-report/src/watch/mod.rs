@@ -1,4 +1,4 @@
-//! What changed from version to version of a product that is watched: `assay watch`.
+//! Changes between the versions of a watched product: `assay watch`.
 
 mod rows;
 mod watched;
@@ -17,7 +17,6 @@ use crate::ratio::Quotient;
 
 pub use watched::{Watched, WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue};
 
-/// The page of a watch.
 #[must_use]
 pub fn watched<'a>(watch: &'a Watched<'a>) -> Page<'a> {
     Page::new(watch)
@@ -68,7 +67,6 @@ impl Content for &Watched<'_> {
     }
 }
 
-/// All changes that were found.
 fn changes(watch: &Watched<'_>) -> Vec<Block<'static>> {
     let all = watch.changes();
     if all.is_empty() {
@@ -106,7 +104,6 @@ fn changes(watch: &Watched<'_>) -> Vec<Block<'static>> {
     Block::section("changes that were found", blocks)
 }
 
-/// Where each test stands.
 fn newest(watch: &Watched<'_>) -> Block<'static> {
     let rows = watch.lines.iter().filter_map(|line| {
         let last = line.values.last()?;
@@ -135,7 +132,6 @@ fn newest(watch: &Watched<'_>) -> Block<'static> {
     Block::Table(Table::new(columns, rows).flush())
 }
 
-/// The curve of a line's versions.
 fn curve(watch: &Watched<'_>, line: &WatchedLine) -> Vec<Block<'static>> {
     let trend = trend(watch, line);
     if !chart::is_drawn(&trend) {
@@ -156,7 +152,6 @@ fn note(line: &WatchedLine) -> String {
     )
 }
 
-/// Whether a value is the first one after a change.
 fn is_change(line: &WatchedLine, number: usize) -> bool {
     let at = |number: usize| line.values.get(number).map(|it| it.version);
     let Some(version) = at(number) else { return false };

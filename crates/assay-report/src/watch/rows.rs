@@ -12,15 +12,13 @@ const SCHEMA: u32 = 1;
 pub(super) struct Document<'a> {
     schema: u32,
     range: &'a str,
-    /// The version that all values are relative to.
+    /// All values are relative to this version.
     baseline: &'a str,
-    /// The newest version that there is.
     newest: &'a str,
-    /// The versions that this run measured.
     measured: Vec<&'a str>,
-    /// All changes that were found, the newest version first.
+    /// Newest version first.
     changes: Vec<ChangeRow<'a>>,
-    /// The changes that searches suspect but are not certain of.
+    /// Suspected but uncertain changes.
     suspected: Vec<SuspicionRow<'a>>,
     tests: Vec<TestRow<'a>>,
     notes: &'a [String],
@@ -43,7 +41,6 @@ struct ChangeRow<'a> {
     ratio: Interval,
     probability: Number,
     search: &'a str,
-    /// Whether this run found it.
     is_new: bool,
 }
 
@@ -54,10 +51,10 @@ struct SuspicionRow<'a> {
     tables: u32,
     rows: u32,
     measure: &'static str,
-    /// The last version that does not have it, and one that has it.
+    /// The last version without the change, and one with it.
     between: [&'a str; 2],
     ratio: Interval,
-    /// The probability that anything changed.
+    /// Probability that anything changed.
     probability: Number,
     search: &'a str,
 }
@@ -69,14 +66,12 @@ struct TestRow<'a> {
     tables: u32,
     rows: u32,
     measure: &'static str,
-    /// In order of version.
     versions: Vec<VersionRow<'a>>,
 }
 
 #[derive(Serialize)]
 struct VersionRow<'a> {
     version: &'a str,
-    /// Relative to the baseline.
     ratio: Interval,
     studies: usize,
 }

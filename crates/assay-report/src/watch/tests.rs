@@ -1,4 +1,4 @@
-//! Tests of what the page of a watch says.
+//! Tests of the page of a watch.
 
 use assay_model::{BisectMeasure, BisectVersion, Estimate, Setup};
 

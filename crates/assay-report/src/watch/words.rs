@@ -1,11 +1,10 @@
-//! What a watch says, in words.
+//! Texts of a watch.
 
 use assay_model::{BisectMeasure, Estimate, counted};
 
 use super::watched::{Watched, WatchedLine, WatchedSuspicion};
 use crate::ratio::change_in_words;
 
-/// The values that versions are compared by, in a table.
 pub(super) fn measured(measure: BisectMeasure) -> &'static str {
     match measure {
         BisectMeasure::Qps => "QPS",
@@ -22,7 +21,7 @@ pub(super) fn change(estimate: Estimate) -> String {
     change_in_words(estimate).unwrap_or_else(|| "by an unknown amount".to_owned())
 }
 
-/// One ratio divided by another, as if their errors were independent.
+/// Assumes independent errors.
 pub(super) fn quotient(one: Estimate, other: Estimate) -> Estimate {
     let half = |it: Estimate| if it.has_interval() { (it.high / it.low).ln() / 2.0 } else { 0.0 };
     let log = |it: Estimate| (it.value.ln(), half(it));
@@ -31,7 +30,6 @@ pub(super) fn quotient(one: Estimate, other: Estimate) -> Estimate {
     Estimate { value: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
 }
 
-/// A change that is suspected.
 pub(super) fn suspicion(
     watch: &Watched<'_>,
     (line, it): (&WatchedLine, &WatchedSuspicion),
@@ -47,7 +45,7 @@ pub(super) fn suspicion(
     )
 }
 
-/// The answer in two sentences at most.
+/// At most two sentences.
 pub(super) fn answer(watch: &Watched<'_>) -> String {
     let names: Vec<&str> = watch.new.iter().map(|it| watch.name(*it)).collect();
     let measured = match names.as_slice() {

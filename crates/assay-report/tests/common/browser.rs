@@ -1,4 +1,4 @@
-//! A real browser: headless Chromium, driven through a pipe with the DevTools protocol.
+//! Headless Chromium, driven through a pipe with the DevTools protocol.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -11,13 +11,13 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Programs of a Chromium, in the order of preference.
+/// In order of preference.
 const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// Longer than any answer takes, on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Where screenshots are wanted: a directory.
+/// Directory for screenshots.
 const SCREENSHOTS: &str = "ASSAY_SCREENSHOTS";
 
 #[derive(Clone, Copy)]
@@ -27,21 +27,20 @@ pub(crate) struct Window {
     pub(crate) runs_scripts: bool,
 }
 
-/// A browser with one page.
 pub(crate) struct Browser {
     child: Child,
     input: ChildStdin,
     messages: Receiver<Value>,
-    /// Its profile and its pages.
+    /// Profile and pages.
     home: TempDir,
     session: Option<String>,
     sent: u64,
-    /// What went wrong on the page: exceptions, violations of its policy, dialogs.
+    /// Exceptions, policy violations and dialogs of the page.
     problems: Vec<String>,
 }
 
 impl Browser {
-    /// Starts a browser; `None`, with a word on stderr, if the machine has none.
+    /// `None`, with a message on stderr, if the machine has no browser.
     #[allow(clippy::print_stderr, reason = "a skipped test must say so")]
     pub(crate) fn start() -> Option<Self> {
         let has = |program: &&&str| {
@@ -86,7 +85,6 @@ impl Browser {
         Some(browser)
     }
 
-    /// Calls a method of the protocol.
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.sent += 1;
         let mut message = json!({"id": self.sent, "method": method, "params": parameters});
@@ -103,7 +101,7 @@ impl Browser {
         }
     }
 
-    /// The next message. Problems that it tells of are kept.
+    /// Keeps the problems that messages report.
     fn next(&mut self) -> Value {
         let message = self.messages.recv_timeout(PATIENCE).expect("the browser is silent");
         let what = &message["params"];
@@ -118,7 +116,6 @@ impl Browser {
         message
     }
 
-    /// Shows a page.
     pub(crate) fn open(&mut self, page: &str, window: Window) {
         let file = self.home.path().join("page.html");
         fs_err::write(&file, page).unwrap();
@@ -134,9 +131,9 @@ impl Browser {
         self.load(&format!("file://{}", file.display()));
     }
 
-    /// Shows the page of `open` again, at a place of it.
+    /// Shows the page of `open` again, at an anchor.
     pub(crate) fn open_again(&mut self, place: &str) {
-        // The same page at another place would not be loaded again.
+        // Only the anchor changed, so the browser would not load it again.
         self.load("about:blank");
         let file = self.home.path().join("page.html");
         self.load(&format!("file://{}{place}", file.display()));
@@ -147,7 +144,7 @@ impl Browser {
         while self.next()["method"] != "Page.loadEventFired" {}
     }
 
-    /// The value of an expression on the page, or what a promise becomes.
+    /// Awaits promises.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let parameters =
             json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
@@ -156,7 +153,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Presses a key: `Enter`, `Tab` or ` `.
+    /// `Enter`, `Tab` or ` `.
     pub(crate) fn press(&mut self, key: &str) {
         let (code, text, number) = match key {
             "Enter" => ("Enter", "\r", 13),
@@ -173,19 +170,18 @@ impl Browser {
         }
     }
 
-    /// Types text.
     pub(crate) fn type_text(&mut self, text: &str) {
         self.call("Input.insertText", json!({"text": text}));
     }
 
-    /// What went wrong since it was last asked.
+    /// Problems since the last call.
     pub(crate) fn problems(&mut self) -> Vec<String> {
         // Messages come in order, so none of those before this answer is missing.
         self.call("Runtime.evaluate", json!({"expression": "0"}));
         std::mem::take(&mut self.problems)
     }
 
-    /// Keeps a picture of the page, where pictures are wanted.
+    /// Only if screenshots are wanted.
     pub(crate) fn picture(&mut self, name: &str) {
         let Some(directory) = std::env::var_os(SCREENSHOTS) else { return };
         let picture = self.call("Page.captureScreenshot", json!({"captureBeyondViewport": true}));

@@ -9,7 +9,7 @@ use super::record;
 
 const OPS: u64 = 2400;
 
-/// A count in which `run` calls each of these functions, with their instructions per operation.
+/// `run` calls each of these functions, with their instructions per operation.
 pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
     let each: u64 = functions.iter().map(|(_, own)| own).sum();
     let batch = |events: u64| CountBatch {
@@ -49,7 +49,7 @@ pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
     }
 }
 
-/// The small study with counts of some tests, which are given by number.
+/// Tests are given by number.
 pub(crate) fn counted(tests: &[(usize, [Count; 2])]) -> StudyRecord {
     let mut record = record(&["11.8"]);
     if let Artifact::Prefix(prefix) = &mut record.systems[1].artifact {

@@ -1,4 +1,4 @@
-//! A small hand-made study: two or more systems, five tests, four blocks of ten rounds, no randomness.
+//! A small synthetic study: two or more systems, five tests, four blocks of ten rounds, no randomness.
 
 #[allow(dead_code, reason = "not every test has a browser")]
 pub(crate) mod browser;
@@ -12,7 +12,7 @@ pub(crate) mod studies;
 use assay_model::*;
 use assay_workloads::test_by_name;
 
-/// A study of MariaDB 10.11 and `others`.
+/// MariaDB 10.11 and `others`.
 pub(crate) fn record(others: &[&str]) -> StudyRecord {
     let setup = Setup { clients: 1, tables: 1, rows: 100_000 };
     let names = [
@@ -63,7 +63,6 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
     }
 }
 
-/// Makes the audit suspicious.
 #[allow(dead_code, reason = "not every test looks at audits")]
 pub(crate) fn suspicious(mut record: StudyRecord) -> StudyRecord {
     for finding in &mut record.audit {
@@ -78,7 +77,7 @@ fn slices(cells: &[PlannedCell], systems: usize) -> Vec<Slice> {
         for (number, cell) in cells.iter().enumerate() {
             for round in 0..10_u32 {
                 for system in 0..systems {
-                    // A fixed zigzag in place of noise.
+                    // A fixed zigzag instead of noise.
                     let zigzag = f64::from((block * 7 + round * 3 + number as u32) % 5) - 2.0;
                     let change = [0.80, 0.99, 1.15, 0.93, 1.004][number];
                     let factor = if system == 0 { 1.0 } else { change + 0.004 * zigzag };
@@ -203,7 +202,6 @@ pub(crate) fn event_of(text: &str) -> EventKind {
     EventKind::StartedAgain { error: text.into() }
 }
 
-/// The binaries of a system of these studies.
 #[allow(dead_code, reason = "not every test changes it")]
 pub(crate) fn prefix_of(system: &mut System) -> &mut Prefix {
     match &mut system.artifact {

@@ -1,4 +1,4 @@
-//! Studies as large and as odd as real ones, made from the small one; no randomness.
+//! Studies as large and as odd as real ones, derived from the small one; no randomness.
 
 use assay_model::*;
 use assay_workloads::tests_of;
@@ -7,7 +7,7 @@ use hdrhistogram::serialization::{Serializer, V2Serializer};
 
 use super::record;
 
-/// A study of MariaDB 10.11 and `others`: every test of `set` under every setup, a twin if asked for.
+/// MariaDB 10.11 and `others`: every test of `set` under every setup, with an optional twin.
 pub(crate) fn study(others: &[&str], set: TestSet, setups: &[Setup], twin: bool) -> StudyRecord {
     let mut study = record(others);
     let planned = study.study.cells[0].clone();
@@ -37,11 +37,10 @@ pub(crate) fn study(others: &[&str], set: TestSet, setups: &[Setup], twin: bool)
     study
 }
 
-/// One client on one table.
 pub(crate) const ONE: Setup = Setup { clients: 1, tables: 1, rows: 100_000 };
 
-/// Four clients on one table, and on four tables with as many rows in all. The file does not have all combinations of
-/// these numbers.
+/// Four clients on one table, and on four tables with the same total of rows. The file does not have all combinations
+/// of these numbers.
 pub(crate) const FOUR: [Setup; 2] = [
     Setup { clients: 4, tables: 1, rows: 1_000_000 },
     Setup { clients: 4, tables: 4, rows: 250_000 },
@@ -77,7 +76,7 @@ fn audit(systems: usize) -> Vec<AuditFinding> {
     ]
 }
 
-/// A number of [-1, 1) that looks random.
+/// Pseudorandom in [-1, 1).
 fn noise(seeds: [u64; 4]) -> f64 {
     let mixed = seeds.iter().fold(7_u64, |state, seed| {
         let z = (state ^ seed).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -154,7 +153,7 @@ fn histogram(ns: f64) -> Vec<u8> {
     bytes
 }
 
-/// Cuts off one test of the last system.
+/// Truncates one test of the last system.
 pub(crate) fn failed(mut study: StudyRecord, number: usize) -> StudyRecord {
     let (cell, system) = (study.study.cells[number].id, study.systems.len() - 1);
     for slice in study.slices.iter_mut().filter(|s| s.cell == cell && s.system == system) {
@@ -165,7 +164,7 @@ pub(crate) fn failed(mut study: StudyRecord, number: usize) -> StudyRecord {
 }
 
 #[allow(dead_code, reason = "not every test needs several setups")]
-/// A study with the same results under each of these setups.
+/// The same results under each setup.
 pub(crate) fn with_setups(record: StudyRecord, setups: &[Setup]) -> StudyRecord {
     let mut several = record.clone();
     several.study.setups = setups.to_vec();

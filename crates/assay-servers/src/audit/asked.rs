@@ -1,4 +1,4 @@
-//! The differences that the specifications of systems ask for.
+//! Differences requested in the specifications of systems.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,6 @@ use assay_terms::variable;
 use super::difference::differ;
 use super::facts::{Audited, Settings};
 
-/// The differences that the specifications request.
 pub(super) struct Asked {
     variables: BTreeSet<String>,
     pub(super) engines_differ: bool,
@@ -23,12 +22,10 @@ impl Asked {
         }
     }
 
-    /// Whether a requested option sets it.
     pub(super) fn names(&self, name: &str) -> bool {
         self.variables.contains(&variable(name))
     }
 
-    /// Whether a request explains a difference in it.
     pub(super) fn has(&self, name: &str) -> bool {
         self.names(name)
             || self.engines_differ && is_of_engine(name)
@@ -36,7 +33,7 @@ impl Asked {
     }
 }
 
-/// The options that were asked for of one of two systems and not of the other, as `name=value`.
+/// The options, as `name=value`, requested for only one of two systems.
 pub(super) fn options_between(one: &Audited, other: &Audited) -> Vec<(String, String)> {
     let of = |spec: &'_ assay_model::SystemSpec, than| {
         let unlike = spec.options_unlike(than, variable).into_iter();
@@ -55,7 +52,7 @@ pub(super) fn options_between(one: &Audited, other: &Audited) -> Vec<(String, St
     options
 }
 
-/// Options from whose values a version computes other settings. Sources: the manuals on server variables and on server
+/// Options from which a version computes other settings. Sources: the manuals on server variables and on server
 /// configuration, where they say that a default depends on another setting.
 const DERIVED: [(&str, &[&str]); 9] = [
     (
@@ -83,12 +80,12 @@ const DERIVED: [(&str, &[&str]); 9] = [
     ("innodb_log_files_in_group", &["log_size"]),
 ];
 
-/// What sessions, tables and data are like: a user who asked for another default should know that these differ too.
+/// Properties of sessions, tables and data: a user who asked for another default should know that these differ too.
 const NEVER_EXPLAINED: [&str; 6] =
     ["data.", "database.", "schema.", "session.cannot_run", "session.unprepared", "table."];
 
-/// The option from which a difference in a setting between two systems follows, as `name=value`. Systems of one build
-/// that assay starts differ only in what was asked for and what follows from it.
+/// The option, as `name=value`, that explains a difference in a setting between two systems. Systems of one build that
+/// assay starts differ only in the requested options and their effects.
 pub(super) fn follows_from(
     name: &str,
     one: (&Audited, &Settings),
@@ -115,10 +112,8 @@ pub(super) fn follows_from(
     (is_one_build && !named.is_empty()).then(|| named.join("`, `"))
 }
 
-/// The most options that a finding names.
 pub(super) const OPTIONS: usize = 3;
 
-/// Whether two servers report the same version and the same facts about their builds.
 fn is_one_build(one: &Settings, other: &Settings) -> bool {
     let facts = |settings: &Settings| -> Vec<(String, String)> {
         let is_fact = |name: &str| {
@@ -131,7 +126,6 @@ fn is_one_build(one: &Settings, other: &Settings) -> bool {
     one == other && one.iter().any(|(name, _)| name.ends_with("version"))
 }
 
-/// Whether a setting depends on the storage engine, such as the size of its cache.
 fn is_of_engine(name: &str) -> bool {
     ["table.engine", "table.row_format", "innodb_buffer_pool_size"].contains(&name)
         || name.starts_with("rocksdb_")

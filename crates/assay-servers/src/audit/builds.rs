@@ -8,22 +8,19 @@ use self::Meaning::{Nothing, OfBuilder, OfRelease, Wrong};
 use super::difference::{differ, differ_within_series, finding};
 use super::facts::{Audited, JIT};
 
-/// Prefix of facts about builds.
 const SOURCE: &str = "build.source";
 
 /// The commit of the source, which cannot be compared between sources.
 const CHANNEL: &str = "build.channel";
 
-/// The meaning of a difference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// Something is wrong, whatever is compared.
+    /// Wrong in any comparison.
     Wrong,
     /// A property of the builder. Between versions, it is part of the comparison if nobody has built all of them.
     OfBuilder,
     /// A property of the release, if the builder is the same; otherwise a property of the builder.
     OfRelease,
-    /// Nothing that affects speed.
     Nothing,
 }
 
@@ -72,12 +69,11 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// Whether a fact belongs to a build.
 pub(super) fn knows(name: &str) -> bool {
     name.starts_with("build.") || RULES.iter().any(|rule| rule.name == name)
 }
 
-/// Findings about builds, in the order of the rules.
+/// In the order of the rules.
 pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     let values = |name: &str| -> Vec<Option<String>> {
         systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect()

@@ -7,10 +7,8 @@ use assay_model::{AuditClass, AuditFinding, may_equal};
 use super::difference::finding;
 use super::facts::Audited;
 
-/// Prefix of facts about data.
 const WORD: &str = "data.";
 
-/// Findings about tables with different content.
 pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     let names: BTreeSet<&String> = systems
         .iter()
@@ -31,7 +29,8 @@ pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     findings
 }
 
-/// Whether two facts, each with a number of rows and a checksum at its end, may be of the same rows.
+/// Compares two facts, each with a number of rows and a checksum at its end. Returns whether they may describe the same
+/// rows.
 fn may_hold_the_same(one: &str, other: &str) -> bool {
     match (one.rsplit_once(' '), other.rsplit_once(' ')) {
         (Some((rows, checksum)), Some((other_rows, other_checksum))) => {

@@ -4,13 +4,11 @@ use assay_model::{AuditClass, AuditFinding};
 
 use super::facts::Audited;
 
-/// Whether any two values differ.
 pub(super) fn differ<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     let first = values.next();
     values.any(|value| Some(value) != first)
 }
 
-/// Whether known values differ between systems of the same release series.
 pub(super) fn differ_within_series(systems: &[Audited], values: &[Option<String>]) -> bool {
     let known: Vec<_> = systems
         .iter()

@@ -5,63 +5,55 @@ use std::collections::BTreeMap;
 use assay_model::{Engine, Product, SystemSpec};
 use assay_terms::{Version, version_number};
 
-/// Facts about a server by name. Facts other than server variables have a prefix with a dot.
+/// Facts other than server variables have a prefix with a dot.
 pub type Settings = BTreeMap<String, String>;
 
 /// Whether this build of Postgres can compile statements.
 pub(crate) const JIT: &str = "build.jit";
 
-/// Answer of a build that cannot.
+/// Value for a build that cannot.
 pub(crate) const NO_JIT: &str = "not available";
 
-/// The plan of a statement on one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The test that it belongs to.
     pub test: String,
-    /// The statement, without its parameters.
+    /// Without its parameters.
     pub statement: String,
-    /// Where a user's test has it: the number of the kind of events, and of the step.
+    /// Position in a user's test: the number of the kind of events, and of the step.
     pub place: Option<(u32, u32)>,
     /// The number of the event whose values it has. All systems get the same values in the same event.
     pub event: u64,
-    /// The relevant parts of the plan; see [`crate::explain`].
+    /// The comparable parts of the plan; see [`crate::explain`].
     pub plan: String,
-    /// What the server says of it beside the plan: warnings, and figures of later executions.
+    /// The server's warnings, and figures of later executions.
     pub notes: Vec<String>,
 }
 
-/// All facts about one system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Effective settings, the build below `build.`, the data below `data.`.
     pub settings: Settings,
-    /// Plans of the statements of all tests, in the same order for all systems.
+    /// In the same order for all systems.
     pub plans: Vec<Plan>,
 }
 
-/// The facts about a system and its specification.
 #[derive(Debug, Clone, Copy)]
 pub struct Audited<'a> {
-    /// The specification.
     pub spec: &'a SystemSpec,
-    /// The facts.
     pub facts: &'a Facts,
 }
 
 impl Audited<'_> {
-    /// The build, as terms know it.
     pub(super) fn build(&self) -> (Product, Version, Engine) {
         (self.spec.product, self.version(), self.spec.engine)
     }
 
-    /// The version that the server reports.
     pub(super) fn version(&self) -> Version {
         let told = ["server_version", "version"].map(|name| self.facts.settings.get(name));
         told.into_iter().flatten().next().map_or((0, 0, 0), |version| version_number(version))
     }
 
-    /// The release series. Releases of one series differ in bug fixes only.
+    /// Releases of one series differ in bug fixes only.
     pub(super) fn series(&self) -> (Product, u32, u32) {
         let (product, (major, minor, _)) = (self.spec.product, self.version());
         let since = product.facts().one_number_since;

@@ -1,18 +1,18 @@
-//! Requested options that no measured statement can feel, as far as the plans of all statements tell.
+//! Requested options that affect no measured statement, judging by the plans of all statements.
 
 use assay_model::{AuditClass, AuditFinding, Dialect, Reach, reach};
 
 use super::facts::{Audited, Plan};
 
-/// Options that act on some operations alone, and the words of plans that have these operations.
+/// Options that affect only some operations, and the words for these operations in plans.
 struct Feels {
     options: &'static [&'static str],
     words: &'static [&'static str],
     why: &'static str,
 }
 
-/// Source: the descriptions of these variables in the manuals of MySQL and MariaDB. A remark of `EXPLAIN` tells each of
-/// these operations.
+/// Source: the descriptions of these variables in the manuals of MySQL and MariaDB. A remark of `EXPLAIN` reveals each
+/// of these operations.
 const OF_MYSQL: [Feels; 4] = [
     Feels {
         options: &["sort_buffer_size", "max_length_for_sort_data", "max_sort_length"],
@@ -82,9 +82,9 @@ const OF_POSTGRES: [Feels; 1] = [Feels {
     why: "no plan sorts, hashes or keeps rows",
 }];
 
-/// Tells that requested options are of no use for the measured statements. The differences remain.
+/// Marks findings about requested options that do not affect the measured statements. The differences remain.
 pub(super) fn mark(findings: &mut [AuditFinding], systems: &[Audited]) {
-    // Only with the plans of all systems is anything known.
+    // Requires the plans of all systems.
     if systems.iter().any(|it| it.facts.plans.is_empty()) {
         return;
     }
@@ -104,7 +104,7 @@ pub(super) fn mark(findings: &mut [AuditFinding], systems: &[Audited]) {
     }
 }
 
-/// Why a setting acts on none of these plans; `None` if it may.
+/// Why a setting affects none of these plans; `None` if it may.
 fn unfelt(
     setting: &str,
     systems: &[Audited],
@@ -136,7 +136,7 @@ fn unfelt(
     (!plans_differ && !plans.iter().any(feels)).then_some(known.why)
 }
 
-/// Whether a statement holds another one, which may be hashed within a condition, or is not shown whole.
+/// Returns whether a statement contains another one, which may be hashed within a condition, or is truncated.
 fn is_nested(statement: &str) -> bool {
     let upper = statement.to_ascii_uppercase();
     upper.matches("SELECT").count() > 1 || statement.contains('…') || statement.contains("...")
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(postgres("jit", ["off", "on"], "Seq Scan on t; JIT").class, Expected);
         let hash = postgres("enable_hashjoin", ["on", "off"], "Seq Scan on t");
         assert!(hash.why.contains("no plan differs"), "{hash:?}");
-        // Nothing is known of what acts on any statement.
+        // Unknown: this setting may affect any statement.
         assert_eq!(postgres("shared_buffers", ["1", "2"], "Seq Scan on t").class, Expected);
         let mysql = |plan| {
             found(Product::MySql, ("sort_buffer_size", ["1", "2"]), [plan; 2], "SELECT c FROM t")

@@ -1,4 +1,4 @@
-//! Finds the differences between systems that should be equal, and classifies them. Pure: facts in, findings out.
+//! Finds and classifies the differences between systems that should be equal. Pure: facts in, findings out.
 
 mod asked;
 mod builds;
@@ -36,16 +36,15 @@ pub fn variables_of(setting: &str) -> Vec<&str> {
     rule.map_or_else(|| vec![setting], |rule| rule.variables().collect())
 }
 
-/// The value of a variable that acts as versions without it do, if it is known.
+/// The value of a variable that acts like versions without it, if known.
 #[must_use]
 pub fn value_without(variable: &str) -> Option<&'static str> {
     rules::all().find(|rule| rule.name == variable && rule.from.is_empty())?.without
 }
 
-/// Why a difference is expected.
 const ASKED: &str = "requested in a system's name, options or config file";
 
-/// The rules about settings as a table in Markdown, with the value for versions without the setting and the sources.
+/// The rules about settings as a Markdown table, with the value for versions without the setting and the sources.
 #[must_use]
 pub fn rule_table() -> String {
     let mut table =
@@ -67,9 +66,7 @@ pub fn rule_table() -> String {
 }
 
 /// Compares systems that were started on these terms. Suspicious findings come first, then expected, then harmless
-/// ones.
-///
-/// Settings without a rule that only some versions have are left out: versions differ in hundreds of them.
+/// ones. Settings without a rule that only some versions have are left out: versions differ in hundreds of them.
 #[must_use]
 pub fn compare(systems: &[Audited], terms: &Terms) -> Vec<AuditFinding> {
     let asked = Asked::of(systems);
@@ -91,8 +88,8 @@ pub fn compare(systems: &[Audited], terms: &Terms) -> Vec<AuditFinding> {
     findings
 }
 
-/// Findings about requested options that are without effect, by option. What all systems were asked for, and no one
-/// does or one does not have, makes them no less equal than an option that a version does not know.
+/// Findings about requested options without effect, by option. An option requested for all systems that none applies,
+/// or that one lacks, leaves them as equal as an option unknown to a version.
 fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
     let mut findings: Vec<AuditFinding> = Vec::new();
     for system in systems {
@@ -119,7 +116,6 @@ fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
     findings
 }
 
-/// Whether all systems were asked for the same value of an option, as by a config file for all.
 fn is_asked_alike(systems: &[Audited], option: &str) -> bool {
     let asked = |it: &Audited| -> Vec<String> {
         let own = it.spec.overrides.iter().filter(|(name, _)| variable(name) == variable(option));
@@ -128,14 +124,13 @@ fn is_asked_alike(systems: &[Audited], option: &str) -> bool {
     systems.iter().all(|it| !asked(it).is_empty()) && !differ(systems.iter().map(asked))
 }
 
-/// Whether no system does what an option asks for.
 fn is_of_none(systems: &[Audited], option: &str) -> bool {
     systems.iter().all(|it| {
         ineffective(it.spec, &it.facts.settings).iter().any(|found| found.option == option)
     })
 }
 
-/// The settings with each switch of the optimizer as a setting of its own.
+/// The settings with each switch of the optimizer as a separate setting.
 fn with_flags(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let Some(switches) = settings.remove("optimizer_switch") else { return settings };
@@ -145,18 +140,15 @@ fn with_flags(settings: &Settings) -> Settings {
     settings
 }
 
-/// The value of a rule's setting on one system.
 #[derive(PartialEq)]
 struct Reading<'a> {
-    /// The variable that holds it.
     variable: &'a str,
-    /// The value in the server's spelling.
+    /// In the server's spelling.
     value: &'a str,
-    /// The value in the rule's terms.
+    /// In the rule's terms.
     meaning: String,
 }
 
-/// Findings about settings that have a rule.
 fn ruled(
     systems: &[Audited],
     settings: &[Settings],
@@ -198,7 +190,7 @@ fn judge(
         None => without.map(spelling),
     };
     let is_unknown = readings.iter().any(|reading| meaning(reading).is_none());
-    // The meaning of a value may depend on another setting, which then is reported itself.
+    // The meaning of a value may depend on another setting, which is then reported itself.
     let is_one_value =
         rule.from.len() == 1 && !differ(readings.iter().map(|it| it.as_ref().map(|it| it.value)));
     let is_asked = rule.variables().any(|name| asked.has(name));
@@ -231,7 +223,7 @@ fn judge(
         (AuditClass::Harmless, why, false)
     } else if let Some(instead) = does_the_same(rule, &readings) {
         let why = format!("only some of the versions have it: {}; {instead}", rule.why);
-        // A server that was running already has a value that its user chose.
+        // A server that was already running has a value that its user chose.
         let class = if are_attached(systems) { rule.class } else { AuditClass::Harmless };
         (class, why, false)
     } else if let Some(option) = result(rule.name, systems, settings, &values_of(&readings)) {
@@ -243,8 +235,7 @@ fn judge(
     Some(AuditFinding { is_asked, ..found })
 }
 
-/// What makes versions equal of which only some have a setting: the value that acts as the others do. `None` if those
-/// that have it differ.
+/// The value that makes versions with a setting act like those without it. `None` if those that have it differ.
 fn does_the_same(rule: &Rule, readings: &[Option<Reading>]) -> Option<String> {
     let without = rule.without?;
     let has = readings.iter().flatten();
@@ -261,7 +252,7 @@ fn values_of<'a>(readings: &'a [Option<Reading>]) -> Vec<Option<&'a str>> {
     readings.iter().map(|it| it.as_ref().map(|it| it.meaning.as_str())).collect()
 }
 
-/// The option from which all differences in a setting follow. `None` if one of them follows from none.
+/// The option from which all differences in a setting follow. `None` if it does not explain every one.
 fn result(
     name: &str,
     systems: &[Audited],
@@ -279,14 +270,14 @@ fn result(
     found
 }
 
-/// Whether each system has the default of its product.
 fn is_own(own: &Own, systems: &[Audited], readings: &[Option<Reading>]) -> bool {
     systems.iter().zip(readings).all(|(system, reading)| {
         reading.as_ref().is_some_and(|it| it.meaning == (own.value)(system.spec.product))
     })
 }
 
-/// What a version does instead of an option that the terms set, if that is why systems differ. A user cannot change it.
+/// The substitute of a version for an option that the terms set, if that is why systems differ. A user cannot change
+/// it.
 fn unavailable(rule: &Rule, systems: &[Audited], terms: &Terms) -> Option<Instead> {
     if are_attached(systems) {
         return None;
@@ -294,9 +285,9 @@ fn unavailable(rule: &Rule, systems: &[Audited], terms: &Terms) -> Option<Instea
     systems.iter().find_map(|it| rule.variables().find_map(|name| terms.instead(it.build(), name)))
 }
 
-/// Why systems differ, if the terms set something else on each version, or leave the setting at its defaults.
+/// Explains the difference if the terms set something else on each version, or leave the setting at its defaults.
 fn by_terms(rule: &Rule, systems: &[Audited], terms: &Terms) -> Option<String> {
-    // What is created on a server has the server's defaults.
+    // Objects created on a server have the server's defaults.
     let is_created = ["database.", "schema.", "table."].iter().any(|it| rule.name.starts_with(it));
     let is_setting = !rule.name.contains('.') || terms.keeps_defaults && is_created;
     let one_version = !differ(systems.iter().map(|it| (it.spec.product, it.version())));
@@ -313,7 +304,6 @@ fn by_terms(rule: &Rule, systems: &[Audited], terms: &Terms) -> Option<String> {
     })
 }
 
-/// Whether one of the servers was running already. It is on its own terms.
 fn are_attached(systems: &[Audited]) -> bool {
     systems.iter().any(|it| matches!(it.spec.origin, Origin::Url(_)))
 }
@@ -331,7 +321,6 @@ fn read<'a>(rule: &'static Rule, scope: &str, settings: &'a Settings) -> Option<
     })
 }
 
-/// Findings about settings without a rule, if all systems have them or one was requested.
 fn unruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
     let known: BTreeSet<&str> = rules::all().flat_map(Rule::variables).collect();
     let is_known = |name: &str| {

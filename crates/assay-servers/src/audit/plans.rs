@@ -9,7 +9,7 @@ use super::asked::{Asked, OPTIONS, options_between};
 use super::difference::{differ, finding};
 use super::facts::{Audited, Plan};
 
-/// Other things that a plan depends on, for users who look for the cause.
+/// Other factors of a plan, for users who look for the cause.
 const WHY: &str = "executed with another plan, so another algorithm is measured; the cause is an index, the \
                    statistics, an optimiser switch or a requested option";
 
@@ -17,9 +17,8 @@ const WHY: &str = "executed with another plan, so another algorithm is measured;
 const WHY_OF_VERSION: &str =
     "executed with another plan by another version's planner, which is part of what is compared";
 
-/// One finding for each test with a statement whose plans differ.
-///
-/// Plans of each dialect have their own terms, so they are compared only with each other.
+/// One finding for each test with a statement whose plans differ. Plans of each dialect have different terms, so they
+/// are compared only with each other.
 pub(super) fn compare(systems: &[Audited], asked: &Asked) -> Vec<AuditFinding> {
     if differ(systems.iter().map(|system| system.spec.product.dialect())) {
         return Vec::new();
@@ -48,7 +47,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     let values: Vec<_> = (0..systems.len()).map(value).collect();
     let reasons = reasons(systems, &values);
     let (class, why) = match () {
-        // One difference that nothing explains is enough.
+        // One unexplained difference is enough.
         () if reasons.contains(&Reason::Unknown) => (AuditClass::Suspicious, WHY.to_owned()),
         () if asked.engines_differ => {
             (AuditClass::Expected, "planned for another storage engine, as requested".to_owned())
@@ -63,7 +62,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     Some(AuditFinding { is_asked, statements: places(&statements), ..found })
 }
 
-/// The places of statements in a user's test, each with its plans; none if one of the statements has no place.
+/// The places of statements in a user's test, each with its plans; empty if one of the statements has no place.
 fn places(statements: &[Different<'_>]) -> Vec<StatementPlans> {
     let of = |statement: &Different<'_>| {
         let (kind, step) = statement.place?;
@@ -77,20 +76,16 @@ fn places(statements: &[Different<'_>]) -> Vec<StatementPlans> {
     statements.iter().map(of).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Why two systems may have different plans.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
-    /// They have different storage engines.
     Engine,
-    /// These options were asked for of one of them.
     Options(Vec<String>),
-    /// They are of different release series.
     Version,
-    /// Nobody asked for a difference.
+    /// Nobody requested a difference.
     Unknown,
 }
 
-/// Why plans differ, over all pairs of systems whose plans do.
+/// Over all pairs of systems whose plans differ.
 fn reasons(systems: &[Audited], values: &[Option<String>]) -> BTreeSet<Reason> {
     let known: Vec<(&Audited, &String)> = systems
         .iter()
@@ -117,7 +112,6 @@ fn reasons(systems: &[Audited], values: &[Option<String>]) -> BTreeSet<Reason> {
     reasons
 }
 
-/// The reason of plans that were to be expected.
 fn expected(reasons: &BTreeSet<Reason>) -> String {
     let options: BTreeSet<&String> = reasons
         .iter()
@@ -137,11 +131,10 @@ fn expected(reasons: &BTreeSet<Reason>) -> String {
     format!("executed with another plan, as requested by {}{more}{by_version}", named.join(", "))
 }
 
-/// A statement whose plans differ.
 struct Different<'a> {
     statement: &'a str,
     place: Option<(u32, u32)>,
-    /// How many values it was explained with on several systems, and for how many of them the plans differ.
+    /// Number of values it was explained with on several systems, and for how many of them the plans differ.
     values: usize,
     differing: usize,
     /// The plan of each system for the first of these values.
@@ -159,7 +152,6 @@ impl fmt::Display for Different<'_> {
     }
 }
 
-/// The statements of a test whose plans differ for at least one event.
 fn different<'a>(test: &str, systems: &[Audited<'a>]) -> Vec<Different<'a>> {
     let of_system = |system: &Audited<'a>| -> BTreeMap<(&'a str, u64), &'a str> {
         let plans = system.facts.plans.iter().filter(|it| it.test == test);
@@ -176,7 +168,7 @@ fn different<'a>(test: &str, systems: &[Audited<'a>]) -> Vec<Different<'a>> {
         }
         let plans: Vec<Option<&'a str>> =
             by_system.iter().map(|plans| plans.get(&(statement, event)).copied()).collect();
-        // A missing plan is no different plan.
+        // A missing plan is not a different plan.
         if plans.iter().flatten().count() < 2 {
             continue;
         }
@@ -198,7 +190,6 @@ fn different<'a>(test: &str, systems: &[Audited<'a>]) -> Vec<Different<'a>> {
     found
 }
 
-/// What the servers say of the plans of a test. What all of them say is said once.
 fn notes(test: &str, systems: &[Audited]) -> Vec<String> {
     let of = |system: &Audited| -> BTreeSet<String> {
         let plans = system.facts.plans.iter().filter(|it| it.test == test);
@@ -218,7 +209,7 @@ fn notes(test: &str, systems: &[Audited]) -> Vec<String> {
     told.collect()
 }
 
-/// A finding about plans that do not differ, of which the servers say something.
+/// A finding about equal plans on which the servers have notes.
 fn noted(test: &str, systems: &[Audited], notes: &[String]) -> AuditFinding {
     let plan = |system: &Audited| {
         let plans = system.facts.plans.iter().filter(|it| it.test == test && !it.notes.is_empty());

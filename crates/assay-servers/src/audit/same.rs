@@ -1,4 +1,4 @@
-//! Systems that were asked for as different ones, and are the same.
+//! Systems that were requested as different ones, but are the same.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use super::effect::is_void;
 use super::facts::{Audited, Plan, Settings};
 use super::{ANSWER, ineffective, is_ignored};
 
-/// The systems that have the same build, settings and plans as one before them although other options or another
-/// version were asked for, by their indices. `builds` are the checksums of their binaries, as far as they are known.
-/// The same system twice was asked for.
+/// Indices of systems that have the same build, settings and plans as an earlier one although other options or another
+/// version were requested. `builds` are the checksums of their binaries, if known. Deliberate duplicates are not
+/// included.
 #[must_use]
 pub fn same_systems(
     systems: &[Audited],
@@ -42,7 +42,7 @@ fn same(pair: [(usize, &Audited); 2], terms: &Terms) -> Option<Vec<SameOption>> 
         return None;
     }
     let mut options: Vec<SameOption> = Vec::new();
-    // Whatever the values of these are, they do nothing.
+    // Options that do nothing, whatever their values are.
     let mut void: Vec<String> = Vec::new();
     let [first, second] = pair;
     for ((_, system), (without, rest)) in [(first, second), (second, first)] {
@@ -68,7 +68,7 @@ fn same(pair: [(usize, &Audited); 2], terms: &Terms) -> Option<Vec<SameOption>> 
     is_same.then_some(options)
 }
 
-/// Why an option of a system makes no difference; `None` if the server does not tell.
+/// Why an option of a system makes no difference; `None` if the server does not report it.
 fn option(
     system: &Audited,
     (name, asked): (&str, &str),
@@ -95,8 +95,8 @@ fn option(
     Some(SameOption { setting: name.to_owned(), value, without: None, because })
 }
 
-/// The settings that two servers of one build have in common unless something differs between them: without places,
-/// names and what was asked of one of them alone. `asked` are options, whose variables count whatever they are.
+/// The settings that two servers of one build share unless something differs between them: without places, names and
+/// requests of one of them alone. `asked` are options, whose variables always count.
 fn compared<'a>(settings: &'a Settings, asked: &[&str]) -> BTreeMap<&'a str, &'a str> {
     let counts = |(name, value): &(&String, &String)| {
         let is_place = is_ignored(name) || value.starts_with('/');
@@ -105,7 +105,6 @@ fn compared<'a>(settings: &'a Settings, asked: &[&str]) -> BTreeMap<&'a str, &'a
     settings.iter().filter(counts).map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// The plan of each statement, without the remarks of the server.
 fn plans(plans: &[Plan]) -> BTreeMap<(&str, &str, u64), &str> {
     let plans = plans.iter().map(|plan| {
         let Plan { test, statement, event, plan, .. } = plan;
@@ -192,9 +191,8 @@ mod tests {
     fn what_is_asked_for_or_unknown_is_never_called_the_same() {
         let same = facts(&[("work_mem", "4MB")]);
         let plain = spec(&[]);
-        // Given twice.
         assert_eq!(found([&plain, &plain], [&same, &same]), []);
-        // No variable tells whether the option does anything.
+        // No variable shows whether the option does anything.
         let unknown = spec(&[("shared_preload_libraries", "x")]);
         assert_eq!(found([&plain, &unknown], [&same, &same]), []);
         // Another plan, or another build.

@@ -94,15 +94,14 @@ fn what_no_system_does_of_a_file_for_all_makes_them_no_less_equal() {
     let found = audit_of([&asked, &asked], [&none, &none]);
     let harmless = |setting| (setting, AuditClass::Harmless);
     assert_eq!(classes(&found), [harmless("sync_binlog"), harmless("innodb_large_prefix")]);
-    // One version has what the other one lacks.
+    // Only one version has the option.
     let found = audit_of([&asked, &asked], [&with(&[("innodb_large_prefix", "ON")]), &none]);
     let expected = ("innodb_large_prefix", AuditClass::Expected);
     assert_eq!(classes(&found), [expected, harmless("sync_binlog")]);
-    // A system does not do what another one does.
     let large = facts(&[("log_bin", "OFF"), ("sync_binlog", "1"), ("sort_buffer_size", "1024")]);
     let found = audit_of([&asked, &asked], [&none, &large]);
     assert_eq!(classes(&found)[0], ("sort_buffer_size", SUSPICIOUS));
-    // What was asked for differs, and the systems do not.
+    // The requests differ, the systems do not.
     let other = spec(Product::MariaDb, &[("sync_binlog", "0")]);
     let asked = spec(Product::MariaDb, &[("sync_binlog", "1")]);
     let found = audit_of([&asked, &other], [&facts(&off), &facts(&off)]);
@@ -113,7 +112,7 @@ fn what_no_system_does_of_a_file_for_all_makes_them_no_less_equal() {
 fn a_missing_setting_counts_as_the_versions_fixed_behaviour() {
     let none = audit(&[("innodb_change_buffering", "none")], &[], &[]);
     assert_eq!(none, []);
-    // Nobody can set it on the other version, so the remedy is what does the same on this one.
+    // Nobody can set it on the other version, so the remedy is its equivalent on this one.
     let all = audit(&[("innodb_change_buffering", "all")], &[], &[]);
     assert_eq!(classes(&all), [("innodb_change_buffering", AuditClass::Harmless)]);
     let why = &all[0].why;
@@ -152,7 +151,7 @@ fn what_follows_from_a_requested_option_is_expected() {
     // The same from one version to the next, because the manual says so.
     let newer = of("18.0", "1GB", "16MB");
     assert_eq!(class([&plain, &large], [&small, &newer]), (AuditClass::Expected, true));
-    // One build differs in what was asked for alone, whatever follows from it.
+    // One build differs only in the requested options and their effects.
     let other = spec(Product::Postgres, &[("work_mem", "1GB")]);
     assert_eq!(class([&plain, &other], [&small, &big]), (AuditClass::Expected, true));
     assert_eq!(class([&plain, &other], [&small, &newer]), (SUSPICIOUS, false));
@@ -173,10 +172,10 @@ fn a_requested_option_explains_the_plans_that_it_changes() {
     let hash = found("enable_hashjoin");
     assert_eq!((hash.class, hash.is_asked), (AuditClass::Expected, true), "{hash:?}");
     assert!(hash.why.ends_with("as requested by `enable_hashjoin=off`"), "{hash:?}");
-    // What is logged or counted changes no plan, so something else did.
+    // Logging and counting change no plan, so something else did.
     assert_eq!(found("track_activities").class, SUSPICIOUS);
     assert_eq!(found("synchronous_commit").class, SUSPICIOUS);
-    // A system that nothing was asked for has no such reason.
+    // A system without requested options has no such reason.
     let asked = spec(Product::Postgres, &[("enable_hashjoin", "off")]);
     let all = [(&plain, &one), (&asked, &other), (&plain, &other)];
     let audited = all.map(|(spec, facts)| Audited { spec, facts });
@@ -271,7 +270,7 @@ fn differences_without_an_option_are_expected() {
     let both = [&ahead("10.1.23", "0.001000"), &ahead("10.2.11", "0.000000")];
     let found = audit_of([&maria, &maria], both);
     assert_eq!(classes(&found), [("innodb_max_dirty_pages_pct_lwm", AuditClass::Expected)]);
-    // A server that runs already has a setting of its own, which its user can change.
+    // A server that already runs has a setting of its own, which its user can change.
     let running = SystemSpec { origin: Origin::Url("mysql://u@h/d".to_owned()), ..mysql.clone() };
     let found = audit_of([&mysql, &running], [&with(&old, None), &with(&new, block)]);
     assert_eq!(classes(&found), [("innodb_log_write_ahead_size", SUSPICIOUS)]);
@@ -436,7 +435,7 @@ fn different_data_are_suspicious_unless_not_yet_loaded() {
     let loaded = [("data.1 × 10 as loaded", "10 rows, checksum a")];
     let other = [("data.1 × 10 as loaded", "9 rows, checksum b"), ("data.1 × 10 aged", "9 rows")];
     assert_eq!(classes(&audit(&loaded, &other, &[])), [("data.1 × 10 as loaded", SUSPICIOUS)]);
-    // Checksums that were computed in different ways say nothing; numbers of rows do.
+    // Checksums computed in different ways prove nothing; row counts do.
     let computed = [("data.1 × 10 as loaded", "10 rows, checksum mysql:a")];
     for (checksum, class) in [
         ("10 rows, checksum postgres:b", &[][..]),
@@ -460,7 +459,7 @@ fn possible_passwords_are_hidden() {
     assert!(found.iter().flat_map(|it| &it.values).all(|it| it.as_deref() == Some("(not shown)")));
 }
 
-/// What is created on a server has the defaults of the server.
+/// New objects have the defaults of the server.
 #[test]
 fn on_shipped_terms_the_character_sets_of_versions_are_expected_to_differ() {
     let of = |version, charset| {

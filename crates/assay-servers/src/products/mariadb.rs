@@ -1,4 +1,4 @@
-//! The servers of MariaDB. What is not here is as in MySQL.
+//! Servers of MariaDB, as far as they differ from MySQL.
 
 use super::mysql::{Family, Scripts};
 

@@ -1,4 +1,4 @@
-//! The products whose servers assay can start. A product is a folder or a file here, and a line in [`ALL`].
+//! Products whose servers assay can start. A product is a folder or a file here, and a line in [`ALL`].
 
 pub(crate) mod kind;
 mod mariadb;
@@ -13,14 +13,12 @@ use kind::Servers;
 
 pub(crate) use postgres::OF_DATA;
 
-/// Every product that has servers.
 const ALL: &[(Product, &dyn Servers)] = &[
     (Product::MariaDb, &mariadb::SERVERS),
     (Product::MySql, &mysql::SERVERS),
     (Product::Postgres, &postgres::Postgres),
 ];
 
-/// The servers of all products.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Servers> {
     ALL.iter().map(|(_, servers)| *servers)
 }
@@ -30,7 +28,6 @@ pub(crate) fn of(product: Product) -> Result<&'static dyn Servers, Error> {
     found.map(|(_, servers)| *servers).ok_or(Error::NoServers(product))
 }
 
-/// The product of the server at the other end of a connection.
 pub(crate) fn product_of(control: &Connection) -> Product {
     let dialect = match control.protocol() {
         Protocol::MySql => Dialect::MySql,

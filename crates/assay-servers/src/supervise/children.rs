@@ -1,4 +1,4 @@
-//! The child processes of a server: Postgres has one for each connection.
+//! Child processes of a server: Postgres has one for each connection.
 
 use std::io;
 
@@ -8,11 +8,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::stop::stop;
 
-/// Lists of processes that are compared at most: on a server with many short connections, no two may be the same.
+/// Maximum number of lists to compare: on a server with many short connections, no two may be equal.
 const LISTS: usize = 16;
 
-/// All descendants of a process that may run; none if it has ended. If one of them ends while the kernel lists them, it
-/// may leave out others (proc_pid_children(5)), so they are listed until two lists are the same.
+/// All descendants of a process that may run; empty if it has ended. If one of them ends while the kernel lists them,
+/// it may leave out others (proc_pid_children(5)), so they are listed until two lists are equal.
 pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
     let mut last = listed_below(ancestor)?;
     for _ in 1..LISTS {
@@ -55,7 +55,6 @@ pub(super) fn freeze(ancestor: Pid, wanted: impl Fn() -> io::Result<()>) -> io::
     })
 }
 
-/// Resumes every descendant of a process.
 pub(super) fn thaw(ancestor: Pid) -> io::Result<()> {
     listed_below(ancestor)?.into_iter().try_for_each(|pid| signal(pid, Signal::CONT))
 }
@@ -68,13 +67,12 @@ fn signal(pid: Pid, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Whether a process has stopped or ended.
 fn has_stopped(pid: Pid) -> io::Result<bool> {
     let line = match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Err(error) if is_gone(&error) => return Ok(true),
         line => line?,
     };
-    // `pid (name) state ...`; a name may hold anything.
+    // `pid (name) state ...`; a name may contain anything.
     let state = line.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
     Ok(matches!(state, Some('T' | 't' | 'Z' | 'X')))
 }

@@ -1,6 +1,6 @@
-//! Claims on directories of a cache, by a lock file next to each. Everybody who shares the cache sees which directories
-//! are in use, even from a container that does not see the processes. An existing directory is locked itself too, so it
-//! stays claimed if somebody removes its lock file.
+//! Claims on directories of a cache, by a lock file next to each. All users of the cache see which directories are in
+//! use, even from a container that does not see the processes. An existing directory is locked itself too, so it stays
+//! claimed if its lock file is removed.
 
 use std::collections::BTreeSet;
 use std::fs::TryLockError;
@@ -13,10 +13,9 @@ use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use rustix::fs::OFlags;
 
-/// Suffix of a lock file's name, after the name of the directory.
 const ENDING: &str = ".lock";
 
-/// Interval between two attempts to claim a directory that a collector holds for the moment.
+/// Interval between two attempts to claim a directory that a collector holds briefly.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(1);
 
 /// A directory in use, whether it exists yet or not, until this is dropped or the process ends.
@@ -30,7 +29,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims a directory that will be created. Only a collector can hold it, and only for a moment.
+    /// Claims a directory that will be created. Only a collector can hold it, and only briefly.
     pub(super) fn take(directory: &Path) -> io::Result<Self> {
         if let Some(parent) = directory.parent() {
             fs::create_dir_all(parent)?;
@@ -62,9 +61,8 @@ impl Claim {
         Ok(claim.try_hold()?.then_some(claim))
     }
 
-    /// Locks the directory itself, if it exists.
     pub(super) fn hold(&mut self) -> io::Result<()> {
-        // Only a collector can hold it, for the moment until it sees the lock file.
+        // Only a collector can hold it, until it sees the lock file.
         while !self.try_hold()? {
             std::thread::sleep(ATTEMPT_EVERY);
         }
@@ -86,7 +84,7 @@ impl Claim {
         match directory.try_lock() {
             Ok(()) => self.held = Some(directory),
             Err(TryLockError::WouldBlock) => return Ok(false),
-            // Some network file systems lock only writable files. Then the lock file has to do.
+            // Some network file systems lock only writable files. Then the lock file has to suffice.
             Err(TryLockError::Error(error)) => log::debug!("{error}"),
         }
         Ok(true)
@@ -96,7 +94,6 @@ impl Claim {
         &self.directory
     }
 
-    /// Removes the directory, if it exists, then its lock file.
     pub fn remove(self) -> io::Result<()> {
         remove(&self.directory)?;
         // The cache may have been emptied meanwhile, and the path may hold another process' lock file.
@@ -114,7 +111,7 @@ impl Drop for Claim {
     }
 }
 
-/// Whether a locked file is still the one at its path. It may have been removed before it was locked.
+/// Returns whether a locked file is still the one at its path. It may have been removed before it was locked.
 pub fn is_at(file: &std::fs::File, path: &Path) -> io::Result<bool> {
     let locked = file.metadata()?;
     match fs::symlink_metadata(path) {
@@ -150,7 +147,7 @@ pub fn collect_unheld(root: &Path, may_go: impl Fn(&str) -> bool) -> io::Result<
     Ok(count)
 }
 
-/// Removes a directory with everything in it. A missing directory is no error.
+/// A missing directory is no error.
 pub(super) fn remove(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -162,8 +159,8 @@ pub(super) fn remove(directory: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Removes all directories, of which there must be so many. A process that another test starts has the locks of
-    /// this one, too, until it executes its program.
+    /// Removes all directories, of which `expected` must exist. A process that another test starts also has this test's
+    /// locks until it executes its program.
     #[track_caller]
     fn collect_all(root: &Path, expected: usize) {
         let mut found = 0;

@@ -1,13 +1,13 @@
 //! Supervisors: small processes that end their server and remove its directories when assay is gone.
 //!
 //! Each server has one: assay re-executed, with a socket as its standard input. It serves one request at a time. At the
-//! end of its input, for whatever reason, it kills all its descendants, frozen or not, removes the directories it was
-//! given, and exits. It holds a lock in its run directory for as long as it lives, so [`collect_garbage`] finds the
-//! remains of a killed supervisor. It also holds a lock file beside each of those directories, for other assays that
-//! share the cache but not the run directories: see [`collect_unheld`].
+//! end of its input, for whatever reason, it kills all its descendants, frozen or not, removes its directories, and
+//! exits. It holds a lock in its run directory while it lives, so [`collect_garbage`] finds the remains of a killed
+//! supervisor, and a lock file beside each of those directories, for other assays that share the cache but not the run
+//! directories: see [`collect_unheld`].
 //!
-//! If a server is to outlive the command that started it, its supervisor is asked to stay: it listens on a socket in
-//! its run directory, and ends on request.
+//! If a server is to outlive the command that started it, its supervisor stays: it listens on a socket in its run
+//! directory, and ends on request.
 
 mod children;
 mod claim;

@@ -13,7 +13,6 @@ use rustix::thread::{
     set_thread_groups, set_thread_res_gid, set_thread_res_uid, unshare_unsafe,
 };
 
-/// User and group id of `nobody`.
 pub(super) const NOBODY: u32 = 65534;
 
 /// Makes the command run in a user namespace in which the caller is `nobody`. Outside, its files are the caller's.
@@ -33,7 +32,6 @@ pub(super) fn enter(command: &mut Command) {
     unsafe { command.pre_exec(enter) };
 }
 
-/// Whether a namespace can be made here.
 fn is_available() -> io::Result<bool> {
     let mut command = Command::new("true");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -45,7 +43,7 @@ fn is_available() -> io::Result<bool> {
     }
 }
 
-/// Whether an error means that no namespace can be made here.
+/// Whether an error means that no namespace can be created here.
 fn is_refused(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(errno, Some(Errno::PERM | Errno::NOSPC | Errno::USERS | Errno::INVAL))
@@ -66,12 +64,10 @@ pub(super) fn explained(error: io::Error) -> io::Error {
 const KEPT: [CapabilitySet; 3] =
     [CapabilitySet::DAC_OVERRIDE, CapabilitySet::FOWNER, CapabilitySet::DAC_READ_SEARCH];
 
-/// Prepares this process to start servers that refuse to run as root. If root cannot make a namespace for them, as in
+/// Prepares this process to start servers that refuse to run as root. If root cannot create a namespace for them, as in
 /// many containers, this thread and everything that it starts become `nobody`, with root's access to files as their
-/// only capability. So servers and the processes that observe them have the same user. Returns whether that was
-/// necessary.
-///
-/// To be called before the threads that work with servers start.
+/// only capability, so that servers and the processes that observe them have the same user. Returns whether that was
+/// necessary. Call it before the threads that work with servers start.
 pub fn leave_root_where_needed() -> io::Result<bool> {
     if !geteuid().is_root() || is_available()? {
         return Ok(false);
@@ -92,10 +88,9 @@ pub fn leave_root_where_needed() -> io::Result<bool> {
     Ok(true)
 }
 
-/// Part of the message for refused namespaces.
 pub(crate) const REFUSED: &str = "cannot create a user namespace for the server";
 
-/// Writes a kernel file with one call.
+/// Kernel files need a single write.
 fn put(path: &std::ffi::CStr, content: &[u8]) -> io::Result<()> {
     let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     write(&file, content)?;

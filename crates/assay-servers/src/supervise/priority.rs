@@ -9,12 +9,12 @@ use rustix::thread::{CpuSet, sched_setaffinity, sched_yield};
 /// A pause in which a thread of lower real-time priority can run. Such a pause ends on time.
 const PAUSE: Duration = Duration::from_micros(20);
 
-/// Lets other threads run. Yielding lets no thread of a lower real-time priority run, and what is to stop has one.
+/// Lets other threads run. Yielding lets no thread of a lower real-time priority run, and the process to be stopped has
+/// one.
 pub(super) fn give_way() {
     if is_realtime() { sleep(PAUSE) } else { sched_yield() }
 }
 
-/// Whether this thread has real-time priority.
 #[expect(unsafe_code, reason = "nobody wraps this system call")]
 pub(super) fn is_realtime() -> bool {
     // SAFETY: it has no argument but the thread, which is the calling one.
@@ -23,10 +23,9 @@ pub(super) fn is_realtime() -> bool {
     policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_RR
 }
 
-/// Runs on any CPU at normal priority from now on.
-///
-/// Whoever reaps a process at real-time priority may wait in the kernel for another thread of the same CPU, which then
-/// cannot run: the kernel spins until all have let go of the process's entries in `/proc`.
+/// Runs on any CPU at normal priority from now on. Whoever reaps a process at real-time priority may wait in the kernel
+/// for another thread of the same CPU, which then cannot run: the kernel spins until all have released the process's
+/// entries in `/proc`.
 #[expect(unsafe_code, reason = "nobody wraps this system call")]
 pub(super) fn leave_realtime() {
     if !is_realtime() {
@@ -40,7 +39,7 @@ pub(super) fn leave_realtime() {
     }
     let mut all = CpuSet::new();
     (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
-    // The kernel leaves out what is not permitted. A failure only costs time.
+    // The kernel ignores CPUs that are not permitted. A failure only costs time.
     let _ = sched_setaffinity(None, &all);
 }
 

@@ -22,40 +22,34 @@ use super::run_dir::{self, RunDir, narrow_umask};
 use super::stop::stop;
 use super::{children, namespace, shared_memory, unprivileged};
 
-/// Runs as a supervisor until the end of standard input, which is a socket. To be called first in `main`.
+/// Runs as a supervisor until the end of standard input, which is a socket. Call it first in `main`.
 #[must_use]
 pub fn main() -> ExitCode {
     narrow_umask();
     let Ok(mut supervisor) = SupervisorProcess::begin() else { return ExitCode::FAILURE };
-    // An error means that the other side cannot be reached any more, which is like its end.
+    // An error means that the other side is unreachable, which is like its end.
     let served = supervisor.serve();
     let ended = supervisor.end();
     if served.and(ended).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// How long a server of several processes may take for an immediate shutdown.
 const QUIT_LIMIT: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
 
-/// The state of a supervisor.
 struct SupervisorProcess {
     /// The connection to the client; `None` while a supervisor that stays waits for one.
     socket: Option<BufReader<UnixStream>>,
-    /// The socket for clients, if it stays.
     listener: Option<UnixListener>,
-    /// How the process ended.
     ending: Option<Ending>,
     run_dir: Option<RunDir>,
     directories: Vec<Claim>,
     process: Option<Process>,
 }
 
-/// Events to handle.
 struct Ready {
     ended: bool,
     asked: bool,
 }
 
-/// The supervised process.
 struct Process {
     pid: Pid,
     /// Readable when the process has ended.
@@ -66,7 +60,7 @@ struct Process {
 }
 
 impl Process {
-    /// Whether it is a server of several processes: Postgres.
+    /// A server of several processes is Postgres.
     fn has_children(&self) -> bool {
         self.stop_by == StopBy::Interrupt
     }
@@ -74,7 +68,7 @@ impl Process {
 
 impl SupervisorProcess {
     fn begin() -> io::Result<Self> {
-        // A session of its own: Ctrl-C in the terminal is for assay alone.
+        // In a separate session: Ctrl-C in the terminal is for assay alone.
         setsid()?;
         // Orphans of the server become children of this process, so none is missed at the end.
         set_child_subreaper(Some(getpid()))?;
@@ -126,7 +120,6 @@ impl SupervisorProcess {
         self.listener.as_ref().ok_or_else(|| io::Error::other("nobody can ask"))
     }
 
-    /// Waits until the process has ended or a request comes.
     fn wait(&self) -> io::Result<Ready> {
         let asking = match &self.socket {
             Some(socket) => socket.get_ref().as_fd(),
@@ -326,7 +319,7 @@ impl SupervisorProcess {
 
     /// Removes everything: processes first, then their directories, then the record of both.
     fn end(&mut self) -> io::Result<()> {
-        // It may keep this CPU busy. What follows is no haste.
+        // The process may keep this CPU busy, and what follows is not urgent.
         if let Some(process) =
             self.process.as_ref().filter(|it| is_realtime() && !it.has_children())
         {
@@ -348,13 +341,12 @@ impl SupervisorProcess {
     }
 }
 
-/// Whether a child has ended, without reaping it.
 fn has_ended(pid: Pid) -> io::Result<bool> {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     Ok(rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), look))?.is_some())
 }
 
-/// How the process ended; `None` if it only stopped.
+/// `None` if the process only stopped.
 fn ending(status: &WaitIdStatus) -> Option<Ending> {
     let code = status.exit_status().map(Ending::Code);
     code.or_else(|| status.terminating_signal().map(Ending::Signal))
@@ -378,7 +370,7 @@ pub fn kill_descendants() -> io::Result<()> {
     }
 }
 
-/// Makes the kernel kill the process when the thread that starts it ends, as that of a supervisor does with it.
+/// Makes the kernel kill the process when the thread that starts it ends; a supervisor's thread ends with it.
 #[expect(unsafe_code, reason = "a death signal can only be asked for between fork and exec")]
 pub(crate) fn die_with_parent(command: &mut Command, parent: Pid) {
     let ask = move || {

@@ -1,4 +1,4 @@
-//! The keeper of a program that a script runs: it ends the program, and all that came of it, with the script.
+//! Keeper of a program that a script runs: ends the program and its descendants with the script.
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
@@ -15,12 +15,11 @@ use rustix::process::{
 use super::process::die_with_parent;
 use super::run_dir::descendants;
 
-/// A pause after all descendants were killed, in which they end.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs a command in a shell and reports its status, as a number on a line, on a socket. The socket is standard output,
-/// or standard input if `is_apart`. Returns once neither the command nor a descendant of it runs. All of them are
-/// killed once the socket closes.
+/// Runs a command in a shell and reports its status, as a number on a line, on a socket: standard output, or standard
+/// input if `is_apart`. Returns once neither the command nor a descendant of it runs. All of them are killed once the
+/// socket closes.
 #[must_use]
 pub fn keep_program(is_apart: bool, command: &OsStr) -> ExitCode {
     match keep(is_apart, command) {
@@ -30,7 +29,7 @@ pub fn keep_program(is_apart: bool, command: &OsStr) -> ExitCode {
 }
 
 fn keep(is_apart: bool, command: &OsStr) -> io::Result<()> {
-    // A session of its own: Ctrl-C in the terminal is for assay alone.
+    // In a separate session: Ctrl-C in the terminal is for assay alone.
     setsid()?;
     // Orphans become children of this process, so none is missed at the end.
     set_child_subreaper(Some(getpid()))?;
@@ -66,7 +65,7 @@ fn keep(is_apart: bool, command: &OsStr) -> io::Result<()> {
 fn kill_at_the_end_of(mut socket: UnixStream) {
     // Nothing is ever sent to the keeper.
     let _ = socket.read(&mut [0]);
-    // Only the main thread waits for children, and ends the keeper once there are none. A child may start another while
+    // Only the main thread waits for children, and ends the keeper when none is left. A child may start another while
     // the list is read.
     loop {
         for pid in descendants(getpid()).unwrap_or_default() {

@@ -20,23 +20,20 @@ const RECORD: &str = "record.json";
 /// File with the path of the program that the server's processes execute.
 const PROGRAM: &str = "program";
 
-/// A run directory, locked until dropped or the process ends.
+/// A run directory, locked until it is dropped or the process ends.
 pub(super) struct RunDir {
     path: PathBuf,
     _lock: fs::File,
 }
 
-/// The remains of a crashed supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     /// Session id of all its processes, which is its own process id.
     session: i32,
-    /// The directories that it would have removed.
     directories: Vec<PathBuf>,
 }
 
 impl RunDir {
-    /// Makes, locks and records a run directory.
     pub(super) fn create(root: &Path, name: &str, directories: &[PathBuf]) -> io::Result<Self> {
         // While it is held, nobody takes the new directory, which is not locked yet, for a dead one.
         let _root_lock = lock_root(root)?;
@@ -50,9 +47,9 @@ impl RunDir {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Records the program of the server's processes, because those of Postgres have their own sessions.
+    /// Records the program of the server's processes, because those of Postgres have separate sessions.
     pub(super) fn note_program(&self, pid: Pid) {
-        // A process that has ended already need not be found.
+        // A process that has already ended need not be found.
         if let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) {
             let _ = fs::write(self.path.join(PROGRAM), program.as_os_str().as_encoded_bytes());
         }
@@ -69,7 +66,6 @@ pub(crate) fn prepare_root(root: &Path) -> Result<(), Error> {
     if is_own(root) { Ok(()) } else { Err(Error::NotPrivate(root.to_owned())) }
 }
 
-/// Whether an existing directory is private to this user.
 pub(crate) fn is_own(root: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(root) else { return false };
     // The process may have been root when it created the directory.
@@ -98,7 +94,7 @@ pub(crate) fn create_private(path: &Path, recursive: bool) -> io::Result<()> {
     DirBuilder::new().recursive(recursive).mode(0o700).create(path).map_err(named)
 }
 
-/// Removes processes and directories of killed supervisors below `run_root`. Returns how many supervisors there were.
+/// Removes processes and directories of killed supervisors below `run_root`. Returns the number of supervisors.
 pub fn collect_garbage(run_root: &Path) -> Result<usize, Error> {
     prepare_root(run_root)?;
     let _root_lock = lock_root(run_root)?;
@@ -125,7 +121,6 @@ fn lock_root(root: &Path) -> io::Result<fs::File> {
     }
 }
 
-/// Whether no supervisor holds the lock of a run directory.
 fn is_dead(run_dir: &Path) -> io::Result<bool> {
     let lock = match fs::File::open(run_dir.join(LOCK)) {
         Ok(lock) => lock,
@@ -140,7 +135,7 @@ fn is_dead(run_dir: &Path) -> io::Result<bool> {
 }
 
 /// Removes the processes and directories of a supervisor, unless it is alive. It is alive if it still holds a
-/// directory, even if somebody has removed the lock of its run directory. Returns whether it was dead.
+/// directory, even if the lock of its run directory was removed. Returns whether it was dead.
 fn bury(run_dir: &Path) -> io::Result<bool> {
     // Without a complete record, the supervisor was killed before it had anything but its run directory.
     let record = fs::read(run_dir.join(RECORD)).ok();
@@ -172,9 +167,8 @@ fn bury(run_dir: &Path) -> io::Result<bool> {
 }
 
 /// Kills the processes that belong to a session or execute a program, and whose working directory is in one of the
-/// directories. Waits until they are gone.
-///
-/// Both conditions are necessary: an id can be reused, and a user may have a shell in the directories.
+/// directories. Waits until they are gone. Both conditions are necessary: an id can be reused, and a user may have a
+/// shell in the directories.
 fn kill_orphans(session: i32, program: Option<&[u8]>, directories: &[PathBuf]) -> io::Result<()> {
     let executes = |process: &Process| {
         let exe = fs::read_link(format!("/proc/{}/exe", process.pid));
@@ -223,7 +217,6 @@ mod tests {
 
     use super::*;
 
-    /// A private directory with a run directory `dead` in it.
     fn crashed() -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o700)).unwrap();

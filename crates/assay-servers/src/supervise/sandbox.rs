@@ -19,13 +19,12 @@ use super::run_dir::prepare_root;
 use crate::error::Error;
 use crate::site::Site;
 
-/// How long a supervisor may take for one answer, or for its end. At most it waits for the disk.
+/// Time limit for one answer of a supervisor, or for its end. At most it waits for the disk.
 const REPLY_LIMIT: Duration = Duration::from_secs(120);
 
 /// A supervisor with its run directory. Dropping it removes process and directory, unless it was asked to stay.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
-    /// The supervisor's process, if this process started it.
     supervisor: Option<Child>,
     stays: bool,
     socket: BufReader<UnixStream>,
@@ -39,13 +38,12 @@ pub(crate) struct Sandbox {
     watched: Option<Watched>,
 }
 
-/// A short name that no other sandbox has.
+/// Short and unique.
 pub(crate) fn unique_name() -> String {
     format!("{:012x}", RandomState::new().build_hasher().finish() & 0xffff_ffff_ffff)
 }
 
 impl Sandbox {
-    /// Starts a supervisor that owns a new run directory and `directories`, whether they exist yet or not.
     pub(crate) fn new(site: &Site, name: &str, directories: Vec<PathBuf>) -> Result<Self, Error> {
         prepare_root(&site.run_root)?;
         let (ours, theirs) = UnixStream::pair()?;
@@ -79,7 +77,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// Connects to a supervisor that stays. A failure means that there is none.
+    /// Connects to a supervisor that stays. A failure means that it is gone.
     pub(crate) fn attach(run_dir: &Path) -> io::Result<Self> {
         let socket = BufReader::new(UnixStream::connect(run_dir.join(CONTROL))?);
         Ok(Self {
@@ -95,7 +93,6 @@ impl Sandbox {
         })
     }
 
-    /// Keeps supervisor and process running when this program ends.
     pub(crate) fn stay(&mut self) -> Result<(), Error> {
         self.shelter()?;
         self.request(&Request::Stay)?;
@@ -103,7 +100,7 @@ impl Sandbox {
         Ok(())
     }
 
-    /// How the process ended; `None` while it runs.
+    /// `None` while the process runs.
     pub(crate) fn tell(&mut self) -> Result<Option<Ending>, Error> {
         match self.request(&Request::Tell)? {
             Reply::Told(ending) => Ok(ending),
@@ -153,31 +150,29 @@ impl Sandbox {
         Ok(pid)
     }
 
-    /// Protects it from a stop from now on. Fails if a stop was asked for before.
+    /// Protects it from a stop from now on. Fails if a stop was already requested.
     pub(crate) fn shelter(&mut self) -> Result<(), Error> {
         self.watched = None;
         if self.stop.is_asked() { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// Confines the supervisor, which answers in less time on the CPU of the thread that asks. A failure only costs
-    /// time.
+    /// Confines the supervisor, which answers faster on the CPU of the requesting thread. A failure only costs time.
     pub(crate) fn place(&self, cpus: &CpuSet) {
         let pid = self.supervisor.as_ref().map(Pid::from_child);
         let _ = pid.map(|pid| sched_setaffinity(Some(pid), cpus));
     }
 
-    /// Process id of the supervisor, if this process started it.
     pub(crate) fn supervisor(&self) -> Option<i32> {
         self.supervisor.as_ref().map(|it| Pid::from_child(it).as_raw_nonzero().get())
     }
 
-    /// Stops the process. Returns when all its threads have stopped.
+    /// Returns when all threads of the process have stopped.
     pub(crate) fn freeze(&mut self) -> Result<(), Error> {
         if self.is_frozen {
             return Ok(());
         }
         if let Some(process) = &self.process {
-            // Its threads stop while the supervisor wakes up. If it has ended, the supervisor says so.
+            // Its threads stop while the supervisor wakes up. If it has ended, the supervisor reports that.
             let _ = pidfd_send_signal(process, Signal::STOP);
         }
         self.request(&Request::Freeze)?;
@@ -185,7 +180,6 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Resumes a frozen process.
     pub(crate) fn thaw(&mut self) -> Result<(), Error> {
         self.is_frozen = false;
         match &self.process {
@@ -194,7 +188,6 @@ impl Sandbox {
         }
     }
 
-    /// Asks the process for a clean shutdown.
     pub(crate) fn terminate(&mut self) -> Result<(), Error> {
         self.request(&Request::Terminate).map(drop)
     }
@@ -203,7 +196,7 @@ impl Sandbox {
     pub(crate) fn ended_within(&mut self, limit: Duration) -> Result<Option<Ending>, Error> {
         let deadline = Instant::now() + limit;
         while self.ended.is_none() {
-            // A message that came with an earlier answer is in the buffer already, and `poll` does not see it.
+            // A message that came with an earlier answer is already in the buffer, and `poll` does not see it.
             if !self.socket.buffer().is_empty() {
                 self.expect_ending()?;
                 continue;
@@ -222,7 +215,7 @@ impl Sandbox {
         Ok(self.ended)
     }
 
-    /// Receives the end of the process, the only message that comes unasked.
+    /// Receives the end of the process, the only message without a request.
     fn expect_ending(&mut self) -> Result<(), Error> {
         match self.receive()? {
             Some(other) => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
@@ -260,7 +253,7 @@ impl Sandbox {
     }
 }
 
-/// Whether the other side has closed the connection, in whatever way.
+/// Returns whether the other side has closed the connection, in whatever way.
 fn is_end(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
 }

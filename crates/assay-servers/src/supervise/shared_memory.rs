@@ -7,19 +7,17 @@ use std::time::{Duration, Instant};
 
 use fs_err as fs;
 
-/// The file in a data directory that marks a running server.
+/// Marks the data directory of a running server.
 const PID_FILE: &str = "postmaster.pid";
 
 /// Index of the line with the key and the id of the segment, from 0.
 const LINE: usize = 6;
 
-/// How long the processes of a server may take to notice that the first one was killed.
+/// Time for a server's processes to notice that the first one was killed.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// Interval between two checks of them.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A segment in the kernel's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Segment {
     key: i32,
@@ -52,7 +50,6 @@ pub(super) fn release(instance: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Key and id of the segment, as the server has written them.
 fn named_in(pid_file: &str) -> Option<(i32, i32)> {
     let mut words = pid_file.lines().nth(LINE)?.split_whitespace();
     // The file has the key without a sign, the list with one.
@@ -69,9 +66,8 @@ fn segments() -> io::Result<Vec<Segment>> {
     Ok(table.lines().skip(1).filter_map(segment).collect())
 }
 
-/// Parses a line without `procfs`, which reads no table that has a user above 65535.
-///
-/// `key shmid perms size cpid lpid nattch uid ...`
+/// Parses a line `key shmid perms size cpid lpid nattch uid ...` without `procfs`, which reads no table with a user
+/// above 65535.
 fn segment(line: &str) -> Option<Segment> {
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(Segment {
@@ -87,7 +83,7 @@ fn remove(id: i32) -> io::Result<()> {
     // SAFETY: this operation takes no buffer.
     match unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) } {
         -1 => match io::Error::last_os_error() {
-            // Somebody else has removed it already.
+            // Somebody else has already removed it.
             gone if matches!(gone.raw_os_error(), Some(libc::EINVAL | libc::EIDRM)) => Ok(()),
             error => Err(error),
         },

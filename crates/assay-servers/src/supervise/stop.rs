@@ -8,10 +8,10 @@ use rustix::process::Signal;
 
 use super::priority::give_way;
 
-/// How long a process may take to stop. At most it waits for the disk.
+/// Time limit for a process to stop. At most it waits for the disk.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long one attempt may take. Nearly all take a fraction of a millisecond.
+/// Time limit of one attempt. Nearly all take a fraction of a millisecond.
 const ATTEMPT: Duration = Duration::from_millis(500);
 
 /// How long a process that could not stop may run before the next attempt.
@@ -20,11 +20,9 @@ const RETRY_AFTER: Duration = Duration::from_millis(10);
 /// How long to yield the CPU between two checks before sleeping instead.
 const YIELD_FOR: Duration = Duration::from_millis(5);
 
-/// Stops the processes that `send` signals. Returns when `has_stopped` is true, or with its error.
-///
-/// A thread that ends waits in the kernel for the workers of its `io_uring`. If those are stopped, they never end, and
-/// the thread and its process never count as stopped. So a process that takes long is resumed for a moment and stopped
-/// again.
+/// Stops the processes that `send` signals. Returns when `has_stopped` is true, or with its error. A thread that ends
+/// waits in the kernel for the workers of its `io_uring`. If those are stopped, they never end, and the thread and its
+/// process never count as stopped. So a process that takes long is resumed briefly and stopped again.
 pub(super) fn stop(
     send: impl Fn(Signal) -> io::Result<()>,
     mut has_stopped: impl FnMut() -> io::Result<bool>,

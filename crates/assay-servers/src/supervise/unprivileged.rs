@@ -1,4 +1,4 @@
-//! A server on a port that root starts runs as `nobody`, so that an attacker who controls it is not root.
+//! Runs a server on a port that root starts as `nobody`, so that an attacker who controls it is not root.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -32,14 +32,15 @@ const NEEDED: [(CapabilitySet, &str); 7] = [
     (KEPT, "CAP_DAC_READ_SEARCH"),
 ];
 
-/// Whether this process has rights that a server on a port must not have: it is root, or kept root's access to files.
+/// Returns whether this process has rights that a server on a port must not have: it is root, or kept root's access to
+/// files.
 pub(crate) fn is_called_for() -> Result<bool, Error> {
     let had = capabilities(None).map_err(io::Error::from)?.permitted;
     let is_root = geteuid().is_root();
     if !is_root && !had.contains(CapabilitySet::DAC_OVERRIDE) {
         return Ok(false);
     }
-    // A process that was root is `nobody` already.
+    // A process that was root is already `nobody`.
     let needed = NEEDED.iter().filter(|(needed, _)| is_root || *needed == KEPT);
     let missing: Vec<_> =
         needed.filter(|(it, _)| !had.contains(*it)).map(|(_, name)| *name).collect();

@@ -1,4 +1,4 @@
-//! Runs apt's programs without terminal and shell, in one language, and turns their complaints into errors.
+//! Runs apt's programs without terminal and shell, in one language, and turns their messages into errors.
 
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::os::unix::process::CommandExt as _;
@@ -13,15 +13,14 @@ use assay_model::without_logins;
 use crate::error::Error;
 use crate::programs;
 
-/// Configuration and state that a program uses instead of the machine's own.
+/// Replaces the machine's configuration and state.
 #[derive(Clone, Copy)]
 pub(super) struct Private<'a> {
     pub(super) configuration: &'a Path,
-    /// The lock of the cache that it changes.
+    /// Lock of the cache that the program changes.
     pub(super) lock: &'a fs_err::File,
 }
 
-/// Standard output of a program that needs no network.
 pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String, Error> {
     let mut text = String::new();
     let directory = Path::new("/");
@@ -32,12 +31,9 @@ pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String
     Ok(text)
 }
 
-/// Runs a program, hands its lines of standard output to `each`, and makes an error of its
-/// complaints if it fails.
-///
-/// apt bounds every wait for the network by itself (see the private configuration); one that
-/// apt itself bounds every wait for the network (see the private configuration). A program that still makes no
-/// progress, for example because the disk is full, is killed.
+/// Passes each line of standard output to `each`; on failure, makes an error of apt's messages. apt itself bounds every
+/// wait for the network (see the private configuration). A program that still makes no progress, for example because
+/// the disk is full, is killed.
 pub(super) fn run(
     program: &'static str,
     arguments: &[&str],
@@ -50,8 +46,8 @@ pub(super) fn run(
     command.args(arguments).current_dir(directory).env("LC_ALL", "C.UTF-8");
     command.stdin(Stdio::null());
     if let Some(private) = private {
-        // apt also holds the lock of the cache, as its standard input, which it never reads: if this process is
-        // killed, the next one waits until apt has ended.
+        // apt also holds the lock of the cache, as its standard input, which it never reads: if this process is killed,
+        // the next one waits until apt has ended.
         command.env("APT_CONFIG", private.configuration);
         command.stdin(Stdio::from(private.lock.file().try_clone()?));
     }
@@ -73,7 +69,6 @@ pub(super) fn run(
     let lines = stdout.into_iter().flat_map(|pipe| BufReader::new(pipe).lines());
     let mut last = String::new();
     for line in lines.map_while(Result::ok).filter(|line| !line.is_empty()) {
-        // apt repeats itself while nothing moves.
         if line != last {
             let _ = progress.send(());
         }
@@ -97,19 +92,17 @@ pub(super) fn run(
     Err(failure(program, release, &complaints))
 }
 
-/// What to do without apt.
 const NO_APT: &str = "run assay on Debian or Ubuntu, or in a container of one of them; without `--source apt`, servers \
      come from other sources too";
 
-/// What to do about an index whose signature is not good.
 pub(super) const KEYS: &str =
     "update the package `debian-archive-keyring`, which contains the keys of Debian's releases";
 
-/// How long a program may continue without a new line of output. Longer than apt's own limits.
+/// Maximum time without a new line of output. Longer than apt's own limits.
 const STALL_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
 
-/// Kills the program if it has produced nothing for too long. Returns whether it did. It ends when the program's output
-/// ends. The program is not waited for before that, so no other process can have its id.
+/// Kills the program if it produces nothing for too long, and returns whether it did. Returns when its output ends. The
+/// program is not waited for before that, so no other process can have its id.
 fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
     loop {
         match seen.recv_timeout(STALL_LIMIT) {
@@ -123,7 +116,7 @@ fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
     }
 }
 
-/// The error that apt's complaints describe: the first kind that any of them is of, with that line.
+/// The error described by apt's messages: the first kind that matches any line, with that line.
 fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error {
     // The output names mirrors with their logins.
     let complaints: Vec<_> = complaints.iter().map(|line| without_logins(line)).collect();

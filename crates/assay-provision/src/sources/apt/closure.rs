@@ -1,7 +1,6 @@
-//! The packages that a server needs in addition to its own: its libraries, and nothing else.
+//! The libraries that a server needs in addition to its packages.
 //!
-//! A full dependency closure would bring perl, debconf and init scripts along, which no server
-//! process opens.
+//! A full dependency closure would include perl, debconf and init scripts, which no server process opens.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,7 @@ use super::index::Index;
 use crate::error::Error;
 use crate::sources::kind::Record;
 
-/// Whether to follow a dependency: only libraries are followed.
+/// Only dependencies on libraries are followed.
 fn is_library(name: &str) -> bool {
     let named_so = name.starts_with("lib") || name == "zlib1g";
     named_so

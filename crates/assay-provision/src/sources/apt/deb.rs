@@ -1,5 +1,4 @@
-//! Debian's package format: an `ar` archive whose member `data.tar` holds the files. Scripts in it
-//! are never run.
+//! Debian's package format: an `ar` archive whose member `data.tar` holds the files. Its scripts are never run.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,13 +9,11 @@ use fs_err as fs;
 use crate::error::Error;
 use crate::unpack::Tree;
 
-/// Unpacks the files of a package into a tree.
 pub(crate) fn unpack(package: &Path, tree: &mut Tree) -> Result<(), Error> {
     let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
     unpack_from(&name, fs::File::open(package)?, tree)
 }
 
-/// The same of a package from anywhere; `name` is its name in errors.
 pub(crate) fn unpack_from(
     name: &str,
     mut package: impl Read,
@@ -31,7 +28,6 @@ pub(crate) fn unpack_from(
     tree.unpack(name, stream)
 }
 
-/// The first bytes of an `ar` archive.
 const MAGIC: &[u8] = b"!<arch>\n";
 
 /// Seeks to the content of the member `data.tar*`, and returns the end of its name and its length. All members of a
@@ -142,7 +138,7 @@ mod tests {
         let member = |name: &str, length: &str| {
             format!("!<arch>\n{name:<16}{:<12}{:<6}{:<6}{:<8}{length:<10}`\n", 0, 0, 0, 644)
         };
-        // A table of long names of 10 GB, an index into one that is not there, lengths that are none.
+        // A table of long names of 10 GB, an index into a missing one, invalid lengths.
         for (name, length) in
             [("//", "9999999999"), ("/7", "4"), ("data.tar", "-1"), ("#1/9999999999", "9999999999")]
         {

@@ -1,4 +1,4 @@
-//! Package indexes: the records of a release's suites, found by package name.
+//! Package indexes of a release's suites, by package name.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::sources::kind::Record;
 use crate::version;
 
-/// The packages of all suites of one release.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     records: Vec<Listed>,
@@ -14,7 +13,6 @@ pub(crate) struct Index {
     providers: HashMap<String, Vec<usize>>,
 }
 
-/// One package in one suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) record: Record,
@@ -30,7 +28,6 @@ pub(super) struct Dependency {
 }
 
 impl Index {
-    /// Adds the text of a suite's `Packages` file.
     pub(crate) fn add(&mut self, suite: &str, text: &str) -> Result<(), Error> {
         for stanza in text.split("\n\n").filter(|stanza| !stanza.trim().is_empty()) {
             let number = self.records.len();
@@ -44,20 +41,18 @@ impl Index {
         Ok(())
     }
 
-    /// All versions of a package.
     pub(super) fn versions(&self, name: &str) -> impl Iterator<Item = &Listed> {
         let numbers = self.by_name.get(name).into_iter().flatten();
         numbers.filter_map(|&number| self.records.get(number))
     }
 
-    /// The newest version of a package; `exact` where there is such a one.
+    /// The newest version of a package; `exact` if it exists.
     pub(super) fn best(&self, name: &str, exact: Option<&str>) -> Option<&Listed> {
         let is_exact = |it: &&Listed| Some(it.record.version.as_str()) == exact;
         let wanted = self.versions(name).find(is_exact);
         wanted.or_else(|| newest(self.versions(name)))
     }
 
-    /// The newest package that provides a virtual one.
     pub(super) fn provider(&self, name: &str) -> Option<&Listed> {
         let numbers = self.providers.get(name)?.iter();
         newest(numbers.filter_map(|&number| self.records.get(number)))
@@ -68,7 +63,6 @@ fn newest<'a>(records: impl Iterator<Item = &'a Listed>) -> Option<&'a Listed> {
     records.max_by(|a, b| version::compare(&a.record.version, &b.record.version))
 }
 
-/// A record and the names it provides.
 fn parse(suite: &str, stanza: &str) -> Result<(Listed, Vec<String>), Error> {
     let (mut name, mut version, mut sha256) = ("", "", "");
     let (mut size, mut installed_kb) = (0, 0);
@@ -118,7 +112,6 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A record as it stands in a `Packages` file.
     pub(in crate::sources::apt) fn stanza(name: &str, version: &str, more: &str) -> String {
         let sha256 = "0".repeat(64);
         format!("Package: {name}\nVersion: {version}\n{more}Size: 7\nSHA256: {sha256}\n\n")

@@ -1,4 +1,4 @@
-//! The machine's own apt configuration: its archives of Debian and Ubuntu, proxies and keys.
+//! The machine's apt configuration: its archives of Debian and Ubuntu, proxies and keys.
 
 use std::path::{Path, PathBuf};
 
@@ -9,26 +9,25 @@ use super::suites::{Archive, Distribution, is_known};
 use crate::catalog::Catalog;
 use crate::error::Error;
 
-/// The architecture of the packages that run here, as Debian names it.
 pub(crate) const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
 
 /// The parts of the machine's configuration that a private one builds upon.
 #[derive(Debug)]
 pub(super) struct Machine {
     entries: Vec<Entry>,
-    /// Settings for the way to the archives (proxies, certificates, sandbox), in apt's own syntax.
+    /// Settings for access to the archives (proxies, certificates, sandbox), in apt's syntax.
     pub(super) settings: Vec<String>,
     /// `auth.conf`, its directory, the trusted keys and their directory, by setting name.
     pub(super) paths: Vec<(&'static str, PathBuf)>,
 }
 
-/// One configured repository: a stanza of a `.sources` file or a line of a `.list` file.
+/// A configured repository: a stanza of a `.sources` file or a line of a `.list` file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) uris: Vec<String>,
     suites: Vec<String>,
     components: Vec<String>,
-    /// As listed; empty for all that apt is configured for.
+    /// Empty for all that apt is configured for.
     architectures: Vec<String>,
     /// A path, a fingerprint or, over several lines, the key itself; `None` means any trusted key.
     pub(super) signed_by: Option<String>,
@@ -49,11 +48,9 @@ const NEVER_COPIED: [&str; 3] = ["Verify-Peer", "Verify-Host", "AllowRedirect"];
 const PATHS: [&str; 4] =
     ["Dir::Etc::netrc", "Dir::Etc::netrcparts", "Dir::Etc::trusted", "Dir::Etc::trustedparts"];
 
-/// Aliases that a configuration may use for a release of Debian.
 const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
 
 impl Machine {
-    /// Reads the machine's configuration by asking apt where it is.
     pub(super) fn read() -> Result<Self, Error> {
         let list = setting("Dir::Etc::sourcelist/f")?;
         let parts = setting("Dir::Etc::sourceparts/d")?;
@@ -76,17 +73,15 @@ impl Machine {
         Ok(Self { entries, settings, paths })
     }
 
-    /// The distributions whose archives are configured.
     pub(super) fn distributions(&self, catalog: &Catalog) -> Vec<Distribution> {
         let mut all = Distribution::ALL.to_vec();
         all.retain(|&it| self.archive(catalog, it, Archive::Main).is_some());
         all
     }
 
-    /// The configured repository that carries the given archive of a distribution, if there is one.
-    ///
-    /// It is known by its properties. Vendors use the distributions' suite names too, so keys and other suites at the
-    /// same place decide. The signature and the origin of its index prove that it *is* the distribution's.
+    /// The configured repository that carries an archive of a distribution. It is recognized by its properties: vendors
+    /// use the distributions' suite names too, so keys and other suites at the same place decide. The signature and the
+    /// origin of its index prove that it *is* the distribution's.
     pub(super) fn archive(
         &self,
         catalog: &Catalog,
@@ -122,14 +117,12 @@ impl Machine {
         candidates.max_by_key(|entry| (entry.has_keys_of(distribution), self.has_updates(entry)))
     }
 
-    /// Whether there is a suite of updates at the same place.
     fn has_updates(&self, entry: &Entry) -> bool {
         (self.entries.iter())
             .filter(|other| other.uris == entry.uris)
             .any(|other| other.suites.iter().any(|suite| suite.ends_with("-updates")))
     }
 
-    /// The directory of the configuration, for errors.
     pub(super) fn place() -> PathBuf {
         setting("Dir::Etc/d").unwrap_or_default()
     }
@@ -140,7 +133,7 @@ impl Entry {
         self.components.iter().any(|component| component == name)
     }
 
-    /// Whether the keys that sign it are those of a distribution, by the name of their file.
+    /// Decides by the file name of the keys.
     fn has_keys_of(&self, distribution: Distribution) -> bool {
         let file = match distribution {
             Distribution::Debian => "debian-archive",
@@ -149,12 +142,12 @@ impl Entry {
         self.signed_by.as_ref().is_some_and(|key| key.contains(file))
     }
 
-    /// Whether it has what no archive but Ubuntu's has.
+    /// Returns whether it has components that only Ubuntu's archive has.
     fn is_like_ubuntu(&self) -> bool {
         self.has_component("universe") || self.has_keys_of(Distribution::Ubuntu)
     }
 
-    /// Whether it has packages for this machine's architecture. Ubuntu's ports are an archive of their own.
+    /// Returns whether it has packages for this machine's architecture. Ubuntu's ports are a separate archive.
     fn is_for_this_machine(&self) -> bool {
         let is_listed = self.architectures.iter().any(|it| it == ARCHITECTURE);
         let is_port = |uri: &String| uri.trim_end_matches('/').ends_with("/ubuntu-ports");
@@ -163,7 +156,6 @@ impl Entry {
     }
 }
 
-/// Lines of `apt-config dump` worth copying.
 fn is_copied(line: &str) -> bool {
     COPIED.iter().any(|name| line.starts_with(name))
         && !NEVER_COPIED.iter().any(|name| line.contains(name))
@@ -198,7 +190,6 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The binary repositories of a deb822 file, disabled stanzas left out.
 fn deb822_entries(text: &str) -> Vec<Entry> {
     let without_comments: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let stanzas = without_comments.split(|line| line.trim().is_empty());
@@ -217,7 +208,7 @@ fn deb822_entry(stanza: &[&str]) -> Option<Entry> {
         let lines = [first.trim()].into_iter().chain(continued.copied());
         Some(lines.collect::<Vec<_>>().join("\n"))
     };
-    // These are the words that apt knows.
+    // The words that apt recognizes.
     let off = ["no", "false", "without", "off", "disable", "0"];
     let enabled =
         field("Enabled").is_none_or(|value| !off.contains(&value.to_lowercase().as_str()));
@@ -255,7 +246,7 @@ fn one_line_entry(line: &str) -> Option<Entry> {
     Some(Entry { uris, suites, components, architectures, signed_by })
 }
 
-/// How many repositories a text names, read as either kind of file. For the fuzzer.
+/// Number of repositories in a text, parsed as either kind of file. For the fuzzer.
 pub(crate) fn count_entries(text: &str) -> usize {
     deb822_entries(text).len() + text.lines().filter_map(one_line_entry).count()
 }
@@ -321,7 +312,7 @@ Components: main
         assert_eq!(security.signed_by, None);
     }
 
-    /// As in Ubuntu 24.04.
+    /// From Ubuntu 24.04.
     const NOBLE: &str = "\
 Types: deb
 URIs: http://archive.example/ubuntu/
@@ -336,7 +327,7 @@ Components: main universe restricted multiverse
 Signed-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg
 ";
 
-    /// As in Ubuntu 22.04.
+    /// From Ubuntu 22.04.
     const JAMMY: &str = "
 # See http://help.ubuntu.com/community/UpgradeNotes
 deb http://archive.example/ubuntu/ jammy main restricted
@@ -355,7 +346,6 @@ deb [signed-by=/etc/apt/keyrings/ppa.gpg] http://ppa.example/someone/ppa/ubuntu 
 deb http://postgres.example/pub/repos/apt noble-pgdg main
 ";
 
-    /// The addresses of both archives.
     fn places(machine: &Machine, distribution: Distribution) -> [Option<&str>; 2] {
         let catalog = Catalog::built_in().unwrap();
         [Archive::Main, Archive::Security].map(|archive| {

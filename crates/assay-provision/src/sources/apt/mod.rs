@@ -1,7 +1,6 @@
-//! The apt source: packages of Debian and Ubuntu, through the machine's own apt and from its own mirrors, with a
-//! private state per release.
+//! The apt source: packages of Debian and Ubuntu from the machine's mirrors, through its apt.
 //!
-//! Nothing on the host counts as installed, and nothing on it is changed. Every release has a state of its own, so that
+//! Nothing on the host counts as installed, and nothing on it is changed. Every release has a private state, so that
 //! suites never mix, and an expired or missing one does not affect the others.
 
 mod client;
@@ -32,7 +31,6 @@ use suites::{Archive, Suites, WORD};
 /// Limit on the length of an unpacked index, bytes: ten times Debian's longest.
 const INDEX: u64 = 600 << 20;
 
-/// The packages of Debian and Ubuntu.
 #[derive(Debug)]
 pub(super) struct Packages;
 
@@ -93,7 +91,6 @@ fn no_archive() -> Error {
     }
 }
 
-/// The apt of this machine.
 #[derive(Debug)]
 struct Apt<'a> {
     machine: Machine,
@@ -102,7 +99,6 @@ struct Apt<'a> {
     lock: fs::File,
 }
 
-/// The private state of one release.
 struct State<'a> {
     lock: &'a fs::File,
     directory: PathBuf,
@@ -124,7 +120,7 @@ impl<'a> Apt<'a> {
         State { lock: &self.lock, configuration: directory.join("apt.conf"), directory }
     }
 
-    /// Writes the private configuration; the notes say which parts of the release are left out.
+    /// Writes the private configuration; the notes name omitted parts of the release.
     fn configure(&self, release: &Release, state: &State<'_>) -> Result<Vec<String>, Error> {
         let root = state.directory.display().to_string();
         if root.contains(['"', '\n', '\\', '%']) {
@@ -162,7 +158,6 @@ impl<'a> Apt<'a> {
         Ok(notes)
     }
 
-    /// The release's suites on the machine's archives, in deb822.
     fn sources(&self, release: &Release) -> Result<(String, Vec<String>), Error> {
         let (mut text, mut notes) = (String::new(), Vec::new());
         let Suites { distribution, suites } = Suites::of(release)?;
@@ -214,7 +209,7 @@ impl Archives for Apt<'_> {
         let lists = state.directory.join("lists");
         let before: Option<Refreshed> = read_json(&state.directory.join("refreshed.json"));
         if before.is_none_or(|before| Census::all(&lists).ok() != Some(before.lists)) {
-            // The directory is damaged, or a killed run has left it, so it cannot be used.
+            // The directory is damaged or left by a killed run, so it cannot be used.
             let _ = fs::remove_dir_all(&lists);
         }
         let notes = self.configure(release, &state)?;
@@ -317,7 +312,7 @@ impl kind::Index for Index {
     }
 }
 
-/// Strict verification and bounded waits. Nothing is installed, and nothing is kept except the indexes.
+/// Strict verification and bounded waits. Nothing is installed, and only the indexes are kept.
 const FIXED: &str = r#"Dir::Etc::main "/dev/null";
 Dir::Etc::preferences "/dev/null";
 Dir::Cache::pkgcache "";

@@ -1,14 +1,12 @@
-//! What a row of the catalog says of a release of Debian or Ubuntu.
+//! Suites of Debian and Ubuntu releases, from rows of the catalog.
 
 use serde::Deserialize;
 
 use crate::catalog::{Catalog, Release};
 use crate::error::Error;
 
-/// The source's name.
 pub(super) const WORD: &str = "apt";
 
-/// The suites of a release.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Suites {
@@ -26,18 +24,16 @@ impl Suites {
     }
 }
 
-/// The distribution of a release; `None` if it is another source's.
+/// `None` for a release of another source.
 pub(super) fn distribution_of(release: &Release) -> Option<Distribution> {
     (release.source == WORD).then(|| Suites::of(release).ok())?.map(|it| it.distribution)
 }
 
-/// Whether a distribution has a release of that name.
 pub(super) fn is_known(catalog: &Catalog, distribution: Distribution, name: &str) -> bool {
     let mut of_name = catalog.releases.iter().filter(|it| it.name == name);
     of_name.any(|it| distribution_of(it) == Some(distribution))
 }
 
-/// A part of a release with an index of its own.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Suite {
@@ -45,7 +41,6 @@ pub(super) struct Suite {
     pub(super) archive: Archive,
 }
 
-/// Whose packages a release consists of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Distribution {
@@ -57,7 +52,7 @@ pub(super) enum Distribution {
 impl Distribution {
     pub(super) const ALL: [Self; 2] = [Self::Debian, Self::Ubuntu];
 
-    /// The name, as it is signed in each index: the field `Origin`.
+    /// The name as signed in each index: the field `Origin`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Debian => "Debian",
@@ -65,7 +60,6 @@ impl Distribution {
         }
     }
 
-    /// The components that servers and their libraries come from.
     pub(super) fn components(self) -> &'static str {
         match self {
             Self::Debian => "main",
@@ -74,7 +68,7 @@ impl Distribution {
     }
 }
 
-/// One of a distribution's archives; a machine has each of them at a root of its own.
+/// An archive of a distribution; a machine has each of them at a separate root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Archive {

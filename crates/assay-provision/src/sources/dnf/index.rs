@@ -1,4 +1,4 @@
-//! The packages of a machine's repositories, found by name and by what they provide, and the libraries that they need.
+//! Packages of a machine's repositories by name and by what they provide, and the libraries that they need.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,14 +7,12 @@ use crate::error::Error;
 use crate::sources::kind::{self, Record};
 use crate::version;
 
-/// The packages of all repositories.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     listed: Vec<Listed>,
     providers: HashMap<String, Vec<usize>>,
 }
 
-/// One package in one repository.
 #[derive(Debug)]
 struct Listed {
     record: Record,
@@ -53,7 +51,7 @@ impl Index {
     }
 
     /// The packages of that name, or else those that provide it under a longer one, such as Fedora's
-    /// `community-mysql-server`. Other products provide names of this one too, under names of their own.
+    /// `community-mysql-server`. Other products also provide this name, under different names.
     fn named(&self, name: &str) -> Vec<&Listed> {
         let named: Vec<_> = self.providers(name).filter(|it| it.record.name == name).collect();
         let longer = format!("-{name}");
@@ -61,8 +59,8 @@ impl Index {
         if named.is_empty() { provides().collect() } else { named }
     }
 
-    /// The package to use for what another one requires: one of the same source package before others, then the one
-    /// with the plainest name, in its newest version.
+    /// The package to use for what another one requires: one of the same source package first, then the one with the
+    /// plainest name, in its newest version.
     fn provider(&self, name: &str, source: &str) -> Option<&Listed> {
         self.providers(name).min_by(|a, b| {
             let is_other = |it: &Listed| it.source != source;
@@ -79,8 +77,8 @@ impl kind::Index for Index {
         self.named(package).into_iter().map(|it| &it.record).collect()
     }
 
-    /// Followed are requirements of libraries, and of packages that were built from the same source: a server's
-    /// messages and character sets are packages of their own.
+    /// Follows requirements of libraries, and of packages built from the same source: a server's messages and character
+    /// sets are separate packages.
     fn closure(
         &self,
         roots: &[String],
@@ -120,7 +118,7 @@ impl kind::Index for Index {
     }
 }
 
-/// Whether a requirement is a library's, such as `libaio.so.1()(64bit)`.
+/// Matches names such as `libaio.so.1()(64bit)`.
 fn is_library(name: &str) -> bool {
     name.contains(".so") && name.ends_with("(64bit)")
 }

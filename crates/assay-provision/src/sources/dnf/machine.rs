@@ -1,4 +1,4 @@
-//! The repositories that a machine is configured with, in the files and with the variables of dnf.
+//! Configured repositories of a machine, from the files and variables of dnf.
 
 use std::path::{Path, PathBuf};
 
@@ -8,50 +8,38 @@ use serde::Deserialize;
 use crate::catalog::Release;
 use crate::error::Error;
 
-/// The source's name.
 pub(super) const WORD: &str = "dnf";
 
-/// The architecture of the packages that run here, as rpm names it.
 pub(super) const ARCHITECTURE: &str = std::env::consts::ARCH;
 
-/// Longest file of the configuration, bytes.
+/// Longest configuration file, bytes.
 const FILE: u64 = 1 << 20;
 
-/// What a row of the catalog says of repositories.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
-    /// Directories of `.repo` files.
     repos: Vec<PathBuf>,
-    /// Directories of variables, a file each.
+    /// Directories of variables, one file each.
     #[serde(default)]
     vars: Vec<PathBuf>,
-    /// The file that says which release the machine has.
+    /// File with the release of the machine.
     os_release: Option<PathBuf>,
-    /// Files whose section `[main]` has what repositories do not say themselves.
+    /// Files whose section `[main]` has defaults for repositories.
     #[serde(default)]
     main: Vec<PathBuf>,
 }
 
-/// An enabled repository.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
     pub(super) id: String,
-    /// Its addresses.
     pub(super) places: Vec<String>,
-    /// Address of the list of its mirrors.
     pub(super) mirrors: Option<String>,
-    /// Keys: addresses of files.
     pub(super) keys: Vec<String>,
-    /// Whether its index is signed.
     pub(super) signs_index: bool,
-    /// Whether its packages are signed.
     pub(super) signs_packages: bool,
-    /// Why it cannot be used, in words.
     pub(super) unfit: Option<&'static str>,
 }
 
-/// The enabled repositories of a row of the catalog.
 pub(super) fn repositories(release: &Release) -> Result<Vec<Repository>, Error> {
     let row: Row = release.parts.clone().try_into().map_err(|error: toml::de::Error| {
         Error::Catalog(format!("release `{}`: {}", release.name, error.message()))
@@ -71,14 +59,13 @@ pub(super) fn repositories(release: &Release) -> Result<Vec<Repository>, Error> 
 }
 
 impl Repository {
-    /// The keys that are files of this machine.
     pub(super) fn key_files(&self) -> Vec<PathBuf> {
         let files = self.keys.iter().filter_map(|it| it.strip_prefix("file://"));
         files.map(PathBuf::from).filter(|it| it.is_absolute()).collect()
     }
 }
 
-/// The files of a directory in order; none if there is no such directory.
+/// In order; empty if the directory does not exist.
 fn files(directory: &Path, extension: Option<&str>) -> Result<Vec<PathBuf>, Error> {
     if !directory.is_dir() {
         return Ok(Vec::new());
@@ -98,7 +85,6 @@ fn text(file: &Path) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&fs::read(file)?).into_owned())
 }
 
-/// The variables of addresses, such as `releasever`.
 fn variables(row: &Row) -> Result<Vec<(String, String)>, Error> {
     let mut all: Vec<(String, String)> = Vec::new();
     for file in row.vars.iter().map(|it| files(it, None)).collect::<Result<Vec<_>, _>>()?.concat() {
@@ -132,10 +118,9 @@ fn release_version(text: &str) -> Option<String> {
     platform.filter(|it| !it.is_empty()).or_else(|| value("VERSION_ID"))
 }
 
-/// Keys and values, in order.
 type Fields = Vec<(String, String)>;
 
-/// What repositories take from the section `[main]` if they do not say it themselves.
+/// Settings that repositories inherit from the section `[main]`.
 const OF_MAIN: [&str; 3] = ["gpgcheck", "pkg_gpgcheck", "repo_gpgcheck"];
 
 fn main_fields(text: &str) -> Fields {
@@ -145,7 +130,7 @@ fn main_fields(text: &str) -> Fields {
     fields
 }
 
-/// The enabled repositories of a `.repo` file. `main` has the fields that they do not have themselves.
+/// The enabled repositories of a `.repo` file. `main` has the fields that they inherit.
 pub(super) fn parse(
     text: &str,
     main: &[(String, String)],
@@ -187,7 +172,7 @@ fn repository(
         let value = fields.iter().rev().find(|(key, _)| key == name)?;
         Some(filled(&value.1, variables)).filter(|it| !it.is_empty())
     };
-    // These are the words that dnf knows.
+    // The words that dnf recognizes.
     let is_on = |name: &str, otherwise: bool| match field(name).map(|it| it.to_ascii_lowercase()) {
         Some(word) => matches!(word.as_str(), "1" | "yes" | "true" | "on"),
         None => otherwise,
@@ -226,8 +211,8 @@ fn repository(
     Some(found)
 }
 
-/// A text with the values of `$name`, `${name}`, `${name:-word}` and `${name:+word}`: the word stands where the
-/// variable has no value, or where it has one. Names without a value stay.
+/// Expands `$name`, `${name}`, `${name:-word}` and `${name:+word}`: the word is used if the variable has no value, or
+/// if it has one. Names without a value stay.
 fn filled(text: &str, variables: &[(String, String)]) -> String {
     let value = |name: &str| {
         let found = variables.iter().rev().find(|(it, _)| it == name);
@@ -270,7 +255,7 @@ fn filled(text: &str, variables: &[(String, String)]) -> String {
     all
 }
 
-/// How many repositories a text names. For the fuzzer.
+/// Number of repositories in a text. For the fuzzer.
 pub(crate) fn count(text: &str) -> usize {
     let variables = [("releasever".to_owned(), release_version(text).unwrap_or_default())];
     parse(text, &main_fields(text), &variables).len()
@@ -280,7 +265,7 @@ pub(crate) fn count(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// As in Rocky Linux 9 and Fedora 42.
+    /// From Rocky Linux 9 and Fedora 42.
     const REPOS: &str = "\
 [baseos]
 name=Rocky Linux $releasever - BaseOS
@@ -336,7 +321,7 @@ sslclientcert=/etc/pki/entitlement/1.pem
         assert_eq!(found[2].places, ["http://a.example/", "https://c.example/"]);
         assert!(found[2].signs_index && !found[2].signs_packages);
         let unfit: Vec<_> = found.iter().map(|it| it.unfit.is_some()).collect();
-        // The index of the third one is signed, with a key that is nowhere.
+        // The index of the third one is signed, but its key is nowhere.
         assert_eq!(unfit, [false, false, true, true, true]);
         let main = main_fields("[main]\ngpgcheck=1\nkeepcache=0\n[other]\nrepo_gpgcheck=1\n");
         assert_eq!(main, [("gpgcheck".to_owned(), "1".to_owned())]);
@@ -346,7 +331,7 @@ sslclientcert=/etc/pki/entitlement/1.pem
         assert_eq!(signs, [true, false]);
     }
 
-    /// As in EPEL 10.
+    /// From EPEL 10.
     #[test]
     fn variables_may_have_words_for_what_they_lack() {
         let variables = [("releasever", "10.1"), ("releasever_major", "10"), ("none", "")]

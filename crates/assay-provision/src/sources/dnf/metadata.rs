@@ -1,5 +1,5 @@
-//! The metadata of a repository of rpm packages: the list of its mirrors; `repomd.xml`, which names the other files
-//! with their checksums; and `primary.xml`, which lists the packages.
+//! Metadata of a repository of rpm packages: the list of its mirrors; `repomd.xml`, with the other files and their
+//! checksums; and `primary.xml`, with the packages.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -20,20 +20,16 @@ const ENTRIES: usize = 12_000_000;
 /// More mirrors than are tried.
 const MIRRORS: usize = 20;
 
-/// The list of packages, as `repomd.xml` has it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Primary {
-    /// Its place below the repository's address.
     pub(super) href: String,
     pub(super) sha256: String,
 }
 
-/// The mirrors of a repository.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Mirrors {
-    /// Addresses of the repository, in the order of preference.
     pub(super) places: Vec<String>,
-    /// What `repomd.xml` may be, as SHA-256; empty if the list does not say.
+    /// Acceptable SHA-256 of `repomd.xml`; empty if the list has none.
     pub(super) sha256: Vec<String>,
 }
 
@@ -47,13 +43,12 @@ pub(super) struct Package {
     pub(super) href: String,
     pub(super) size: u64,
     pub(super) installed: u64,
-    /// The source package that it was built from.
     pub(super) source: String,
     pub(super) provides: Vec<String>,
     pub(super) requires: Vec<String>,
 }
 
-/// A reader that ends with an error if one element is too long.
+/// Fails if one element is too long.
 struct Bounded<R> {
     inner: R,
     left: Rc<Cell<usize>>,
@@ -79,16 +74,12 @@ impl<R: BufRead> BufRead for Bounded<R> {
     }
 }
 
-/// What is passed to the reader of a document.
 enum Element<'a> {
-    /// A beginning, with the attributes.
     Start(&'a BytesStart<'a>),
-    /// An end, with its name and the text before it.
     End(&'a str, &'a str),
 }
 
 impl Element<'_> {
-    /// An attribute; empty without.
     fn attribute(&self, name: &str) -> io::Result<String> {
         let Self::Start(start) = self else { return Ok(String::new()) };
         let found = start.try_get_attribute(name).map_err(io::Error::other)?;
@@ -99,7 +90,7 @@ impl Element<'_> {
         Ok(value.unwrap_or_default().into_owned())
     }
 
-    /// Its name, whatever its namespace, if it is a beginning.
+    /// The name of a start element without its namespace.
     fn starts(&self) -> &str {
         match self {
             Self::Start(start) => local(start.name().into_inner()),
@@ -112,7 +103,6 @@ fn local(name: &str) -> &str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
-/// Reads a document element by element.
 fn walk(
     stream: impl BufRead,
     each: &mut dyn FnMut(Element<'_>) -> io::Result<()>,
@@ -152,7 +142,6 @@ fn walk(
     }
 }
 
-/// The list of packages that a `repomd.xml` names.
 pub(super) fn repomd(text: &[u8]) -> io::Result<Primary> {
     let (mut found, mut is_primary, mut is_sha256) = (Primary::default(), false, false);
     walk(text, &mut |element| {
@@ -176,7 +165,7 @@ pub(super) fn repomd(text: &[u8]) -> io::Result<Primary> {
     }
 }
 
-/// The mirrors in a metalink, or in a list with one address a line.
+/// Parses a metalink, or a list with one address per line.
 pub(super) fn mirrors(text: &[u8]) -> io::Result<Mirrors> {
     let mut found = Mirrors::default();
     let is_metalink = text.trim_ascii_start().starts_with(b"<");
@@ -269,7 +258,6 @@ pub(super) fn packages(stream: impl BufRead, architecture: &str) -> io::Result<V
     Ok(all)
 }
 
-/// The list of names that an entry belongs to.
 enum Relation {
     None,
     Provides,
@@ -303,7 +291,7 @@ fn is_sum(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a place is one below its repository, and not an address of its own.
+/// Returns whether a location is relative to its repository, not a separate address.
 fn is_below(href: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
     !href.contains([':', '?', '#', '\\', '%']) && href.split('/').all(is_part)

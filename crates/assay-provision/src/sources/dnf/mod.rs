@@ -1,5 +1,5 @@
-//! The dnf source: rpm packages of the repositories that a machine is configured with, without dnf itself, which would
-//! need root. An index or its packages must be signed with a key that the repository names.
+//! The dnf source: rpm packages of the machine's configured repositories, without dnf itself, which would need root. An
+//! index or its packages must be signed with a key that the repository names.
 
 mod index;
 mod machine;
@@ -30,10 +30,9 @@ use verify::Keys;
 /// Longest unpacked list of packages, bytes: ten times Fedora's.
 const LIST: u64 = 4 << 30;
 
-/// Limits on lists. The longest is 60 MB.
+/// The longest list is 60 MB.
 const LISTS: Limits = Limits { bytes: 1 << 30, attempts: 2, ..Limits::SERVER };
 
-/// The packages of Fedora, Red Hat and the distributions like them.
 #[derive(Debug)]
 pub(super) struct Packages;
 
@@ -72,7 +71,6 @@ impl kind::Distribution for Packages {
     }
 }
 
-/// The repositories of a release that can be used.
 fn usable(release: &Release) -> Result<Vec<Repository>, Error> {
     let mut all = machine::repositories(release)?;
     all.retain(|it| it.unfit.is_none());
@@ -85,13 +83,11 @@ struct Dnf {
     directory: PathBuf,
 }
 
-/// A repository as it was fetched.
 #[derive(Debug, Serialize, Deserialize)]
 struct Fetched {
     id: String,
-    /// Its addresses; the first has answered.
+    /// The first has answered.
     places: Vec<String>,
-    /// The list of packages, in the directory of lists.
     list: String,
     signs_packages: bool,
 }
@@ -130,12 +126,12 @@ impl Archives for Dnf {
             let without = |why: &str| format!("without repository `{}`: {why}", repository.id);
             match repository.unfit {
                 Some(why) => notes.push(without(why)),
-                // The others may have all that is needed; if not, the note says why something is missing.
+                // The others may have all that is needed; if not, the note explains what is missing.
                 None => match refresh(release, repository, &lists, number) {
                     Ok(it) => fetched.push(it),
                     Err(error) => {
                         notes.push(without(&error.to_string()));
-                        // A repository that cannot be trusted matters more than one that cannot be reached.
+                        // An untrusted repository matters more than an unreachable one.
                         if !error.is_of_reach() {
                             failed.get_or_insert(error);
                         }
@@ -210,7 +206,7 @@ impl Archives for Dnf {
                 files.push(file);
                 done += size;
             }
-            // What was signed when the index was fetched is signed now.
+            // Packages must still be signed if they were when the index was fetched.
             let repository = configured.iter().find(|it| it.id == id);
             if signs_packages && !files.is_empty() {
                 let repository = repository.ok_or_else(|| {
@@ -227,7 +223,7 @@ impl Archives for Dnf {
     }
 }
 
-/// How many repositories, mirrors and packages a text names, read as each kind of file. For the fuzzer.
+/// Number of repositories, mirrors and packages in a text, parsed as each kind of file. For the fuzzer.
 pub(crate) fn count(text: &str) -> usize {
     let text = text.as_bytes();
     let mirrors = metadata::mirrors(text).map_or(0, |it| it.places.len());
@@ -240,7 +236,7 @@ pub(crate) fn count(text: &str) -> usize {
     repositories + mirrors + closure + usize::from(metadata::repomd(text).is_ok())
 }
 
-/// A package is what the index says: an index that is not signed may list an old package as a new one.
+/// A package must match the index: an unsigned index may list an old package as a new one.
 fn check_identity(record: &Record, file: &Path, release: &str) -> Result<(), Error> {
     let what = || format!("package `{}`", record.name);
     let (name, version) = rpm::identity(file).map_err(|it| Error::malformed(what(), it))?;
@@ -254,20 +250,18 @@ fn check_identity(record: &Record, file: &Path, release: &str) -> Result<(), Err
     Err(Error::Altered { release: release.to_owned(), detail })
 }
 
-/// The file with the digest of the configuration that lists were fetched with.
+/// File with the digest of the configuration with which lists were fetched.
 const CONFIGURED: &str = "configured.json";
 
 fn configured(repositories: &[Repository]) -> String {
     sha256::of_bytes(format!("{repositories:?}").as_bytes())
 }
 
-/// The repositories as they were fetched.
 fn fetched(state: &Path) -> Result<Vec<Fetched>, Error> {
     read_json(&state.join("repositories.json"))
         .ok_or_else(|| Error::malformed("state of dnf", "there are no repositories"))
 }
 
-/// Fetches and verifies the list of packages of a repository.
 fn refresh(
     release: &Release,
     repository: &Repository,
@@ -290,7 +284,7 @@ fn refresh(
         (places, allowed) = (found.places, found.sha256);
     }
     let (mut last, mut repomd) = (None, None);
-    // All of them are of one mirror: mirrors change at different times.
+    // All files come from one mirror: mirrors change at different times.
     for place in &places {
         let here = std::slice::from_ref(place);
         match get(here, "repodata/repomd.xml", "repomd.xml") {
@@ -336,7 +330,6 @@ fn refresh(
     Ok(Fetched { id, places, list: name, signs_packages })
 }
 
-/// Downloads a file from the first place that has it.
 fn first(
     release: &Release,
     places: &[String],

@@ -18,38 +18,35 @@ const LEAD: u64 = 96;
 const LEAD_MAGIC: [u8; 4] = [0xed, 0xab, 0xee, 0xdb];
 const HEADER_MAGIC: [u8; 4] = [0x8e, 0xad, 0xe8, 0x01];
 
-/// Most entries of a header: the limit of rpm itself.
+/// Maximum number of entries in a header: the limit of rpm itself.
 const TAGS: u64 = 0xffff;
 
 /// Longest header, bytes: ten times that of the largest package.
 const HEADER: u64 = 64 << 20;
 
-/// Tag of the name of the payload's compression.
 const COMPRESSOR: u32 = 1125;
 
 /// Tags of the name, version, release and architecture, and of the epoch, which is a number.
 const IDENTITY: [u32; 4] = [1000, 1001, 1002, 1022];
 const EPOCH: u32 = 1003;
 
-/// Longest name in the archive, with the zero at its end, bytes.
+/// Longest name in the archive with its terminating zero, bytes.
 const NAME: u64 = 4097;
 
-/// Longest archive, bytes: what a tree may have, with what is left out.
+/// Longest archive, bytes: the limit of a tree plus what is left out.
 const PAYLOAD: u64 = 16 << 30;
 
-/// Most names that wait for the content of their file.
+/// Maximum number of names that wait for the content of their file.
 const WAITING: usize = 10_000;
 
-/// Directories that packages share, and that no server opens.
+/// Directories that packages share and that no server opens.
 const UNWANTED: [&str; 2] = ["usr/lib/.build-id", "usr/share/licenses"];
 
-/// Unpacks the files of a package into a tree.
 pub(super) fn unpack(package: &Path, tree: &mut Tree) -> Result<(), Error> {
     let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
     unpack_from(&name, io::BufReader::new(fs::File::open(package)?), tree)
 }
 
-/// The same of a package from anywhere; `name` is its name in errors.
 pub(crate) fn unpack_from(
     name: &str,
     mut package: impl Read,
@@ -62,7 +59,7 @@ pub(crate) fn unpack_from(
     files(name, &mut *stream.ok_or_else(unknown)?, tree)
 }
 
-/// The name and the version that a package says it has, as an index writes them.
+/// The name and the version recorded in a package, in the format of an index.
 pub(super) fn identity(package: &Path) -> io::Result<(String, String)> {
     let header = main_header(&mut io::BufReader::new(fs::File::open(package)?))?;
     let texts = IDENTITY.map(|tag| header.text(tag).map(String::from_utf8_lossy));
@@ -74,7 +71,6 @@ pub(super) fn identity(package: &Path) -> io::Result<(String, String)> {
     Ok((name.into_owned(), format!("{epoch}{version}-{release}")))
 }
 
-/// Reads everything before the payload.
 fn main_header(package: &mut impl Read) -> io::Result<Header> {
     let lead = exactly(package, LEAD)?;
     if !lead.starts_with(&LEAD_MAGIC) {
@@ -85,7 +81,7 @@ fn main_header(package: &mut impl Read) -> io::Result<Header> {
     header(package)
 }
 
-/// Reads everything before the payload, and returns the end of a name that its compression has.
+/// Reads everything before the payload, and returns the file extension of its compression.
 fn compression(package: &mut impl Read) -> io::Result<&'static str> {
     let header = main_header(package)?;
     Ok(match header.text(COMPRESSOR).unwrap_or(b"gzip") {
@@ -97,21 +93,18 @@ fn compression(package: &mut impl Read) -> io::Result<&'static str> {
     })
 }
 
-/// Entries with the values that they point at.
 struct Header {
     entries: Vec<u8>,
     values: Vec<u8>,
-    /// Bytes of the values.
     length: u64,
 }
 
 impl Header {
-    /// The text of a tag, which ends with a zero.
+    /// A text ends with a zero.
     fn text(&self, tag: u32) -> Option<&[u8]> {
         self.value(tag)?.split(|byte| *byte == 0).next()
     }
 
-    /// The first number of a tag.
     fn number(&self, tag: u32) -> Option<u32> {
         big_endian(self.value(tag)?, 0)
     }
@@ -142,7 +135,7 @@ fn header(package: &mut impl Read) -> io::Result<Header> {
     Ok(Header { entries, values: exactly(package, length)?, length })
 }
 
-/// That many bytes. No memory is taken before they have come.
+/// Allocates no memory before the bytes have arrived.
 fn exactly(stream: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.by_ref().take(length).read_to_end(&mut bytes)?;
@@ -152,7 +145,6 @@ fn exactly(stream: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The head of a file in the archive.
 struct Head {
     inode: u32,
     mode: u32,
@@ -209,7 +201,7 @@ fn files(package: &str, stream: &mut dyn Read, tree: &mut Tree) -> Result<(), Er
     Ok(())
 }
 
-/// The next head; `None` at the archive's end.
+/// `None` at the archive's end.
 fn head(stream: &mut dyn Read) -> io::Result<Option<Head>> {
     let mut stream = stream;
     let bytes = exactly(&mut stream, 110)?;
@@ -246,7 +238,6 @@ mod tests {
     use super::*;
     use crate::unpack::Limits;
 
-    /// A file of an archive.
     fn file(name: &str, mode: u32, inode: u32, links: u32, content: &[u8]) -> Vec<u8> {
         let fields = [inode, mode, 0, 0, links, 0, content.len() as u32, 0, 0, 0, 0];
         let length = name.len() as u32 + 1;

@@ -1,5 +1,5 @@
-//! Signatures of indexes and packages, checked by the programs `gpg` and `rpmkeys` against the keys that a repository
-//! names, in a place of their own.
+//! Signatures of indexes and packages, checked by `gpg` and `rpmkeys` against a repository's keys, in private
+//! databases.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,9 @@ use super::machine::Repository;
 use crate::error::Error;
 use crate::programs;
 
-/// The keys of a repository.
 pub(super) struct Keys<'a> {
     repository: &'a Repository,
-    /// The files of keys that are on this machine.
     files: Vec<PathBuf>,
-    /// A place for the databases of both programs.
     place: TempDir,
 }
 
@@ -32,7 +29,7 @@ impl<'a> Keys<'a> {
         Ok(Self { repository, files, place })
     }
 
-    /// Reports a key that cannot be read. Otherwise, the error would blame the signature.
+    /// Reports an unreadable key. Otherwise, the error would blame the signature.
     fn imported(&self, key: &Path, output: &Output) -> Result<(), Error> {
         if output.status.success() {
             return Ok(());
@@ -41,7 +38,6 @@ impl<'a> Keys<'a> {
         Err(Error::malformed(what, String::from_utf8_lossy(&output.stderr).trim()))
     }
 
-    /// Checks the signature of an index, in a file beside it.
     pub(super) fn check_index(
         &self,
         release: &str,
@@ -63,7 +59,7 @@ impl<'a> Keys<'a> {
         }
         let output = gpg(&[Path::new("--verify"), signature, index])?;
         let said = String::from_utf8_lossy(&output.stdout);
-        // A signature by an expired key is not `GOODSIG`, but gpg takes it.
+        // gpg accepts a signature by an expired key, but it is not `GOODSIG`.
         let is_good = said.lines().any(|line| line.starts_with("[GNUPG:] GOODSIG "));
         if output.status.success() && is_good {
             return Ok(());
@@ -75,8 +71,7 @@ impl<'a> Keys<'a> {
         Err(Error::UnverifiedIndex { release: release.to_owned(), detail, hint })
     }
 
-    /// Checks the signature of a package. Keys that are not in files must be in the machine's database, where their
-    /// user has put them.
+    /// Keys that are not in files must be in the machine's database, where their user has put them.
     pub(super) fn check_packages(&self, release: &str, packages: &[PathBuf]) -> Result<(), Error> {
         let rpmkeys = || {
             let mut command = Command::new("rpmkeys");
@@ -91,13 +86,13 @@ impl<'a> Keys<'a> {
         }
         for package in packages {
             let mut command = rpmkeys();
-            // Without it, a package without a signature passes.
+            // Otherwise, a package without a signature passes.
             command.args(["--define", "_pkgverify_level all", "--checksig"]).arg(package);
             let output = output(&mut command, "rpmkeys", "rpm")?;
             let said = String::from_utf8_lossy(&output.stdout);
-            // The line begins with the name of the file, which may have any words.
+            // The line begins with the file name, which may contain any words.
             let said = said.replace(&package.display().to_string(), "");
-            // What is wrong is in capitals. The second word is that of older programs.
+            // Faults are in capitals. Older programs use the second word.
             let is_signed = said.contains(" signatures OK") || said.contains(" pgp ");
             if !output.status.success() || !is_signed {
                 let name = package.file_name().unwrap_or_default().display();

@@ -1,24 +1,21 @@
-//! The commits between two ends, for a search among them.
+//! Commits between two ends, for a search among them.
 
 use super::repository::{Repository, is_remote};
 use crate::error::Error;
 use crate::provisioner::Provisioner;
 
-/// A commit of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its full name, hexadecimal.
     pub id: String,
-    /// The date of its author and its subject.
     pub title: String,
     /// Whether it is an end that changes none of the paths.
     pub is_aside: bool,
 }
 
 impl Provisioner {
-    /// The commits from one end to the other along first parents, of which only those count between the ends that
-    /// change one of the paths, if there are any. If the ends are on different branches, the commit where they fork
-    /// follows the first end, and the commits from there to the last end follow it.
+    /// The commits from one end to the other along first parents; between the ends, only those that change one of the
+    /// paths, if any are given. If the ends are on different branches, the fork point follows the first end, then the
+    /// commits from there to the last end.
     pub fn commits(
         &self,
         place: &str,

@@ -1,5 +1,5 @@
-//! Servers built from source. A commit of a git repository is checked out into the cache, built outside its
-//! tree, and kept as a prefix like all others. Each combination of commit, recipe and compilers is built once.
+//! Servers built from source: a commit is checked out into the cache, built outside its tree, and kept as a prefix.
+//! Each combination of commit, recipe and compilers is built once.
 
 pub(crate) mod history;
 pub(crate) mod recipe;
@@ -28,7 +28,7 @@ use recipe::{Aids, Fix, Places, Recipe, Step, Tool};
 use repository::{Commit, Repository};
 use run::Workshop;
 
-/// Part of the names of built trees. It is increased when the same source would produce a different tree.
+/// Part of the names of built trees. Increase it when the same source would produce a different tree.
 const TREE: u32 = 1;
 
 /// Disk space for a build, bytes: the least that any server takes.
@@ -37,22 +37,17 @@ const ROOM: u64 = 1 << 30;
 /// Memory that one compiler needs at most, bytes.
 const COMPILER: u64 = 3 << 29;
 
-/// A planned build.
 struct Plan {
     commit: Commit,
-    /// Place and ref as the user named them.
     reference: String,
     version: String,
     recipe: Recipe,
-    /// Versions that the compilers report.
     compilers: Vec<String>,
-    /// What made it build, in words.
     fixes: Vec<String>,
-    /// Of what determines the build. Fixes follow from that, and from the compilers that are installed.
+    /// Digest of the build's inputs. Fixes follow from them, and from the installed compilers.
     sha256: String,
 }
 
-/// A commit of a git repository.
 #[derive(Debug)]
 pub(super) struct Git;
 
@@ -79,7 +74,7 @@ impl Named for Git {
 }
 
 impl Provisioner {
-    /// The prefix of a commit, which is built unless the cache has it.
+    /// The prefix of a commit, built unless the cache has it.
     fn built(
         &self,
         spec: &SystemSpec,
@@ -102,7 +97,7 @@ impl Provisioner {
         if let Some(prefix) = cached(progress) {
             return Ok(prefix);
         }
-        // An interrupted build goes on in the same place.
+        // An interrupted build continues at the same place.
         check_trust(&work)?;
         self.store.check_room(ROOM)?;
         let prefix = self.store.path("prefixes").join(&name);
@@ -167,7 +162,7 @@ impl Provisioner {
         let directory: String = hex::encode(Sha256::digest(place)).chars().take(16).collect();
         let login = self.logins.iter().find(|login| login.address == place).cloned();
         let directory = self.store.path("git").join(directory);
-        // git executes what the files of a repository say.
+        // git executes commands from a repository's files.
         check_trust(&directory)?;
         let repository = Repository::mirrored(place, &directory, login)?;
         if !self.offline() {
@@ -179,7 +174,7 @@ impl Provisioner {
 }
 
 impl Plan {
-    /// Builds and installs. After a failure, this tries again with the first fix that fits the errors, until none does.
+    /// Builds and installs. After a failure, tries again with the first fix that fits the errors, until none does.
     fn make_fixed(
         &mut self,
         fixes: &[Fix],
@@ -205,7 +200,7 @@ impl Plan {
                 continue;
             }
             progress(Progress::Building { what: format!("{step} failed; now {}", fix.about) });
-            // What was compiled otherwise must not be mixed with what follows.
+            // Objects compiled with other settings must not be mixed in.
             let _ = fs::remove_dir_all(work.join("build"));
             (self.recipe, self.compilers) = (recipe, compilers);
             self.fixes.push(fix.about.clone());
@@ -213,7 +208,7 @@ impl Plan {
     }
 
     /// Builds and installs below `work`, to which `lock` belongs. Returns the path of the installed files, and the
-    /// submodules left out.
+    /// omitted submodules.
     fn make(
         &self,
         work: &Path,
@@ -225,7 +220,7 @@ impl Plan {
         let missing = self.source(work, lock, &source, progress)?;
         let _ = fs::remove_dir_all(&stage);
         fs::create_dir_all(&build)?;
-        // Searches again for what was missing at the last attempt, and keeps what was compiled.
+        // Repeats the checks that failed last time, and keeps what was compiled.
         let _ = fs::remove_file(build.join("CMakeCache.txt"));
         let aids = Aids { ninja: is_there("ninja"), ccache: has_own_ccache(), jobs: jobs() };
         let places = Places { source: &source, build: &build, prefix, stage: &stage };
@@ -247,7 +242,7 @@ impl Plan {
         Ok((stage.join(prefix.strip_prefix("/").unwrap_or(prefix)), missing))
     }
 
-    /// The source tree, checked out and patched. An existing one has the same commit and patches.
+    /// Checks out and patches the source tree. An existing one has the same commit and patches.
     fn source(
         &self,
         work: &Path,
@@ -282,15 +277,12 @@ impl Plan {
     }
 }
 
-/// The word of this source.
 pub(crate) const SOURCE: &str = "git";
 
-/// How the notes on compilers, and on what it took to build with them, begin.
 const COMPILED: &str = "compiled by ";
 const FIXED: &str = "did not build as it is: ";
 
-/// What a source tree was compiled with, and what it took to build it with that. Builds of which this is equal differ
-/// by their sources alone.
+/// The compilers and the fixes of a build. Builds for which this is equal differ only in their sources.
 #[must_use]
 pub fn compiled(build: &Build) -> String {
     let tell = |note: &'_ String| {
@@ -300,7 +292,6 @@ pub fn compiled(build: &Build) -> String {
     build.notes.iter().filter_map(tell).collect::<Vec<_>>().join(", ")
 }
 
-/// Notes on a build for the reader of a report.
 fn notes(plan: &Plan, missing: &[String]) -> Vec<String> {
     let Plan { recipe, compilers, fixes, .. } = plan;
     let mut notes = vec![
@@ -315,7 +306,6 @@ fn notes(plan: &Plan, missing: &[String]) -> Vec<String> {
     notes
 }
 
-/// Versions that the compilers of a recipe report.
 fn compilers(recipe: &Recipe) -> Result<Vec<String>, Error> {
     let mut compilers = vec![said_first(&recipe.cc)?];
     if recipe.tool == Tool::Cmake {
@@ -324,7 +314,6 @@ fn compilers(recipe: &Recipe) -> Result<Vec<String>, Error> {
     Ok(compilers)
 }
 
-/// SHA-256 over everything that determines a build.
 fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<String, Error> {
     let mut hasher = Sha256::new();
     let Recipe { tool, cc, cxx, .. } = recipe;
@@ -338,7 +327,6 @@ fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<Strin
     Ok(hex::encode(hasher.finalize()))
 }
 
-/// The first line of a program's version output.
 fn said_first(program: &str) -> Result<String, Error> {
     let mut command = Command::new(program);
     command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
@@ -350,7 +338,7 @@ fn said_first(program: &str) -> Result<String, Error> {
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// Whether ccache is installed, and nobody else can put into its cache what a build would take for its own.
+/// Returns whether ccache is installed and nobody else can write to its cache.
 fn has_own_ccache() -> bool {
     let asked = programs::output(Command::new("ccache").args(["--get-config", "cache_dir"]));
     let Ok(output) = asked.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()) else {
@@ -362,7 +350,7 @@ fn has_own_ccache() -> bool {
         found.is_ok_and(|it| it.mode() & 0o002 == 0 && !belongs_to_another(&it))
     };
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    // ccache makes the directory if there is none.
+    // ccache creates the directory if it is missing.
     let is_safe =
         !directory.exists() || is_own(directory) && { entries }.all(|entry| is_own(&entry.path()));
     if !is_safe {
@@ -375,7 +363,6 @@ fn is_there(program: &str) -> bool {
     said_first(program).is_ok()
 }
 
-/// Number of compilers to run at a time, limited by processors and memory.
 fn jobs() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let memory = Meminfo::current().ok().and_then(|it| it.mem_available);

@@ -1,4 +1,4 @@
-//! The build of a source tree: the steps of its tool, combined from rows of the catalog. Pure.
+//! Build steps of a source tree, combined from rows of the catalog. Pure.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::version::compare;
 
-/// The tool that builds a source tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Tool {
@@ -42,7 +41,7 @@ impl Tool {
 pub(crate) struct Row {
     product: Product,
     tool: Tool,
-    /// The first version that the row covers; all versions, if `None`.
+    /// The first version that the row covers; `None` for all.
     from: Option<String>,
     /// The first later version that the row does not cover.
     before: Option<String>,
@@ -59,16 +58,15 @@ pub(crate) struct Row {
     /// Files for `git apply`, relative to the catalog file.
     #[serde(default)]
     pub(crate) patches: Vec<PathBuf>,
-    /// Submodules that the build needs.
     #[serde(default)]
     submodules: Vec<String>,
 }
 
-/// A row of the catalog: what makes a source tree build with compilers that are younger than itself.
+/// A row of the catalog: a fix that makes a source tree build with compilers newer than itself.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fix {
-    /// What it does, for the report.
+    /// Its effect, for the report.
     pub(crate) about: String,
     /// It is tried if one of these is among the errors.
     signs: Vec<String>,
@@ -83,18 +81,15 @@ pub(crate) struct Fix {
 }
 
 impl Fix {
-    /// Whether it is another compiler.
     pub(crate) fn is_compiler(&self) -> bool {
         self.cc.is_some()
     }
 
-    /// Whether it may help against these errors.
     pub(crate) fn fits(&self, errors: &[String]) -> bool {
         errors.iter().any(|line| self.signs.iter().any(|sign| line.contains(sign)))
     }
 }
 
-/// Everything that determines the build of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recipe {
     pub(crate) tool: Tool,
@@ -107,37 +102,32 @@ pub(crate) struct Recipe {
     pub(crate) submodules: Vec<String>,
 }
 
-/// Tools of this machine that speed up a build without changing its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Aids {
     pub(crate) ninja: bool,
     pub(crate) ccache: bool,
-    /// Number of compilers that run at a time.
     pub(crate) jobs: usize,
 }
 
-/// Directories that a build reads and writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places<'a> {
     pub(crate) source: &'a Path,
     pub(crate) build: &'a Path,
-    /// The directory that is compiled into the server as its own.
+    /// Compiled into the server as its own directory.
     pub(crate) prefix: &'a Path,
-    /// The staging root, below which the build is installed for now.
+    /// Staging root, below which the build is installed at first.
     pub(crate) stage: &'a Path,
 }
 
-/// One program to run in the build directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Name for errors.
     pub(crate) name: &'static str,
     pub(crate) program: String,
     pub(crate) arguments: Vec<String>,
 }
 
 impl Recipe {
-    /// The rows for a version combined; later ones add to earlier ones.
+    /// Combines the rows for a version; later ones add to earlier ones.
     pub(crate) fn new(product: Product, tool: Tool, version: &str, rows: &[Row]) -> Self {
         let mut recipe = Self {
             tool,
@@ -166,7 +156,6 @@ impl Recipe {
         recipe
     }
 
-    /// The same with a fix.
     pub(crate) fn fixed(mut self, fix: &Fix) -> Self {
         self.cc = fix.cc.clone().unwrap_or(self.cc);
         self.cxx = fix.cxx.clone().unwrap_or(self.cxx);
@@ -175,7 +164,6 @@ impl Recipe {
         self
     }
 
-    /// Options and flags in one line, for people and as part of the build's identity.
     pub(crate) fn flags(&self) -> String {
         let mut words = self.options.clone();
         for (name, flags) in [("CFLAGS", &self.c_flags), ("CXXFLAGS", &self.cxx_flags)] {
@@ -184,7 +172,6 @@ impl Recipe {
         words.join(" ")
     }
 
-    /// The steps to configure, compile and install, in order.
     pub(crate) fn steps(&self, places: Places<'_>, aids: Aids) -> Vec<Step> {
         let jobs = aids.jobs.to_string();
         let [source, build, prefix, stage] =

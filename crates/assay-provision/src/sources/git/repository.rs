@@ -1,4 +1,4 @@
-//! Source trees in git repositories, which are only read: no worktree, branch or index of theirs changes.
+//! Source trees in git repositories, which are only read: no worktree, branch or index changes.
 
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt as _;
@@ -16,35 +16,28 @@ use crate::programs;
 /// Environment variables that change git's behaviour. None of them is meant for these calls.
 const FOREIGN: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
 
-/// A repository without its worktree.
 #[derive(Debug, Clone)]
 pub(super) struct Repository {
-    /// The place as the user named it.
     pub(super) place: String,
-    /// Its directory with the objects.
     directory: PathBuf,
-    /// Path where its submodules may be checked out.
     worktree: Option<PathBuf>,
-    /// The login, if the user gave one with the address.
     login: Option<Login>,
 }
 
-/// A commit of a repository.
 #[derive(Debug, Clone)]
 pub(super) struct Commit {
     pub(super) repository: Repository,
-    /// Its full name, hexadecimal.
     pub(super) id: String,
 }
 
-/// A submodule: a part of a tree that is a commit of another repository.
+/// A part of a tree that is a commit of another repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Submodule {
     path: String,
     commit: String,
 }
 
-/// `PATH#REF` or `URL#REF`; without a ref, what is checked out or the URL's default branch.
+/// `PATH#REF` or `URL#REF`; without a ref, the checked-out commit or the URL's default branch.
 pub(super) fn split(reference: &str) -> (&str, &str) {
     match reference.rsplit_once('#') {
         Some((place, "")) => (place, "HEAD"),
@@ -53,14 +46,12 @@ pub(super) fn split(reference: &str) -> (&str, &str) {
     }
 }
 
-/// Whether a place is on another machine.
 pub(super) fn is_remote(place: &str) -> bool {
     let scp = || place.split_once(':').is_some_and(|(host, _)| host.contains('@'));
     place.contains("://") || (scp() && !Path::new(place).exists())
 }
 
 impl Repository {
-    /// A repository on this machine.
     pub(super) fn local(place: &str) -> Result<Self, Error> {
         let wrong =
             |detail: &str| Error::Git { place: place.to_owned(), detail: detail.to_owned() };
@@ -89,21 +80,21 @@ impl Repository {
         Ok(Self { place: place.to_owned(), directory: directory.to_owned(), worktree: None, login })
     }
 
-    /// Fetches a ref from the other machine, without its history.
+    /// Without its history.
     pub(super) fn fetch(&self, name: &str) -> Result<(), Error> {
         let mut command = self.git();
         if let Some(login) = &self.login {
             log_in(login, &mut command);
         }
         command.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--", &self.place]);
-        // In hexadecimal, as not every name of a ref can be the end of another one.
+        // In hexadecimal, as not every ref name can be the end of another one.
         command.arg(format!("+{name}:refs/assay/{}", hex::encode(name)));
-        // Its ssh may have to ask for a password, which is for a terminal's foreground.
+        // Its ssh may ask for a password, which requires the terminal's foreground.
         command.process_group(getpgrp().as_raw_nonzero().get());
         said(&self.place, command).map(drop)
     }
 
-    /// The commit that a ref means; for a remote repository, the one that was fetched.
+    /// The commit of a ref; for a remote repository, the fetched one.
     pub(super) fn commit(&self, name: &str) -> Result<Commit, Error> {
         let wanted = match self.worktree {
             Some(_) => format!("{name}^{{commit}}"),
@@ -118,7 +109,6 @@ impl Repository {
         Ok(Commit { repository: self.clone(), id: id.trim().to_owned() })
     }
 
-    /// Git's answer to a question about it.
     pub(super) fn said(&self, words: &[&str]) -> Result<String, Error> {
         let mut command = self.git();
         command.args(words);
@@ -131,7 +121,6 @@ impl Repository {
         command
     }
 
-    /// The repository of a submodule, if it has the wanted commit.
     fn submodule(&self, submodule: &Submodule) -> Option<Self> {
         let modules = self.directory.join("modules").join(&submodule.path);
         let checked_out = self.worktree.as_ref().map(|it| it.join(&submodule.path));
@@ -148,7 +137,6 @@ impl Repository {
 }
 
 impl Commit {
-    /// Names at the top of its tree.
     pub(super) fn names(&self) -> Result<Vec<String>, Error> {
         let mut command = self.repository.git();
         command.args(["ls-tree", "--name-only", "-z", &self.id]);
@@ -156,14 +144,12 @@ impl Commit {
         Ok(names.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// The text of one of its files.
     pub(super) fn file(&self, path: &str) -> Result<String, Error> {
         let mut command = self.repository.git();
         command.args(["cat-file", "blob", &format!("{}:{path}", self.id)]);
         said(&self.repository.place, command)
     }
 
-    /// Its name for people: its tag, if it has one.
     pub(super) fn described(&self) -> String {
         let mut command = self.repository.git();
         command.args(["describe", "--tags", "--always", "--abbrev=12", &self.id]);
@@ -171,8 +157,8 @@ impl Commit {
         said(&self.repository.place, command).map_or_else(|_| short(), |it| it.trim().to_owned())
     }
 
-    /// Writes its files to a directory that does not exist yet. Returns the submodules that are left out because
-    /// they are missing. git also holds the `lock` while it writes there.
+    /// Writes its files to a directory that does not exist yet. Returns the submodules omitted because they are
+    /// missing. git also holds the `lock` while it writes there.
     pub(super) fn check_out(
         &self,
         to: &Path,
@@ -223,8 +209,8 @@ fn links(listing: &str) -> Vec<Submodule> {
     links.collect()
 }
 
-/// Lets git use a login, for this host only. The login is in the environment, which only the user can read: a
-/// command line can be read by all users, and so can that of git's own helpers.
+/// Lets git use a login, for this host only. The login is in the environment, which only the user can read: a command
+/// line can be read by all users, even that of git's own helpers.
 fn log_in(login: &Login, command: &mut Command) {
     let host = login.address.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
     let answer = "!f() { test \"$1\" != get || \
@@ -250,7 +236,6 @@ fn git() -> Command {
     command
 }
 
-/// Git's answer to a question about a repository.
 fn said(place: &str, mut command: Command) -> Result<String, Error> {
     let output = programs::output(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::ClientMissing { program: "git", package: "git" },

@@ -1,4 +1,4 @@
-//! Runs the tools of a build. All of their output goes to a log, and the last line to the user.
+//! Runs the tools of a build. Their output goes to a log, and its last line to the user.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -28,25 +28,20 @@ const FOREIGN: [&str; 12] = [
     "GIT_INDEX_FILE",
 ];
 
-/// Minimum interval between two lines that are shown to the user.
+/// Minimum interval between two lines shown to the user.
 const TELL: Duration = Duration::from_millis(200);
 
-/// Maximum length of a log line that is shown to the user, characters.
 const LINE: usize = 160;
 
-/// The log of a build, and where its programs run.
 pub(super) struct Workshop<'a> {
-    /// The source tree that is built, for errors.
     pub(super) place: &'a str,
     pub(super) log: PathBuf,
-    /// Lock of the build.
     pub(super) lock: &'a fs::File,
     pub(super) directory: &'a Path,
     pub(super) tell: &'a mut dyn FnMut(String),
 }
 
 impl Workshop<'_> {
-    /// Runs one program to its end.
     pub(super) fn run(&mut self, step: &Step, environment: &[(&str, &str)]) -> Result<(), Error> {
         let mut log = fs::OpenOptions::new().create(true).append(true).open(&self.log)?;
         writeln!(log, "$ {} {}", step.program, step.arguments.join(" "))?;
@@ -58,14 +53,14 @@ impl Workshop<'_> {
             command.env_remove(name);
         });
         command.env("LC_ALL", "C").envs(environment.iter().copied());
-        // Each commit has a directory of its own, with its source and its build, which would keep ccache from knowing
-        // what it has compiled before.
+        // Each commit has a separate directory with its source and its build, which would keep ccache from recognizing
+        // earlier work.
         let of_commit = self.directory.parent().unwrap_or(self.directory);
         command.env("CCACHE_BASEDIR", of_commit).env("CCACHE_NOHASHDIR", "1");
-        // A source tree in a directory of another repository is not that repository's.
+        // A source tree inside another repository's directory does not belong to that repository.
         command.env("GIT_CEILING_DIRECTORIES", self.directory);
         // The program also holds the lock, as its standard input, which is empty: if this process is killed, no other
-        // process builds in the same place until the program has ended.
+        // process builds at the same place until the program has ended.
         command.stdin(Stdio::from(self.lock.file().try_clone()?));
         // Away from the terminal, whose Ctrl-C is for assay alone.
         command.stdout(says.try_clone()?).stderr(says).process_group(0);
@@ -102,13 +97,10 @@ impl Workshop<'_> {
     }
 }
 
-/// Maximum number of lines to show from the log.
 const SHOWN: usize = 16;
-/// Lines after one with an error that belong to it.
 const CONTEXT: usize = 3;
 
-/// The lines of a log that explain a failure: the first ones with errors and the lines after them, or else
-/// the last ones.
+/// The lines of a log that explain a failure: the first errors and the lines after them, or else the last lines.
 pub(crate) fn failing(log: &str) -> Vec<String> {
     let signs = ["error:", "Error at", "ERROR", "FAILED:", "undefined reference", "fatal", "*** "];
     let lines: Vec<&str> = log.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();

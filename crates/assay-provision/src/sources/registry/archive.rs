@@ -1,5 +1,4 @@
-//! The formats packages come in: zip (jar, wheel) and compressed tar, and such an archive inside a
-//! zip.
+//! Package formats: zip (jar, wheel), compressed tar, and such an archive inside a zip.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -20,12 +19,11 @@ const LINK: u64 = 4096;
 /// Maximum length of an archive inside a package, bytes.
 const INNER: u64 = 1 << 30;
 
-/// An archive that is read from its end. It is one type for all, so that the reader of zips is compiled once.
+/// An archive that is read from its end. One type for all, so that the zip reader is compiled once.
 trait Seekable: Read + Seek {}
 
 impl<T: Read + Seek> Seekable for T {}
 
-/// Unpacks the wanted parts of a package into a tree.
 pub(crate) fn unpack(
     registry: &dyn Registry,
     file: &Path,
@@ -47,7 +45,6 @@ pub(crate) fn unpack(
     registry.complete(&name, tree)
 }
 
-/// The name of an archive without its kind, by which a tarball calls its only directory.
 pub(crate) fn stem(name: &str) -> &str {
     [".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.zst"]
         .iter()
@@ -55,7 +52,6 @@ pub(crate) fn stem(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Unpacks an archive of the kind that its name says.
 pub(crate) fn whole(
     name: &str,
     mut archive: impl Read + Seek,
@@ -68,7 +64,6 @@ pub(crate) fn whole(
     tree.unpack_part(name, &mut *tarred(name, archive)?, selection)
 }
 
-/// Unpacks an archive that is an entry of a zip.
 fn inside(
     name: &str,
     mut archive: impl Read + Seek,
@@ -132,7 +127,7 @@ fn unzip(
     Ok(())
 }
 
-/// A zip whose directory is read entry by entry: the whole of it may be larger than memory.
+/// Reads the directory of a zip entry by entry: the whole of it may be larger than memory.
 fn opened<'a>(
     name: &str,
     archive: &'a mut dyn Seekable,
@@ -140,7 +135,6 @@ fn opened<'a>(
     ZipIterable::try_new(archive, Config::default()).map_err(|error| broken(name, error))
 }
 
-/// An entry of a zip, its content aside.
 fn from_zip(stored: &mut ZipFile<'_, impl Read>) -> io::Result<Entry> {
     const KIND: u32 = 0o170_000;
     let mode = stored.unix_mode().unwrap_or(0);
@@ -334,7 +328,6 @@ mod tests {
         assert_eq!(fs::read_to_string(root.path().join("l/a")).unwrap(), "y");
     }
 
-    /// Counts what is read of a file.
     struct Counted<'a>(Cursor<&'a [u8]>, &'a std::cell::Cell<usize>);
 
     impl Read for Counted<'_> {
@@ -371,7 +364,7 @@ mod tests {
         let tarred = tar(&[("bomb", &bomb)]);
         for (name, bytes) in [("a.tgz", gzip(&tarred)), ("a.txz", xz(&tarred))] {
             assert!(bytes.len() < 1 << 16);
-            // Either the rule or the end of what is read of the stream.
+            // Fails by the rule, or at the end of what is read of the stream.
             unpacked(name, &bytes).unwrap_err();
         }
     }

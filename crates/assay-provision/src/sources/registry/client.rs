@@ -15,18 +15,14 @@ use crate::census::Census;
 use crate::error::Error;
 use crate::programs;
 
-/// The working place of a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Directories<'a> {
-    /// Its private state.
     pub(crate) state: &'a Path,
     /// Destination of the package, on the same file system.
     pub(crate) into: &'a Path,
 }
 
-/// The common part of every call of a client for one package.
 pub(crate) struct Client<'a> {
-    /// The package, for errors.
     pub(crate) name: &'a str,
     pub(crate) directories: Directories<'a>,
     pub(crate) lock: &'a fs::File,
@@ -34,7 +30,6 @@ pub(crate) struct Client<'a> {
     pub(crate) progress: &'a mut dyn FnMut(u64, u64),
 }
 
-/// A client's program and the package that a user would install it by.
 pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) package: &'static str,
@@ -42,18 +37,16 @@ pub(crate) struct Program {
 
 /// Maximum time that a client may run without writing a byte or a message.
 const STALL_LIMIT: Duration = Duration::from_secs(120);
-/// Interval between checks of its progress.
 const LOOK: Duration = Duration::from_millis(500);
 /// Maximum output of a client, bytes.
 const OUTPUT: u64 = 16 << 20;
 
 impl Client<'_> {
-    /// Runs the client in its state directory and returns its standard output.
     pub(crate) fn run(&mut self, program: &Program, arguments: &[&str]) -> Result<String, Error> {
         let mut command = Command::new(program.name);
         command.args(arguments).current_dir(self.directories.state).env("LC_ALL", "C.UTF-8");
-        // The client also holds the lock of the cache, as its standard input, which it never reads:
-        // if this process is killed, the next one waits until the client has ended.
+        // The client also holds the lock of the cache, as its standard input, which it never reads: if this process is
+        // killed, the next one waits until the client has ended.
         command.stdin(Stdio::from(self.lock.file().try_clone()?));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
@@ -84,7 +77,7 @@ impl Client<'_> {
         Err(failure(program, self.name, &complaints))
     }
 
-    /// Waits until the client has closed its output. Returns true if it makes no more progress.
+    /// Waits until the client has closed its output. Returns true if it stops making progress.
     fn watch(&mut self, hear: &mpsc::Receiver<()>) -> bool {
         let (mut written, mut moved) = (0, Instant::now());
         loop {
@@ -133,7 +126,7 @@ fn text(reader: thread::JoinHandle<Vec<u8>>) -> String {
     String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
 }
 
-/// The start of a file that a client wrote, which may be of any length.
+/// The start of a file written by a client, which may be of any length.
 pub(crate) fn read_some(path: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     fs::File::open(path)?.take(MOST).read_to_end(&mut start)?;

@@ -1,9 +1,8 @@
-//! Registries of packages. Each is queried through its own client, as configured on the machine, so
-//! that mirrors, proxies and credentials are the user's.
+//! Registries of packages, queried through their own clients as configured on the machine: mirrors, proxies and
+//! credentials are the user's.
 //!
-//! A client works in a private state directory, verifies its downloads by its own means, and is
-//! asked for only one package in one version. This module checks the registry's checksum of the file
-//! again.
+//! A client works in a private state directory, verifies its downloads, and is asked for only one package in one
+//! version. This module checks the registry's checksum of the file again.
 
 mod archive;
 pub(crate) mod client;
@@ -24,11 +23,9 @@ use crate::error::Error;
 use client::Client;
 use verify::verified;
 
-/// Downloads a package to a file in `into`, checks it, and returns that file and its SHA-256.
-///
-/// `known` is the SHA-256 that it must have, if that is known beforehand. `state` is the client's
-/// own, kept between calls; `lock`, of the cache, is held by the client too. `progress` gets the
-/// bytes so far and those in all, 0 where the client does not say.
+/// Downloads a package to a file in `into`, checks it, and returns that file and its SHA-256. `known` is the required
+/// SHA-256, if known in advance. `state` is the client's own, kept between calls; the client also holds `lock`, of the
+/// cache. `progress` gets the bytes so far and in total, 0 if unknown.
 pub(crate) fn fetch(
     registry: &dyn Registry,
     packaged: Packaged<'_>,

@@ -1,4 +1,4 @@
-//! The check of a downloaded package against its registry's checksum and the known one.
+//! Check of a downloaded package against its registry's checksum and the known one.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -10,25 +10,21 @@ use sha2::Digest as _;
 
 use crate::error::Error;
 
-/// A downloaded package and the checksum its registry publishes for it.
 #[derive(Debug)]
 pub(crate) struct Fetched {
     pub(crate) path: PathBuf,
     pub(crate) published: Published,
 }
 
-/// The checksum that a registry publishes for a package.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Published {
     Sha1(String),
     Sha256(String),
     /// In base64, as npm writes it.
     Sha512(String),
-    /// No checksum.
     Nothing,
 }
 
-/// The SHA-256 of a downloaded file, after the file was checked against the published and the known checksum.
 pub(crate) fn verified(
     name: &str,
     fetched: &Fetched,

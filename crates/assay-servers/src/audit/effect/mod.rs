@@ -1,5 +1,5 @@
-//! Options that were asked for and are without effect, or have another one. Pure: a specification and what the server
-//! answers in, reasons out.
+//! Requested options without effect, or with another one. Pure: a specification and the server's answers in, reasons
+//! out.
 
 mod needs;
 mod same;
@@ -15,22 +15,20 @@ use super::facts::Settings;
 use crate::nearest::nearest;
 use crate::products::OF_DATA;
 
-/// What a server answers about an option beyond its variable is below this prefix: `asked.source.NAME` the source of a
-/// setting of Postgres, `asked.instruments.PATTERN` how many instruments have the pattern and how many of them are on,
-/// `asked.plugins` the plugins that are loaded, with their libraries, `asked.log.NAME` a line of its log.
+/// Prefix of a server's answers about an option beyond its variable: `asked.source.NAME` the source of a setting of
+/// Postgres, `asked.instruments.PATTERN` the number of instruments that match the pattern and how many of them are on,
+/// `asked.plugins` the loaded plugins with their libraries, `asked.log.NAME` a line of its log.
 pub const ANSWER: &str = "asked.";
 
-/// An option that does not do what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ineffective {
     /// The name of its variable.
     pub option: String,
-    /// The reason, with the value that was asked for.
     pub why: String,
 }
 
-/// The requested options of a server that its own answers do not confirm. A server that answers nothing about an option
-/// accepted it when it started.
+/// The requested options that the server's answers do not confirm. A server without an answer about an option accepted
+/// it when it started.
 #[must_use]
 pub fn ineffective(spec: &SystemSpec, settings: &Settings) -> Vec<Ineffective> {
     let mut found: Vec<Ineffective> = Vec::new();
@@ -42,7 +40,7 @@ pub fn ineffective(spec: &SystemSpec, settings: &Settings) -> Vec<Ineffective> {
             .map(|(_, value)| value.as_str())
             .collect();
         if !later.is_empty() && !adds_up(name) {
-            // Only the last one was given to the server.
+            // Only the last one was passed to the server.
             continue;
         }
         let option = Asked { product: spec.product, name, value: asked, later: &later };
@@ -53,12 +51,12 @@ pub fn ineffective(spec: &SystemSpec, settings: &Settings) -> Vec<Ineffective> {
     found
 }
 
-/// Whether an option of a server with this value does nothing, because another setting or the build does not permit it.
+/// Whether an option with this value does nothing, because another setting or the build does not permit it.
 pub(super) fn is_void(product: Product, (name, value): (&str, &str), settings: &Settings) -> bool {
     unmet(product, &variable(name), value, settings).is_some()
 }
 
-/// These reasons, each with all options that it applies to, as warnings.
+/// One warning per reason, with all options that it applies to.
 #[must_use]
 pub fn warnings(found: &[Ineffective]) -> Vec<String> {
     let mut by_why: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -68,13 +66,12 @@ pub fn warnings(found: &[Ineffective]) -> Vec<String> {
     by_why.into_iter().map(|(why, options)| format!("{}: {why}", options.join(", "))).collect()
 }
 
-/// An option that was asked for.
 struct Asked<'a> {
     product: Product,
     /// As written.
     name: &'a str,
     value: &'a str,
-    /// Values of later occurrences, of an option that adds up.
+    /// Values of later occurrences, if the option adds up.
     later: &'a [&'a str],
 }
 
@@ -85,7 +82,7 @@ impl Asked<'_> {
         name.strip_prefix("loose_").unwrap_or(&name).to_owned()
     }
 
-    /// The variable that shows it: `skip_x` has one of its own, or is the opposite of `x`.
+    /// The variable that shows it: `skip_x` has its own variable, or is the opposite of `x`.
     fn variable(&self, settings: &Settings) -> String {
         let plain = self.plain();
         let name = if settings.contains_key(&plain) { plain } else { variable(&plain) };
@@ -95,7 +92,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Why it does not do what was asked for; `None` where it does, or where nobody knows.
+    /// `None` if it has the requested effect, or if that is unknown.
     fn why(&self, settings: &Settings) -> Option<String> {
         let asked = if may_be_secret(self.name) { "..." } else { self.value };
         let variable = self.variable(settings);
@@ -139,7 +136,7 @@ impl Asked<'_> {
         (!is_taken).then(|| format!("`{asked}` was requested, but `{shown}` is in effect"))
     }
 
-    /// Postgres refuses values that it cannot use, so what it took from its command line is in effect.
+    /// Postgres refuses values that it cannot use, so a value accepted from its command line is in effect.
     fn why_of_postgres(&self, variable: &str, asked: &str, settings: &Settings) -> Option<String> {
         let Some(answer) = settings.get(variable) else {
             return variable.contains('.').then(|| {
@@ -191,7 +188,6 @@ impl Asked<'_> {
     }
 }
 
-/// Options whose variable has another name in some versions.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("default_time_zone", "time_zone"),
     ("memlock", "locked_in_memory"),

@@ -5,9 +5,9 @@ use assay_model::{Dialect, Product};
 use super::super::facts::{JIT, NO_JIT, Settings};
 use super::same::switch;
 
-/// Options, the variable that permits them, and what it means if that is off.
+/// Options, the variable that permits them, and the consequence if that is off.
 struct Need {
-    /// Names, or beginnings of names that end with `_`.
+    /// Names, or prefixes of names that end with `_`.
     options: &'static [&'static str],
     on: &'static str,
     without: &'static str,
@@ -66,7 +66,6 @@ const OF_POSTGRES: &[Need] = &[
     need(&["commit_siblings"], "commit_delay", "commits do not wait for each other"),
 ];
 
-/// Why an option with this value does nothing, as the server's other settings tell.
 pub(super) fn unmet(
     product: Product,
     option: &str,
@@ -87,7 +86,7 @@ pub(super) fn unmet(
         let is_it = |it: &&&str| option == **it || it.ends_with('_') && option.starts_with(**it);
         let applies = option != need.on && need.options.iter().any(|it| is_it(&it));
         let answer = settings.get(need.on).filter(|_| applies)?;
-        // A version without the variable has its own way.
+        // A version without the variable works differently.
         let is_unmet = switch(answer) == Some(false) || answer.eq_ignore_ascii_case("none");
         is_unmet.then(|| format!("{} (`{}` is {answer})", need.without, need.on))
     })

@@ -1,9 +1,9 @@
-//! Whether a value that was asked for is the one that a MySQL or MariaDB shows, in whatever spelling.
+//! Compares a requested value with the one that MySQL or MariaDB shows, in any spelling.
 
-/// Numbers that differ by less are rounded: servers do so to whole blocks and pages.
+/// Relative tolerance for rounding: servers round to whole blocks and pages.
 const ROUNDED: f64 = 0.01;
 
-/// The value of a switch in any spelling; `None` for other values.
+/// `None` for values that are not those of a switch.
 pub(crate) fn switch(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "on" | "1" | "true" | "yes" => Some(true),
@@ -12,7 +12,7 @@ pub(crate) fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// Whether a variable's answer confirms the value. `later` are the values that were given after this one, if the option
+/// Returns whether a variable's answer confirms the value. `later` are the values given after this one, if the option
 /// adds up.
 pub(super) fn is_same(variable: &str, asked: &str, later: &[&str], answer: &str) -> bool {
     let (asked, answer) = (asked.trim(), answer.trim());
@@ -39,7 +39,7 @@ pub(super) fn is_same(variable: &str, asked: &str, later: &[&str], answer: &str)
     }
 }
 
-/// Whether each of these flags, such as `mrr=on`, is set like this, unless a later one sets it again.
+/// Returns whether each of these flags, such as `mrr=on`, has this value, unless a later one overrides it.
 fn has_flags(asked: &str, later: &[&str], answer: &str) -> bool {
     let flag = |text: &str| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -56,7 +56,6 @@ fn has_flags(asked: &str, later: &[&str], answer: &str) -> bool {
     })
 }
 
-/// A size, number or duration.
 fn number(text: &str) -> Option<f64> {
     let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40), ('p', 50), ('e', 60)];
     let last = text.chars().next_back()?.to_ascii_lowercase();
@@ -73,7 +72,8 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// Words in any order: a set may also have what its words imply. Paths end alike; `utf8` is called `utf8mb3` as well.
+/// Words in any order: a set may also contain what its words imply. Paths match by their ends; `utf8` is also called
+/// `utf8mb3`.
 fn words_are_same(asked: &str, answer: &str) -> bool {
     let asked = asked.trim_start_matches("./");
     if asked.is_empty() {

@@ -1,4 +1,4 @@
-//! Rules about storage: caches, logs, what a commit waits for, how pages reach the disk. Data.
+//! Rules about storage: caches, logs, waits at commit, how pages reach the disk. Data.
 
 use super::rule::{Rule, Variable, plain, spelling};
 use crate::audit::facts::Settings;
@@ -36,7 +36,7 @@ fn log_files(size: &str, settings: &Settings) -> String {
     }
 }
 
-/// A size with its unit, as Postgres writes it, in bytes.
+/// Converts a size with its unit, as Postgres writes it, to bytes.
 fn bytes(value: &str, _: &Settings) -> String {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match value.get(digits.len()..) {
@@ -76,7 +76,7 @@ const DURABILITY: &[Variable] = &[
 const TORN_PAGES: &[Variable] = &[
     Variable {
         name: "innodb_doublewrite",
-        // `fast` is MariaDB's word since 11.0.6 for what others call on without its extra flush.
+        // `fast` is MariaDB's word since 11.0.6 for `on` elsewhere, without its extra flush.
         meaning: |value, _| spelling(value),
     },
     plain("full_page_writes"),
@@ -97,7 +97,7 @@ const LOG_THROUGH: &[Variable] = &[
     Variable { name: METHOD, meaning: |it, _| on(it == "O_DSYNC") },
 ];
 
-/// `full_crc32`, since MariaDB 10.4.3, is the same CRC-32C of the same page, taken at once instead of in two parts.
+/// `full_crc32`, since MariaDB 10.4.3, is the same CRC-32C of the same page, computed at once instead of in two parts.
 const PAGE_CHECKSUM: &[Variable] = &[Variable {
     name: "innodb_checksum_algorithm",
     meaning: |value, _| match value.to_ascii_uppercase().trim_start_matches("STRICT_") {
@@ -115,7 +115,7 @@ fn on(is_on: bool) -> String {
 /// `try` does not say whether the server got huge pages. Postgres reports that since version 17.
 const HUGE: &[Variable] = &[plain("large_pages"), plain("huge_pages_status"), plain("huge_pages")];
 
-/// Servers do not ask for these pages themselves, so `madvise` has the effect of `never`, which newer versions of
+/// Servers do not request these pages themselves, so `madvise` has the effect of `never`, which newer versions of
 /// MariaDB choose.
 const TRANSPARENT: &[Variable] = &[Variable {
     name: "process.transparent-huge-pages",

@@ -1,4 +1,4 @@
-//! Settings whose differences mean nothing: paths, identities, and features that are not in use. Data.
+//! Settings whose differences mean nothing: paths, identities, and unused features. Data.
 
 /// Settings that differ between any two instances, or that only repeat the version.
 const IGNORED: &[&str] = &[
@@ -55,16 +55,14 @@ const IGNORED: &[&str] = &[
     "wsrep_provider_options",
 ];
 
-/// Beginnings of names of settings without effect here: replication, and sizes of features that are off. The switch of
-/// such a feature is judged instead.
+/// Prefixes of settings without effect here: replication, and sizes of features that are off. The switch of such a
+/// feature is judged instead.
 const IGNORED_BEGINNINGS: &[&str] =
     &["gtid_", "performance_schema_", "relay_", "replicate_", "rpl_", "slave_", "wsrep_"];
 
-/// Endings of names of paths.
 const IGNORED_ENDINGS: &[&str] =
     &["_dir", "_file", "_path", "_basename", "_index", "_tmpdir", "ssl_ca", "ssl_cert", "ssl_key"];
 
-/// Whether a setting differs between any two servers, or does nothing.
 #[must_use]
 pub fn is_ignored(name: &str) -> bool {
     IGNORED.contains(&name)

@@ -1,5 +1,5 @@
 //! The rule base: settings that can decide a comparison, their names on each server, and the meaning of a difference.
-//! This is data; each fact has its source.
+//! Data; each fact has its source.
 
 mod engine;
 mod ignored;
@@ -10,7 +10,7 @@ mod server;
 pub use ignored::is_ignored;
 pub(super) use rule::{Own, Rule, spelling};
 
-/// The rules of all products, server rules first.
+/// Server rules come first.
 pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
     server::RULES.iter().chain(engine::RULES).chain(postgres::RULES)
 }

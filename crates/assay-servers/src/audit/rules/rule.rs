@@ -7,7 +7,7 @@ use crate::audit::facts::Settings;
 
 /// A setting that systems should have in common, whatever their versions call it.
 pub(crate) struct Rule {
-    /// Its name in findings. If all versions have the same variable, its name.
+    /// Name in findings; the variable's name, if all versions have the same one.
     pub(crate) name: &'static str,
     /// The variables that hold it, each for some versions; empty if `name` is the only one.
     pub(crate) from: &'static [Variable],
@@ -16,9 +16,7 @@ pub(crate) struct Rule {
     pub(crate) without: Option<&'static str>,
     /// The default of each product, if the intent keeps it and products differ.
     pub(crate) own: Option<Own>,
-    /// Why a difference matters, or does not.
     pub(crate) why: &'static str,
-    /// The source of the facts.
     pub(crate) source: &'static str,
 }
 
@@ -30,9 +28,9 @@ pub(crate) struct Variable {
 
 /// A default that differs between products and that the intent keeps.
 pub(crate) struct Own {
-    /// The default in the rule's terms.
+    /// In the rule's terms.
     pub(crate) value: fn(Product) -> &'static str,
-    /// Why it is kept: it belongs to the comparison that was asked for.
+    /// Why it is kept: it belongs to the requested comparison.
     pub(crate) why: &'static str,
 }
 
@@ -49,22 +47,18 @@ impl Rule {
         Self { class: Harmless, ..Self::trap(name, why, source) }
     }
 
-    /// Sets the value for versions without the setting.
     pub(super) const fn else_(self, without: &'static str) -> Self {
         Self { without: Some(without), ..self }
     }
 
-    /// Sets the default of each product that the intent keeps.
     pub(super) const fn own(self, own: Own) -> Self {
         Self { own: Some(own), ..self }
     }
 
-    /// Sets the variables that hold it.
     pub(super) const fn from(self, from: &'static [Variable]) -> Self {
         Self { from, ..self }
     }
 
-    /// The names of the variables that hold it.
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
         let own = self.from.is_empty().then_some(self.name);
         own.into_iter().chain(self.from.iter().map(|variable| variable.name))
@@ -76,7 +70,6 @@ pub(super) const fn plain(name: &'static str) -> Variable {
     Variable { name, meaning: |value, _| spelling(value) }
 }
 
-/// A value in a uniform spelling.
 pub(crate) fn spelling(value: &str) -> String {
     let value = value.to_ascii_uppercase();
     match value.as_str() {

@@ -21,13 +21,13 @@ const ISOLATION: &[Variable] = &[
     plain("tx_isolation"),
 ];
 
-/// The intent leaves it as it is.
+/// The intent does not change it.
 const OWN_ISOLATION: Own = Own {
     value: |product| product.facts().isolation,
     why: "each product keeps its default isolation level, which is part of comparing products",
 };
 
-/// Gone since MySQL 8.4.0; offered by default since MySQL 5.7 and MariaDB 11.4.1.
+/// Removed in MySQL 8.4.0; offered by default since MySQL 5.7 and MariaDB 11.4.1.
 const TLS: &[Variable] = &[
     Variable {
         name: "have_ssl",

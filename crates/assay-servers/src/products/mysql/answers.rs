@@ -1,4 +1,4 @@
-//! What a running server of MySQL or MariaDB answers about the options that were asked for, beyond its settings.
+//! Answers of MySQL and MariaDB about requested options, beyond settings.
 
 use assay_model::SystemSpec;
 use assay_terms::variable;
@@ -7,7 +7,7 @@ use assay_wire::Connection;
 use crate::audit::{ANSWER, Settings};
 use crate::error::Error;
 
-/// The state of instruments and plugins that were asked for, and what the log says about options.
+/// The state of requested instruments and plugins, and log messages about options.
 pub(super) fn answers(
     control: &mut Connection,
     spec: &SystemSpec,
@@ -19,7 +19,6 @@ pub(super) fn answers(
     Ok(found)
 }
 
-/// The requested options with one of these names, and their values.
 fn asked<'a>(spec: &'a SystemSpec, names: &'a [&str]) -> impl Iterator<Item = &'a str> {
     let is_it = |name: &str| names.contains(&variable(name).as_str());
     let of_name = spec.overrides.iter().filter(move |(name, _)| is_it(name));

@@ -1,4 +1,4 @@
-//! The words that every command line of MySQL and MariaDB has.
+//! Common parts of the command lines of MySQL and MariaDB.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,7 +8,7 @@ use assay_model::Prefix;
 use crate::server_paths::with_path;
 use crate::supervise::RunAs;
 
-/// The beginning of every command line. Options for paths come last, where nothing can override them.
+/// The start of every command line. Options for paths come last, where nothing can override them.
 pub(super) fn program(prefix: &Prefix, run_as: RunAs) -> Vec<OsString> {
     let layout = &prefix.layout;
     let mut argv = Vec::new();
@@ -27,7 +27,6 @@ pub(super) fn program(prefix: &Prefix, run_as: RunAs) -> Vec<OsString> {
     argv
 }
 
-/// The directories of a server.
 pub(super) fn directories(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> [OsString; 7] {
     let layout = &prefix.layout;
     [

@@ -1,4 +1,4 @@
-//! Query plans of MySQL and MariaDB, reduced to what can be compared between versions.
+//! Query plans of MySQL and MariaDB, reduced to the parts comparable between versions.
 
 use assay_wire::{Connection, Error, ResultSet};
 
@@ -33,10 +33,10 @@ const EXTRA: &[(&str, &str)] = &[
     ("Using sort_union", "index merge"),
 ];
 
-/// Kinds of subqueries that are executed again for rows of the query around them.
+/// Kinds of subqueries that are executed again for rows of the outer query.
 const AGAIN: [&str; 3] = ["DEPENDENT", "UNCACHEABLE", "LATERAL"];
 
-/// What is done for each row of the query around it, in words.
+/// Precedes the work for each row of the outer query.
 const FOR_EACH: &str = "for each row:";
 
 pub(super) fn explain(control: &mut Connection, sql: &str) -> Result<Explained, Error> {
@@ -48,7 +48,6 @@ pub(super) fn explain(control: &mut Connection, sql: &str) -> Result<Explained, 
     Ok(Explained { plan: accesses(&found), warnings: warnings(&control.query("SHOW WARNINGS")?) })
 }
 
-/// Characters of a warning that are kept.
 const WARNING_MAX: usize = 300;
 
 /// The warnings among a server's messages. Notes only repeat the statement as the server has rewritten it.
@@ -66,7 +65,7 @@ fn warnings(found: &ResultSet) -> Vec<String> {
     warnings
 }
 
-/// A plan of MySQL or MariaDB: each table's access method, its index and other work.
+/// Each table's access method, its index and other work.
 fn accesses(found: &ResultSet) -> String {
     let row = |row| {
         let column = |name| found.named(row, name).filter(|it| !it.is_empty());
@@ -95,7 +94,6 @@ fn accesses(found: &ResultSet) -> String {
     (0..found.rows.len()).map(row).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// The relevant remarks in the column `Extra`, sorted.
 fn extras(extra: &str) -> Vec<&'static str> {
     let mut words: Vec<&str> = extra
         .split(';')

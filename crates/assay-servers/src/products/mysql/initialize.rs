@@ -1,5 +1,5 @@
-//! Creates a data directory: with the server itself, or with the SQL scripts that come with it. The vendors' programs
-//! for it are shell or Perl scripts, which are not run.
+//! Creates a data directory: with the server itself, or with the SQL scripts that come with it. The vendors' shell or
+//! Perl scripts for it are not run.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -13,18 +13,17 @@ use super::command_line::{directories, program};
 use crate::error::Error;
 use crate::supervise::{Job, RunAs};
 
-/// The input of a bootstrapping server, one statement per line, since it reads each line as one statement.
+/// Input of a bootstrapping server, one statement per line, since it reads each line as one statement.
 pub(crate) struct Scripts {
     pub(crate) before: &'static str,
     /// Files of the share directory in order, each with its new and its old name. Not every version has all of them.
     /// Help texts are left out.
     pub(crate) files: &'static [[&'static str; 2]],
     pub(crate) after: &'static str,
-    /// Options besides `--bootstrap`.
     pub(crate) options: &'static [&'static str],
 }
 
-/// The scripts of versions that do not make the tables by themselves.
+/// For versions that do not create the tables by themselves.
 pub(super) const OLD: Scripts = Scripts {
     before: "use mysql;\n",
     files: &[
@@ -36,7 +35,7 @@ pub(super) const OLD: Scripts = Scripts {
     options: &["--default-storage-engine=myisam"],
 };
 
-/// The job that makes an empty data directory. `options` are those that servers on it will run with.
+/// `options` are those of the servers that will run on the data directory.
 pub(super) fn job(
     scripts: Option<Scripts>,
     prefix: &Prefix,
@@ -67,7 +66,7 @@ pub(super) fn job(
     Ok(Job { stdin, ..Job::new(argv, run_dir.join("log")) })
 }
 
-/// Options of sessions and of access. A server that makes its own tables obeys them, and then cannot write, cannot
+/// Options of sessions and of access. A server that creates its own tables obeys them, and then cannot write, cannot
 /// commit, or ends its own statements.
 const NOT_FOR_INITIALIZATION: [&str; 24] = [
     "autocommit",
@@ -96,7 +95,6 @@ const NOT_FOR_INITIALIZATION: [&str; 24] = [
     "tx_read_only",
 ];
 
-/// Whether a server that is initialised does not get an option.
 fn breaks_initialization(option: &str) -> bool {
     let name = option.trim_start_matches("--").split('=').next().unwrap_or_default();
     let name = variable(name);

@@ -7,7 +7,6 @@ use assay_wire::Connection;
 use crate::drained::Drained;
 use crate::error::Error;
 
-/// Interval between two checks of the work that is left.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
 /// Longest wait for a server that still needs old files of its binary log.
@@ -16,10 +15,9 @@ const EMPTY_LOG_LIMIT: Duration = Duration::from_secs(5);
 /// Number of purge rounds after which purged entries leave the history.
 const TRUNCATE_FREQUENCY: &str = "innodb_purge_rseg_truncate_frequency";
 
-/// Global variables and values that make a server write everything now, in the order in which they are set.
-///
-/// Without the higher capacity a server writes only as many pages per second as it is configured for. Without the
-/// higher frequency the history keeps purged entries until more have been purged. Not every version has all variables.
+/// Global variables and values that make a server write everything now, in the order in which they are set. Without the
+/// higher capacity a server writes only as many pages per second as configured; without the higher frequency the
+/// history keeps purged entries until more have been purged. Not every version has all variables.
 const HURRY: [(&str, &str); 5] = [
     (TRUNCATE_FREQUENCY, "1"),
     ("innodb_io_capacity_max", "100000"),
@@ -28,10 +26,9 @@ const HURRY: [(&str, &str); 5] = [
     ("innodb_max_dirty_pages_pct", "0"),
 ];
 
-/// The value for MariaDB 10.1 instead of a share of 0, which it refuses with [`WRONG_VALUE`].
+/// The value for MariaDB 10.1, which refuses a share of 0 with [`WRONG_VALUE`].
 const HARDLY_ANY: &str = "0.001";
 
-/// The server's error for a value that a variable cannot have.
 const WRONG_VALUE: u32 = 1231;
 
 /// A change after all others, for versions that do not shorten the history as soon as it is purged. Their purge reports
@@ -42,7 +39,6 @@ const MARK: [&str; 2] =
 /// Makes MyRocks write its memtables to files of level 0 and merge those into level 1.
 const COMPACT: &str = "rocksdb_force_flush_memtable_and_lzero_now";
 
-/// See [`crate::maintain`].
 pub(super) fn maintain(
     control: &mut Connection,
     tables: &[String],
@@ -54,7 +50,6 @@ pub(super) fn maintain(
     drain(control, limit)
 }
 
-/// See [`crate::take_statistics`].
 pub(super) fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
     for table in tables {
         control.query(&format!("ANALYZE TABLE `{}`", table.replace('`', "``")))?;
@@ -62,7 +57,6 @@ pub(super) fn take_statistics(control: &mut Connection, tables: &[String]) -> Re
     Ok(())
 }
 
-/// See [`crate::drain`].
 pub(super) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
     let mut before = Vec::new();
@@ -83,8 +77,8 @@ fn has_binary_log(control: &mut Connection) -> Result<bool, Error> {
     Ok(variable(control, "log_bin")?.as_deref() == Some("ON"))
 }
 
-/// Begins a new file of the binary log and removes the others. MariaDB keeps them until the engine has flushed its
-/// own log.
+/// Starts a new file of the binary log and removes the others. MariaDB keeps them until the engine has flushed its own
+/// log.
 fn empty_binary_log(control: &mut Connection) -> Result<(), Error> {
     if has_binary_log(control)? {
         control.query("FLUSH BINARY LOGS")?;
@@ -96,7 +90,7 @@ fn empty_binary_log(control: &mut Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes all files of the binary log but the newest one, and those that the server still needs. Returns how many are
+/// Removes all files of the binary log except the newest and those that the server still needs. Returns how many are
 /// left.
 pub(super) fn remove_binary_logs(control: &mut Connection) -> Result<usize, Error> {
     if !has_binary_log(control)? {
@@ -110,7 +104,6 @@ pub(super) fn remove_binary_logs(control: &mut Connection) -> Result<usize, Erro
     Ok(control.query("SHOW BINARY LOGS")?.rows.len())
 }
 
-/// Makes the server write everything now. `before` gets the earlier values of the changed variables.
 fn hurry(control: &mut Connection, before: &mut Vec<(&'static str, String)>) -> Result<(), Error> {
     for (name, value) in HURRY {
         if let Some(old) = variable(control, name)? {
@@ -130,13 +123,13 @@ fn set(control: &mut Connection, name: &str, value: &str) -> Result<(), assay_wi
     control.query(&format!("SET GLOBAL {name} = {value}")).map(drop)
 }
 
-/// A global variable; `None` if the version does not have it.
+/// `None` if the version does not have it.
 fn variable(control: &mut Connection, name: &str) -> Result<Option<String>, Error> {
     let found = control.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
     Ok(found.text(0, 1).map(str::to_owned))
 }
 
-/// Compacts MyRocks. Does nothing if it is not loaded.
+/// Does nothing if MyRocks is not loaded.
 fn compact(control: &mut Connection) -> Result<(), Error> {
     if variable(control, COMPACT)?.is_some() {
         set(control, COMPACT, "1")?;
@@ -168,7 +161,7 @@ fn dirty_pages(control: &mut Connection) -> Result<u64, Error> {
     Ok(found.text(0, 1).and_then(|it| it.parse().ok()).unwrap_or(0))
 }
 
-/// Whether MyRocks neither writes memtables nor merges files, nor is about to.
+/// Whether MyRocks neither writes memtables nor merges files, and has none of that pending.
 fn rocksdb_is_at_rest(control: &mut Connection) -> Result<bool, Error> {
     let found = control.query(
         "SELECT SUM(VALUE) FROM information_schema.ROCKSDB_CFSTATS \
@@ -179,12 +172,11 @@ fn rocksdb_is_at_rest(control: &mut Connection) -> Result<bool, Error> {
     Ok(!pending && found.text(0, 1) == Some("0"))
 }
 
-/// The progress of InnoDB's purge, from `SHOW ENGINE INNODB STATUS`, the only place where every version reports it.
+/// Progress of InnoDB's purge, from `SHOW ENGINE INNODB STATUS`, the only place where every version reports it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct History {
     /// Transactions in the history list. Versions before 5.7 leave purged ones in it for a while.
     length: Option<u64>,
-    /// The number that the next transaction gets.
     next_transaction: Option<u64>,
     /// All transactions with lower numbers are purged.
     purged_below: Option<u64>,
@@ -210,7 +202,7 @@ impl History {
         history
     }
 
-    /// Transactions before `until` that are not purged.
+    /// Unpurged transactions before `until`.
     fn left(&self, until: Option<u64>) -> Option<u64> {
         let is_purged = until.is_some() && self.purged_below >= until;
         if is_purged { Some(0) } else { self.length }

@@ -1,4 +1,4 @@
-//! The servers of MySQL, and of MariaDB where it does the same: command lines and system tables.
+//! Servers of MySQL, and the parts that MariaDB shares: command lines and system tables.
 
 mod answers;
 mod command_line;
@@ -28,14 +28,13 @@ use crate::listen::Listen;
 use crate::server_paths::{ServerPaths, with_path};
 use crate::supervise::{Job, RunAs};
 
-/// What MySQL and MariaDB do in different ways.
 #[derive(Debug)]
 pub(super) struct Family {
-    /// The scripts from which a version makes its system tables; `None` if it makes them by itself.
+    /// The scripts from which a version creates its system tables; `None` if it creates them by itself.
     pub(super) scripts: fn(Version) -> Option<Scripts>,
-    /// The first version that checks its options and ends, when told to.
+    /// The first version that can only check its options.
     pub(super) validates_since: Option<Version>,
-    /// Whether its list of processes tells their threads.
+    /// Whether its process list has thread ids.
     pub(super) tells_threads: bool,
 }
 
@@ -81,7 +80,7 @@ impl Servers for Family {
         Job { run_as, ..Job::new(argv, places.log.clone()) }
     }
 
-    /// Valgrind 3.19 does not know all that the kernel's asynchronous input and output need, and has no room for the
+    /// Valgrind 3.19 does not support all that the kernel's asynchronous input and output need, and has no room for the
     /// addresses that a server reserves for a larger buffer pool.
     fn counted_options(&self, options: &[String]) -> Vec<String> {
         const POOL: &str = "--innodb-buffer-pool-size=";
@@ -141,11 +140,11 @@ impl Servers for Family {
         let mut argv = program(prefix, RunAs::Caller);
         argv.extend(directories(prefix, directory, directory));
         argv.extend(options.iter().map(OsString::from));
-        // Others say what is wrong before they print help.
+        // Others report errors before they print help.
         let version = version_number(&prefix.version);
         let validates = self.validates_since.is_some_and(|since| version >= since);
         argv.extend(match validates {
-            // Warnings, too, which say what is deprecated.
+            // Includes warnings, which name deprecated options.
             true => vec!["--log-error-verbosity=2".into(), "--validate-config".into()],
             false => vec!["--verbose".into(), "--help".into()],
         });

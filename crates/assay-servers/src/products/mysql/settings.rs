@@ -1,4 +1,4 @@
-//! The settings that a running MySQL or MariaDB server reports.
+//! Settings reported by a running MySQL or MariaDB.
 
 use assay_wire::Connection;
 

@@ -1,12 +1,12 @@
-//! The counters of MySQL and MariaDB.
+//! Counters of MySQL and MariaDB.
 
 use assay_wire::Connection;
 
 use crate::error::Error;
 use crate::products::kind::Counters;
 
-/// Counters in `SHOW GLOBAL STATUS`. Names that a version lacks are left out. All of them only grow while the server
-/// runs, except for the levels ([`assay_model::STATUS_LEVELS`]).
+/// Counters in `SHOW GLOBAL STATUS`, as far as a version has them. All of them only grow while the server runs, except
+/// for the levels ([`assay_model::STATUS_LEVELS`]).
 const NAMES: &[&str] = &[
     "Binlog_cache_disk_use",
     "Bytes_received",
@@ -77,18 +77,16 @@ const NAMES: &[&str] = &[
     "Table_locks_waited",
 ];
 
-/// Reading is a query that sorts rows into a temporary table. The names of the counters that it changes begin like
-/// this.
+/// Prefixes of the counters that reading changes: it is a query that sorts rows into a temporary table.
 const OF_READING: [&str; 5] = ["Bytes_", "Created_", "Handler_", "Select_", "Sort_"];
 
 /// The level that most versions of MariaDB have among their counters and MySQL does not.
 const HISTORY: &str = "Innodb_history_list_length";
 
-/// Transactions in the undo log that were not purged yet, where other versions tell them.
+/// Unpurged transactions in the undo log, in versions without that counter.
 const HISTORY_QUERY: &str = "SELECT 'Innodb_history_list_length', `COUNT` FROM information_schema.INNODB_METRICS \
      WHERE NAME = 'trx_rseg_history_len'";
 
-/// The counters of a server.
 pub(super) fn counters(control: &mut Connection) -> Result<Counters, Error> {
     let names: Vec<String> = NAMES.iter().map(|name| format!("'{name}'")).collect();
     let query = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "));

@@ -1,4 +1,4 @@
-//! What a running server of Postgres answers about the options that were asked for, beyond its settings.
+//! Answers of Postgres about requested options, beyond settings.
 
 use assay_model::SystemSpec;
 use assay_terms::variable;
@@ -7,7 +7,7 @@ use assay_wire::Connection;
 use crate::audit::{ANSWER, Settings};
 use crate::error::Error;
 
-/// Where the values of options come from.
+/// Sources of the options' values.
 pub(super) fn sources(control: &mut Connection, spec: &SystemSpec) -> Result<Settings, Error> {
     if spec.overrides.is_empty() {
         return Ok(Settings::new());

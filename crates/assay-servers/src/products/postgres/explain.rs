@@ -1,16 +1,16 @@
-//! Query plans of Postgres, reduced to what can be compared between versions.
+//! Query plans of Postgres, reduced to the parts comparable between versions.
 
 use assay_wire::{Connection, Error, ResultSet};
 
 use crate::explained::Explained;
 
 pub(super) fn explain(control: &mut Connection, sql: &str) -> Result<Explained, Error> {
-    // Only with costs does Postgres say whether it would compile the statement.
+    // Postgres reports whether it would compile the statement only together with costs.
     let found = control.query(&format!("EXPLAIN {sql}"))?;
     Ok(Explained { plan: nodes(&found), warnings: Vec::new() })
 }
 
-/// A plan of Postgres: its nodes, outermost first, without their conditions; how many parallel workers it asks for, and
+/// The nodes of a plan, outermost first, without their conditions; the number of parallel workers it requests, and
 /// whether it is compiled first.
 fn nodes(found: &ResultSet) -> String {
     let mut nodes: Vec<String> = Vec::new();
@@ -26,7 +26,6 @@ fn nodes(found: &ResultSet) -> String {
                 *node += &format!(" ({} workers)", workers.trim());
             }
         } else if let Some(node) = told.strip_prefix("->").or((at == 0).then_some(told)) {
-            // Lines below a node are its conditions.
             nodes.push(without_costs(node).to_owned());
         }
     }
@@ -37,12 +36,11 @@ fn nodes(found: &ResultSet) -> String {
     nodes.join(" < ") + jit.as_deref().unwrap_or_default()
 }
 
-/// A node without the estimates behind it.
 fn without_costs(node: &str) -> &str {
     node.split_once("(cost=").map_or(node, |(node, _)| node).trim()
 }
 
-/// What a compiler does to the whole statement, from `Inlining false, Optimization true, ...`.
+/// Compilation steps, from `Inlining false, Optimization true, ...`.
 fn compiled(options: &str) -> impl Iterator<Item = &'static str> {
     let is_on = |name: &str| options.contains(&format!("{name} true"));
     let all = [("Inlining", "inlining"), ("Optimization", "optimisation")];

@@ -1,16 +1,14 @@
-//! Settings of Postgres that belong to the data directory. They are options like any others, but `initdb` gets them,
-//! and the server refuses them.
+//! Settings of Postgres that belong to the data directory: options that `initdb` gets and the server refuses.
 
 use assay_terms::{Version, variable};
 
-/// The settings, as servers show them.
 pub(crate) const OF_DATA: [&str; 5] =
     ["data_checksums", "lc_collate", "lc_ctype", "server_encoding", "wal_segment_size"];
 
-/// The first version with page checksums unless it is told otherwise. Only since then can it be told so.
+/// The first version with page checksums by default, and the first in which they can be disabled.
 const CHECKSUMS_SINCE: Version = (18, 0, 0);
 
-/// What `initdb` gets. Strings are in byte order and pages have checksums, unless options ask for something else.
+/// Arguments of `initdb`. Strings are in byte order and pages have checksums, unless options request something else.
 pub(super) fn arguments(version: Version, options: &[String]) -> Vec<String> {
     let asked = |name: &str| {
         let mut all = options.iter().rev().filter_map(|option| split(option));
@@ -37,19 +35,18 @@ pub(super) fn arguments(version: Version, options: &[String]) -> Vec<String> {
     words
 }
 
-/// The options that the server itself takes.
 pub(super) fn for_servers(options: &[String]) -> impl Iterator<Item = &String> {
     options.iter().filter(|option| split(option).is_none())
 }
 
-/// The name and the value of an option that belongs to the data directory; `None` for others.
+/// `None` for options that do not belong to the data directory.
 fn split(option: &str) -> Option<(&'static str, &str)> {
     let (name, value) = option.trim_start_matches("--").split_once('=')?;
     let name = variable(name);
     OF_DATA.into_iter().find(|of_data| *of_data == name).map(|name| (name, value))
 }
 
-/// A size such as `64MB`, in MB. A bare number is bytes, as servers count them.
+/// Parses a size such as `64MB`, in MB. A bare number is bytes, as servers count them.
 fn megabytes(value: &str) -> Option<u64> {
     let value = value.trim();
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());

@@ -13,13 +13,11 @@ const SKIPS_INDEXES: u32 = 12;
 /// Timeout of maintenance statements. A server is silent while it cleans or writes.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Number of checks before the dead rows that are left are taken for rows that a transaction still sees.
+/// Number of checks after which remaining dead rows are assumed to be visible to a transaction.
 const CHECKS: u32 = 10;
 
-/// Interval between two such checks.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// Collects the statistics of `tables`, removes their dead rows and writes all changed pages.
 pub(super) fn maintain(
     control: &mut Connection,
     tables: &[String],
@@ -32,7 +30,6 @@ pub(super) fn maintain(
     finish(control, began, limit)
 }
 
-/// Collects the statistics of `tables` and removes their dead rows.
 pub(super) fn clean(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
     control.set_timeout(MAINTENANCE_TIMEOUT)?;
     let options =
@@ -43,9 +40,8 @@ pub(super) fn clean(control: &mut Connection, tables: &[String]) -> Result<(), E
     Ok(())
 }
 
-/// Removes dead rows of all tables and writes all changed pages.
-///
-/// Dead rows that a transaction still sees stay. `limit` is how long to wait for them.
+/// Removes dead rows of all tables and writes all changed pages. Waits at most `limit` for dead rows that a transaction
+/// still sees.
 pub(super) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
     control.set_timeout(MAINTENANCE_TIMEOUT)?;
@@ -81,7 +77,7 @@ fn dead_rows(control: &mut Connection) -> Result<Option<u64>, Error> {
     Ok(found.text(0, 0).and_then(|it| it.parse().ok()))
 }
 
-/// The major version: 18 for `18.6 (Debian 18.6-1)`, and 9 for all versions before 10.
+/// 18 for `18.6 (Debian 18.6-1)`, and 9 for all versions before 10.
 pub(super) fn major(control: &Connection) -> u32 {
     let digits = control.server_version().split(|it: char| !it.is_ascii_digit()).next();
     digits.and_then(|it| it.parse().ok()).unwrap_or(0)

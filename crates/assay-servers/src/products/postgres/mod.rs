@@ -1,4 +1,4 @@
-//! The servers of Postgres: command lines, the data directory, and the user to run them as.
+//! Servers of Postgres: command lines, the data directory, and the user to run them as.
 
 mod answers;
 mod explain;
@@ -27,10 +27,8 @@ use crate::listen::Listen;
 use crate::server_paths::{ServerPaths, with_path};
 use crate::supervise::{Job, RunAs, StopBy, below};
 
-/// The superuser.
 const USER: &str = "root";
 
-/// A database that every server has.
 const DATABASE: &str = "postgres";
 
 /// The port in the socket's name if the server listens on no port.
@@ -43,7 +41,7 @@ const DYNAMIC_MEMORY: Version = (9, 4, 0);
 pub(super) struct Postgres;
 
 impl Servers for Postgres {
-    /// With passwords required on TCP only, since sockets are in private directories.
+    /// Passwords are required on TCP only, since sockets are in private directories.
     fn initialize(
         &self,
         prefix: &Prefix,
@@ -118,7 +116,7 @@ impl Servers for Postgres {
         false
     }
 
-    /// Postgres does this as root, too, if its first word is `-C`.
+    /// Postgres also does this as root, if its first word is `-C`.
     fn check_options(
         &self,
         prefix: &Prefix,
@@ -200,8 +198,8 @@ fn run_as() -> RunAs {
     if user.is_root() || !is_listed(user.as_raw()) { RunAs::Nobody } else { RunAs::Caller }
 }
 
-/// Whether `/etc/passwd` has the user. A user that only a network service knows runs Postgres in a namespace too, which
-/// does no harm.
+/// Returns whether `/etc/passwd` has the user. A user known only to a network service also runs Postgres in a
+/// namespace, which does no harm.
 fn is_listed(user: u32) -> bool {
     let list = fs::read_to_string("/etc/passwd").unwrap_or_default();
     list.lines().any(|line| line.split(':').nth(2).is_some_and(|it| it.parse() == Ok(user)))

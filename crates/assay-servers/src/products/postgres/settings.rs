@@ -1,4 +1,4 @@
-//! The settings that a running Postgres server reports.
+//! Settings reported by a running Postgres.
 
 use assay_wire::Connection;
 

@@ -1,18 +1,18 @@
-//! The counters of Postgres.
+//! Counters of Postgres.
 
 use std::fmt::Write as _;
 
 use crate::products::kind::Counters;
 
-/// The first version in which a process can be told to publish what it counted. Before that, processes do so about
-/// twice a second: rounds are shorter, so the counters of one would be those of another.
+/// The first version in which a process can publish its counters on request. Before that, processes publish about twice
+/// a second: rounds are shorter, so the counters of one would be those of another.
 const SINCE: u32 = 15;
 
-/// Makes the process that serves a connection publish what it counted before it answers.
+/// Makes the process that serves a connection publish its counters before it answers.
 const PUBLISH: &str = "SELECT pg_catalog.pg_stat_force_next_flush()";
 
-/// Views of counters, with the rows that matter, the first version that has them, and their counters. Those that a
-/// version lacks are left out. The views of all tables leave out the catalogs, which reading these views changes.
+/// Views of counters, with the relevant rows, the first version that has them, and their counters. Those that a version
+/// lacks are left out. The views of all tables leave out the catalogs, which reading these views changes.
 const VIEWS: [(&str, &str, u32, &[&str]); 7] = [
     (
         "pg_stat_user_tables",
@@ -70,14 +70,14 @@ const VIEWS: [(&str, &str, u32, &[&str]); 7] = [
     ),
 ];
 
-/// Where counters of `pg_stat_wal` are from a version on.
+/// Source of counters of `pg_stat_wal` from a version on.
 const WAL: (u32, &str) = (
     18,
     " UNION ALL SELECT 'pg_stat_wal', jsonb_build_object('wal_sync', fsyncs, 'wal_write', writes) FROM pg_stat_io \
      WHERE object = 'wal'",
 );
 
-/// The counters of a version, if its processes publish them when told to.
+/// `None` if a version's processes do not publish on request.
 pub(super) fn counters(version: u32) -> Option<Counters> {
     (version >= SINCE).then(|| Counters {
         queries: vec![query(version)],
@@ -87,7 +87,6 @@ pub(super) fn counters(version: u32) -> Option<Counters> {
     })
 }
 
-/// The names of all counters: that of the view and that of its column.
 fn names() -> impl Iterator<Item = String> {
     let of = |(view, _, _, columns): &(&'static str, _, _, &'static [&'static str])| {
         let view = *view;
@@ -96,7 +95,7 @@ fn names() -> impl Iterator<Item = String> {
     VIEWS.iter().flat_map(of)
 }
 
-/// The query for all counters of a version: names and sums.
+/// Its rows are names and sums.
 fn query(version: u32) -> String {
     let mut views = String::new();
     for (view, rows, _, _) in VIEWS.iter().filter(|(_, _, since, _)| version >= *since) {
