@@ -1,6 +1,6 @@
-//! How fast a slow log of a million statements is read, as a multiple of the time of counting its lines.
+//! Speed of reading a slow log of a million statements, relative to counting its lines.
 //!
-//! `cargo bench -p assay-capture` reads the log three times in turn with the floor and prints medians.
+//! `cargo bench -p assay-capture` alternates both three times and prints medians.
 
 #![expect(clippy::unwrap_used, reason = "a tool for the developer: it fails where it stands")]
 #![expect(clippy::print_stdout, reason = "it prints its result")]
@@ -12,11 +12,10 @@ use std::time::Instant;
 
 use assay_capture::{Capture, Given, Options, Target, plan, probe, workload};
 
-/// Statements of a block, and how often the log has the block.
+/// Statements of a block, and repetitions of the block in the log.
 const BLOCK: u64 = 100_000;
 const BLOCKS: usize = 10;
 
-/// Runs of each.
 const RUNS: usize = 3;
 
 fn main() {
@@ -71,7 +70,6 @@ fn read(block: &[u8], blocks: usize) -> (u64, usize) {
     (captured.counts.statements, plan.works.len())
 }
 
-/// The most memory that this process had.
 fn peak() -> String {
     let status = fs_err::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|it| it.starts_with("VmHWM:")).unwrap();

@@ -21,59 +21,50 @@ use crate::sql::set::changes;
 use crate::sql::token::{Kind, Token, tokenize};
 use crate::sql::value::combined;
 
-/// Longest statement of a workload, bytes.
+/// Maximum length of a workload's statement, bytes.
 const TEXT_MAX: usize = 4 << 20;
 
-/// Most tokens of a statement.
 const TOKENS_MAX: usize = 1 << 20;
 
-/// Most values of a list of a statement.
 const LIST_MAX: usize = 10_000;
 
-/// Most sessions that are counted.
 const SESSIONS: usize = 1_000_000;
 
-/// What assay's own sessions send first, exactly (`assay_wire::OWN_FIRST`). Anybody may write the comment elsewhere.
+/// Exact first statements of assay's own sessions (`assay_wire::OWN_FIRST`). Users may write the same comment
+/// elsewhere.
 const OWN_FIRST: [&[u8]; 3] = [
     b"/* assay */ SELECT 1",
     b"/* assay */ SET SESSION max_execution_time = 0",
     b"/* assay */ SET statement_timeout = 0",
 ];
 
-/// The format of files that users write.
 const SCRIPT: &str = "sql";
 
-/// Most databases whose names are kept.
 const DATABASES: usize = 10_000;
 
-/// Reads logs, one after the other.
 #[derive(Debug, Default)]
 pub struct Capture {
     given: Given,
     intake: Intake,
 }
 
-/// What logs have.
 #[derive(Debug)]
 pub struct Captured {
-    /// What was read and skipped.
     pub counts: Counts,
-    /// Sessions that sent a statement; 0 if the logs do not tell.
+    /// Sessions that sent a statement; 0 if the logs do not show it.
     pub sessions: u64,
     pub(crate) transactions: Transactions,
     pub(crate) fingerprints: Vec<Fingerprint>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) databases: Vec<String>,
-    /// The different sets of settings of sessions, by number.
+    /// Distinct sets of session settings, by number.
     pub(crate) settings: Vec<Vec<SessionSetting>>,
-    /// Changes of sessions that are not carried.
     pub(crate) not_carried: NotCarried,
-    /// Sessions whose beginning the logs do not have, and their calls.
+    /// Sessions that began before the logs, and their calls.
     pub(crate) begun_before: (u64, u64),
 }
 
 impl Capture {
-    /// Begins to read.
     #[must_use]
     pub fn new(given: Given) -> Self {
         Self { given, intake: Intake::default() }
@@ -91,7 +82,7 @@ impl Capture {
         self.intake.is_script = probe.format.name == SCRIPT;
         let mut reader = (probe.format.open)(without_mark(head), &self.given);
         let intake = &mut self.intake;
-        // A line that is cut because of its length is one that its reader counts.
+        // The reader counts lines that were truncated because of their length.
         let result = lines::each(source, |line| {
             intake.counts.line();
             reader.line(line, intake);
@@ -100,12 +91,11 @@ impl Capture {
         result
     }
 
-    /// Takes note that the log that was read last has no end.
+    /// Records that the last log is truncated.
     pub fn cut_off(&mut self) {
         self.intake.counts.cut();
     }
 
-    /// All that was read.
     #[must_use]
     pub fn finish(mut self) -> Captured {
         self.intake.sessions.forget_all();
@@ -124,7 +114,6 @@ impl Capture {
     }
 }
 
-/// Names of databases and their numbers.
 #[derive(Debug, Default)]
 struct Databases {
     names: Vec<String>,
@@ -144,7 +133,6 @@ impl Databases {
     }
 }
 
-/// Takes entries and counts them.
 #[derive(Debug, Default)]
 struct Intake {
     counts: Counts,
@@ -152,15 +140,13 @@ struct Intake {
     sessions: Sessions,
     settings: Settings,
     databases: Databases,
-    /// Sessions that sent a statement.
     seen: HashSet<u64>,
-    /// Sessions that have sent a statement since they began, or whose beginning is not known.
+    /// Sessions that sent a statement since they began, or whose beginning is unknown.
     begun: HashSet<u64>,
-    /// Sessions of assay itself.
     own: HashSet<u64>,
-    /// Whether users wrote the statements into a file.
+    /// The statements come from a file written by users.
     is_script: bool,
-    // Buffers that are used again.
+    // Reused buffers.
     tokens: Vec<Token>,
     normalizer: Normalizer,
     values: Vec<(bool, u64)>,
@@ -232,7 +218,7 @@ impl Sink for Intake {
 }
 
 impl Intake {
-    /// Whether assay itself sent a statement: the first one of its session is one of [`OWN_FIRST`].
+    /// Whether assay itself sent a statement: the first one of its session is in [`OWN_FIRST`].
     fn is_own(&mut self, entry: &Entry<'_>) -> bool {
         let Some(session) = entry.session.filter(|_| !self.is_script) else { return false };
         if self.own.contains(&session) {
@@ -244,19 +230,19 @@ impl Intake {
         if !is_first || entry.is_cut || !OWN_FIRST.contains(&text) {
             return false;
         }
-        // An earlier session with the same number ended with what it had begun.
+        // An earlier session with the same number ended its transaction.
         self.sessions.forget(session);
         self.settings.forget(session);
         self.own.insert(session)
     }
 
-    /// A session begins or ends: its number says nothing any more about who sends statements.
+    /// A session begins or ends: its number no longer identifies assay's session.
     fn forget_own(&mut self, session: u64) {
         self.own.remove(&session);
         self.begun.remove(&session);
     }
 
-    /// Counts a statement that is not measured. The transaction around it is no longer what it was.
+    /// Counts a statement that is not measured. It makes the transaction around it unusable.
     fn skip_entry(&mut self, why: Skip, entry: &Entry<'_>) {
         self.counts.skip(why, entry.calls);
         if let Some(session) = entry.session {
@@ -326,7 +312,6 @@ impl Intake {
         self.note_values(entry, tokens, (number, settings), time_us);
     }
 
-    /// Takes note of what a statement changes of its session.
     fn change_settings(&mut self, entry: &Entry<'_>, tokens: &[Token]) {
         let changes = changes(entry.text, tokens, entry.dialect, entry.parameters);
         self.settings.change(entry.session, changes, entry.dialect);
@@ -390,7 +375,6 @@ impl Intake {
     }
 }
 
-/// The values of a statement as JSON, with [`BETWEEN`] between them.
 fn json(
     normalizer: &Normalizer,
     tokens: &[Token],
@@ -417,7 +401,7 @@ fn json(
     out
 }
 
-/// The places of the statements that semicolons separate. A definition is one, whatever it contains.
+/// Ranges of the semicolon-separated statements. A definition is one, whatever it contains.
 fn parts(text: &[u8], tokens: &[Token]) -> Vec<Range<usize>> {
     let first = tokens.first().map(|it| it.of(text).to_ascii_uppercase()).unwrap_or_default();
     if matches!(first.as_slice(), b"CREATE" | b"ALTER") {

@@ -1,14 +1,12 @@
-//! Keys and strings of TOML.
+//! Writes keys and strings of TOML.
 
 use std::fmt::Write as _;
 
-/// A key.
 pub(crate) fn key(name: &str) -> String {
     let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
     if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
 }
 
-/// A string.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

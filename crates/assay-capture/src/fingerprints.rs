@@ -1,4 +1,4 @@
-//! Statements that differ only in their values, counted together.
+//! Counts statements that differ only in their values together.
 
 use std::collections::HashMap;
 
@@ -6,19 +6,17 @@ use assay_model::Dialect;
 
 use crate::sample::{Place, ROWS_MAX, Row, Sample};
 
-/// Most fingerprints of a capture.
 const FINGERPRINTS: usize = 100_000;
 
-/// Longest literal that becomes a part of the statement because it is always the same, bytes.
+/// Maximum length of a constant literal that becomes part of the statement, bytes.
 const SAME_BYTES: usize = 200;
 
-/// Bytes of all samples from which on new rows are few, and from which on there are hardly any.
+/// Total bytes of samples above which few new rows are kept, and hardly any.
 const BYTES: [usize; 2] = [192 << 20, 320 << 20];
 
-/// A parameter of a fingerprint.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
-    /// The digest of the value of the first call.
+    /// Digest of the value in the first call.
     digest: u64,
     /// That value as SQL, as long as all calls have it.
     pub(crate) same: Option<Box<[u8]>>,
@@ -33,7 +31,6 @@ pub(crate) struct Total {
 }
 
 impl Total {
-    /// Adds calls and their time.
     pub(crate) fn add(&mut self, calls: u64, time_us: Option<f64>) {
         self.calls = self.calls.saturating_add(calls);
         if let Some(time) = time_us.filter(|it| it.is_finite() && *it >= 0.0) {
@@ -42,40 +39,34 @@ impl Total {
         }
     }
 
-    /// The time of all calls, if those without a time took as long as the others, microseconds.
+    /// Total time, microseconds. Calls without a time count with the mean of the others.
     pub(crate) fn all_us(&self) -> f64 {
         self.mean_us().unwrap_or(0.0) * self.calls as f64
     }
 
-    /// The mean time of a call, microseconds.
+    /// Mean time of a call, microseconds.
     pub(crate) fn mean_us(&self) -> Option<f64> {
         (self.timed > 0).then(|| self.time_us / self.timed as f64)
     }
 }
 
-/// A statement without its values.
 #[derive(Debug, Clone)]
 pub(crate) struct Fingerprint {
-    /// Its normal form.
     pub(crate) text: Box<[u8]>,
     pub(crate) dialect: Dialect,
-    /// The number of its database.
     pub(crate) database: Option<u32>,
     pub(crate) writes: bool,
-    /// The number of the set of settings of its sessions.
     pub(crate) settings: u32,
     pub(crate) total: Total,
     pub(crate) slowest_us: f64,
     /// Calls by clients that prepared it.
     pub(crate) prepared: u64,
-    /// Its parameters, if their number is always the same.
+    /// Empty if their number varies.
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) sample: Sample,
 }
 
-/// What a call of a statement adds.
 pub(crate) struct Call<'c> {
-    /// The normal form.
     pub(crate) text: &'c [u8],
     pub(crate) dialect: Dialect,
     pub(crate) database: Option<u32>,
@@ -86,30 +77,26 @@ pub(crate) struct Call<'c> {
     pub(crate) is_prepared: bool,
 }
 
-/// All fingerprints of a capture.
 #[derive(Debug, Default)]
 pub(crate) struct Fingerprints {
     all: Vec<Fingerprint>,
     numbers: HashMap<Box<[u8]>, usize>,
     key: Vec<u8>,
-    /// Bytes of all samples.
     bytes: usize,
-    /// Calls so far.
     calls: u64,
 }
 
 impl Fingerprints {
-    /// All of them, in the order in which they were seen.
+    /// In the order in which they were first seen.
     pub(crate) fn into_all(self) -> Vec<Fingerprint> {
         self.all
     }
 
-    /// How many calls were counted so far.
     pub(crate) fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// Counts a call. Returns the number of its fingerprint; `None` if there are too many of them.
+    /// Counts a call. Returns the number of its fingerprint; `None` if there are too many.
     pub(crate) fn count(&mut self, call: &Call<'_>) -> Option<usize> {
         self.key.clear();
         self.key.extend_from_slice(call.text);
@@ -152,7 +139,7 @@ impl Fingerprints {
         Some(number)
     }
 
-    /// Takes note of the values of a call: for each its digest and, if it is asked for, the value as SQL.
+    /// Records the values of a call: the digest of each and, on request, the value as SQL.
     pub(crate) fn note(
         &mut self,
         number: usize,
@@ -180,7 +167,7 @@ impl Fingerprints {
         }
     }
 
-    /// Where the sample of a fingerprint puts the values of this call, if it wants them.
+    /// Where the sample of a fingerprint puts the values of this call; `None` if they are not wanted.
     pub(crate) fn place(&mut self, number: usize, time_us: Option<f64>) -> Option<Place> {
         let most = match self.bytes {
             bytes if bytes < BYTES[0] => ROWS_MAX,
@@ -190,7 +177,6 @@ impl Fingerprints {
         self.all.get_mut(number)?.sample.place(time_us, most)
     }
 
-    /// Puts the values of this call there.
     pub(crate) fn put(&mut self, number: usize, place: Place, time_us: Option<f64>, row: Row) {
         if let Some(found) = self.all.get_mut(number) {
             self.bytes += found.sample.put(place, time_us, row);

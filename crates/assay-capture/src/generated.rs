@@ -1,9 +1,9 @@
-//! Numbers that a server generates in a transaction and that later statements of it use: their values in a log belong
-//! to the rows of that day, so the transaction has to use the ones of its own rows.
+//! Finds numbers that a server generates in a transaction and that its later statements use: the values in a log belong
+//! to the rows of that day, so the transaction must use those of its own rows.
 //!
-//! A log does not say where a number comes from. It is taken for a generated one if it is used only after a statement
-//! that generates numbers, differs in all transactions and rises from one to the next, and if the column or the density
-//! of the numbers fits.
+//! A log does not show where a number comes from. It counts as generated if it is used only after a statement that
+//! generates numbers, differs in all transactions and rises from one to the next, and if the column or the density of
+//! the numbers fits.
 
 use assay_model::Dialect;
 
@@ -12,33 +12,31 @@ use crate::sessions::Shape;
 use crate::sql::token::{Kind, Token, tokenize};
 use crate::template::rendered;
 
-/// Transactions from which on rising numbers are no coincidence.
+/// From this number of transactions on, rising numbers are no coincidence.
 const MANY: usize = 5;
 
-/// Ends of the names of columns with numbers of rows.
+/// Suffixes of the names of columns with row numbers.
 const ENDS: [&str; 8] = ["id", "no", "nr", "num", "number", "key", "ref", "parent"];
 
-/// A group of equal values that is the number which a statement generates.
+/// A group of equal values that a statement generates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Generated {
-    /// The number of the first value of the group.
+    /// Index of the first value of the group.
     pub(crate) group: usize,
-    /// The number of the statement that generates it.
     pub(crate) statement: usize,
-    /// Its place among the columns of the result of that statement.
+    /// Index of the column in that statement's result.
     pub(crate) column: usize,
 }
 
-/// A statement that generates numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Source {
     statement: usize,
     table: String,
-    /// The columns that it returns; none if it returns the number alone.
+    /// The columns that it returns; empty if it returns only the number.
     columns: Vec<String>,
 }
 
-/// A value of a statement: what stands before it says what it is for.
+/// The use of a value in a statement, judging by the preceding text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Use {
     statement: usize,
@@ -46,7 +44,6 @@ struct Use {
     column: String,
 }
 
-/// The values of a shape that its statements generate.
 pub(crate) fn generated(
     shape: &Shape,
     statements: &[(&Fingerprint, usize)],
@@ -82,12 +79,12 @@ pub(crate) fn generated(
 /// Numbers that all differ and rise.
 struct Rising {
     count: usize,
-    /// Whether there are few other numbers between them.
+    /// Few other numbers are between them.
     is_dense: bool,
 }
 
-/// Whether numbers, each with the order in which it was sent, rise; one in ten may be out of order, because sessions
-/// send at the same time.
+/// Whether numbers, each with its sending order, rise; one in ten may be out of order, because sessions send
+/// concurrently.
 fn rising(numbers: &[(u64, Option<i64>)]) -> Option<Rising> {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
@@ -103,7 +100,7 @@ fn rising(numbers: &[(u64, Option<i64>)]) -> Option<Rising> {
     is_rising.then_some(Rising { count, is_dense })
 }
 
-/// Whether a value is used as the number of a row of a table: as its `id`, or in a column that is named after it.
+/// Whether a value is used as a row number of a table: as its `id`, or in a column named after it.
 fn fits(table: &str, used: &Use) -> bool {
     if used.column == "id" {
         return used.table == table;
@@ -114,7 +111,6 @@ fn fits(table: &str, used: &Use) -> bool {
     })
 }
 
-/// The numbers that a statement generates, if it does.
 fn source(statement: usize, form: &[u8], dialect: Dialect) -> Option<Source> {
     const FUNCTIONS: [&str; 4] = ["LAST_INSERT_ID", "NEXTVAL", "CURRVAL", "LASTVAL"];
     let tokens = Words::of(form, dialect);
@@ -138,7 +134,6 @@ fn source(statement: usize, form: &[u8], dialect: Dialect) -> Option<Source> {
     }
 }
 
-/// What each value of the statements is for, in order.
 fn uses(statements: &[(&Fingerprint, usize)], dialect: Dialect) -> Vec<Use> {
     let mut uses = Vec::new();
     for (statement, (it, rows)) in statements.iter().enumerate() {
@@ -153,8 +148,8 @@ fn uses(statements: &[(&Fingerprint, usize)], dialect: Dialect) -> Vec<Use> {
     uses
 }
 
-/// The column that a value is for, given what precedes it: one that it is compared with or assigned to, or one of the
-/// list of an `INSERT`. Empty if there is none.
+/// The column of a value, judging by the preceding text: one that it is compared with or assigned to, or one of the
+/// list of an `INSERT`. Empty if none is found.
 fn column(before: &[u8], dialect: Dialect) -> String {
     let words = Words::of(before, dialect);
     let end = words.tokens.len();
@@ -164,7 +159,7 @@ fn column(before: &[u8], dialect: Dialect) -> String {
             || ["IN", "ANY"].contains(&words.upper(at).as_str())
     };
     while at > 0 && precedes_values(at - 1) {
-        // In a row of `VALUES`, the place among its values says which column it is.
+        // In a row of `VALUES`, the position among its values determines the column.
         if matches!(words.bytes(at - 1), b"(" | b",")
             && let Some(column) = words.inserted(end)
         {
@@ -175,7 +170,6 @@ fn column(before: &[u8], dialect: Dialect) -> String {
     at.checked_sub(1).filter(|_| at < end).map_or(String::new(), |at| words.name(at))
 }
 
-/// The tokens of a text.
 struct Words<'t> {
     text: &'t [u8],
     tokens: Vec<Token>,
@@ -197,7 +191,7 @@ impl<'t> Words<'t> {
         String::from_utf8_lossy(self.bytes(at)).to_ascii_uppercase()
     }
 
-    /// The name in small letters, without quotation marks.
+    /// In lower case, without quotes.
     fn name(&self, at: usize) -> String {
         let text = String::from_utf8_lossy(self.bytes(at)).to_ascii_lowercase();
         text.trim_matches(['`', '"']).to_owned()
@@ -213,7 +207,6 @@ impl<'t> Words<'t> {
         Some(self.name(at))
     }
 
-    /// The names of the columns after `RETURNING`.
     fn returning(&self) -> Option<Vec<String>> {
         let at = (0..self.tokens.len()).rev().find(|at| self.upper(*at) == "RETURNING")?;
         let mut columns = vec![String::new()];
@@ -227,7 +220,7 @@ impl<'t> Words<'t> {
         Some(columns)
     }
 
-    /// The column of the value that follows, if the tokens up to it are those of an `INSERT` with a list of columns.
+    /// The column of the following value, if the tokens up to it are those of an `INSERT` with a list of columns.
     fn inserted(&self, end: usize) -> Option<String> {
         let into = (0..end).find(|at| self.upper(*at) == "INTO")?;
         let values =

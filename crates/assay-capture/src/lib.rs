@@ -1,6 +1,6 @@
-//! Logs of statements, and the workload that follows from them. No files, no clocks: bytes come in, and texts go out.
+//! Derives workloads from statement logs. No files, no clocks: bytes in, text out.
 //!
-//! [`probe`] recognises the format of a file, [`Capture`] reads files into fingerprints, values and transactions, and
+//! [`probe`] recognizes the format of a file, [`Capture`] reads files into fingerprints, values and transactions, and
 //! [`workload`] writes them as a workload file with files of values.
 
 mod capture;

@@ -1,13 +1,13 @@
-//! The lines of a log, each with a bound on its length.
+//! Splits a log into lines of limited length.
 
 use std::io::{self, BufRead};
 
 use crate::reader::without_mark;
 
-/// Longest line that is kept. A statement may be as long as a packet of the server.
+/// Maximum length of a line. A statement may be as long as a packet of the server.
 pub(crate) const LINE_MAX: usize = 32 << 20;
 
-/// Gives each line, without its end and without a mark of UTF-8 at the beginning, to `take`; a longer one is cut to
+/// Passes each line to `take`, without its end and without a leading byte order mark; a longer one is truncated to
 /// [`LINE_MAX`].
 pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut line = Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8])) -> io:
         let end = available.iter().position(|byte| *byte == b'\n');
         let part = available.get(..end.unwrap_or(available.len())).unwrap_or_default();
         let used = part.len() + usize::from(end.is_some());
-        // Most lines are whole in the buffer and are not copied.
+        // Most lines are complete in the buffer and are not copied.
         if end.is_some() && line.is_empty() && !is_cut {
             take(part);
         } else {

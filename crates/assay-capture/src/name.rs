@@ -1,14 +1,13 @@
-//! Readable names of tests, from what their statements do.
+//! Readable names of tests, derived from their statements.
 
 use assay_model::Dialect;
 
 use crate::sql::normal::{LIST, SCALAR};
 use crate::sql::token::{Kind, Token, tokenize};
 
-/// Longest name without the number that makes it unique.
+/// Maximum length of a name without the number that makes it unique.
 const NAME_MAX: usize = 50;
 
-/// Columns that a name has at most.
 const COLUMNS: usize = 3;
 
 /// A name such as `select-orders-by-customer`.
@@ -18,7 +17,7 @@ pub(crate) fn of_statement(form: &[u8], dialect: Dialect) -> String {
     match (words.tables.first(), &words.function) {
         (Some(table), _) => name = format!("{name}-{table}"),
         (None, Some(function)) => name = format!("{name}-{function}"),
-        // A query of nothing but values, with which clients ask whether a server is there.
+        // A query of constants, with which clients check that a server is alive.
         (None, None) if name == "select" => name.push_str("-constant"),
         (None, None) => {}
     }
@@ -47,18 +46,16 @@ pub(crate) fn of_transaction<'f>(
     cut(&format!("transaction-{}", tables.join("-")))
 }
 
-/// What a name is made of.
 struct Words {
     verb: String,
     tables: Vec<String>,
     columns: Vec<String>,
-    /// The first function.
     function: Option<String>,
 }
 
 impl Words {
     fn of(form: &[u8], dialect: Dialect) -> Self {
-        // Markers become marks, which the tokens of a dialect know.
+        // Markers become parameter marks, which the dialect's tokenizer knows.
         let mark = if dialect == Dialect::MySql { "?" } else { "$1" };
         let text: Vec<u8> = form
             .iter()
@@ -116,7 +113,6 @@ fn tables(text: &[u8], tokens: &[Token]) -> Vec<String> {
     found
 }
 
-/// The first function that is called.
 fn function(text: &[u8], tokens: &[Token]) -> Option<String> {
     let called = tokens.windows(2).skip(1).find(|pair| match pair {
         [name, open] => matches!(name.kind, Kind::Word | Kind::Name) && open.of(text) == b"(",
@@ -125,7 +121,7 @@ fn function(text: &[u8], tokens: &[Token]) -> Option<String> {
     called?.first().map(|it| plain(it.of(text))).filter(|it| !it.is_empty())
 }
 
-/// The columns that are compared with values after `WHERE`.
+/// The columns compared with values after `WHERE`.
 fn columns(text: &[u8], tokens: &[Token]) -> Vec<String> {
     let Some(begin) = (0..tokens.len()).find(|at| is(tokens.get(*at), text, "WHERE")) else {
         return Vec::new();
@@ -168,14 +164,14 @@ fn columns(text: &[u8], tokens: &[Token]) -> Vec<String> {
     found
 }
 
-/// A name in small letters, of letters, digits and `_` alone.
+/// A name in lower case, with only letters, digits and `_`.
 fn plain(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let kept = text.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '_');
     kept.collect::<String>().to_ascii_lowercase()
 }
 
-/// The name as far as it is short enough, cut between its parts.
+/// Shortens a name, cutting between its parts.
 fn cut(name: &str) -> String {
     if name.len() <= NAME_MAX {
         return name.trim_end_matches('-').to_owned();
@@ -186,7 +182,6 @@ fn cut(name: &str) -> String {
     head.trim_end_matches("-by").trim_end_matches('-').to_owned()
 }
 
-/// A name that none of the others is.
 pub(crate) fn unique(name: String, others: &mut std::collections::HashSet<String>) -> String {
     let mut found = name.clone();
     let mut number = 2_u32;

@@ -1,4 +1,4 @@
-//! Chooses what becomes a test: the database, the statements and the transactions.
+//! Chooses the database, statements and transactions that become tests.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
@@ -11,106 +11,83 @@ use crate::name;
 use crate::sessions::Shape;
 use crate::sql::kind::follows_another;
 
-/// Tests that are kept unless a user says otherwise.
 const LIMIT: usize = 200;
 
-/// Most tests: each is a kind of events of the test that mixes them.
+/// Maximum number of tests: each is a kind of events of the test that mixes them.
 const LIMIT_MAX: usize = 1000;
 
-/// Most transactions among them.
 const TRANSACTIONS: usize = 50;
 
-/// Most sets of session settings of all tests: a client of the mix has a connection for each.
+/// Maximum number of sets of session settings of all tests: a client of the mix has a connection for each.
 const SETTINGS: usize = 16;
 
-/// The share of all transactions that those of a test have at least.
+/// Minimum share of a test's transactions in all transactions.
 const SHARE_MIN: f64 = 0.01;
 
-/// What a user chooses.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Whether statements that write become tests too.
+    /// Statements that write become tests too.
     pub writes: bool,
-    /// How many tests are kept, by their time.
+    /// Maximum number of tests, by their time.
     pub limit: Option<usize>,
-    /// The database whose statements are kept.
     pub database: Option<String>,
 }
 
-/// A test.
 #[derive(Debug, Clone)]
 pub struct Work {
-    /// Its name.
     pub name: String,
-    /// How often the log has it, apart from the calls that belong to other tests.
+    /// Calls in the log, without those that belong to other tests.
     pub calls: u64,
-    /// The time of these calls, microseconds.
+    /// Time of these calls, microseconds.
     pub time_us: f64,
-    /// Whether it writes.
     pub writes: bool,
     pub(crate) what: What,
 }
 
-/// What a test sends.
+/// Content of a test; the number is that of the statement or transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
-    /// The statement with this number.
     Statement(usize),
-    /// The transaction with this number.
     Transaction(usize),
 }
 
-/// What does not become a test, although it was read.
 #[derive(Debug, Clone, Default)]
 pub struct LeftOut {
     /// Calls in other databases, by their names.
     pub databases: BTreeMap<String, u64>,
-    /// Calls in the other dialect.
     pub dialect: u64,
-    /// Calls of statements that write.
     pub writes: u64,
-    /// Calls of statements that ask about the one before them, outside of transactions that are kept.
+    /// Calls of statements that ask about the previous one, outside of transactions that are kept.
     pub following: u64,
-    /// Transactions that write.
     pub transactions: u64,
-    /// Statements of which no values are known.
+    /// Statements without known values.
     pub unknown: usize,
-    /// Their calls.
     pub unknown_calls: u64,
-    /// Statements and transactions beyond the limit.
     pub beyond: usize,
-    /// Their calls.
     pub beyond_calls: u64,
-    /// Their time, microseconds.
+    /// Microseconds.
     pub beyond_us: f64,
-    /// Sets of session settings beyond the limit.
     pub settings: usize,
-    /// The calls with them.
     pub settings_calls: u64,
 }
 
-/// What becomes of a capture.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The database, if the logs name any.
     pub database: Option<String>,
-    /// The dialect of the statements.
     pub dialect: Dialect,
-    /// The tests, those with the largest time first.
+    /// Sorted by descending time.
     pub works: Vec<Work>,
-    /// What is left out.
     pub left_out: LeftOut,
-    /// The share of calls that clients had prepared.
+    /// Share of calls that clients had prepared.
     pub prepared: f64,
-    /// The calls of the database.
     pub calls: u64,
-    /// Their time, microseconds; `None` if the logs have no times.
+    /// Time of the calls, microseconds; `None` if the logs have no times.
     pub time_us: Option<f64>,
-    /// The statements without values.
     pub(crate) unknown: Vec<usize>,
 }
 
-/// Chooses the tests. A database that no log has is an error: the names of those that there are.
+/// Chooses the tests. If no log has the requested database, the error lists the existing ones.
 pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>> {
     let all = &captured.fingerprints;
     let scope = Scope::of(captured, options)?;
@@ -150,7 +127,7 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
     })
 }
 
-/// Keeps the tests with the sets of session settings that come first among the tests.
+/// Keeps only the sets of session settings that come first among the tests.
 fn keep_settings(captured: &Captured, works: &mut Vec<Work>, left_out: &mut LeftOut) {
     let number = |work: &Work| match work.what {
         What::Statement(number) => captured.fingerprints.get(number).map(|it| it.settings),
@@ -173,7 +150,6 @@ fn keep_settings(captured: &Captured, works: &mut Vec<Work>, left_out: &mut Left
 }
 
 impl Captured {
-    /// The settings of the sessions that send what a test sends.
     pub(crate) fn settings_of(&self, what: &What) -> &[SessionSetting] {
         let first = match what {
             What::Statement(number) => Some(*number),
@@ -188,7 +164,6 @@ impl Captured {
     }
 }
 
-/// Which statements are considered at all.
 struct Scope {
     dialect: Dialect,
     database: Option<u32>,
@@ -215,7 +190,7 @@ impl Scope {
         Ok(scope)
     }
 
-    /// Whether a statement is considered. One whose database nobody knows is.
+    /// A statement without a known database passes.
     fn has(&self, it: &Fingerprint) -> bool {
         let is_here = it.database.is_none() || it.database == self.database;
         it.dialect == self.dialect && is_here
@@ -226,7 +201,6 @@ impl Scope {
     }
 }
 
-/// Counts the calls that are not considered.
 fn elsewhere(captured: &Captured, scope: &Scope, left_out: &mut LeftOut) {
     for it in captured.fingerprints.iter().filter(|it| !scope.has(it)) {
         if it.dialect != scope.dialect {
@@ -237,7 +211,7 @@ fn elsewhere(captured: &Captured, scope: &Scope, left_out: &mut LeftOut) {
     }
 }
 
-/// Adds the statements that are tests of their own. Returns those without values.
+/// Adds the statements that become separate tests. Returns those without values.
 fn statements(
     captured: &Captured,
     options: &Options,
@@ -287,7 +261,7 @@ fn statements(
 /// The test that mixes all others.
 pub(crate) const EVERYTHING: &str = "everything";
 
-/// The key with the largest sum, and the first of those that have it.
+/// The key with the largest sum. Ties go to the first.
 fn heaviest<K: PartialEq + Copy>(weights: impl Iterator<Item = (K, f64)>) -> Option<K> {
     let mut sums: Vec<(K, f64)> = Vec::new();
     for (key, weight) in weights {
@@ -297,7 +271,7 @@ fn heaviest<K: PartialEq + Copy>(weights: impl Iterator<Item = (K, f64)>) -> Opt
         }
     }
     let by_weight = |a: &(K, f64), b: &(K, f64)| a.1.partial_cmp(&b.1).unwrap_or(Ordering::Equal);
-    // Of equal ones, `max_by` takes the last.
+    // On ties, `max_by` returns the last.
     sums.into_iter().rev().max_by(by_weight).map(|(key, _)| key)
 }
 
@@ -327,7 +301,6 @@ fn transactions(
     chosen.into_iter().map(|(number, _)| number).collect()
 }
 
-/// The test of a transaction.
 fn of_shape(number: usize, shape: &Shape, all: &[Fingerprint]) -> Work {
     let statements: Vec<&Fingerprint> =
         shape.statements.iter().filter_map(|(at, _)| all.get(*at)).collect();

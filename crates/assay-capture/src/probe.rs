@@ -1,45 +1,36 @@
-//! What a file is, from its beginning.
+//! Recognizes a file by its beginning.
 
 use crate::entry::{Entry, Sink, Skip};
 use crate::formats::{FORMATS, Foreign, binary, foreign, packed};
 use crate::reader::{Format, Given, lines, without_mark};
 
-/// Bytes of a file from which its format is recognised.
+/// Bytes of a file from which its format is recognized.
 pub const HEAD_BYTES: usize = 256 << 10;
 
-/// What the beginning of a file says about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
-    /// Its format.
     pub format: &'static Format,
-    /// The time of its first statement, microseconds since 1970.
+    /// Time of its first statement, microseconds since 1970.
     pub first_us: Option<i64>,
 }
 
-/// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// It is in no format that is known.
     #[error("its content is in no format that assay reads")]
     Unknown,
-    /// It is no log of statements.
     #[error("it is {}", .0.what)]
     Foreign(Foreign),
-    /// It is in another encoding.
     #[error("it is UTF-16")]
     Utf16,
-    /// There is nothing in it.
     #[error("it is empty")]
     Empty,
 }
 
-/// The format with a name.
 #[must_use]
 pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|it| it.name == name)
 }
 
-/// Recognises a file by its beginning, unless its format is given.
 pub fn probe(
     head: &[u8],
     format: Option<&'static Format>,
@@ -78,7 +69,7 @@ fn recognised(head: &[u8], given: &Given) -> Result<&'static Format, ProbeError>
     found.ok_or_else(|| packed(head).map_or(ProbeError::Unknown, ProbeError::Foreign))
 }
 
-/// Whether a text is UTF-16: it says so, or each second byte of its beginning is 0.
+/// Whether a text is UTF-16: it has a byte order mark, or each second byte of its beginning is 0.
 fn is_utf16(head: &[u8]) -> bool {
     let head = head.get(..head.len().min(64)).unwrap_or_default();
     let is_zero = |from: usize| {
@@ -88,7 +79,6 @@ fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") || is_zero(0) || is_zero(1)
 }
 
-/// Takes the time of the first statement.
 #[derive(Debug, Default)]
 struct First {
     at_us: Option<i64>,

@@ -1,34 +1,28 @@
-//! A bounded sample of the values with which a statement was sent, the same for the same log.
+//! A bounded sample of a statement's values, the same for the same log.
 
-/// Most rows of a sample.
 pub(crate) const ROWS_MAX: usize = 200;
 
-/// Longest row that is kept, bytes.
 pub(crate) const ROW_BYTES: usize = 1 << 20;
 
-/// Most bytes of a sample.
 const SAMPLE_BYTES: usize = 4 << 20;
 
-/// Separates values in a row. JSON writes this character in another way, so no value has it.
+/// Separates values in a row. JSON escapes this character, so no value contains it.
 pub(crate) const BETWEEN: char = '\u{1f}';
 
-/// The values of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// The number of rows that `VALUES` had.
+    /// Number of rows of `VALUES`.
     pub(crate) rows: usize,
-    /// The values as JSON, with [`BETWEEN`] between them.
+    /// The values as JSON, separated by [`BETWEEN`].
     pub(crate) values: Box<str>,
 }
 
 impl Row {
-    /// Its values as JSON.
     pub(crate) fn values(&self) -> Vec<&str> {
         if self.values.is_empty() { Vec::new() } else { self.values.split(BETWEEN).collect() }
     }
 }
 
-/// What calls a sample takes.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     rows: Vec<Row>,
@@ -38,7 +32,6 @@ pub(crate) struct Sample {
     bytes: usize,
 }
 
-/// Where a sample puts a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     at: Option<usize>,
@@ -46,12 +39,12 @@ pub(crate) struct Place {
 }
 
 impl Sample {
-    /// An empty sample, whose choice follows from a seed.
+    /// The seed determines the choice.
     pub(crate) fn new(seed: u64) -> Self {
         Self { rows: Vec::new(), slowest: None, seen: 0, random: seed, bytes: 0 }
     }
 
-    /// Where the values of the next call go, and `None` if they are not wanted. Every call so far has the same chance
+    /// Where to put the values of the next call; `None` if they are not wanted. Every call so far has the same chance
     /// to be in the sample, and the slowest call is in it.
     pub(crate) fn place(&mut self, time_us: Option<f64>, most: usize) -> Option<Place> {
         self.seen += 1;
@@ -67,7 +60,7 @@ impl Sample {
         (at.is_some() || is_slowest).then_some(Place { at, is_slowest })
     }
 
-    /// Puts a row into its place, unless it makes the sample too large. Returns by how many bytes the sample grew.
+    /// Puts a row into its place, unless the sample would become too large. Returns the growth in bytes.
     pub(crate) fn put(&mut self, place: Place, time_us: Option<f64>, row: Row) -> usize {
         let (before, length) = (self.bytes, row.values.len());
         if length > ROW_BYTES || self.bytes + length > SAMPLE_BYTES {
@@ -92,19 +85,18 @@ impl Sample {
         self.bytes.saturating_sub(before)
     }
 
-    /// How many calls it was offered.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// The rows of the sample, that of the slowest call included.
+    /// Including the row of the slowest call.
     pub(crate) fn rows(&self) -> Vec<&Row> {
         let slowest = self.slowest.as_ref().map(|(_, row)| row);
         let is_new = |row: &&Row| !self.rows.contains(row);
         self.rows.iter().chain(slowest.filter(is_new)).collect()
     }
 
-    /// The next number of the generator SplitMix64.
+    /// SplitMix64.
     fn next(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.random;

@@ -1,18 +1,15 @@
-//! The server that wrote a log or a dump, as its first lines name it.
+//! The server that wrote a log or a dump, according to its first lines.
 
-/// Lines in which the name is looked for.
 const LINES: usize = 60;
 
-/// A server: its product and its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerVersion {
-    /// The word of the product, such as `mysql`.
+    /// Such as `mysql`.
     pub product: &'static str,
-    /// Its version, such as `8.0.33`.
+    /// Such as `8.0.33`.
     pub version: String,
 }
 
-/// The server that the beginning of a log or of a dump names.
 #[must_use]
 pub fn server_version(head: &[u8]) -> Option<ServerVersion> {
     let text = String::from_utf8_lossy(head);

@@ -1,51 +1,44 @@
-//! Transactions: what a session sent between their begin and their end.
+//! Groups the statements of sessions into transactions.
 
 use std::collections::HashMap;
 
 use crate::sample::{BETWEEN, ROWS_MAX, Row, Sample};
 use crate::sql::kind::Does;
 
-/// Most statements of a transaction that is kept as one.
+/// Maximum statements of a transaction that is kept as one.
 const STATEMENTS: usize = 50;
 
-/// Most values of a test: a line of a file of values takes no more.
+/// Maximum values of a test: a line of a file of values has no more.
 pub(crate) const VALUES_MAX: usize = 1000;
 
 /// Transactions of a shape whose numbers are kept, and values of each.
 const NUMBERS: usize = 64;
 const NUMBERED: usize = 200;
 
-/// Most sessions with an open transaction.
 const SESSIONS: usize = 50_000;
 
-/// Most shapes of transactions.
 const SHAPES: usize = 20_000;
 
-/// A statement in a transaction.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
-    /// The number of its fingerprint.
     pub(crate) fingerprint: usize,
-    /// The number of the set of settings that its session has.
     pub(crate) settings: u32,
-    /// The number of rows of its `VALUES`.
+    /// Number of rows of its `VALUES`.
     pub(crate) rows: usize,
-    /// The digests of its values.
     pub(crate) digests: Vec<u64>,
-    /// Its values as JSON, with [`BETWEEN`] between them.
+    /// Its values as JSON, separated by [`BETWEEN`].
     pub(crate) values: String,
     pub(crate) time_us: Option<f64>,
-    /// The order in which statements were sent.
+    /// Sequence number in the order of sending.
     pub(crate) order: u64,
 }
 
-/// What a session has begun.
 #[derive(Debug, Default)]
 struct Session {
     is_open: bool,
-    /// Whether it commits only when told.
+    /// Autocommit is off.
     is_manual: bool,
-    /// Whether the transaction cannot be kept as one.
+    /// The transaction cannot be kept as one.
     is_broken: bool,
     sent: Vec<Sent>,
 }
@@ -55,31 +48,27 @@ struct Session {
 pub(crate) struct Shape {
     /// The fingerprints of its statements, each with the rows of its `VALUES`.
     pub(crate) statements: Vec<(usize, usize)>,
-    /// Whether it is rolled back.
     pub(crate) is_rolled_back: bool,
-    /// How often it was seen.
     pub(crate) count: u64,
-    /// The number of the first value that was equal to it in all transactions, by value.
+    /// By value, the index of the first value that was equal to it in all transactions.
     pub(crate) equal: Vec<usize>,
-    /// By value, the order in which it was sent and its number, in the first transactions.
+    /// By value, the sending order and the number, in the first transactions.
     pub(crate) numbers: Vec<Vec<(u64, Option<i64>)>>,
     pub(crate) sample: Sample,
 }
 
-/// How many transactions there were.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Transactions {
-    /// Those with two statements or more that ended.
+    /// Ended ones with at least two statements.
     pub(crate) ended: u64,
-    /// Those whose end the log does not have, or in which a statement failed.
+    /// Those whose end is missing from the log, or in which a statement failed.
     pub(crate) unfinished: u64,
     /// Those with too many statements or values.
     pub(crate) long: u64,
-    /// Those in which the settings of the session changed between two statements.
+    /// Those in which the session's settings changed between two statements.
     pub(crate) changing: u64,
 }
 
-/// The sessions of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     open: HashMap<u64, Session>,
@@ -89,7 +78,6 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Takes note of a statement that begins or ends a transaction.
     pub(crate) fn control(&mut self, id: u64, does: Does) {
         if let Does::Autocommit(is_on) = does {
             self.end(id, false);
@@ -102,7 +90,7 @@ impl Sessions {
                 self.session(id).is_open = true;
             }
             Does::Commit | Does::Rollback => self.end(id, does == Does::Rollback),
-            // Servers commit before they define anything.
+            // Definitions commit implicitly.
             Does::Definition => self.end(id, false),
             _ => {}
         }
@@ -113,7 +101,6 @@ impl Sessions {
         self.open.get(&id).is_some_and(|it| (it.is_open || it.is_manual) && !it.is_broken)
     }
 
-    /// Adds a statement to the open transaction of a session.
     pub(crate) fn send(&mut self, id: u64, sent: Sent) {
         let session = self.session(id);
         if session.sent.first().is_some_and(|first| first.settings != sent.settings) {
@@ -131,7 +118,6 @@ impl Sessions {
         }
     }
 
-    /// Gives the open transaction of a session up.
     pub(crate) fn break_off(&mut self, id: u64) {
         if let Some(session) = self.open.get_mut(&id).filter(|it| it.is_open || it.is_manual) {
             self.transactions.unfinished +=
@@ -141,14 +127,12 @@ impl Sessions {
         }
     }
 
-    /// Forgets a session.
     pub(crate) fn forget(&mut self, id: u64) {
         if let Some(session) = self.open.remove(&id) {
             self.transactions.unfinished += u64::from(!session.sent.is_empty());
         }
     }
 
-    /// Forgets all sessions: a log has ended.
     pub(crate) fn forget_all(&mut self) {
         let unfinished = self.open.values().filter(|it| !it.sent.is_empty()).count();
         self.transactions.unfinished += unfinished as u64;
@@ -170,7 +154,7 @@ impl Sessions {
         if !session.is_manual {
             self.open.remove(&id);
         }
-        // One statement alone is what it is outside of a transaction.
+        // A single statement is the same inside and outside a transaction.
         if sent.len() > 1 {
             self.transactions.ended += 1;
             self.keep(&sent, is_rolled_back);
@@ -220,7 +204,7 @@ impl Sessions {
     }
 }
 
-/// The groups of values that were equal so far and are equal now: for each, the number of the first of its group.
+/// Keeps the groups of values that were equal so far and are equal now; by value, the index of the first of its group.
 fn refined(equal: &[usize], digests: &[u64]) -> Vec<usize> {
     let mut firsts: HashMap<(usize, u64), usize> = HashMap::new();
     let pairs = equal.iter().copied().zip(digests.iter().copied());

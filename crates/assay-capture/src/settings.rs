@@ -1,4 +1,4 @@
-//! The settings that sessions have when they send their statements.
+//! Session settings at the time of each statement.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,16 +7,13 @@ use assay_model::{Dialect, SessionSetting, SettingError};
 use crate::sql::kind::Does;
 use crate::sql::set::{Change, ModeList, Scope};
 
-/// Most sessions whose settings are known at the same time.
 const SESSIONS: usize = 200_000;
 
-/// Most different sets of settings.
 const SETS: usize = 10_000;
 
-/// Changes that are shown of those that are not carried.
 const SHOWN: usize = 3;
 
-/// Settings that change neither what a statement returns nor how it is carried out, or that assay sets itself.
+/// Settings that affect neither results nor execution, or that assay sets itself.
 const WITHOUT_EFFECT: [&str; 44] = [
     "application_name",
     "autocommit",
@@ -64,42 +61,34 @@ const WITHOUT_EFFECT: [&str; 44] = [
     "xmloption",
 ];
 
-/// Settings by name.
 type Values = BTreeMap<String, SessionSetting>;
 
-/// The settings of a session.
 #[derive(Debug, Default, Clone)]
 struct Session {
     values: Values,
     /// Those that end with the transaction.
     local: Values,
-    /// The settings when the transaction began; `None` outside of one.
+    /// Settings when the transaction began; `None` outside of one.
     at_begin: Option<Values>,
-    /// Whether its statements begin transactions by themselves.
+    /// Statements begin transactions implicitly.
     begins_by_itself: bool,
-    /// The number of the set that they are.
     set: u32,
 }
 
-/// Changes that cannot be carried.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct NotCarried {
-    /// How many there were.
     pub(crate) count: u64,
-    /// The first ones that differ, with the reason where there is one.
+    /// The first distinct ones, with the reason if known.
     pub(crate) first: Vec<String>,
 }
 
-/// The settings of all sessions of a log.
 #[derive(Debug)]
 pub(crate) struct Settings {
     open: HashMap<u64, Session>,
     sets: Vec<Vec<SessionSetting>>,
     numbers: HashMap<Vec<SessionSetting>, u32>,
     pub(crate) not_carried: NotCarried,
-    /// Sessions whose beginning the log does not show.
     pub(crate) begun_before: u64,
-    /// Calls of these sessions.
     pub(crate) calls_of_begun_before: u64,
 }
 
@@ -117,23 +106,21 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// A session begins: it has the settings of the server.
     pub(crate) fn begin(&mut self, id: u64) {
         self.make_room(id);
         self.open.insert(id, Session::default());
     }
 
-    /// Forgets a session.
     pub(crate) fn forget(&mut self, id: u64) {
         self.open.remove(&id);
     }
 
-    /// Forgets all sessions: the server was started again.
+    /// Clears all sessions on a server restart.
     pub(crate) fn forget_all(&mut self) {
         self.open.clear();
     }
 
-    /// The number of the set of settings that a session has; `None` if there are too many sets.
+    /// Number of a session's current set of settings; `None` if there are too many sets.
     pub(crate) fn set_of(&mut self, id: Option<u64>, calls: u64) -> Option<u32> {
         let Some(id) = id else { return Some(0) };
         if !self.open.contains_key(&id) {
@@ -144,7 +131,7 @@ impl Settings {
         }
         let session = self.open.get_mut(&id)?;
         let set = session.set;
-        // What is set for the next transaction ends with a statement that is one.
+        // Settings for the next transaction end with a statement that is one.
         if session.at_begin.is_none() && !session.begins_by_itself && !session.local.is_empty() {
             session.local.clear();
             self.number(id);
@@ -152,12 +139,10 @@ impl Settings {
         Some(set).filter(|set| *set != u32::MAX)
     }
 
-    /// The settings of a set.
     pub(crate) fn into_sets(self) -> Vec<Vec<SessionSetting>> {
         self.sets
     }
 
-    /// A session begins or ends a transaction.
     pub(crate) fn control(&mut self, id: u64, does: Does) {
         let Some(session) = self.open.get_mut(&id) else { return };
         match does {
@@ -177,7 +162,6 @@ impl Settings {
         }
     }
 
-    /// A session changes its settings.
     pub(crate) fn change(&mut self, id: Option<u64>, changes: Vec<Change>, dialect: Dialect) {
         if changes.is_empty() {
             return;
@@ -209,7 +193,7 @@ impl Settings {
                 let setting = SessionSetting::new(&name, &known);
                 let values = match scope {
                     Scope::Session => &mut session.values,
-                    // Postgres forgets one outside of a transaction at once.
+                    // Outside of a transaction, Postgres drops it at once.
                     Scope::Transaction
                         if dialect == Dialect::Postgres && session.at_begin.is_none() =>
                     {
@@ -261,7 +245,6 @@ impl Settings {
         }
     }
 
-    /// Counts a change that cannot be carried.
     fn lose(&mut self, text: &str, why: &str) {
         let NotCarried { count, first } = &mut self.not_carried;
         *count += 1;
@@ -272,7 +255,6 @@ impl Settings {
         }
     }
 
-    /// Gives a session the number of its set.
     fn number(&mut self, id: u64) {
         let Some(session) = self.open.get_mut(&id) else { return };
         let mut all = session.values.clone();
@@ -298,10 +280,10 @@ impl Settings {
     }
 }
 
-/// The mode in which a backslash has no meaning. Texts of a workload are sent with backslashes.
+/// The mode without backslash escapes. A workload's texts are sent with backslashes.
 const NO_BACKSLASHES: &str = "NO_BACKSLASH_ESCAPES";
 
-/// A value without the mode that cannot be carried, and whether it had it.
+/// Removes the unsupported mode from a value; true if it was there.
 fn without_unsafe_modes(name: &str, value: &str) -> (String, bool) {
     let modes: Vec<&str> = value.split(',').map(str::trim).collect();
     let is_lost = |mode: &&str| mode.eq_ignore_ascii_case(NO_BACKSLASHES);
@@ -312,8 +294,8 @@ fn without_unsafe_modes(name: &str, value: &str) -> (String, bool) {
     (rest.join(","), true)
 }
 
-/// A list of modes after changes: a list if it was one, and otherwise changes of the server's own list, `None` without
-/// any.
+/// Applies changes to a list of modes: the result is a list if `before` was one, otherwise changes of the server's own
+/// list; `None` without any.
 fn changed(before: Option<&str>, changes: &[(bool, String)]) -> Option<String> {
     let is_list = before.is_some_and(|it| !it.starts_with(['+', '-']));
     let before = before.unwrap_or_default();
@@ -331,7 +313,7 @@ fn changed(before: Option<&str>, changes: &[(bool, String)]) -> Option<String> {
     (is_list || !modes.is_empty()).then(|| modes.join(","))
 }
 
-/// Whether a change is one that no statement feels.
+/// Whether a change affects no statement.
 fn is_without_effect(change: &Change) -> bool {
     match change {
         Change::Set { name, .. } | Change::Default { name, .. } => {
@@ -342,7 +324,6 @@ fn is_without_effect(change: &Change) -> bool {
     }
 }
 
-/// A change in words.
 fn described(change: &Change) -> String {
     match change {
         Change::Set { name, value, .. } => format!("{name} = '{value}'"),

@@ -1,4 +1,4 @@
-//! What was read, for the terminal.
+//! Summary of a capture for the terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,16 +13,13 @@ use crate::settings::NotCarried;
 use crate::template::shown;
 use crate::time;
 
-/// Tests that the table shows.
 const ROWS: usize = 20;
 
-/// Sets of session settings that are shown.
 const SETS: usize = 5;
 
-/// Widest name that the table shows.
 const NAME: usize = 40;
 
-/// The summary of a capture, in lines of at most `width` columns.
+/// Lines have at most `width` columns.
 #[must_use]
 pub fn summary(captured: &Captured, plan: &Plan, width: usize) -> String {
     let mut text = String::new();
@@ -153,7 +150,6 @@ fn transactions_left_out(captured: &Captured, text: &mut String) {
     }
 }
 
-/// What is odd about the logs.
 fn troubles(captured: &Captured, text: &mut String) {
     let counts = &captured.counts;
     if counts.clock_changes > 0 {
@@ -173,7 +169,7 @@ fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
     if let Some(name) = &plan.database {
         let _ = writeln!(text, "database   {name}");
     }
-    // The same statement of sessions with other settings has fingerprints and tests of its own.
+    // The same statement with other session settings has separate fingerprints and tests.
     let different: BTreeSet<_> = captured.fingerprints.iter().map(of_fingerprint).collect();
     let _ = writeln!(
         text,
@@ -213,12 +209,12 @@ fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
     }
 }
 
-/// What tells a statement from others, whatever its sessions set.
+/// Identifies a statement regardless of its session settings.
 fn of_fingerprint(it: &Fingerprint) -> (&[u8], bool, Option<u32>) {
     (&it.text, it.dialect == Dialect::Postgres, it.database)
 }
 
-/// Which settings make several tests of a statement, in words; nothing if none do.
+/// Settings that split a statement into several tests, as text; empty if none do.
 fn because(captured: &Captured, plan: &Plan) -> String {
     let mut sets: BTreeMap<Vec<_>, Vec<&[SessionSetting]>> = BTreeMap::new();
     for work in &plan.works {
@@ -255,7 +251,7 @@ fn because(captured: &Captured, plan: &Plan) -> String {
     }
 }
 
-/// What sessions set, what of it is not carried, and which sessions may have set more.
+/// Session settings, unsupported changes, and sessions that may have set more.
 fn settings(captured: &Captured, plan: &Plan, text: &mut String) {
     let mut sets: Vec<(&[SessionSetting], u64)> = Vec::new();
     for work in &plan.works {
@@ -294,7 +290,6 @@ fn settings(captured: &Captured, plan: &Plan, text: &mut String) {
     }
 }
 
-/// The mean and the longest time of a test.
 fn times(captured: &Captured, plan: &Plan, work: &Work) -> (String, String) {
     if plan.time_us.is_none() {
         return ("-".to_owned(), "-".to_owned());
@@ -309,7 +304,6 @@ fn times(captured: &Captured, plan: &Plan, work: &Work) -> (String, String) {
     (mean, slowest)
 }
 
-/// What a test sends, in a line.
 fn statement(captured: &Captured, work: &Work) -> String {
     let form = |number: usize| captured.fingerprints.get(number).map(|it| shown(&it.text));
     match work.what {
@@ -328,7 +322,6 @@ pub(crate) fn percent(share: f64) -> String {
     if percent >= 9.95 { format!("{percent:.0}%") } else { format!("{percent:.1}%") }
 }
 
-/// A time of so many microseconds, with its unit.
 pub(crate) fn duration(us: f64) -> String {
     let (value, unit) = match us {
         us if us < 1e3 => (us, "µs"),

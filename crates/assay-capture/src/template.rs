@@ -1,9 +1,9 @@
-//! Normal forms as SQL text with variables.
+//! Renders normal forms as SQL text with variables.
 
 use crate::sql::normal::{LIST, ROWS, ROWS_END, SCALAR};
 
-/// Writes a normal form as SQL: `rows` is the number of rows of `VALUES`, and `value` gives the text for each value in
-/// order, with what precedes it in the statement.
+/// Renders a normal form as SQL: `rows` is the number of rows of `VALUES`, and `value` returns the text for each value
+/// in order, given the preceding text of the statement.
 pub(crate) fn rendered(
     form: &[u8],
     rows: usize,
@@ -38,14 +38,14 @@ pub(crate) fn rendered(
     out
 }
 
-/// A normal form for people, with `?` for values and `...` for more of them.
+/// A readable normal form, with `?` for values and `...` for further ones.
 pub(crate) fn shown(form: &[u8]) -> String {
     let text = String::from_utf8_lossy(form);
     let marks = [(SCALAR, "?"), (LIST, "?, ..."), (ROWS, ""), (ROWS_END, ", ...")];
     let marked = marks
         .iter()
         .fold(text.into_owned(), |text, (mark, shown)| text.replace(char::from(*mark), shown));
-    // Literals that stay, and hints, may have several lines.
+    // Literals that are kept, and hints, may have several lines.
     marked.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

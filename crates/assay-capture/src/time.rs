@@ -1,12 +1,11 @@
-//! The timestamps of logs.
+//! Parses the timestamps of logs.
 
-/// Microseconds of a second.
 const SECOND: i64 = 1_000_000;
 
-/// A timestamp at the beginning of a text, as microseconds since 1970, and how many bytes it has.
+/// A timestamp at the beginning of a text, as microseconds since 1970, and its length in bytes.
 ///
-/// Three forms are known: `2026-11-27T22:45:19.177825Z` with a zone, `2026-11-27 22:45:56.412 UTC`, whose zone is taken
-/// for UTC, and `261127 22:45:18` of older servers.
+/// Supports `2026-11-27T22:45:19.177825Z` with a zone, `2026-11-27 22:45:56.412 UTC`, whose zone is read as UTC, and
+/// `261127 22:45:18` of older servers.
 pub(crate) fn leading(text: &[u8]) -> Option<(i64, usize)> {
     dashed(text).or_else(|| short(text))
 }
@@ -56,7 +55,7 @@ fn short(text: &[u8]) -> Option<(i64, usize)> {
     Some(((days(year, month, day)? * 86_400 + of_day) * SECOND, at))
 }
 
-/// `22:45:18` as seconds, and where it ends.
+/// `22:45:18` as seconds, and its end.
 fn clock(text: &[u8], at: usize) -> Option<(i64, usize)> {
     clock_of(digits(text, at, 2)?, text, at + 2)
 }
@@ -68,7 +67,6 @@ fn clock_of(hours: i64, text: &[u8], at: usize) -> Option<(i64, usize)> {
     (is_time && is_valid).then_some((hours * 3600 + minutes * 60 + seconds, at + 6))
 }
 
-/// A number of exactly so many digits.
 fn digits(text: &[u8], at: usize, count: usize) -> Option<i64> {
     let part = text.get(at..at + count)?;
     part.iter().try_fold(0, |number, byte| {
@@ -76,7 +74,7 @@ fn digits(text: &[u8], at: usize, count: usize) -> Option<i64> {
     })
 }
 
-/// Days since 1970 of a date of the Gregorian calendar.
+/// Days since 1970 of a Gregorian date.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -89,13 +87,13 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
-/// Whether a line begins with a time as syslog writes it: `Nov 28 10:00:00`, or `2026-11-28T10:00:00+00:00`. A priority
-/// such as `<30>` may precede it.
+/// Whether a line begins with a syslog time: `Nov 28 10:00:00`, or `2026-11-28T10:00:00+00:00`. A priority such as
+/// `<30>` may precede it.
 pub(crate) fn is_of_syslog(line: &[u8]) -> bool {
     let after_priority = line.strip_prefix(b"<").and_then(|rest| {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let rest = rest.get(digits..)?.strip_prefix(b">")?;
-        // Newer forms have their version there.
+        // Newer syslog formats have their version there.
         Some(rest.strip_prefix(b"1 ").unwrap_or(rest))
     });
     let text = after_priority.unwrap_or(line);
@@ -107,7 +105,7 @@ pub(crate) fn is_of_syslog(line: &[u8]) -> bool {
     has_month || text.get(10) == Some(&b'T') && leading(text).is_some()
 }
 
-/// Seconds since 1970, such as those of `SET timestamp`, as microseconds.
+/// Parses seconds since 1970, such as those of `SET timestamp`, to microseconds.
 pub(crate) fn epoch(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     let seconds: f64 = text.trim().parse().ok()?;
@@ -115,7 +113,7 @@ pub(crate) fn epoch(text: &[u8]) -> Option<i64> {
     (0.0..253_402_300_800.0).contains(&seconds).then_some((seconds * 1e6) as i64)
 }
 
-/// A date and time for people, in UTC.
+/// Readable date and time in UTC.
 #[must_use]
 pub(crate) fn shown(at_us: i64) -> String {
     let seconds = at_us.div_euclid(SECOND);

@@ -1,4 +1,4 @@
-//! The workload file and the files of values.
+//! Writes the workload file and the files of values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,45 +17,39 @@ use crate::sessions::Shape;
 use crate::summary::{duration, percent};
 use crate::template::rendered;
 
-/// Calls with known values from which on a literal that is always the same is taken for a part of the statement.
+/// Minimum calls with known values for a constant literal to become part of the statement.
 const SAME_CALLS: u64 = 20;
 
-/// Words after which such a literal is one in any case.
+/// Words after which a constant literal always becomes part of the statement.
 const SAME_AFTER: [&str; 4] = ["LIMIT ", "OFFSET ", "SELECT ", "DISTINCT "];
 
-/// First letters of variables: the first one that no literal of the statement could be taken for is used.
+/// First letters of variables: the first one that cannot be confused with a literal of the statement is used.
 const LETTERS: [&str; 6] = ["p", "v", "w", "x", "y", "z"];
 
-/// Where a workload is written to.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// The name of the workload file without its ending.
+    /// Name of the workload file without extension.
     pub stem: String,
-    /// The path of the dump, relative to the workload file.
+    /// Path of the dump, relative to the workload file.
     pub dump: Option<String>,
-    /// The tables of the dump, if they get rows that are made.
+    /// The tables of the dump, if their rows are generated.
     pub schema: Option<Schema>,
 }
 
-/// A file of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValuesFile {
-    /// Its path, relative to the workload file.
+    /// Relative to the workload file.
     pub path: String,
-    /// A JSON array in each line.
+    /// A JSON array on each line.
     pub text: String,
 }
 
-/// A workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The workload file.
     pub text: String,
-    /// The files of values that it names.
     pub values: Vec<ValuesFile>,
 }
 
-/// Writes the tests of a plan.
 #[must_use]
 pub fn workload(captured: &Captured, plan: &Plan, target: &Target) -> Written {
     let mut text = heading(captured, plan);
@@ -102,7 +96,6 @@ pub fn workload(captured: &Captured, plan: &Plan, target: &Target) -> Written {
     Written { text, values }
 }
 
-/// What the file is, in comments.
 fn heading(captured: &Captured, plan: &Plan) -> String {
     let mut text = "# Made by `assay workload from` of a log. Values are in the folder beside this file: they are data \
                     of your users.\n"
@@ -122,9 +115,8 @@ fn heading(captured: &Captured, plan: &Plan) -> String {
     text
 }
 
-/// What a test sends: its steps, its variables, and the lines of their values.
 struct Sends {
-    /// Statements, each with the names of the columns of its result that are kept.
+    /// Statements, each with the kept column names of its result.
     steps: Vec<(String, Vec<String>)>,
     names: Vec<String>,
     lines: String,
@@ -197,7 +189,6 @@ fn of_transaction(shape: &Shape, all: &[Fingerprint], dialect: Dialect) -> Sends
     }
 }
 
-/// The names under which the columns of a statement's result are kept, up to the last one that is.
 fn kept_names(statement: usize, generated: &[Generated], letter: &str) -> Vec<String> {
     let own = || generated.iter().enumerate().filter(|(_, it)| it.statement == statement);
     let Some(last) = own().map(|(_, it)| it.column).max() else { return Vec::new() };
@@ -208,7 +199,7 @@ fn kept_names(statement: usize, generated: &[Generated], letter: &str) -> Vec<St
     (0..=last).map(name).collect()
 }
 
-/// The number of rows of `VALUES` that most samples have.
+/// The most common number of rows of `VALUES`.
 fn usual_rows(samples: &[&Row]) -> usize {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     samples.iter().for_each(|row| *counts.entry(row.rows).or_default() += 1);
@@ -216,7 +207,7 @@ fn usual_rows(samples: &[&Row]) -> usize {
     counts.into_iter().find(|(_, count)| *count == most).map_or(0, |(rows, _)| rows)
 }
 
-/// The literal that a value always is, if it may be a part of the statement.
+/// A value's constant literal, if it may be part of the statement.
 fn same(it: &Fingerprint, number: usize, rows: usize, before: &str) -> Option<String> {
     let is_prepared = it.prepared.saturating_mul(2) >= it.total.calls;
     if rows > 0 || is_prepared {
@@ -228,7 +219,6 @@ fn same(it: &Fingerprint, number: usize, rows: usize, before: &str) -> Option<St
     Some(literal.to_owned())
 }
 
-/// Whether a literal that never changes is usual here.
 fn is_usual_after(before: &str) -> bool {
     let ends = |word: &str| {
         let tail = before.len().checked_sub(word.len()).and_then(|at| before.get(at..));
@@ -254,7 +244,6 @@ fn free_letter(texts: &[&[u8]]) -> &'static str {
     LETTERS.into_iter().find(|letter| !has(letter)).unwrap_or("value")
 }
 
-/// The lines of a file of values: those columns of the samples.
 fn lines(samples: &[&Row], columns: &[usize]) -> String {
     let mut text = String::new();
     for row in samples {
@@ -267,7 +256,6 @@ fn lines(samples: &[&Row], columns: &[usize]) -> String {
     text
 }
 
-/// Writes a test.
 fn test(
     work: &Work,
     plan: &Plan,
@@ -297,7 +285,7 @@ fn test(
     steps(&sent, plan.dialect, "", text);
 }
 
-/// A statement without the database of the log before names: its tables go to another one.
+/// Strips the log's database from names: the tables go to another one.
 fn unqualified(sql: &str, plan: &Plan) -> String {
     let database = plan.database.as_deref().filter(|_| plan.dialect == Dialect::MySql);
     let without = database.and_then(|name| without_database(sql.as_bytes(), name));
@@ -336,7 +324,6 @@ fn does(work: &Work, plan: &Plan) -> String {
     }
 }
 
-/// The line with the settings of the sessions.
 fn session(settings: &[SessionSetting], before: &str) -> String {
     if settings.is_empty() {
         return String::new();
@@ -346,7 +333,7 @@ fn session(settings: &[SessionSetting], before: &str) -> String {
     format!("{before}session = {{ {} }}\n", settings.join(", "))
 }
 
-/// The share of a test in the time of all statements; in all calls, if the log has no times.
+/// A test's share in the time of all statements, or in all calls if the log has no times.
 fn share(work: &Work, plan: &Plan) -> f64 {
     let share = match plan.time_us {
         Some(all) if all > 0.0 => work.time_us / all,
@@ -355,7 +342,7 @@ fn share(work: &Work, plan: &Plan) -> f64 {
     share.clamp(0.0, 1.0)
 }
 
-/// Statements of which no values are known, as comments that a user can complete.
+/// Statements without known values, as comments for the user to complete.
 fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
     if plan.unknown.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Logs in the variants that servers and settings make, in few lines.
+//! Short logs in the variants produced by servers and settings.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_capture::{
@@ -145,7 +145,7 @@ fn statements_and_durations_of_postgres_may_stand_apart() {
         line(1, "LOG:  statement: SELECT a FROM t WHERE b = 2"),
     ];
     let found = captured(&text.concat());
-    // The last call has no duration and counts as long as the mean of the others, 1.75 and 2 ms.
+    // The last call has no duration and counts with the mean of the others, 1.75 and 2 ms.
     assert_eq!(tests(&found), one("select-t-by-b", 3, 5625));
     assert_eq!((found.counts.unreadable, skipped(&found, Skip::Failed)), (0, 1));
     assert_eq!(written(&found).values[0].text, "[1]\n[\"it's\\nme\"]\n[2]\n");
@@ -216,7 +216,7 @@ fn transactions_keep_their_statements_and_what_is_equal_in_them() {
         "{}",
         written.text
     );
-    // Without statements that write, the query of the transaction is a test of its own.
+    // Without statements that write, the query of the transaction is a separate test.
     let reads = plan(&found, &Options::default()).unwrap();
     let names: Vec<(&str, u64)> =
         reads.works.iter().map(|it| (it.name.as_str(), it.calls)).collect();

@@ -1,4 +1,4 @@
-//! Logs that real servers wrote: what is read of them, and the workloads that follow.
+//! Logs of real servers, and the workloads derived from them.
 //!
 //! Three clients of a shop, sysbench and a dump were sent to MariaDB 10.11, MySQL 8.0 and Postgres 15 with all logs on.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
@@ -9,7 +9,6 @@ use assay_capture::{
     Capture, Captured, Given, Options, Plan, Skip, Target, Written, plan, probe, summary, workload,
 };
 
-/// Every log and its format.
 const LOGS: [(&str, &str); 10] = [
     ("mariadb-10.11-slow.log", "slow"),
     ("mysql-8.0-slow.log", "slow"),

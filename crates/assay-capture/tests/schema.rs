@@ -1,10 +1,10 @@
-//! Dumps without rows get rows that follow from their definitions.
+//! Dumps without rows get rows generated from their definitions.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_capture::{Capture, Given, Options, Target, plan, schema, workload};
 use assay_model::Dialect;
 
-/// The workload file of no log, and of this dump.
+/// The workload file of an empty log and this dump.
 fn written(dump: &str, dialect: Dialect) -> String {
     let captured = Capture::new(Given { dialect: Some(dialect), ..Given::default() }).finish();
     let plan = plan(&captured, &Options::default()).unwrap();

@@ -1,9 +1,8 @@
-//! What sessions set, and the numbers that transactions generate, become parts of the workload.
+//! Session settings, and numbers generated in transactions, become parts of the workload.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_capture::{Capture, Given, Options, Target, plan, probe, summary, workload};
 
-/// The workload file and the summary of a log.
 fn read(text: &str) -> (String, String) {
     let given = Given::default();
     let mut capture = Capture::new(given.clone());
@@ -87,7 +86,7 @@ fn sessions_of_assay_itself_are_left_out() {
         &["/* assay */ SELECT 1"],
         &["SELECT '/* assay */'"],
     ]);
-    // The number of a session may come again.
+    // A session number may be reused.
     let again = log.replace("    7 ", "    9 ").replace("/* assay */ SELECT 1", "SELECT b FROM t");
     let (text, summary) = read(&(log + &again.replace("/* assay */", "/* other */")));
     assert!(summary.contains("skipped    3 statements of assay itself\n"), "{summary}");

@@ -1,4 +1,4 @@
-//! Logs that other programs have written again, and files that are no logs.
+//! Logs rewritten by other programs, and files that are no logs.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_capture::{Capture, Captured, Given, Options, ProbeError, plan, probe, summary};
@@ -83,7 +83,7 @@ fn what_is_no_statement_is_counted_with_its_line() {
         shown.contains("unreadable 2 lines; the first:\n           log:2: Dear all,"),
         "{shown}"
     );
-    // A log of a server may have the same where it was mended by hand.
+    // A manually repaired server log may have the same.
     let found = captured(
         "# Query_time: 0.5\nSELECT 1 FROM t;\noops;\n# Query_time: 0.5\nSELECT 1 FROM t;\n",
     );
@@ -211,7 +211,7 @@ fn the_database_of_the_log_is_taken_off_names() {
     assert!(written.contains("SELECT t.a FROM t JOIN other.u WHERE"), "{written}");
 }
 
-/// A line that grows with each one before it, and a mark in each line, must not take the square of the time.
+/// Neither a line that grows with each one before it, nor a mark in each line, may cause quadratic time.
 #[test]
 fn time_grows_with_the_size_of_a_file() {
     let long = 1 << 18;

@@ -1,4 +1,4 @@
-//! Prints the cost of writing and reading a slice, compared with a plain append that waits for the disk.
+//! Prints the cost of writing and reading a slice, compared with a plain append with fsync.
 
 #![expect(clippy::print_stdout, reason = "prints its result")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
@@ -15,7 +15,6 @@ use assay_ledger::Ledger;
 use assay_model::*;
 
 const SLICES: u32 = 1000;
-/// Approximate size of the HDR histogram of a slice.
 const HISTOGRAM_BYTES: usize = 2000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -54,7 +53,6 @@ fn plain_append(path: &Path) -> Result<f64, Box<dyn Error>> {
     Ok(began.elapsed().as_secs_f64() * 1e6 / f64::from(SLICES))
 }
 
-/// Adds a study, and returns a slice of it.
 fn begin(ledger: &mut Ledger) -> Result<Slice, Box<dyn Error>> {
     let record = common::sample();
     ledger.create_study(&record.study, &record.runs[0], &record.systems)?;

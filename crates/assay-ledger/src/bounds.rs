@@ -1,5 +1,4 @@
-//! The ranges of valid values. They are checked before writing, and again when reading, since a file may come from
-//! anywhere.
+//! Ranges of valid values, checked on writing and again on reading, since a file may come from anywhere.
 
 mod ibench;
 mod profile;
@@ -24,27 +23,24 @@ use self::range::{distribution, within};
 use crate::histogram;
 use crate::limits::{COUNT_MAX, COUNTER_MAX};
 
-/// Valid dates, milliseconds since the Unix epoch: until the end of the year 9999.
+/// Until the end of the year 9999, milliseconds since the Unix epoch.
 const MOMENTS: RangeInclusive<i64> = 0..=253_402_300_799_999;
 
-/// The time that a study may take, seconds: up to the longest duration.
 const BUDGETS_S: RangeInclusive<f64> = 0.0..=1e19;
 
-/// The smallest relative change of interest.
 const THRESHOLDS: RangeInclusive<f64> = 0.0..=1.0;
 
 const BLOCK_NUMBERS: RangeInclusive<u32> = 0..=*BLOCKS.end() - 1;
 
-/// Numbers of rounds. Spoilt rounds are repeated, so there may be more of them than were planned.
+/// Spoilt rounds are repeated, so there may be more than planned.
 const ROUND_NUMBERS: RangeInclusive<u32> = 0..=10 * *ROUNDS.end();
 
-/// Figures that may be published with a rate.
 const PUBLISHED: usize = 100;
 
-/// The longest text that a study has only a few times, bytes: a reason, or a version with its options.
+/// Maximum length of texts of which a study has only a few, bytes: a reason, or a version with its options.
 const TEXT_BYTES: usize = 16 << 10;
 
-/// Refuses a name that is too long. Reports repeat names for each result.
+/// Limits the length, as reports repeat names for each result.
 fn name(owner: &str, text: &str) -> Result<(), String> {
     within(&format!("length of the name of a {owner}"), text.len(), &(0..=NAME_BYTES))
 }
@@ -53,13 +49,10 @@ fn text(owner: &str, text: &str) -> Result<(), String> {
     within(&format!("length of a {owner}"), text.len(), &(0..=TEXT_BYTES))
 }
 
-/// A value that can be checked without other values.
 pub(crate) trait Bounded {
-    /// Checks the value. The error says what is wrong with it.
     fn check(&self) -> Result<(), String>;
 }
 
-/// Checks that there is at least one item and at most `most`.
 fn some(name: &str, count: usize, most: usize) -> Result<(), String> {
     if (1..=most).contains(&count) {
         return Ok(());
@@ -71,7 +64,6 @@ pub(crate) fn moment(name: &str, ms: i64) -> Result<(), String> {
     within(name, ms, &MOMENTS)
 }
 
-/// Checks all systems of a study with so many cells. Only the first must be the base.
 pub(crate) fn systems(systems: &[System], cells: usize) -> Result<(), String> {
     some("systems", systems.len(), SYSTEMS)?;
     let results = systems.len().saturating_mul(cells);
@@ -98,12 +90,11 @@ fn system(system: &System) -> Result<(), String> {
     Ok(())
 }
 
-/// The beginning of a text on one line.
 fn shown(text: &str) -> String {
     shortened(text).replace(char::is_control, " ")
 }
 
-/// Refuses what assay gives to no server: an option is a name and a value, and moves no server and loads nothing.
+/// Refuses an option that assay passes to no server: malformed, or one that moves the server or loads code.
 fn option(system: &System, name: &str, value: &str) -> Result<(), String> {
     let shown = shown(name);
     if !is_option(name, value) {
@@ -115,7 +106,7 @@ fn option(system: &System, name: &str, value: &str) -> Result<(), String> {
     }
 }
 
-/// Refuses what can be neither the id nor the name of a study: it is part of commands that reports show, and is no word
+/// Refuses text that cannot be a study's id or name: it is part of commands shown in reports, and must not be a keyword
 /// for another study.
 pub(crate) fn study_name(text: &str) -> Result<(), String> {
     if text == "latest" {
@@ -175,7 +166,7 @@ impl Bounded for Study {
     }
 }
 
-/// Refuses what cannot be the name of terms. It is part of commands that reports show.
+/// Refuses an invalid name of terms, as it is part of commands shown in reports.
 fn terms(name: &str) -> Result<(), String> {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -188,7 +179,6 @@ fn terms(name: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the limits of a gate of so many cells.
 fn margins(gate: &Gate, cells: usize) -> Result<(), String> {
     within("margins", gate.margins.len(), &(cells..=cells))?;
     match gate.margins.iter().find(|margin| !(**margin > 0.0 && **margin < 1.0)) {
@@ -238,12 +228,12 @@ impl Bounded for Setup {
 impl Bounded for DataSet {
     fn check(&self) -> Result<(), String> {
         within("tables", self.tables, &TABLES)?;
-        // Tables that a user made may have fewer rows than sysbench's.
+        // User tables may have fewer rows than sysbench's.
         within("rows", self.rows, &(1..=*ROWS.end()))
     }
 }
 
-/// The longest warm part that is chosen by measurement or planned, microseconds.
+/// Longest warm part, measured or planned, microseconds.
 const WARM_US: u32 = 3_600_000_000;
 
 /// Checks the measured part, milliseconds, and the warm part, microseconds, of a turn.
@@ -266,7 +256,7 @@ impl Bounded for PlannedCell {
     }
 }
 
-/// The largest numbers of roles of a test, of steps of an event, and of parameters and repetitions of a step.
+/// Maximum roles of a test, steps of an event, and parameters and repetitions of a step.
 const ROLES: usize = 16;
 const STEPS: usize = 256;
 const PARAMETERS: u32 = 100_000;
@@ -283,7 +273,7 @@ impl Bounded for Definition {
             Schema::Ibench(step) => return ibench::step(step),
             Schema::Tpcc(tpcc) => within("warehouses", tpcc.warehouses, &WAREHOUSES)?,
             Schema::User(_) | Schema::Lua(_) => some("roles", self.roles.len(), ROLES)?,
-            // Published results do not tell what their tests do.
+            // Published results do not state the work of their tests.
             Schema::Sbtest => within("roles", self.roles.len(), &(0..=ROLES))?,
         }
         for role in &self.roles {
@@ -314,11 +304,9 @@ impl Bounded for Definition {
     }
 }
 
-/// The largest numbers of files and options of a script.
 const SCRIPT_FILES: usize = 256;
 const SCRIPT_OPTIONS: usize = 1000;
 
-/// Checks the script of a test.
 fn lua(script: &LuaScript) -> Result<(), String> {
     name("script", &script.name)?;
     within("files", script.files.len(), &(1..=SCRIPT_FILES))?;
@@ -329,7 +317,6 @@ fn lua(script: &LuaScript) -> Result<(), String> {
     Ok(())
 }
 
-/// The longest value of an option of a script, bytes.
 const SCRIPT_VALUE: usize = 64 << 10;
 
 impl Bounded for Block {
@@ -380,10 +367,10 @@ impl Bounded for Attachment {
     }
 }
 
-/// Lengths of the lists of an examination: busy processes, lags and turns.
+/// Maximum lengths of the lists of an examination: busy processes, lags and turns.
 const LISTED: usize = 100;
 
-/// Numbers of an examination: CPUs, seconds, and what is derived from them.
+/// CPUs, seconds, and derived values of an examination.
 const AMOUNTS: RangeInclusive<f64> = 0.0..=1e12;
 
 impl Bounded for Examination {

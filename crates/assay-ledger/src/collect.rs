@@ -1,4 +1,4 @@
-//! Puts a study together from its shards, which other machines have measured into ledgers of their own.
+//! Collects a study from shards that other machines measured into their own ledgers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,66 +12,43 @@ use crate::study_rows::{StudyRows, Table};
 use crate::values::{index, json};
 use crate::{Error, Ledger, Problem, copy, manage, read};
 
-/// A study of a ledger that is a shard.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShardStudy {
-    /// Its name.
     pub id: String,
-    /// The shard, and the last attempt at it.
     pub shard: ShardRun,
-    /// When it began, milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// Slices measured, whatever their outcome.
     pub slices: u64,
-    /// Whether it ran to its end.
     pub finished: bool,
 }
 
-/// What became of a study that was put together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Whether all of its shards are in it and ran to their ends.
     pub is_complete: bool,
-    /// The shards that are not in it.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A shard that is left out of a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The shard's number.
     pub number: u32,
-    /// Why: a sentence about it without its subject.
+    /// Predicate of a sentence with the shard as subject.
     pub why: String,
 }
 
 impl Ledger {
-    /// The shards that the ledger holds, the oldest first.
-    ///
-    /// # Errors
-    /// The file is damaged, or a row holds something that assay never writes.
+    /// The oldest first.
     pub fn shards(&self) -> Result<Vec<ShardStudy>, Error> {
         self.reading(shards)
     }
 
-    /// Slices of each shard of a study that was put together, by number of the shard; empty if the ledger does not have
-    /// it.
-    ///
-    /// # Errors
-    /// The file is damaged, or a row holds something that assay never writes.
+    /// Slices of each shard of a collected study, by number of the shard; empty if the ledger does not have it.
     pub fn collected(&self, study: &str) -> Result<BTreeMap<u32, u64>, Error> {
         self.reading(|connection| collected(connection, study))
     }
 
-    /// Puts a study together from shards. Each shard is read, added and forgotten before the next one. Either all of it
-    /// is written or nothing.
+    /// Collects a study from shards, one shard in memory at a time, in one transaction.
     ///
-    /// The result of the user's own job replaces what the ledger had of the study. Other shards may be anybody's: the
-    /// study gets the mark of one from elsewhere, and replaces nothing. A shard of other systems, tests or data than
-    /// those before it is left out.
-    ///
-    /// # Errors
-    /// A shard cannot be read, the rows contradict each other, or the ledger cannot be written.
+    /// The result of the user's own job replaces the study in this ledger. Shards of unknown origin make a study marked
+    /// as foreign, which replaces nothing. A shard whose systems, tests or data differ from earlier ones is left out.
     pub fn collect(
         &mut self,
         study: &str,
@@ -89,11 +66,8 @@ impl Ledger {
     }
 }
 
-/// Where it failed.
 enum Failed {
-    /// In the ledger that is written.
     Here(Problem),
-    /// In that of a shard.
     There(Error),
 }
 
@@ -174,40 +148,35 @@ fn collect(
     Ok(Collected { is_complete, left_out })
 }
 
-/// A block of the whole study. Shards of different cells may have the same number.
+/// A block of the whole study. Shards of different cells may share its number.
 struct Begun {
     run: i64,
     cells: Vec<i64>,
     rounds: Vec<i64>,
 }
 
-/// What has been put together so far.
 #[derive(Default)]
 struct Whole {
     is_begun: bool,
-    /// What every shard has alike, by table and key.
+    /// Rows common to all shards, by table and key.
     alike: BTreeMap<(&'static str, String), String>,
-    /// Number of each cell, by test and setup.
     cells: BTreeMap<String, i64>,
-    /// Number of each list of names of counters.
     counters: BTreeMap<String, i64>,
-    /// Rows of which the first one counts, by table and key.
+    /// Rows of which only the first counts, by table and key.
     seen: BTreeSet<(&'static str, String)>,
     blocks: BTreeMap<i64, Begun>,
-    /// The largest number of blocks that a shard may have.
     planned: i64,
     budget_s: f64,
     started_ms: Option<i64>,
     setups: Vec<Setup>,
-    /// The gate with the margins so far, and the margins of the shard that is added.
+    /// The gate with the margins so far, and the margins of the current shard.
     gate: Option<Gate>,
     margins: Vec<f64>,
-    /// The shards that have ended, and how many there are.
     ended: BTreeSet<u32>,
     of: u32,
 }
 
-/// Columns of a study that differ from shard to shard.
+/// Study columns that differ between shards.
 const OWN: [&str; 10] = [
     "id",
     "started_ms",
@@ -222,7 +191,6 @@ const OWN: [&str; 10] = [
 ];
 
 impl Whole {
-    /// Why a shard cannot be a part of the study.
     fn misfit(&mut self, rows: &StudyRows, study: &str) -> Option<String> {
         if rows.shard().is_none_or(|shard| shard.study != study) {
             return Some("is not one of this study".to_owned());
@@ -250,7 +218,6 @@ impl Whole {
         None
     }
 
-    /// Adds the rows of a shard that fits.
     fn add(&mut self, transaction: &Transaction<'_>, mut rows: StudyRows) -> Result<(), Problem> {
         let runs: i64 =
             transaction.query_row("SELECT coalesce(max(id), 0) FROM run", [], |row| row.get(0))?;
@@ -299,9 +266,9 @@ impl Whole {
                         let of = ["system", "tables", "rows", "start_from"];
                         self.is_new(name, &key(&columns, &row, &of))
                     }
-                    // What was concluded from a part is not true of the whole.
+                    // Conclusions from a part do not hold for the whole.
                     "verdict" => false,
-                    // The looks of a shard are not those of the whole.
+                    // Looks of a shard are not looks of the whole.
                     "event" => !text(&columns, &row, "what").starts_with(EXTENDED),
                     _ => true,
                 };
@@ -318,7 +285,6 @@ impl Whole {
         self.seen.insert((table, key.to_owned()))
     }
 
-    /// Whether all shards are there and have ended.
     fn is_complete(&self) -> bool {
         self.of > 0 && self.ended.len() == self.of as usize
     }
@@ -425,12 +391,11 @@ impl Whole {
         Ok(())
     }
 
-    /// Writes what follows from all shards together.
     fn finish(self, transaction: &Transaction<'_>, study: &str) -> Result<(), Problem> {
         let sql = "INSERT INTO block (study, number, run, cells, cell_rounds, expected)
             VALUES (?, ?, ?, ?, ?, ?)";
         let count = index(self.blocks.len())?;
-        // Blocks that are still to come have their share of the error.
+        // Blocks still to come have their share of the error.
         let all = if self.is_complete() { count } else { count.max(self.planned) };
         for (at, (number, block)) in self.blocks.into_iter().enumerate() {
             let expected = all - index(at)?;
@@ -453,16 +418,13 @@ impl Whole {
     }
 }
 
-/// The JSON of a shard without the secret of its job.
 fn without_secret(shard: &Value) -> Result<String, Problem> {
     let Value::Text(text) = shard else { return Err(Problem::Dangling) };
     json(&ShardRun { secret: String::new(), ..parsed("run", text)? })
 }
 
-/// How an event begins that says that a study got more time.
 const EXTENDED: &str = r#"{"kind":"extended""#;
 
-/// The numbers that a shard's rows get in the whole study.
 #[derive(Default)]
 struct Numbers {
     cells: BTreeMap<i64, i64>,
@@ -470,7 +432,6 @@ struct Numbers {
 }
 
 impl StudyRows {
-    /// The shard that it is, if it is one.
     #[must_use]
     pub fn shard(&self) -> Option<ShardRun> {
         let table = self.tables.iter().find(|table| table.name == "run")?;
@@ -479,7 +440,6 @@ impl StudyRows {
     }
 }
 
-/// The key of a row of which all shards have the same, and what must be the same.
 fn definition(table: &Table, row: &[Value]) -> Option<(String, String)> {
     let text = |column| text(&table.columns, row, column);
     let all = |columns: &[&str]| key(&table.columns, row, columns);
@@ -491,7 +451,7 @@ fn definition(table: &Table, row: &[Value]) -> Option<(String, String)> {
         }
         "system" => {
             let artifact: serde_json::Value = serde_json::from_str(&text("artifact")).ok()?;
-            // Each node may keep it in another place.
+            // Paths may differ between nodes.
             let build = ["kind", "product", "version", "sha256", "url"];
             let build: Vec<_> = build.iter().map(|field| artifact.get(field)).collect();
             let rest = all(&["number", "is_base", "is_twin", "spec", "options"]);
@@ -513,7 +473,6 @@ fn value<'a>(columns: &[String], row: &'a [Value], column: &str) -> Option<&'a V
     row.get(columns.iter().position(|it| it == column)?)
 }
 
-/// The text of a column; empty if it has none.
 fn text(columns: &[String], row: &[Value], column: &str) -> String {
     match value(columns, row, column) {
         Some(Value::Text(text)) => text.clone(),
@@ -521,7 +480,6 @@ fn text(columns: &[String], row: &[Value], column: &str) -> String {
     }
 }
 
-/// The values of some columns, as a key.
 fn key(columns: &[String], row: &[Value], of: &[&str]) -> String {
     let values = of.iter().map(|column| format!("{:?}", value(columns, row, column)));
     values.collect::<Vec<_>>().join(" ")
@@ -535,7 +493,6 @@ fn parsed<T: serde::de::DeserializeOwned>(table: &'static str, text: &str) -> Re
     })
 }
 
-/// Puts the number of the whole study in place of that of the shard.
 fn renumber(
     row: &mut [Value],
     at: Option<usize>,

@@ -1,4 +1,4 @@
-//! What was concluded at the end of a study.
+//! Conclusions of studies.
 
 use assay_model::{Conclusion, Conclusions, Estimate, Verdict};
 use rusqlite::{Connection, params};
@@ -9,12 +9,10 @@ use crate::values::{index, word};
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
-    /// Replaces the conclusions of a study.
     pub fn set_conclusions(&mut self, study: &str, concluded: &Conclusions) -> Result<(), Error> {
         self.written(set(&self.connection, study, concluded))
     }
 
-    /// The conclusions of a study; `None` if none were recorded.
     pub fn conclusions(&self, study: &str) -> Result<Option<Conclusions>, Error> {
         self.reading(|connection| read(connection, study))
     }
@@ -26,7 +24,6 @@ fn set(connection: &Connection, study: &str, concluded: &Conclusions) -> Result<
     Ok(transaction.commit()?)
 }
 
-/// The same, within a transaction.
 pub(crate) fn replace(
     transaction: &Connection,
     study: &str,
@@ -40,7 +37,7 @@ pub(crate) fn replace(
     let sql = "INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let mut statement = transaction.prepare(sql)?;
     for it in &concluded.cells {
-        // SQLite keeps NaN, the end of an unknown interval, as NULL.
+        // SQLite stores NaN, the end of an unknown interval, as NULL.
         let value = |estimate: Option<Estimate>| estimate.map(|it| it.value);
         let low = |estimate: Option<Estimate>| estimate.map(|it| it.low);
         let high = |estimate: Option<Estimate>| estimate.map(|it| it.high);
@@ -64,7 +61,6 @@ pub(crate) fn replace(
     Ok(())
 }
 
-/// Removes the conclusions of a study.
 pub(crate) fn remove(connection: &Connection, study: &str) -> Result<(), Problem> {
     connection.execute("DELETE FROM verdict WHERE study = ?", [study])?;
     connection.execute("UPDATE study SET judged_by = NULL WHERE id = ?", [study])?;
@@ -105,7 +101,7 @@ fn read(connection: &Connection, study: &str) -> Result<Option<Conclusions>, Pro
     }
 }
 
-/// An estimate and the ends of its interval, which are NULL if its uncertainty is unknown.
+/// NULL interval ends mean an unknown uncertainty.
 fn estimate(fields: &Fields<'_>, column: &str) -> Result<Option<Estimate>, Problem> {
     let number = |suffix| fields.get::<Option<f64>>(&format!("{column}{suffix}"));
     let (value, low, high) = (number("")?, number("_low")?, number("_high")?);

@@ -1,4 +1,4 @@
-//! Copies studies from one ledger to another, row by row.
+//! Copies studies between ledgers, row by row.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::values::index;
 use crate::{Error, Ledger, Problem, manage, parts, read, schema, shape};
 
 impl Ledger {
-    /// The bytes of a ledger file that has only these studies. The same studies give the same bytes.
+    /// Bytes of a ledger file with only these studies, deterministic.
     pub fn bytes_of(studies: &[StudyRows]) -> Result<Vec<u8>, Error> {
         let mut ledger = Self::in_memory()?;
         ledger.add_rows(studies)?;
@@ -19,8 +19,8 @@ impl Ledger {
         ledger.named(bytes)
     }
 
-    /// All rows of a study. Every value of them is checked: the rows are read once, from a copy of them everything that
-    /// a study can have is read, and they are returned.
+    /// All rows of a study, each value checked: reads the rows once and, from a copy of them, everything a study can
+    /// have.
     pub fn rows(&self, study: &str) -> Result<StudyRows, Error> {
         let rows = self.reading(|connection| all(connection, study))?;
         let mut copy = Self::opened(&self.path, schema::in_memory())?;
@@ -29,7 +29,6 @@ impl Ledger {
         Ok(rows)
     }
 
-    /// Reads everything that a study can have, and keeps none of it.
     fn read_all(&self, study: &str) -> Result<(), Error> {
         self.read(study)?;
         self.settings(study)?;
@@ -40,7 +39,7 @@ impl Ledger {
         self.reading(|connection| parts::read_all(connection, study))
     }
 
-    /// Whether the ledger holds these rows and nothing else: no other studies, no rows that belong to none, no names.
+    /// Whether the ledger holds exactly these rows: no other studies, orphaned rows or names.
     pub fn holds_only(&self, study: &StudyRows) -> Result<bool, Error> {
         self.reading(|connection| {
             let expected = study.tables.iter().map(|table| (table.name, table.rows.len()));
@@ -56,7 +55,6 @@ impl Ledger {
         })
     }
 
-    /// Adds studies of another ledger. Either all of them are written or nothing.
     pub fn add_rows(&mut self, studies: &[StudyRows]) -> Result<(), Error> {
         self.written(add_all(&self.connection, studies))
     }
@@ -138,7 +136,7 @@ pub(crate) fn add(transaction: &Transaction<'_>, study: &StudyRows) -> Result<()
             let shifted = shifted.collect::<Result<Vec<_>, _>>()?;
             statement.execute(params_from_iter(shifted)).map_err(|error| {
                 let what = match Problem::from(error) {
-                    // The index that rules this out in the other ledger may be damaged.
+                    // The index that prevents this in the source ledger may be damaged.
                     Problem::Twice(_) => "is there twice",
                     Problem::Dangling => "refers to a row that is not in the ledger",
                     other => return other,

@@ -1,5 +1,5 @@
-//! The counters of a slice. Those of its work are columns. All others are values with names, which are kept once for
-//! all slices that have the same ones: a counter more is a name more, and no other schema.
+//! Counters of a slice. Those of its work are columns; all others are values with names, which slices share, so a new
+//! counter changes no schema.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,15 +13,12 @@ use crate::limits::COUNTER_MAX;
 use crate::rows::{Fields, rows};
 use crate::values::{integer, json};
 
-/// The most counters of a slice.
 const COUNTERS: usize = 1000;
 
-/// The longest name of a counter.
 const NAME_BYTES: usize = 200;
 
-/// Calls `visit` with the column and the value of every counter of the work of a slice.
-///
-/// Writing and reading share the list, so that they cannot confuse counters.
+/// Calls `visit` with column and value of every work counter. Shared by writing and reading, so that they cannot
+/// confuse counters.
 pub(crate) fn visit_work(work: &mut WorkCounters, mut visit: impl FnMut(&str, &mut u64)) {
     // The column `rows` holds the size of the tables.
     visit("rows_received", &mut work.rows);
@@ -35,7 +32,6 @@ pub(crate) fn visit_work(work: &mut WorkCounters, mut visit: impl FnMut(&str, &m
     visit("event_ns_sum", &mut work.event_ns_sum);
 }
 
-/// The names of a slice's counters, and their values.
 pub(crate) fn of(slice: &Slice) -> Result<(Vec<&str>, Vec<i64>), Problem> {
     let both = slice.counters.iter().map(|(name, value)| Ok((name, integer(name, value)?)));
     Ok(both.collect::<Result<Vec<_>, Problem>>()?.into_iter().unzip())
@@ -52,7 +48,7 @@ fn check_names(names: &[impl AsRef<str>]) -> Result<(), String> {
     Ok(())
 }
 
-/// The number of these names in a study. They are added unless they are there.
+/// Number of a list of names in a study, which is added if missing.
 pub(crate) fn number(connection: &Connection, study: &str, names: &[&str]) -> Result<i64, Problem> {
     check_names(names).map_err(Problem::Unstorable)?;
     let names = json(&names)?;
@@ -68,14 +64,11 @@ pub(crate) fn number(connection: &Connection, study: &str, names: &[&str]) -> Re
     Ok(connection.query_row(add, params![study, names], |row| row.get(0))?)
 }
 
-/// The names that a study has for the counters of its slices, by number.
 pub(crate) struct CounterNames(BTreeMap<i64, Names>);
 
-/// A list of names.
 struct Names {
-    /// In order, for all slices that have them.
+    /// Sorted, shared by slices.
     ordered: Arc<[String]>,
-    /// The places that their values have in a slice.
     places: Vec<usize>,
 }
 
@@ -97,7 +90,6 @@ impl CounterNames {
         Ok(Self(names.into_iter().collect()))
     }
 
-    /// Reads the counters of a slice from its row.
     pub(crate) fn read(&self, fields: &Fields<'_>) -> Result<Counters, Problem> {
         let number: i64 = fields.get("counter_names")?;
         let names = self.0.get(&number).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The definitions of a study's tests.
+//! Definitions of a study's tests.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,9 @@ use crate::Problem;
 use crate::bounds::Bounded as _;
 use crate::rows::{Fields, rows};
 
-/// The tests of a study, by name.
 pub(crate) struct Tests(BTreeMap<String, Test>);
 
 impl Tests {
-    /// The tests that the ledger defines for a study.
     pub(crate) fn of(connection: &Connection, study: &str) -> Result<Self, Problem> {
         let sql = "SELECT rowid, name, digest, definition FROM test WHERE study = ?";
         let tests = rows(connection, sql, [study], |row| {
@@ -23,7 +21,7 @@ impl Tests {
             if (&definition.name, &definition.digest) != (&name, &digest) {
                 return Err(fields.wrong("`definition` is of another test"));
             }
-            // A known test with the same digest is the same test, so its own definition counts.
+            // A known test with the same digest is the same test, so the built-in definition applies.
             let known = assay_workloads::test_by_name(&name).filter(|it| it.digest == digest);
             Ok((name, known.unwrap_or_else(|| Test::of(definition))))
         })?;
@@ -36,7 +34,6 @@ impl Tests {
 }
 
 impl Fields<'_> {
-    /// The cell that a row names.
     pub(crate) fn cell(&self, tests: &Tests) -> Result<CellId, Problem> {
         let name: String = self.get("test")?;
         let test = tests
@@ -51,7 +48,6 @@ impl Fields<'_> {
     }
 }
 
-/// Writes the definitions of tests.
 pub(crate) fn add(
     connection: &Connection,
     study: &str,

@@ -1,5 +1,4 @@
-//! What was found out about systems in cells apart from slices: documents by name. They are read separately from their
-//! study.
+//! Documents about systems in cells, apart from slices, by name. Read separately from their study.
 
 use assay_model::{CellCount, CellId, CellProfile, CellSoak, Count, Profile, Soak};
 use rusqlite::{Connection, params};
@@ -14,9 +13,7 @@ use crate::values::{index, json, storable};
 use crate::write::{cell_number, now_ms};
 use crate::{Error, Ledger, Problem};
 
-/// A kind of documents.
 trait Document: Bounded + Serialize + DeserializeOwned {
-    /// Its name in the ledger.
     const NAME: &'static str;
 }
 
@@ -33,78 +30,52 @@ impl Document for Soak {
 }
 
 impl Ledger {
-    /// Adds profiles, in place of earlier ones of the same systems and cells: all of them, or none if there is an
-    /// error.
-    ///
-    /// # Errors
-    /// The study, a system or a cell is not in the ledger, or a profile is too large.
+    /// Adds profiles in one transaction, replacing earlier ones of the same systems and cells. The same holds for the
+    /// other documents.
     pub fn set_profiles(&mut self, study: &str, profiles: &[CellProfile]) -> Result<(), Error> {
         let all = profiles.iter().map(|of| (of.system, of.cell, &of.profile));
         self.named(set(&self.connection, study, all))
     }
 
-    /// Adds counts of instructions in the same way.
-    ///
-    /// # Errors
-    /// As [`Ledger::set_profiles`].
     pub fn set_counts(&mut self, study: &str, counts: &[CellCount]) -> Result<(), Error> {
         let all = counts.iter().map(|of| (of.system, of.cell, &of.count));
         self.named(set(&self.connection, study, all))
     }
 
-    /// Adds longer looks in the same way.
-    ///
-    /// # Errors
-    /// As [`Ledger::set_profiles`].
     pub fn set_soaks(&mut self, study: &str, soaks: &[CellSoak]) -> Result<(), Error> {
         let all = soaks.iter().map(|of| (of.system, of.cell, &of.soak));
         self.named(set(&self.connection, study, all))
     }
 
-    /// Removes the events that say why profiles were not taken. The next attempt records them again.
+    /// Removes events that explain missing profiles. The next attempt records them again.
     pub fn forget_not_profiled(&mut self, study: &str) -> Result<(), Error> {
         self.named(forget(&self.connection, study, IS_NOT_PROFILED))
     }
 
-    /// Removes the events that say why tests were not counted. The next attempt records them again.
     pub fn forget_not_counted(&mut self, study: &str) -> Result<(), Error> {
         self.named(forget(&self.connection, study, IS_NOT_COUNTED))
     }
 
-    /// Removes the events that say why tests were not looked at for longer. The next attempt records them again.
     pub fn forget_not_soaked(&mut self, study: &str) -> Result<(), Error> {
         self.named(forget(&self.connection, study, IS_NOT_SOAKED))
     }
 
-    /// The longer looks of a study, by cell and system.
-    ///
-    /// # Errors
-    /// As [`Ledger::profiles`].
     pub fn soaks(&self, study: &str) -> Result<Vec<CellSoak>, Error> {
         let of = |(system, cell, soak)| CellSoak { system, cell, soak };
         self.reading(|connection| Ok(read(connection, study)?.into_iter().map(of).collect()))
     }
 
-    /// The profiles of a study, by cell and system.
-    ///
-    /// # Errors
-    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn profiles(&self, study: &str) -> Result<Vec<CellProfile>, Error> {
         let of = |(system, cell, profile)| CellProfile { system, cell, profile };
         self.reading(|connection| Ok(read(connection, study)?.into_iter().map(of).collect()))
     }
 
-    /// The counts of instructions of a study, by cell and system.
-    ///
-    /// # Errors
-    /// As [`Ledger::profiles`].
     pub fn counts(&self, study: &str) -> Result<Vec<CellCount>, Error> {
         let of = |(system, cell, count)| CellCount { system, cell, count };
         self.reading(|connection| Ok(read(connection, study)?.into_iter().map(of).collect()))
     }
 }
 
-/// Removes the events of which a condition is true.
 fn forget(connection: &Connection, study: &str, condition: &str) -> Result<(), Problem> {
     let sql = format!("DELETE FROM event WHERE study = ? AND {condition}");
     connection.execute(&sql, [study])?;

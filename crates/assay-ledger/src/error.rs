@@ -8,26 +8,21 @@ use rusqlite::ErrorCode;
 
 use crate::limits::VALUE_MIB;
 
-/// Something is wrong with the ledger at `path`.
 #[derive(Debug, thiserror::Error)]
 #[error("ledger `{}`: {problem}", path.display())]
 pub struct Error {
-    /// The file.
     pub path: PathBuf,
-    /// The problem. It is part of the message, so it is not a `source`.
+    /// Part of the message, so not a `source`.
     pub problem: Problem,
 }
 
-/// A problem with a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The directory of the file cannot be created.
     #[error("{0}")]
     Directory(#[from] io::Error),
-    /// The file does not exist.
     #[error("there is no such file")]
     Missing,
-    /// The file, or a file that SQLite keeps next to it, is a directory, a pipe or a device. The text names it.
+    /// The file, or one that SQLite keeps next to it, is a directory, pipe or device. The text names it.
     #[error("{0} is not a regular file")]
     NotAFile(String),
     /// The file was removed or replaced since it was opened.
@@ -35,112 +30,82 @@ pub enum Problem {
         "it was removed or replaced while a study was written to it; what was measured is lost"
     )]
     Gone,
-    /// Another process was still writing when the time limit was reached.
     #[error("another process is writing to it")]
     Locked,
-    /// The file is not an SQLite file, or belongs to another program.
     #[error("it is not a ledger of assay")]
     NotALedger,
-    /// SQLite finds the file inconsistent.
     #[error("it is damaged: {0}")]
     Damaged(#[source] rusqlite::Error),
-    /// The file is from before version 1 of the schema.
+    /// The file predates version 1 of the schema.
     #[error(
         "it was made by an assay before the first release: measure again into another file, or read it with that assay"
     )]
     Older,
-    /// The file has a later version of the schema.
     #[error("it was made by a newer assay (schema version {found}): upgrade assay to read it")]
     Newer {
-        /// The version in the file.
         found: i32,
     },
-    /// Its schema differs from that of its version.
     #[error("its schema was altered: {0}")]
     Altered(String),
     /// The file has endless rows or overlapping values.
     #[error("it is damaged: it contains more than its size allows")]
     Overfull,
-    /// A value is longer than any that assay writes.
     #[error("a value is longer than {VALUE_MIB} MiB")]
     TooLong,
     /// The file contains a slice twice: its unique index is damaged.
     #[error("rows {first} and {second} of table `slice` are the same slice")]
     SliceTwice {
-        /// The first of the rows.
         first: i64,
-        /// The last.
         second: i64,
     },
-    /// A row to be added exists already.
     #[error("it already has {0}")]
     Twice(String),
-    /// The id of a study to be added is the beginning of another study's id or name.
+    /// The id of a study to be added is a prefix of another study's id or name.
     #[error("a study `{id}` would take the place of its study `{text}` in commands")]
     Hides {
-        /// The id.
         id: String,
-        /// The other id or name.
         text: String,
     },
     /// A row holds something that assay never writes.
     #[error("table `{table}`, row {row}: {what}")]
     Row {
-        /// The table.
         table: &'static str,
-        /// The row's number or id.
         row: String,
-        /// The problem with it.
         what: String,
     },
-    /// There is no such study.
     #[error("it has no study `{0}`")]
     NoSuchStudy(String),
-    /// A study cannot have this name.
     #[error("`{0}` cannot name a study")]
     NoName(String),
-    /// The names of several studies begin with this prefix.
     #[error("several of its studies begin with `{prefix}`: {}", studies.join(", "))]
     Ambiguous {
-        /// The prefix.
         prefix: String,
-        /// The first of these studies.
         studies: Vec<String>,
     },
-    /// The plan of the study has no such cell.
     #[error("study `{study}` has no cell {} at {}", cell.test, cell.setup)]
     NoSuchCell {
-        /// The study.
         study: String,
-        /// The cell.
         cell: Box<CellId>,
     },
-    /// The study has no such slice.
     #[error("study `{study}` has no {slice}")]
     NoSuchSlice {
-        /// The study.
         study: String,
-        /// The slice, in words.
         slice: String,
     },
-    /// The slice has no attachment with this name.
     #[error("the slice has no attachment `{0}`")]
     NoSuchAttachment(String),
-    /// A row to be added refers to a study, run, system or cell that is not in the ledger.
+    /// A row to be added refers to a study, run, system or cell missing from the ledger.
     #[error("a row refers to a study, run, system or cell that is not in it")]
     Dangling,
     /// The schema cannot represent a value.
     #[error("a value cannot be stored: {0}")]
     Unstorable(String),
-    /// Anything else that SQLite reports.
     #[error("{0}")]
     Sqlite(#[source] rusqlite::Error),
 }
 
-/// The extended code for a violated foreign key.
 const SQLITE_CONSTRAINT_FOREIGNKEY: i32 = 787;
 
-/// The extended codes for a row that exists already.
 const SQLITE_CONSTRAINT_PRIMARYKEY: i32 = 1555;
 const SQLITE_CONSTRAINT_UNIQUE: i32 = 2067;
 
@@ -177,12 +142,10 @@ const ANOTHER_PLACE: &str =
 const UNREADABLE: &str = "read it as its owner, or let the owner make it readable (`chmod u+rw FILE`); \
                           `--ledger FILE` or `ASSAY_LEDGER` names another one";
 
-/// Whether the file exists and this user may not read it.
 fn is_unreadable(path: &Path) -> bool {
     fs_err::File::open(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Whether the file or its directory cannot be opened or written.
 fn is_place_refused(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied))

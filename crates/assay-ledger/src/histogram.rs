@@ -1,16 +1,16 @@
-//! Checks that the bytes of a latency histogram can be decoded safely. A malicious header makes decoders allocate
-//! gigabytes, and counts near 2^64 overflow their sums.
+//! Checks that a latency histogram can be decoded safely. A malicious header makes decoders allocate gigabytes, and
+//! counts near 2^64 overflow their sums.
 
 use assay_model::recorded_values;
 
 use crate::limits::COUNT_MAX;
 
-/// Whether the bytes can be decoded safely. No bytes mean that nothing was measured.
+/// Empty bytes mean that nothing was measured.
 pub(crate) fn is_sound(bytes: &[u8]) -> bool {
     bytes.is_empty() || total(bytes).is_some_and(|total| total <= COUNT_MAX)
 }
 
-/// The sum of all counts; `None` if the bytes are not a histogram of a sensible size.
+/// Sum of all counts; `None` if the bytes are no histogram of sensible size.
 fn total(bytes: &[u8]) -> Option<u64> {
     let mut total = Some(0_u64);
     recorded_values(bytes, |_, count| total = total.and_then(|sum| sum.checked_add(count)))?;
@@ -44,7 +44,7 @@ mod tests {
             prop_assert_eq!(total(&encoded(&histogram)), Some(histogram.len()));
         }
 
-        /// The library tells the same values.
+        /// The library decodes the same values.
         #[test]
         fn recorded_values_are_those_that_were_recorded(
             digits in 0..4_u8,
@@ -72,7 +72,7 @@ mod tests {
             prop_assert_eq!(found, told);
         }
 
-        /// If changed bytes pass, the decoder decodes or refuses them without allocating much memory.
+        /// If changed bytes are accepted, the decoder decodes or refuses them without allocating much memory.
         #[test]
         fn accepted_histograms_decode(
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),

@@ -1,6 +1,6 @@
-//! The ledger: one SQLite file that keeps the plan of every study and every measured slice.
+//! The ledger: one SQLite file with the plan of every study and every measured slice.
 //!
-//! The schema, with the meaning and unit of every column, is in `schema.sql`.
+//! `schema.sql` documents the schema, with meaning and unit of every column.
 
 mod bounds;
 mod collect;
@@ -40,48 +40,42 @@ pub use study_rows::{StudyRows, TextPlace};
 use read_limits::TimeLimit;
 use schema::Opened;
 
-/// An open ledger.
-///
-/// One process at a time can write to it. Any number of processes can read it meanwhile.
+/// An open ledger. One process can write while any number read.
 #[derive(Debug)]
 pub struct Ledger {
     connection: Connection,
     time_limit: TimeLimit,
     path: PathBuf,
-    /// Device and number of a file that is open for writing.
     file: Option<(u64, u64)>,
     is_of_bytes: bool,
 }
 
 impl Ledger {
-    /// Opens a ledger for reading and writing. Creates the file and its directory if they are missing.
+    /// Opens a ledger for reading and writing. Creates the file and its directory if missing.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let ledger = Self::opened(path, schema::open(path))?;
         Ok(Self { file: identity(path), ..ledger })
     }
 
-    /// Opens an existing ledger read-only.
     pub fn open_read_only(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open_read_only(path))
     }
 
-    /// Opens the bytes of a ledger file, such as that of a pack, read-only and in memory. Errors call it `path`.
+    /// Opens the bytes of a ledger file, such as a pack's, read-only and in memory. Errors name it `path`.
     pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self, Error> {
         Ok(Self { is_of_bytes: true, ..Self::opened(path, schema::of_bytes(bytes))? })
     }
 
-    /// Whether it was opened from bytes, as that of a pack is.
+    /// Whether it was opened from bytes, such as a pack's.
     #[must_use]
     pub fn is_of_bytes(&self) -> bool {
         self.is_of_bytes
     }
 
-    /// An empty ledger in memory.
     pub fn in_memory() -> Result<Self, Error> {
         Self::opened(Path::new("in memory"), schema::in_memory())
     }
 
-    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -98,25 +92,21 @@ impl Ledger {
         }
     }
 
-    /// Reads within a time limit that depends on the size of the file.
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, Error> {
         self.named(self.time_limit.during(&self.connection, || read(&self.connection)))
     }
 
-    /// What was written to the file. SQLite does not notice that a file was removed, and writes on to what nobody
-    /// finds.
+    /// Detects removal of the file after a write. SQLite does not notice and writes on to an unlinked file.
     fn written<T>(&self, result: Result<T, Problem>) -> Result<T, Error> {
         let is_gone = self.file.is_some() && identity(&self.path) != self.file;
         self.named(if is_gone { Err(Problem::Gone) } else { result })
     }
 
-    /// Adds the path of the file to a problem.
     fn named<T>(&self, result: Result<T, Problem>) -> Result<T, Error> {
         result.map_err(|problem| Error { path: self.path.clone(), problem })
     }
 }
 
-/// Device and number of a file.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let found = fs_err::metadata(path).ok()?;
     Some((found.dev(), found.ino()))

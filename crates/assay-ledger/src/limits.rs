@@ -1,10 +1,10 @@
-//! The largest numbers and the longest values that assay writes to a ledger or reads from one.
+//! Largest numbers and longest values in a ledger.
 
-/// The largest counter of a slice. The sum of a few such counters does not overflow.
+/// Maximum counter of a slice. The sum of a few does not overflow.
 pub(crate) const COUNTER_MAX: u64 = 1 << 60;
 
-/// The largest number of events or errors of a slice. Their sum over all slices does not overflow.
+/// Maximum events or errors of a slice. The sum over all slices does not overflow.
 pub(crate) const COUNT_MAX: u64 = 1 << 40;
 
-/// The longest value, MiB. A histogram takes a few KiB, the description of a build some tens of KiB.
+/// Longest value, MiB. A histogram takes a few KiB, the description of a build some tens of KiB.
 pub(crate) const VALUE_MIB: i32 = 16;

@@ -1,40 +1,35 @@
-//! Removes and names studies, and says how large they are.
+//! Removes, names and measures the size of studies.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::rows::{Fields, rows};
 use crate::{Error, Ledger, Problem, bounds, shape};
 
-/// The largest file that is rewritten so that it shrinks, pages. It takes about a second.
+/// Largest file to vacuum, pages. That takes about a second.
 const VACUUM_PAGES: i64 = 1 << 16;
 
 impl Ledger {
-    /// Removes studies with everything that belongs to them: all of them, or none if there is an error. The file
-    /// shrinks unless it is very large.
+    /// Removes studies in one transaction. The file shrinks unless it is very large.
     pub fn remove(&mut self, studies: &[String]) -> Result<(), Error> {
         self.named(remove(&self.connection, studies))
     }
 
-    /// Gives a study a name, in place of the one that it may have.
     pub fn set_name(&mut self, study: &str, name: &str) -> Result<(), Error> {
         self.named(set_name(&self.connection, study, name))
     }
 
-    /// The bytes that the values of a study take.
     pub fn size(&self, study: &str) -> Result<u64, Error> {
         self.reading(|connection| size(connection, study))
     }
 }
 
-/// The columns of our own tables that say which study a row belongs to.
 struct Owned {
     table: String,
-    /// `study`, or `slice` for what belongs to a slice.
+    /// `study`, or `slice` for rows of a slice.
     column: &'static str,
 }
 
 impl Owned {
-    /// A condition for the rows of the study that is bound.
     fn of_study(&self) -> &'static str {
         match self.column {
             "slice" => "slice IN (SELECT id FROM slice WHERE study = ?1)",
@@ -44,7 +39,7 @@ impl Owned {
     }
 }
 
-/// The tables with rows of studies: those that refer to slices first, then those that refer to studies, then theirs.
+/// Tables with rows of studies: first those that refer to slices, then those that refer to studies, then the latter.
 fn owned() -> Result<Vec<Owned>, Problem> {
     let mut owned = Vec::new();
     for (table, columns) in shape::columns()? {
@@ -61,7 +56,7 @@ fn owned() -> Result<Vec<Owned>, Problem> {
     Ok(owned)
 }
 
-/// Deletes all rows of a study. References are checked when the transaction ends.
+/// References are checked when the transaction ends.
 pub(crate) fn delete(transaction: &Transaction<'_>, study: &str) -> Result<(), Problem> {
     transaction.pragma_update(None, "defer_foreign_keys", true)?;
     for it in owned()? {
@@ -76,7 +71,7 @@ fn exists(connection: &Connection, study: &str) -> Result<bool, Problem> {
     Ok(connection.query_row(sql, [study], |row| row.get(0))?)
 }
 
-/// Refuses the id of a new study if it is the id or the name of another one.
+/// Refuses an id that is the id or name of another study.
 pub(crate) fn refuse_taken(connection: &Connection, id: &str) -> Result<(), Problem> {
     let sql = "SELECT EXISTS (SELECT * FROM study WHERE id = ?1)
         OR EXISTS (SELECT * FROM name WHERE name = ?1)";
@@ -86,10 +81,10 @@ pub(crate) fn refuse_taken(connection: &Connection, id: &str) -> Result<(), Prob
     }
 }
 
-/// Refuses the id of somebody else's study if it is the beginning of another id or name. Commands would take it for
-/// that study, because an id in full counts before the beginning of one.
+/// Refuses a foreign study's id that is a prefix of another id or name. Commands would take it for that study, because
+/// a full id takes precedence over a prefix.
 pub(crate) fn refuse_hiding(connection: &Connection, id: &str) -> Result<(), Problem> {
-    // The indexes give those that begin like it, however many studies there are.
+    // Uses the indexes, so the number of studies does not matter.
     let sql = "SELECT id FROM study WHERE id > ?1 AND id < ?2 AND substr(id, 1, length(?1)) = ?1
         UNION ALL
         SELECT name FROM name WHERE name > ?1 AND name < ?2 AND substr(name, 1, length(?1)) = ?1";
@@ -110,7 +105,7 @@ fn remove(connection: &Connection, studies: &[String]) -> Result<(), Problem> {
         delete(&transaction, study)?;
     }
     transaction.commit()?;
-    // The studies are gone. If the file cannot shrink now, its free pages are used again later.
+    // The studies are gone. If the file cannot shrink now, its free pages are reused later.
     let pages = connection.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0));
     if pages.is_ok_and(|pages| pages <= VACUUM_PAGES) {
         let _ = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
@@ -136,7 +131,7 @@ fn set_name(connection: &Connection, study: &str, name: &str) -> Result<(), Prob
     Ok(())
 }
 
-/// The ids of all studies with their names, the oldest first.
+/// Ids and names of all studies, the oldest first.
 pub(crate) fn names(connection: &Connection) -> Result<Vec<(String, Option<String>)>, Problem> {
     let sql = "SELECT study.id, name.name FROM study LEFT JOIN name ON name.study = study.id
         ORDER BY started_ms, study.rowid";

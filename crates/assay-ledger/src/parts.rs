@@ -1,4 +1,4 @@
-//! Series and attachments of slices. They are read separately from their study.
+//! Series and attachments of slices, read separately from their study.
 
 use assay_model::{Attachment, Series, SliceId};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -9,7 +9,6 @@ use crate::write::slice_in_words;
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
-    /// Adds a series to a slice.
     pub fn add_series(
         &mut self,
         study: &str,
@@ -19,12 +18,10 @@ impl Ledger {
         self.named(add_series(&self.connection, study, slice, series))
     }
 
-    /// The series of a slice, by name.
     pub fn series(&self, study: &str, slice: SliceId) -> Result<Vec<Series>, Error> {
         self.reading(|connection| series(connection, row_of(connection, study, slice)?))
     }
 
-    /// Adds a file to a slice.
     pub fn add_attachment(
         &mut self,
         study: &str,
@@ -34,7 +31,6 @@ impl Ledger {
         self.named(add_attachment(&self.connection, study, slice, attachment))
     }
 
-    /// The names of a slice's attachments.
     pub fn attachments(&self, study: &str, slice: SliceId) -> Result<Vec<String>, Error> {
         self.reading(|connection| {
             let sql = "SELECT name FROM attachment WHERE slice = ? ORDER BY name";
@@ -43,13 +39,11 @@ impl Ledger {
         })
     }
 
-    /// An attachment of a slice.
     pub fn attachment(&self, study: &str, slice: SliceId, name: &str) -> Result<Attachment, Error> {
         self.reading(|connection| attachment(connection, row_of(connection, study, slice)?, name))
     }
 }
 
-/// The id of a slice's row.
 fn row_of(connection: &Connection, study: &str, slice: SliceId) -> Result<i64, Problem> {
     let sql = "SELECT id FROM slice
         WHERE study = ? AND system = ? AND test = ? AND clients = ? AND tables = ? AND rows = ?
@@ -97,7 +91,6 @@ fn one_series(row: &Row<'_>) -> Result<Series, Problem> {
     })
 }
 
-/// Reads the series and attachments of all slices of a study, and keeps none of them.
 pub(crate) fn read_all(connection: &Connection, study: &str) -> Result<(), Problem> {
     let of_study = "slice IN (SELECT id FROM slice WHERE study = ?)";
     let sql = format!("SELECT name, step_ms, counts FROM series WHERE {of_study}");

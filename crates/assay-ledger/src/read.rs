@@ -18,12 +18,11 @@ use crate::runs::{self, RunIds};
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
-    /// All studies, the oldest first.
+    /// The oldest first.
     pub fn studies(&self) -> Result<Vec<StudySummary>, Error> {
         self.reading(studies)
     }
 
-    /// Whether there is a study with exactly this id.
     pub fn contains(&self, id: &str) -> Result<bool, Error> {
         let sql = "SELECT id FROM study WHERE id = ?";
         self.reading(|connection| {
@@ -32,7 +31,6 @@ impl Ledger {
         })
     }
 
-    /// The id of the study that began last.
     pub fn latest(&self) -> Result<Option<String>, Error> {
         let sql = "SELECT id FROM study ORDER BY started_ms DESC, rowid DESC LIMIT 1";
         self.reading(|connection| {
@@ -41,12 +39,11 @@ impl Ledger {
         })
     }
 
-    /// The id of the study with this name, or of the only study whose name begins with it.
+    /// Id of the study with this id or name, or of the only study with this prefix.
     pub fn find(&self, name: &str) -> Result<String, Error> {
         self.reading(|connection| find(names(connection)?, name))
     }
 
-    /// The studies that are parts of searches, the oldest first.
     pub fn bisections(&self) -> Result<Vec<(String, BisectPart)>, Error> {
         let sql =
             "SELECT id, bisect FROM study WHERE bisect IS NOT NULL ORDER BY started_ms, rowid";
@@ -59,7 +56,7 @@ impl Ledger {
         })
     }
 
-    /// The studies that belong to watches, those of their searches included, the oldest first.
+    /// Studies of watches and of their searches, the oldest first.
     pub fn watched(&self) -> Result<Vec<(String, WatchPart)>, Error> {
         let sql = "SELECT id, watch FROM study WHERE watch IS NOT NULL ORDER BY started_ms, rowid";
         self.reading(|connection| {
@@ -77,11 +74,10 @@ impl Ledger {
     }
 }
 
-/// The largest number of names in an error about an ambiguous name.
 const TOLD: usize = 5;
 
-/// An id in full counts before a name in full, because a study may have been added after another one got its id as a
-/// name. Both count before all that begin with the text.
+/// A full id takes precedence over a full name, because a study may have been added after another one got its id as a
+/// name. Both take precedence over prefixes.
 fn find(studies: Vec<(String, Option<String>)>, text: &str) -> Result<String, Problem> {
     let of_id = studies.iter().find(|(id, _)| id == text);
     let of_name = || studies.iter().find(|(_, name)| name.as_deref() == Some(text));
@@ -140,11 +136,10 @@ fn system_names(connection: &Connection, study: &str) -> Result<Vec<String>, Pro
 }
 
 fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
-    // One transaction, so that a study that is being measured is read as of one moment.
+    // One transaction, for a consistent snapshot of a study being measured.
     read_within(&connection.unchecked_transaction()?, id)
 }
 
-/// A study as the transaction sees it.
 pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyRecord, Problem> {
     let (study, State { finished, foreign }) = read_study(snapshot, id)?;
     let systems = read_systems(snapshot, id)?;
@@ -172,7 +167,6 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
     })
 }
 
-/// What may change of a study's row.
 pub(crate) struct State {
     finished: bool,
     foreign: bool,
@@ -361,7 +355,7 @@ fn read_slices(
         let Some(cell) = cells.get(&slice.cell) else {
             return Err(fields.wrong("measures a cell that is not in the plan"));
         };
-        // The unique index that rules this out may itself be damaged.
+        // The unique index that prevents this may itself be damaged.
         let second = fields.get("id")?;
         match seen.insert((slice.system, *cell, slice.block, slice.round), second) {
             Some(first) => Err(Problem::SliceTwice { first, second }),
@@ -468,7 +462,7 @@ mod tests {
     #[test]
     fn a_study_is_found_by_a_unique_prefix() {
         let found = |name: &str| {
-            // The second one got its name before a study of that id was added.
+            // The second one was named before a study with that id was added.
             let ids = [
                 ("20261121-12", Some("nightly")),
                 ("20261120-1", Some("20261121-1")),

@@ -1,5 +1,5 @@
-//! Limits on the time and memory that reading a file takes. In a sound file every value has its own bytes. In a
-//! malicious file, a few pages can be read again and again without end.
+//! Limits on time and memory for reading a file. In a sound file every value has its own bytes; in a malicious one, a
+//! few pages can be read endlessly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,21 +14,17 @@ use crate::limits::VALUE_MIB;
 /// Instructions of SQLite's virtual machine between two checks of the limit.
 const CHECK_EVERY: u64 = 10_000;
 
-/// Checks allowed for each KiB of the file. A slice takes a few KiB, and reading it takes a few hundred instructions.
+/// Checks allowed per KiB of the file. A slice takes a few KiB, and reading it a few hundred instructions.
 const CHECKS_PER_KIB: u64 = 10;
 
-/// Checks allowed in addition, for small files.
 const CHECKS_MIN: u64 = 1000;
 
-/// Checks allowed until the file is open and its schema was compared with ours. That takes fewer instructions than are
-/// between two checks. It does not depend on the size of the file, because only SQLite knows it, once it has read the
-/// schema.
+/// Checks allowed for opening the file and comparing its schema, which takes fewer instructions than one check
+/// interval. Independent of the file size, which SQLite knows only after reading the schema.
 const CHECKS_OPENING: u64 = 20;
 
-/// The longest statement, and the longest definition of a table, bytes.
 const SQL_BYTES: i32 = 1 << 16;
 
-/// A limit on the time that SQLite may take.
 #[derive(Debug)]
 pub(crate) struct TimeLimit {
     checks_left: Arc<AtomicU64>,
@@ -46,7 +42,7 @@ impl TimeLimit {
         Ok(Self { checks_left })
     }
 
-    /// Runs `act` with a time limit in proportion to the size of the file.
+    /// Runs `act` with a time limit proportional to the file size.
     pub(crate) fn during<T>(
         &self,
         connection: &Connection,
@@ -59,13 +55,12 @@ impl TimeLimit {
         result
     }
 
-    /// Lets SQLite take any time.
     pub(crate) fn lift(&self) {
         self.checks_left.store(u64::MAX, Ordering::Relaxed);
     }
 }
 
-/// The bytes of the file that the rows of a query have not used up.
+/// Bytes of the file not yet used up by the rows of a query.
 pub(crate) struct SizeLimit {
     bytes_left: u64,
     columns: usize,
@@ -76,7 +71,7 @@ impl SizeLimit {
         Ok(Self { bytes_left: file_bytes(connection)?, columns })
     }
 
-    /// Takes the least space that a row needs in a file: a byte for each column, and its texts and blobs.
+    /// Takes the least space a row needs in a file: a byte per column, and its texts and blobs.
     pub(crate) fn take(&mut self, row: &Row<'_>) -> Result<(), Problem> {
         for column in 0..self.columns {
             let bytes = match row.get_ref(column)? {

@@ -8,8 +8,8 @@ use crate::write::{add_event, add_slice, finish, insert_study};
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
-    /// Adds a finished study of published results with its systems, cells, slices, events and series. Either all of it
-    /// is written or nothing.
+    /// Adds a finished study of published results with its systems, cells, slices, events and series in one
+    /// transaction.
     pub fn add_record(&mut self, record: &StudyRecord) -> Result<(), Error> {
         self.written(add_record(&self.connection, record))
     }

@@ -1,4 +1,4 @@
-//! Rows of queries. Every field is checked, and every error names the table and the row.
+//! Checked rows of queries. Every error names the table and the row.
 
 use std::cell::Cell;
 
@@ -12,7 +12,6 @@ use crate::bounds::Bounded;
 use crate::limits::COUNTER_MAX;
 use crate::read_limits::SizeLimit;
 
-/// The rows of a query, each converted by `make`.
 pub(crate) fn rows<T>(
     connection: &Connection,
     sql: &str,
@@ -30,14 +29,13 @@ pub(crate) fn rows<T>(
     Ok(made)
 }
 
-/// A row of a table.
 pub(crate) struct Fields<'a> {
     row: &'a Row<'a>,
     table: &'static str,
-    /// The column that identifies a row within its study.
+    /// Column that identifies a row within its study.
     key: &'static str,
-    /// The column after the one that was read last. Columns are read almost in their order, so the search for the next
-    /// one begins there: from the first one, a wide row takes the square of its columns.
+    /// The column after the last one read, where the search for the next one begins: columns are read almost in order,
+    /// and a search from the start would take quadratic time.
     next: Cell<usize>,
 }
 
@@ -46,7 +44,6 @@ impl<'a> Fields<'a> {
         Self { row, table, key, next: Cell::new(0) }
     }
 
-    /// An error about this row.
     pub(crate) fn wrong(&self, what: impl Into<String>) -> Problem {
         let row = match self.row.get_ref(self.key) {
             Ok(ValueRef::Integer(number)) => number.to_string(),
@@ -68,7 +65,6 @@ impl<'a> Fields<'a> {
         Ok(self.row.get_ref(at)?)
     }
 
-    /// A field as it is stored.
     pub(crate) fn get<T: FromSql>(&self, column: &str) -> Result<T, Problem> {
         let value = self.value(column)?;
         T::column_result(value).map_err(|error| {
@@ -81,12 +77,11 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Whether the field is not NULL.
     pub(crate) fn has(&self, column: &str) -> Result<bool, Problem> {
         Ok(self.value(column)? != ValueRef::Null)
     }
 
-    /// A number between 0 and [`COUNTER_MAX`].
+    /// Between 0 and [`COUNTER_MAX`].
     pub(crate) fn number(&self, column: &str) -> Result<u64, Problem> {
         let number: i64 = self.get(column)?;
         u64::try_from(number)
@@ -95,13 +90,11 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.wrong(format!("`{column}` is {number}")))
     }
 
-    /// `made`, which was read from the row, if it is within its bounds.
     pub(crate) fn checked<T: Bounded>(&self, made: T) -> Result<T, Problem> {
         made.check().map_err(|what| self.wrong(what))?;
         Ok(made)
     }
 
-    /// A variant, stored as its word.
     pub(crate) fn word<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
         let word: String = self.get(column)?;
         let quoted = serde_json::Value::String(word.clone());
@@ -110,13 +103,11 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A value stored as JSON.
     pub(crate) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
         let text: String = self.get(column)?;
         serde_json::from_str(&text).map_err(|error| self.wrong(format!("`{column}`: {error}")))
     }
 
-    /// An index into a list of this length.
     pub(crate) fn index(&self, column: &str, length: usize) -> Result<usize, Problem> {
         let index = self.number(column)?;
         usize::try_from(index)

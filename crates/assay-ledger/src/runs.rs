@@ -1,4 +1,4 @@
-//! The runs of a study: when, where and by which version of assay it was measured.
+//! Runs of a study: when, where and by which version of assay it was measured.
 
 use assay_model::{Examination, Host, Run, ShardRun};
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -7,17 +7,14 @@ use crate::rows::{Fields, rows};
 use crate::values::{index, integer, json, storable, word};
 use crate::{Error, Ledger, Problem, bounds};
 
-/// Whether an event says that a profile was not taken.
 pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'"#;
 
-/// Whether an event says that a test was not counted.
 pub(crate) const IS_NOT_COUNTED: &str = r#"what GLOB '{"kind":"not-counted",*'"#;
 
-/// Whether an event says that a test was not looked at for longer.
 pub(crate) const IS_NOT_SOAKED: &str = r#"what GLOB '{"kind":"not-soaked",*'"#;
 
-/// The time of the last row that was written to the study before `run_end`. The budget has no time for profiles, counts
-/// and longer looks, so it is not charged for what prevents them either. A study that only counts has no budget.
+/// Time of the last row written to the study before `run_end`. Profiles, counts and soaks are not charged to the
+/// budget, so neither are the events that prevent them. A study that only counts has no budget.
 fn updated_ms() -> String {
     format!(
         "max(
@@ -36,13 +33,12 @@ fn updated_ms() -> String {
 }
 
 impl Ledger {
-    /// Adds a run that continues the study. Its `updated_ms` is not stored: it follows from the rows written later.
+    /// Adds a run that continues the study. Its `updated_ms` is not stored: it follows from rows written later.
     pub fn add_run(&mut self, study: &str, run: &Run) -> Result<(), Error> {
         self.named(add_with_transaction(&self.connection, study, run))
     }
 }
 
-/// The ids of the runs of a study, ascending.
 pub(crate) struct RunIds(Vec<i64>);
 
 impl RunIds {
@@ -52,21 +48,18 @@ impl RunIds {
         Ok(Self(ids))
     }
 
-    /// The index of a run among those of the study.
     pub(crate) fn index(&self, id: i64) -> Option<usize> {
         self.0.binary_search(&id).ok()
     }
 }
 
 impl Fields<'_> {
-    /// The index of the run that a row names among the runs of the study.
     pub(crate) fn run(&self, runs: &RunIds) -> Result<usize, Problem> {
         let id: i64 = self.get("run")?;
         runs.index(id).ok_or_else(|| self.wrong(format!("`run` is {id}, not one of the study")))
     }
 }
 
-/// The id of a run, given its index among those of the study.
 pub(crate) fn id(connection: &Connection, study: &str, run: usize) -> Result<i64, Problem> {
     let sql = "SELECT id FROM run WHERE study = ? ORDER BY id LIMIT 1 OFFSET ?";
     let mut statement = connection.prepare_cached(sql)?;
@@ -74,12 +67,10 @@ pub(crate) fn id(connection: &Connection, study: &str, run: usize) -> Result<i64
     id.ok_or(Problem::Dangling)
 }
 
-/// Time spent on a study in all its runs, seconds.
 pub(crate) fn elapsed_s(connection: &Connection, study: &str) -> Result<f64, Problem> {
     Ok(stretches(connection, study)?.iter().map(|(_, run)| run.elapsed_s()).sum())
 }
 
-/// All runs of a study. There is at least one.
 pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> {
     let runs = stretches(connection, study)?;
     if runs.is_empty() {
@@ -93,7 +84,7 @@ pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Pro
     runs.into_iter().map(with_host).collect()
 }
 
-/// The ids of runs, and the runs without their hosts. Those of shards overlap, so the end of one is that of its slices.
+/// Ids of runs, and runs without their hosts. Runs of shards overlap, so each ends with its slices.
 fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Problem> {
     let sql = format!(
         "WITH stretch AS (

@@ -1,4 +1,4 @@
-//! Opens the file: checks its identity and its schema, and makes writes durable.
+//! Opens the file: checks its identity and schema, and makes writes durable.
 
 use std::cmp::Ordering;
 use std::io::ErrorKind;
@@ -13,24 +13,20 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use crate::read_limits::TimeLimit;
 use crate::{Problem, shape};
 
-/// `ASPL`: marks the file as a ledger.
+/// `ASPL`, the mark of a ledger.
 const APPLICATION_ID: i32 = 0x4153_504C;
 
-/// `ASSY`, `ASAY`, `ASAL`, `ASLG`, `ASLD`, `ASWT` and `ASFN`: marked ledgers of schemas that were never released.
+/// `ASSY`, `ASAY`, `ASAL`, `ASLG`, `ASLD`, `ASWT` and `ASFN`: marks of schemas that were never released.
 const UNRELEASED: [i32; 7] =
     [0x4153_5359, 0x4153_4159, 0x4153_414C, 0x4153_4C47, 0x4153_4C44, 0x4153_5754, 0x4153_464E];
 
-/// The version of the schema.
 pub(crate) const VERSION: i32 = 1;
 
-/// How long to wait for another process to end its transaction. Transactions of assay take milliseconds, or seconds if
-/// the disk is busy.
+/// Wait for another process's transaction. Transactions of assay take milliseconds, or seconds on a busy disk.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An open file, and the limit on the time that reading it may take.
 pub(crate) type Opened = (Connection, TimeLimit);
 
-/// Opens a ledger for writing. Creates it if necessary.
 pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         fs_err::create_dir_all(directory)?;
@@ -46,23 +42,22 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     Ok((connection, time_limit))
 }
 
-/// Creates an empty file that only this user may read, unless the file exists. SQLite gives its logs the same
-/// permissions.
+/// Creates an empty file readable only by this user, unless it exists. SQLite gives its logs the same permissions.
 fn create_private(path: &Path) {
     let mut options = fs_err::OpenOptions::new();
     options.options_mut().mode(0o600);
-    // An existing file keeps its permissions. SQLite will meet and report any other error.
+    // An existing file keeps its permissions. SQLite will report any other error.
     drop(options.write(true).create_new(true).open(path));
 }
 
-/// Makes a commit append to the write-ahead log and wait for the disk, so that no slice is lost after its commit if
-/// assay is killed or the machine fails.
+/// Makes a commit append to the write-ahead log and wait for the disk, so that no committed slice is lost if assay is
+/// killed or the machine fails.
 fn use_log(connection: &Connection) -> Result<(), Problem> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     let began = Instant::now();
     loop {
-        // The change of the journal mode is the only statement that ignores the busy timeout: of two processes that
-        // make it at once, one is refused.
+        // Changing the journal mode is the only statement that ignores the busy timeout: of two processes doing so at
+        // once, one is refused.
         let done = connection.pragma_update(None, "journal_mode", "WAL").map_err(Problem::from);
         match done {
             Err(Problem::Locked) if began.elapsed() < BUSY_TIMEOUT => {
@@ -73,8 +68,8 @@ fn use_log(connection: &Connection) -> Result<(), Problem> {
     }
 }
 
-/// Refuses pipes, devices and directories in place of the file or of the files that SQLite keeps next to it. Opening a
-/// pipe would wait for a writer.
+/// Refuses pipes, devices and directories in place of the file or of SQLite's files next to it. Opening a pipe would
+/// wait for a writer.
 fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     let is_special = |path: &Path| match fs_err::metadata(path) {
         Ok(found) => Ok(!found.is_file()),
@@ -95,7 +90,6 @@ fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Opens an existing ledger for reading.
 pub(crate) fn open_read_only(path: &Path) -> Result<Opened, Problem> {
     if !path.try_exists()? {
         return Err(Problem::Missing);
@@ -126,19 +120,16 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// A new ledger in memory.
 pub(crate) fn in_memory() -> Result<Opened, Problem> {
     let (connection, time_limit) = prepare(Connection::open_in_memory()?)?;
     create(&connection)?;
     Ok((connection, time_limit))
 }
 
-/// The file that a ledger in memory would be.
 pub(crate) fn bytes(connection: &mut Connection) -> Result<Vec<u8>, Problem> {
     Ok(connection.serialize("main")?.to_vec())
 }
 
-/// A ledger in memory, read-only, from the bytes of a file that anyone may have made.
 pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Opened, Problem> {
     if bytes.is_empty() {
         return Err(Problem::NotALedger);
@@ -171,16 +162,16 @@ fn prepare(mut connection: Connection) -> Result<Opened, Problem> {
     let time_limit = TimeLimit::with(&mut connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // The file may come from anyone, so its schema must not call functions that have side effects.
+    // The file is untrusted, so its schema must not call functions with side effects.
     connection.pragma_update(None, "trusted_schema", false)?;
-    // Its triggers must not run either, nor its views.
+    // Nor may its triggers and views run.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok((connection, time_limit))
 }
 
-/// Whether the file is a ledger rather than empty, as of one moment. Anything else is refused.
+/// Whether the file is a ledger rather than empty, as of one moment. Refuses anything else.
 fn is_ledger(connection: &Connection) -> Result<bool, Problem> {
     let snapshot = connection.unchecked_transaction()?;
     let pragma = |name| snapshot.pragma_query_value(None, name, |row| row.get::<_, i32>(0));

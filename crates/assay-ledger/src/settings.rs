@@ -1,4 +1,4 @@
-//! The effective settings of a study's systems.
+//! Effective settings of a study's systems.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,7 @@ impl Ledger {
         self.named(set_settings(&self.connection, study, system, settings))
     }
 
-    /// The settings of every system by name, in the order of the systems. They are empty for a system that was not
-    /// audited.
+    /// Settings by name for every system, in order; empty for a system that was not audited.
     pub fn settings(&self, study: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
         self.reading(|connection| settings(connection, study))
     }

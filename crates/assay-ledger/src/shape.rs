@@ -1,5 +1,5 @@
-//! Checks that the schema of a file is ours to the letter. With another one, a file could run any statement (views,
-//! triggers), own rows of other studies (collations) or hold a slice twice.
+//! Checks that a file's schema is exactly ours. Another one could run any statement (views, triggers), own rows of
+//! other studies (collations) or hold a slice twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -8,10 +8,8 @@ use rusqlite::{Connection, Row};
 
 use crate::Problem;
 
-/// The text that creates the schema.
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// Creates the schema in an empty file.
 pub(crate) fn create(connection: &Connection) -> Result<(), Problem> {
     Ok(connection.execute_batch(SCHEMA)?)
 }
@@ -19,16 +17,13 @@ pub(crate) fn create(connection: &Connection) -> Result<(), Problem> {
 /// A row of `sqlite_schema`: type, name, table and text, which SQLite's own indexes lack.
 type Part = (String, String, String, Option<String>);
 
-/// Our own schema.
 struct Shape {
     parts: BTreeSet<Part>,
     columns: BTreeMap<String, Vec<String>>,
 }
 
-/// Compares the schema with ours.
-///
-/// Nothing that the file defines is used before: to read `sqlite_schema`, SQLite parses definitions, but expands and
-/// runs none of them.
+/// Compares the schema with ours before anything defined by the file is used: to read `sqlite_schema`, SQLite parses
+/// definitions, but expands and runs none of them.
 pub(crate) fn check(connection: &Connection) -> Result<(), Problem> {
     let mut missing: BTreeSet<&Part> = ours()?.parts.iter().collect();
     let mut statement = connection.prepare(PARTS)?;
@@ -50,7 +45,6 @@ fn altered(what: impl Into<String>) -> Problem {
     Problem::Altered(what.into())
 }
 
-/// Our own tables with the names of their columns that are stored.
 pub(crate) fn columns() -> Result<&'static BTreeMap<String, Vec<String>>, Problem> {
     Ok(&ours()?.columns)
 }
@@ -79,7 +73,7 @@ fn made() -> Result<Shape, Problem> {
         file.prepare(PARTS)?.query_map([], part)?.collect::<rusqlite::Result<_>>()?;
     let mut columns = BTreeMap::new();
     for (_, table, ..) in parts.iter().filter(|(kind, ..)| kind == "table") {
-        // It does not list generated columns, which no row stores.
+        // It omits generated columns, which no row stores.
         let mut statement = file.prepare("SELECT name FROM pragma_table_info(?)")?;
         let names = statement.query_map([table], |row| row.get(0))?;
         columns.insert(table.clone(), names.collect::<rusqlite::Result<_>>()?);
@@ -94,8 +88,8 @@ mod tests {
     use super::*;
     use crate::schema::VERSION;
 
-    /// Even another comment makes another text, and assay would refuse all ledgers that it wrote before. Until the
-    /// first release the version stays 1; the recorded ledgers are then made anew.
+    /// Even a changed comment makes another text, and assay would refuse all earlier ledgers. Until the first release
+    /// the version stays 1; the recorded ledgers are then made anew.
     #[test]
     fn a_change_of_the_schema_is_a_new_version() {
         let mut digest = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! All rows of a study as they are stored.
+//! All rows of a study as stored.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use rusqlite::types::Value;
 use crate::Problem;
 use crate::values::index;
 
-/// All rows of a study. Ids of runs, slices and other rows are numbered from 1, in the order in which they were
-/// written, so two copies of a study are equal wherever they are kept.
+/// All rows of a study. Ids of runs, slices and other rows are numbered from 1 in the order of writing, so copies of a
+/// study are equal in all ledgers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyRows {
     pub(crate) study: String,
@@ -16,17 +16,16 @@ pub struct StudyRows {
     pub(crate) tables: Vec<Table>,
 }
 
-/// The rows of a study in one table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// Its columns, in order, except generated ones.
+    /// In order, without generated columns.
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
 impl Table {
-    /// Refuses rows of another study. A damaged index may lead to them.
+    /// Refuses rows of another study, which a damaged index may return.
     pub(crate) fn refuse_others(&self, study: &str) -> Result<(), Problem> {
         let owner = if self.name == "study" { "id" } else { "study" };
         let Some(at) = self.columns.iter().position(|column| column == owner) else {
@@ -46,19 +45,15 @@ impl Table {
     }
 }
 
-/// The place of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TextPlace {
-    /// The table.
     pub table: &'static str,
-    /// The column.
     pub column: &'static str,
-    /// Whether the column holds JSON.
     pub is_json: bool,
 }
 
-/// Every table, each after those to which it refers, with the columns that order its rows. The names that a user gave
-/// to studies stay with the user.
+/// Every table, after those it refers to, with the columns that order its rows. Names that a user gave to studies stay
+/// with the user.
 pub(crate) const TABLES: [(&str, &str); 18] = [
     ("study", "id"),
     ("test", "name"),
@@ -80,8 +75,7 @@ pub(crate) const TABLES: [(&str, &str); 18] = [
     ("document", "cell, system, name"),
 ];
 
-/// Columns with text that may come from anywhere: names, messages, settings. All others have numbers, digests and words
-/// that assay defines.
+/// Columns with arbitrary text: names, messages, settings. All others have numbers, digests and words defined by assay.
 const TEXTS: &[TextPlace] = &[
     text("study", "recipe"),
     json("study", "bisect"),
@@ -115,10 +109,9 @@ const fn json(table: &'static str, column: &'static str) -> TextPlace {
     TextPlace { table, column, is_json: true }
 }
 
-/// How the names of studies of published results begin.
 const PUBLISHED: &str = "imported-";
 
-/// Adds a value with its type and length. The order of the fields of JSON does not count.
+/// Adds a value with its type and length. The order of JSON fields does not matter.
 fn put(all: &mut Vec<u8>, value: &Value) {
     let of_json = |text: &str| {
         let mut json: serde_json::Value = serde_json::from_str(text).ok()?;
@@ -140,14 +133,13 @@ fn put(all: &mut Vec<u8>, value: &Value) {
 }
 
 impl StudyRows {
-    /// The study's name.
     #[must_use]
     pub fn study(&self) -> &str {
         &self.study
     }
 
-    /// Whether both are the same study, wherever each came from. Published results are named after their content: of
-    /// these, it alone counts.
+    /// Whether both are the same study, whatever their origin. Published results are named after their content, which
+    /// alone counts.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let are_published = self.is_published() && self.study == other.study;
@@ -157,7 +149,6 @@ impl StudyRows {
         self.clone().marked_foreign() == other.clone().marked_foreign()
     }
 
-    /// The same study, marked as one from elsewhere.
     #[must_use]
     pub fn marked_foreign(mut self) -> Self {
         for value in self.column("study", "is_foreign") {
@@ -166,14 +157,13 @@ impl StudyRows {
         self
     }
 
-    /// Whether the study's name says that it has published results.
     #[must_use]
     pub fn is_published(&self) -> bool {
         self.study.starts_with(PUBLISHED)
     }
 
-    /// Everything that published results consist of, in a form of which a digest can be computed: neither the name of
-    /// the study, nor when, from which file and by which assay it was imported, nor what was concluded from it.
+    /// The content of published results in a form for digests: without the name of the study, the time, file and assay
+    /// version of the import, and conclusions.
     #[must_use]
     pub fn content(&self) -> Vec<u8> {
         let mut all = Vec::new();
@@ -199,7 +189,6 @@ impl StudyRows {
         all
     }
 
-    /// The same study under another name.
     #[must_use]
     pub fn renamed(mut self, study: String) -> Self {
         for table in &mut self.tables {
@@ -213,7 +202,7 @@ impl StudyRows {
         self
     }
 
-    /// Calls `change` with every text that may come from anywhere, and replaces it by what `change` returns.
+    /// Calls `change` with every arbitrary text, and replaces it by the result.
     pub fn change_texts(&mut self, mut change: impl FnMut(TextPlace, &str) -> Option<String>) {
         for place in TEXTS {
             for value in self.column(place.table, place.column) {
@@ -226,7 +215,6 @@ impl StudyRows {
         }
     }
 
-    /// Leaves out the effective settings whose names `keeps` does not accept.
     pub fn retain_settings(&mut self, keeps: impl Fn(&str) -> bool) {
         for table in self.tables.iter_mut().filter(|table| table.name == "setting") {
             let name = table.columns.iter().position(|column| column == "name");
@@ -238,7 +226,6 @@ impl StudyRows {
         }
     }
 
-    /// The contents of all attachments.
     pub fn attachments(&mut self) -> impl Iterator<Item = &mut Vec<u8>> {
         self.column("attachment", "bytes").filter_map(|value| match value {
             Value::Blob(bytes) => Some(bytes),
@@ -268,7 +255,7 @@ pub(crate) fn refers_to<'a>(table: &'a str, column: &'a str) -> Option<&'a str> 
     }
 }
 
-/// Puts numbers from 1 in place of ids. `ids` has the ids of each table, ascending.
+/// Renumbers ids from 1. `ids` has the ids of each table, ascending.
 pub(crate) fn number(
     table: &mut Table,
     ids: &mut BTreeMap<String, Vec<i64>>,
@@ -294,7 +281,7 @@ mod tests {
     use super::*;
     use crate::shape;
 
-    /// A table that is forgotten here would be lost in a pack.
+    /// A table forgotten here would be lost in a pack.
     #[test]
     fn every_table_of_the_schema_is_copied() {
         let columns = shape::columns().unwrap();

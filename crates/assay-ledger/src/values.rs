@@ -1,4 +1,4 @@
-//! Values as columns store them.
+//! Values as stored in columns.
 
 use serde::Serialize;
 
@@ -6,7 +6,6 @@ use crate::Problem;
 use crate::bounds::Bounded;
 use crate::limits::COUNTER_MAX;
 
-/// The word that stands for a variant in every output format.
 pub(crate) fn word<T: Serialize>(kind: &T) -> Result<String, Problem> {
     match serde_json::to_value(kind) {
         Ok(serde_json::Value::String(word)) => Ok(word),
@@ -15,13 +14,11 @@ pub(crate) fn word<T: Serialize>(kind: &T) -> Result<String, Problem> {
     }
 }
 
-/// The JSON in which a column keeps a value.
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Problem> {
     serde_json::to_string(value)
         .map_err(|error| Problem::Unstorable(format!("a value without JSON ({error})")))
 }
 
-/// A counter as SQLite keeps it.
 pub(crate) fn integer(column: &str, number: u64) -> Result<i64, Problem> {
     i64::try_from(number)
         .ok()
@@ -34,7 +31,6 @@ pub(crate) fn storable(value: &impl Bounded) -> Result<(), Problem> {
     value.check().map_err(Problem::Unstorable)
 }
 
-/// An index as SQLite keeps it.
 pub(crate) fn index(index: usize) -> Result<i64, Problem> {
     i64::try_from(index).map_err(|_| Problem::Unstorable(format!("index {index}")))
 }

@@ -1,5 +1,5 @@
-//! The work of adding studies grows with what is added, not with its square or with what is there. Work is what SQLite
-//! executes, which depends on no clock.
+//! Tests that the work of adding studies grows with what is added, not with its square or the ledger's size. Work is
+//! measured in SQLite instructions, independent of any clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,9 @@ use assay_model::{
 
 use crate::{Ledger, StudyRows};
 
-/// One count stands for so many instructions of SQLite's machine.
+/// SQLite instructions per unit of work.
 const COUNTED: i32 = 10;
 
-/// What SQLite executes for an act.
 fn work(ledger: &mut Ledger, act: impl FnOnce(&mut Ledger)) -> u64 {
     let count = Arc::new(AtomicU64::new(0));
     let counting = Arc::clone(&count);
@@ -45,7 +44,6 @@ fn system(number: usize) -> System {
     }
 }
 
-/// A study of published results: two systems and so many cells.
 fn record(cells: u32) -> StudyRecord {
     let test = assay_workloads::test_by_name("point-query").unwrap();
     let setup = |clients| Setup { clients, tables: 1, rows: 1000 };
@@ -64,7 +62,6 @@ fn slice(cell: CellId, system: usize) -> Slice {
     Slice { position: system as u32, started_ms: 1, work, ..Slice::of(system, cell) }
 }
 
-/// The work of adding a study, and of copying it into a ledger, as an import does.
 fn of_cells(cells: u32) -> (u64, StudyRows) {
     let record = record(cells);
     let mut alone = Ledger::in_memory().unwrap();

@@ -16,8 +16,7 @@ use crate::values::{index, integer, json, storable, word};
 use crate::{Error, Ledger, Problem, conclusions, definitions, manage, runs};
 
 impl Ledger {
-    /// Adds a study with all its cells, its first run, and its systems, in the order of
-    /// [`assay_model::StudyRecord::systems`]. Either all of it is written or nothing.
+    /// Adds a study with its cells, first run, and systems in the order of [`assay_model::StudyRecord::systems`].
     pub fn create_study(
         &mut self,
         study: &Study,
@@ -32,32 +31,27 @@ impl Ledger {
         self.written(add_block(&self.connection, study, block))
     }
 
-    /// Sets the content of a system's tables. Replaces the earlier content of the same data set.
     pub fn set_content(&mut self, study: &str, content: &DataContent) -> Result<(), Error> {
         self.named(set_content(&self.connection, study, content))
     }
 
-    /// Adds a server process.
     pub fn add_instance(&mut self, study: &str, instance: &Instance) -> Result<(), Error> {
         self.named(add_instance(&self.connection, study, instance))
     }
 
-    /// Adds a slice. After this returns, the slice is not lost even if assay is killed or the machine fails.
+    /// Once this returns, the slice survives a crash of assay or the machine.
     pub fn add_slice(&mut self, study: &str, slice: &Slice) -> Result<(), Error> {
         self.written(add_slice(&self.connection, study, slice))
     }
 
-    /// Adds an event.
     pub fn add_event(&mut self, study: &str, event: &StudyEvent) -> Result<(), Error> {
         self.written(add_event(&self.connection, study, event))
     }
 
-    /// Replaces the study's audit findings.
     pub fn set_audit(&mut self, study: &str, findings: &[AuditFinding]) -> Result<(), Error> {
         self.named(set_audit(&self.connection, study, findings))
     }
 
-    /// Sets how many events each slice of a write cell has.
     pub fn set_calibrated_events(
         &mut self,
         study: &str,
@@ -78,7 +72,6 @@ impl Ledger {
         self.named(set_turn(&self.connection, study, cell, turn_ms, warm_us))
     }
 
-    /// Sets the priority of a cell, of which nothing was measured yet.
     pub fn set_priority(
         &mut self,
         study: &str,
@@ -88,22 +81,21 @@ impl Ledger {
         self.named(set_priority(&self.connection, study, cell, priority))
     }
 
-    /// Removes a study without slices. Returns whether it did: a study with slices always stays.
+    /// Removes a study without slices; returns whether it did. A study with slices always stays.
     pub fn withdraw(&mut self, study: &str) -> Result<bool, Error> {
         self.named(withdraw(&self.connection, study))
     }
 
-    /// Marks a study as finished.
     pub fn finish(&mut self, study: &str) -> Result<(), Error> {
         self.written(finish(&self.connection, study))
     }
 
-    /// Marks a study as finished and keeps what is concluded from it, both or neither.
+    /// Marks a study as finished and stores its conclusions in one transaction.
     pub fn conclude(&mut self, study: &str, concluded: &Conclusions) -> Result<(), Error> {
         self.written(conclude(&self.connection, study, concluded))
     }
 
-    /// Notes that a study is measured further, although it was finished. Its conclusions no longer hold.
+    /// Marks a finished study as continued. Its conclusions no longer hold.
     pub fn reopen(&mut self, study: &str) -> Result<(), Error> {
         self.written(reopen(&self.connection, study))
     }
@@ -115,7 +107,7 @@ fn create_study(
     run: &Run,
     systems: &[System],
 ) -> Result<(), Problem> {
-    // What is read before the first row is written must not change meanwhile.
+    // Data read before the first row is written must not change meanwhile.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     insert_study(&transaction, study, run, systems)?;
     Ok(transaction.commit()?)
@@ -341,7 +333,6 @@ pub(crate) fn slice_in_words(slice: SliceId) -> String {
     format!("slice of system {system}, {test} at {setup}, block {block}, round {round}")
 }
 
-/// The names and values of a slice's columns, without the counters that have names.
 fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)>, Problem> {
     let setup = slice.cell.setup;
     let (outcome, failure) = match &slice.outcome {

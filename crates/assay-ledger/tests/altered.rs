@@ -1,4 +1,5 @@
-//! Files whose schema or indexes are not ours: nothing of them is used, and none of their rows reaches another study.
+//! Files with a foreign schema or damaged indexes: nothing of them is used, and none of their rows reaches another
+//! study.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -11,7 +12,6 @@ use std::sync::OnceLock;
 use assay_ledger::{Error, Ledger, Problem};
 use rusqlite::Connection;
 
-/// A ledger with one study.
 fn sound(directory: &Path) -> PathBuf {
     static SOUND: OnceLock<Vec<u8>> = OnceLock::new();
     let path = directory.join("sound.db");
@@ -26,7 +26,6 @@ fn sound(directory: &Path) -> PathBuf {
     path
 }
 
-/// A ledger after a change of its file.
 fn changed(directory: &Path, sql: &str) -> PathBuf {
     let path = sound(directory);
     let connection = Connection::open(&path).unwrap();
@@ -35,7 +34,6 @@ fn changed(directory: &Path, sql: &str) -> PathBuf {
     path
 }
 
-/// The errors of the three ways to open a file.
 fn refusals(path: &Path) -> [Error; 3] {
     let bytes = fs_err::read(path).unwrap();
     [Ledger::open_read_only(path), Ledger::of_bytes(&bytes, path), Ledger::open(path)]
@@ -54,7 +52,7 @@ fn assert_altered(sql: &str) {
     }
 }
 
-/// Each would give the file rows of other studies, statements that run, or work without end.
+/// Each would give the file rows of other studies, statements that run, or endless work.
 #[test]
 fn every_other_schema_is_refused() {
     let rewrite = |table: &str, from: &str, to: &str| {
@@ -108,7 +106,7 @@ fn every_other_schema_is_refused() {
     }
 }
 
-/// Listing the columns of the last view takes SQLite longer than anyone waits.
+/// Listing the columns of the last view takes SQLite impossibly long.
 #[test]
 fn nested_views_are_refused_before_they_are_expanded() {
     let mut views = "CREATE VIEW v0 AS SELECT 1 AS a;".to_owned();
@@ -136,7 +134,7 @@ fn a_schema_without_end_is_not_read_to_its_end() {
     }
 }
 
-/// An index that leads to rows of another study gives them to nobody.
+/// Rows of another study found through a damaged index are dropped.
 #[test]
 fn a_damaged_index_gives_no_rows_of_another_study() {
     for (table, index) in [("slice", "slice_by_study"), ("run", "run_by_study")] {
@@ -177,7 +175,6 @@ fn a_damaged_index_gives_no_rows_of_another_study() {
     }
 }
 
-/// Columns with text that may come from anywhere.
 const FREE: [&str; 12] = [
     "audit.setting",
     "audit.why",

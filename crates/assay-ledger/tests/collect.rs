@@ -1,4 +1,4 @@
-//! Studies that are put together from ledgers of their shards, which anyone may have made.
+//! Studies collected from ledgers of their shards, which anyone may have made.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 const WHOLE: &str = "shards-1";
 
-/// Blocks of the sample, each with one slice of each system and cell.
+/// Blocks of the sample, each with one slice per system and cell.
 fn whole(blocks: u32) -> StudyRecord {
     with_rounds(blocks, 1)
 }
@@ -54,7 +54,7 @@ fn with_rounds(blocks: u32, rounds: u32) -> StudyRecord {
     record
 }
 
-/// The shard of a study that has the blocks `number - 1`, `number - 1 + of`, ...
+/// The shard with the blocks `number - 1`, `number - 1 + of`, ...
 fn part(whole: &StudyRecord, number: u32, of: u32) -> StudyRecord {
     let mut part = whole.clone();
     let has = |block: u32| block % of == number - 1;
@@ -129,7 +129,7 @@ fn what_is_there_is_put_together_and_the_rest_is_added_later() {
     assert_eq!(known, [(2, parts[1].slices.len() as u64)].into());
     assert!(ledger.collected("another").unwrap().is_empty());
     let read = ledger.read(WHOLE).unwrap();
-    // Blocks that are missing keep their share of the error.
+    // Missing blocks keep their share of the error.
     let left: Vec<_> = read.blocks.iter().map(|block| (block.number, block.left)).collect();
     assert_eq!(left, [(1, 6), (4, 5)]);
     assert!(collect(&mut ledger, &parts).is_complete);
@@ -195,7 +195,7 @@ fn shards_that_contradict_each_other_change_nothing() {
     let mut ledger = Ledger::in_memory().unwrap();
     collect(&mut ledger, &[part(&whole, 1, 2)]);
     let before = ledger.rows(WHOLE).unwrap();
-    // It claims to be the second one, and has the blocks of the first.
+    // It claims to be the second one, but has the blocks of the first.
     let mut twice = part(&whole, 1, 2);
     twice.runs[0].shard.as_mut().unwrap().number = 2;
     let parts = [part(&whole, 1, 2), twice];
@@ -237,14 +237,13 @@ fn a_shard_that_nobody_could_have_measured_is_refused() {
     assert!(ledger.shards().is_err() && ledger.read("part").is_err());
 }
 
-/// The largest size of this process so far, MB.
 fn peak_mb() -> u64 {
     let status = fs_err::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
 }
 
-/// CPU time of this process so far, seconds: the machine may be busy. The kernel counts in hundredths.
+/// CPU time of this process, seconds, unaffected by a busy machine. The kernel counts in hundredths.
 fn cpu_s() -> f64 {
     let stat = fs_err::read_to_string("/proc/self/stat").unwrap();
     let after_name = stat.rsplit(')').next().unwrap();
@@ -260,7 +259,7 @@ fn a_thousand_ledgers_take_less_than_a_minute_and_a_gigabyte() {
     let kept = std::env::var_os("ASSAY_SHARDS").map(std::path::PathBuf::from);
     let directory = kept.unwrap_or_else(|| temporary.path().to_owned());
     let mut whole = with_rounds(1000, 16);
-    // Each part is a copy of the whole, which must not have the slices of all others then.
+    // Each part is a copy of the whole, which must not have all other slices then.
     let all = std::mem::take(&mut whole.slices);
     let slices = all.len();
     let files: Vec<_> = (1..)

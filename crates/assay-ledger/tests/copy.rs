@@ -1,4 +1,4 @@
-//! Conclusions of studies, and studies that are copied to another ledger.
+//! Conclusions of studies, and studies copied to another ledger.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -44,7 +44,7 @@ fn conclusions_are_kept_until_the_study_goes_on() {
     assert!(ledger.set_conclusions("none", &conclusions()).is_err());
     ledger.reopen("sample").unwrap();
     assert_eq!(ledger.conclusions("sample").unwrap(), None);
-    // A study that has ended has its conclusions: both, or neither.
+    // A finished study has its conclusions: both, or neither.
     assert!(ledger.conclude("sample", &wrong).is_err());
     assert!(!ledger.read("sample").unwrap().finished);
     ledger.conclude("sample", &conclusions()).unwrap();
@@ -92,7 +92,7 @@ proptest! {
         });
         let error = ledger.add_rows(std::slice::from_ref(&rows)).unwrap_err();
         prop_assert!(matches!(error.problem, Problem::Twice(_)), "{}", error);
-        // Ids of rows are taken in the other ledger.
+        // Row ids are taken in the other ledger.
         let (mut other, sample, _) = common::sample_ledger(directory.path());
         if !sample.study.id.starts_with(id.as_str()) {
             other.add_rows(std::slice::from_ref(&rows)).unwrap();

@@ -1,4 +1,4 @@
-//! Malicious files: reading them ends soon, takes little memory, and names what is wrong.
+//! Malicious files: reading them ends soon, takes little memory, and names the fault.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -9,7 +9,6 @@ use std::path::Path;
 use assay_ledger::{Error, Ledger, Problem};
 use rusqlite::Connection;
 
-/// The bytes of a ledger with one study.
 fn sound() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let (ledger, _, path) = common::sample_ledger(directory.path());
@@ -17,7 +16,7 @@ fn sound() -> Vec<u8> {
     fs_err::read(path).unwrap()
 }
 
-/// The error of reading a sound file after a change that its own constraints would refuse.
+/// Error of reading a sound file after a change that its own constraints would refuse.
 fn read_changed(sound: &[u8], change: impl FnOnce(&Connection)) -> Error {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ledger.db");
@@ -127,7 +126,6 @@ fn invalid_numbers_are_named() {
     }
 }
 
-/// A slice whose counters have these names and values.
 fn with_counters(sound: &[u8], names: &str, values: &str) -> Error {
     read_changed(sound, |file| {
         let sql = "INSERT INTO counter_names (study, number, names) VALUES ('sample', 99, ?)";
@@ -172,7 +170,6 @@ fn only_regular_files_are_opened() {
     for path in [&at("fifo"), &at("link"), Path::new("/dev/null"), directory.path()] {
         refused(path, "it is not a regular file");
     }
-    // The files that SQLite opens beside it.
     for suffix in ["-wal", "-shm", "-journal"] {
         let path = at(&format!("with{suffix}.db"));
         fs_err::write(&path, sound()).unwrap();
@@ -201,7 +198,7 @@ fn overlong_values_are_refused() {
     assert!(matches!(error.problem, Problem::TooLong), "{error}");
 }
 
-/// A damaged unique index does not rule out that a slice exists twice.
+/// With a damaged unique index, a slice may exist twice.
 #[test]
 fn a_duplicate_slice_is_detected_despite_a_damaged_index() {
     let error = read_changed(&sound(), |file| {
@@ -222,7 +219,7 @@ fn a_duplicate_slice_is_detected_despite_a_damaged_index() {
     assert!(matches!(error.problem, Problem::SliceTwice { first: 1, .. }), "{error}");
 }
 
-/// Pages of a table that refer to the same page again and again. A few of them make more rows than can be read.
+/// Pages of a table that refer to the same page repeatedly. A few of them make more rows than can be read.
 #[test]
 fn reading_endless_rows_is_aborted() {
     for is_of_study in [true, false] {
@@ -256,7 +253,6 @@ fn reading_endless_rows_is_aborted() {
     }
 }
 
-/// The page that holds all rows of a table.
 fn leaf(path: &Path, root: usize, size: usize) -> Vec<u8> {
     let page = fs_err::read(path).unwrap()[(root - 1) * size..root * size].to_vec();
     assert_eq!(page[0], 13, "a table of one page");

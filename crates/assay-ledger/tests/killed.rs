@@ -1,4 +1,4 @@
-//! A writer that is killed at any moment loses no slice whose write had returned.
+//! A writer killed at any moment loses no slice whose write had returned.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -46,7 +46,7 @@ fn killed_writer_loses_nothing() {
             }
             acknowledged += 1;
             if acknowledged == enough {
-                // SIGKILL. The test still reads what the writer printed before it died.
+                // SIGKILL. The test still reads what the writer printed before.
                 writer.kill().unwrap();
             }
         }

@@ -1,4 +1,4 @@
-//! Every record is read as it was written, and an invalid record is an error that names its place.
+//! Records survive a round trip, and an invalid record is an error that names its place.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -15,7 +15,7 @@ use assay_model::{
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-/// An existing ledger keeps the permissions that its owner gave it.
+/// An existing ledger keeps the permissions set by its owner.
 #[test]
 fn a_new_ledger_and_its_logs_are_private() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -146,7 +146,6 @@ fn an_unmeasured_study_is_removed_with_all_its_rows() {
     assert!(!ledger.withdraw("unmeasured").unwrap());
     let ids: Vec<String> = ledger.studies().unwrap().into_iter().map(|study| study.id).collect();
     assert_eq!(ids, ["sample"]);
-    // No table has a row of the study.
     drop(ledger);
     let file = Connection::open(path).unwrap();
     let tables = "SELECT t.name FROM sqlite_schema t, pragma_table_info(t.name) c
@@ -247,16 +246,15 @@ fn profiles_are_read_on_request_and_checked() {
     };
     let cell = study.study.cells[0].id;
     let of = |system| CellProfile { system, cell, profile: profile.clone() };
-    // All or nothing is written: there is no such system.
+    // All or nothing is written; this system does not exist.
     let error = ledger.set_profiles("sample", &[of(0), of(99)]).unwrap_err();
     assert!(matches!(error.problem, Problem::Dangling), "{error}");
     assert_eq!(ledger.profiles("sample").unwrap(), []);
     ledger.set_profiles("sample", &[of(0)]).unwrap();
-    // A second time, they replace the first ones.
     ledger.set_profiles("sample", &[of(0)]).unwrap();
     assert_eq!(ledger.profiles("sample").unwrap(), [of(0)]);
 
-    // A caller must come before what it calls.
+    // A caller must precede its callees.
     let mut wrong = of(0);
     wrong.profile.serving.nodes[0].caller = Some(1);
     let error = ledger.set_profiles("sample", &[wrong]).unwrap_err();
@@ -516,7 +514,7 @@ fn a_locked_ledger_is_reported_but_readable() {
     ledger.add_slice("sample", &slice).unwrap();
 }
 
-/// SQLite itself does not notice: it writes on to a file that nobody finds.
+/// SQLite itself does not notice and writes on to an unlinked file.
 #[test]
 fn a_ledger_that_is_removed_or_replaced_is_noticed() {
     for is_replaced in [false, true] {

@@ -1,4 +1,4 @@
-//! Files of other versions, files that are not ledgers, and files that many processes create at once.
+//! Files of other versions, files that are no ledgers, and concurrent creation.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -88,7 +88,7 @@ fn opening_waits_for_a_concurrent_creator() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::scope(|scope| {
         let opener = scope.spawn(|| begin(&path, "waited"));
-        // Gives the opener time to find the file locked. Nothing reports that it has.
+        // Gives the opener time to find the file locked, which nothing reports.
         std::thread::sleep(Duration::from_millis(100));
         other.execute_batch("ROLLBACK").unwrap();
         opener.join().unwrap().unwrap();

@@ -1,8 +1,8 @@
-//! Prints how this client compares with pgbench on the same server, in alternation: transactions per second, and CPU
-//! time of the client per transaction, of the scripts that come with pgbench, with prepared statements and as text.
+//! Compares this client with pgbench on the same server, in alternation: transactions per second and client CPU time
+//! per transaction, for pgbench's own scripts, prepared and as text.
 //!
-//! First, client and server may run on any CPU. Then both are confined to one: otherwise, a large part of the client's
-//! CPU time is what its kernel needs to wake an idle CPU for the server, which is the same for both clients.
+//! The client and server first run on any CPU, then both on one: otherwise much of the client's CPU time is the kernel
+//! waking an idle CPU for the server, which is the same for both clients.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -28,10 +28,9 @@ const CLIENTS: u32 = 1;
 const SECONDS: u64 = 2;
 const ROUNDS: usize = 9;
 
-/// Runs of pgbench that show what a run costs beside its transactions. The kernel counts in steps of 10 ms.
+/// Runs of pgbench that measure its startup cost. The kernel counts CPU time in steps of 10 ms.
 const STARTS: u32 = 20;
 
-/// One run of one client.
 struct Measured {
     per_second: f64,
     cpu_us: f64,
@@ -58,7 +57,7 @@ fn main() {
     fill_user_data(&options, tables, true, &mut |_| ()).unwrap();
     for confined in [false, true] {
         if confined {
-            // Servers of connections inherit it.
+            // Later connection processes inherit the affinity.
             confine_server(server.pid());
         }
         for (statements, protocol) in
@@ -79,7 +78,6 @@ fn test(name: &str) -> Test {
     read.unwrap().tests[0]
 }
 
-/// The same transactions by both clients in alternation.
 fn compare(
     options: &ConnectOptions,
     test: Test,
@@ -131,8 +129,7 @@ fn run_assay(session: &mut Session, round: usize) -> Measured {
     }
 }
 
-/// The CPU time of a run of pgbench without the transactions, which assay's clients do not need, because they stay
-/// connected.
+/// CPU time of starting pgbench and connecting. assay's clients stay connected and do not pay it.
 fn start_us(options: &ConnectOptions, confined: bool) -> f64 {
     let before = children_cpu_us();
     for _ in 0..STARTS {
@@ -143,15 +140,13 @@ fn start_us(options: &ConnectOptions, confined: bool) -> f64 {
     (children_cpu_us() - before) / f64::from(STARTS)
 }
 
-/// The program itself: on Debian, `pgbench` is a Perl script that starts it, which takes a tenth of a second of CPU
-/// time.
+/// The real binary: Debian's `pgbench` is a Perl wrapper that costs 0.1 s of CPU time.
 fn program() -> PathBuf {
     let versions = fs_err::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let programs = versions.map(|it| it.path().join("bin/pgbench")).filter(|it| it.exists());
     programs.max().unwrap_or_else(|| PathBuf::from("pgbench"))
 }
 
-/// pgbench with a script of its own, on the tables that are there.
 fn pgbench(options: &ConnectOptions, script: &str, protocol: &str) -> Command {
     let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
     let port = socket.extension().unwrap().to_str().unwrap();

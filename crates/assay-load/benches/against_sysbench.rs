@@ -1,6 +1,6 @@
-//! Prints how this client compares with sysbench on the same server, in alternation: rows loaded per
-//! second, then queries per second and client CPU per query of `point-query` with 4 and 16 clients, and with
-//! one client, client and server on one CPU.
+//! Compares this client with sysbench on the same server, in alternation: rows loaded per second, then queries per
+//! second and client CPU per query of `point-query` with 4 and 16 clients, and with one client sharing a CPU with the
+//! server.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -20,7 +20,7 @@ use common::{
 };
 
 const DATA: DataSet = DataSet { tables: 1, rows: 500_000 };
-/// The data loaded, and sysbench's threads. The last data set is queried.
+/// Data sets to load, with sysbench's thread count. The last one is queried.
 const LOADS: [(DataSet, u32); 3] = [
     (DataSet { tables: 8, rows: 100_000 }, 1),
     (DataSet { tables: 8, rows: 100_000 }, 8),
@@ -49,7 +49,6 @@ fn main() {
     compare_queries(&options, 1, Some(CPU));
 }
 
-/// Point queries by both clients in alternation.
 fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
     let test = test_by_name("point-query").unwrap();
     let work = Work {
@@ -90,7 +89,7 @@ fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
     println!("{clients} clients: median ratio: QPS {qps:.3}, client CPU per query {cpu:.3}");
 }
 
-/// Compares rows per second of the whole preparation. sysbench comes first, so the tables that remain are assay's.
+/// sysbench goes first, so the tables that remain are assay's.
 fn compare_loads(options: &ConnectOptions) {
     for (data, threads) in LOADS {
         let mut ratios = Vec::new();

@@ -1,7 +1,7 @@
-//! Prints what the Insert Benchmark costs the client, per inserted row and per query, against a client in Python with
-//! the same statements (mysqlclient and psycopg), in alternation on the same server; for queries also against a replay
-//! of such packets by bare system calls. The rows and queries per second are compared too. Client and server
-//! share one CPU: on two, the bench would measure how fast an idle CPU wakes up. Inserts are measured on all CPUs, too.
+//! Measures the Insert Benchmark's client CPU per inserted row and per query, in alternation with a Python client that
+//! sends the same statements (mysqlclient, psycopg) and, for queries, with a replay of the packets by bare system
+//! calls. Client and server share one CPU: on two, the bench would measure how fast an idle CPU wakes up. Inserts are
+//! also measured on all CPUs.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -25,13 +25,12 @@ use rustix::time::{ClockId, clock_gettime};
 const ROWS: u64 = 200_000;
 const SECONDS: u32 = 5;
 const ROUNDS: usize = 3;
-/// Different queries whose packets are replayed.
 const REPLAYED: usize = 300;
 const SERVERS: [(Product, &str); 2] = [(Product::Postgres, "16"), (Product::MariaDb, "10.11")];
-/// Debian's Python, which has the modules of Debian's packages.
+/// Debian's Python, which finds the modules of Debian packages.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// One run: CPU time of the client for a row or a query, microseconds, and how many there were in a second.
+/// Client CPU time per row or query, microseconds, and rows or queries per second.
 #[derive(Clone, Copy)]
 struct Cost {
     cpu_us: f64,
@@ -70,11 +69,9 @@ fn main() {
     }
 }
 
-/// The clients of one server.
 struct Compared {
     options: ConnectOptions,
     product: Product,
-    /// Python's name for the product.
     name: &'static str,
 }
 
@@ -131,7 +128,6 @@ impl Compared {
         control.query("DROP TABLE IF EXISTS pi1").unwrap();
     }
 
-    /// A step of this client.
     fn step(&self, name: &str, confined: bool) -> Cost {
         let work = work(self.product, name);
         create_ibench_tables(&self.options, (self.product.dialect(), work.engine), &work.step, 1)
@@ -150,7 +146,7 @@ impl Compared {
         Cost { cpu_us: cpu_us / done as f64, per_second: done as f64 / seconds }
     }
 
-    /// The same by Python, on the tables that this client has made: inserts into an empty one.
+    /// Runs the Python client on the tables that this client made; inserts go into an empty table.
     fn python(&self, kind: &str, amount: u64, confined: bool) -> Cost {
         let options = &self.options;
         let Address::Unix(socket) = &options.address else { panic!("the server has a socket") };
@@ -172,7 +168,7 @@ impl Compared {
         Cost { cpu_us: (children_cpu_us() - before) / done, per_second: done / seconds }
     }
 
-    /// CPU time of a query whose packets are only sent and received, microseconds.
+    /// CPU time of sending and receiving a query's packets, microseconds.
     fn floor_us(&self) -> f64 {
         let work = work(self.product, "qr100");
         let table = IbenchTable::new(self.product.dialect(), 1);
@@ -184,7 +180,7 @@ impl Compared {
             texts.write(number as u64, Ids::default(), &mut text);
             connection.execute_text(&text).unwrap();
         });
-        // A thread of its own is confined, because threads that this one starts later inherit its CPUs.
+        // Confine a separate thread: threads started later inherit the CPUs of this one.
         let time = Duration::from_secs(SECONDS.into());
         let replaying = std::thread::spawn(move || {
             confine(None);
@@ -217,7 +213,6 @@ fn work(product: Product, name: &str) -> IbenchWork {
     }
 }
 
-/// CPU time of this process, microseconds. The server is another process.
 fn process_cpu_us() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3

@@ -1,5 +1,4 @@
-//! Prints what a client's event costs when a stock script of sysbench decides it, beside sysbench itself with the same
-//! script, in alternation: client CPU per query, with one client.
+//! Compares client CPU per query with sysbench running the same stock script, in alternation, with one client.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]

@@ -1,5 +1,5 @@
-//! Prints what a query costs the client with 1 to 4,096 clients: point queries on MariaDB, in alternation with sysbench
-//! where it is installed, and with one client against a bare replay of the same packets.
+//! Measures client CPU per point query on MariaDB with 1 to 4,096 clients, in alternation with sysbench where it is
+//! installed, and with one client against a replay of the same packets.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -65,7 +65,6 @@ fn open(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Session {
     session
 }
 
-/// Clients without any event yet.
 fn connect(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Session {
     let work = Work {
         dialect: Dialect::MySql,
@@ -106,10 +105,9 @@ fn compare(options: &ConnectOptions, clients: u32, has_sysbench: bool) -> f64 {
     cost
 }
 
-/// Compares one client with a replay of the same packets by bare system calls.
 fn compare_with_replay(options: &ConnectOptions) {
     let mut session = open(options, 1, Some(CPU));
-    // Later executions are shorter: they leave out the types of parameters.
+    // Later executions are shorter: they omit the parameter types.
     let begin = |through: &ConnectOptions| {
         let mut session = connect(through, 1, None);
         session.run(0, Bound::Events(1)).unwrap();

@@ -1,9 +1,9 @@
-//! Prints how fast the tables of the TPC-C-like workload are loaded, compared with sysbench-tpcc on the same server, in
-//! alternation: warehouses per second.
+//! Compares the load speed of the TPC-C-like tables with sysbench-tpcc on the same server, in alternation: warehouses
+//! per second.
 //!
-//! sysbench-tpcc is not a part of this repository. `ASSAY_SYSBENCH_TPCC` names a directory with its scripts
-//! (github.com/Percona-Lab/sysbench-tpcc), which run unchanged. They wait for 30 seconds between creating and loading
-//! the tables; this time is not counted. They declare no foreign keys here, as assay does not.
+//! `ASSAY_SYSBENCH_TPCC` names a directory with the unmodified scripts (github.com/Percona-Lab/sysbench-tpcc). They
+//! pause for 30 seconds between creating and loading the tables, which is not counted. They declare no foreign keys
+//! here, nor does assay.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -25,10 +25,9 @@ use common::{has_sysbench, median};
 const WAREHOUSES: u32 = 2;
 const ROUNDS: usize = 3;
 
-/// The scripts of the peer.
 const SCRIPTS: &str = "ASSAY_SYSBENCH_TPCC";
 
-/// How long they wait for the tables.
+/// Pause of the scripts between creating and loading the tables.
 const PAUSE_S: f64 = 30.0;
 
 fn main() {
@@ -76,8 +75,8 @@ fn compare(product: Product, server: &TestServer, scripts: &Path) {
     );
 }
 
-/// Loads the tables, indexes included. Returns the warehouses per second. Reading the tables back and checking them is
-/// no part of it, because the peer does neither.
+/// Returns warehouses per second, indexes included. Reading the tables back is not counted: sysbench-tpcc does not do
+/// it.
 fn load(product: Product, options: &ConnectOptions) -> f64 {
     let tpcc = Tpcc { warehouses: WAREHOUSES, procedures: false, thinks: false };
     let place = Place {
@@ -95,7 +94,6 @@ fn load(product: Product, options: &ConnectOptions) -> f64 {
     f64::from(WAREHOUSES) / loaded.elapsed.as_secs_f64()
 }
 
-/// The same with a thread of sysbench for each warehouse.
 fn sysbench_tpcc(product: Product, options: &ConnectOptions, scripts: &Path) -> f64 {
     let run = |command: &str| {
         let start = Instant::now();

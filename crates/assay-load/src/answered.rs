@@ -7,98 +7,78 @@ use std::sync::Arc;
 
 use assay_workloads::OpenChoice;
 
-/// Characters of a row, or of a message, that are shown.
 const SHOWN: usize = 200;
 
-/// The code of the warning that `GROUP_CONCAT` has cut its list.
+/// MySQL's warning that `GROUP_CONCAT` truncated its result.
 const CUT_LIST: &str = "1260";
 
-/// The answer of a server to a statement with its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    /// The test's name.
     pub test: Arc<str>,
-    /// The statement with marks for its values.
     pub statement: Arc<str>,
-    /// The statement with its values, cut where it is long.
+    /// The statement with its values, truncated if long.
     pub sent: String,
-    /// The number of the event.
     pub event: u64,
-    /// Whether the statement orders its rows.
     pub is_ordered: bool,
-    /// Why the answer is another one each time or on each server.
+    /// Why the answer varies between executions or servers.
     pub undetermined: Option<String>,
-    /// What the statement leaves open.
     pub choice: Option<OpenChoice>,
-    /// The answer.
     pub outcome: AnswerOutcome,
 }
 
-/// What came of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerOutcome {
-    /// It has an answer.
     Answer(Box<RowsAnswered>),
-    /// The server refused it.
     Refused {
-        /// Its code of the error; 0 if the answer could not be read.
+        /// Error code; 0 if the answer could not be read.
         code: u32,
-        /// The error in words.
         message: String,
     },
-    /// There was no answer in time.
     Late,
 }
 
-/// The columns of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// Their names.
     pub names: Vec<String>,
-    /// Their types.
     pub types: Vec<String>,
-    /// Their collations, if the server tells them; `None` of a column without one.
+    /// Collations, if the server reports them; `None` for a column without one.
     pub collations: Vec<Option<String>>,
-    /// Which columns have another collation if the connection has; only of MySQL and MariaDB.
+    /// Columns whose collation depends on that of the connection; MySQL and MariaDB only.
     pub of_connection: Vec<bool>,
-    /// The collation of the connection; only where that of a column is known.
+    /// Collation of the connection; only where those of columns are known.
     pub connection: Option<String>,
 }
 
-/// Rows of an answer, with what the server tells of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowsAnswered {
-    /// Its columns, which most answers of a statement share.
+    /// Shared by most answers of a statement.
     pub columns: Arc<Columns>,
-    /// Number of rows.
     pub rows: u64,
     /// Code and text of each warning, sorted.
     pub warnings: Vec<(String, String)>,
-    /// Sums up all rows, whatever their order is.
+    /// Sum of the row hashes, independent of row order.
     sum: u64,
-    /// Sums up all rows in their order.
+    /// Hash of all rows in order.
     ordered: u64,
-    /// Sums up all rows, whatever their order and that of the bytes of their values is; 0 if it is not asked for.
+    /// Like `sum`, but also independent of the order of the bytes within a value; 0 unless requested.
     unsorted: u64,
     sums_unsorted: bool,
-    /// The first rows: what sums them up, and their text.
+    /// Hash and text of the first rows.
     first: Vec<(u64, String)>,
-    /// How many rows are kept at most.
+    /// Maximum number of rows in `first`.
     most: usize,
 }
 
 impl RowsAnswered {
-    /// No rows yet, of which so many will be kept. `sums_unsorted`: whether the order inside of values is open.
+    /// `sums_unsorted`: whether the order within values is unspecified.
     pub(crate) fn keeping(most: usize, sums_unsorted: bool) -> Self {
         Self { most, sums_unsorted, ..Self::default() }
     }
 
-    /// Bytes of the rows that are kept.
     pub(crate) fn bytes(&self) -> usize {
         self.first.iter().map(|(_, text)| text.len()).sum()
     }
 
-    /// Adds a row whose values are as they are compared.
     pub(crate) fn add(&mut self, values: &[Option<Cow<'_, [u8]>>]) {
         let row = hash(values);
         self.rows += 1;
@@ -118,25 +98,23 @@ impl RowsAnswered {
         }
     }
 
-    /// Whether both have the same rows, in whatever order.
     pub(crate) fn has_rows_of(&self, other: &Self) -> bool {
         (self.rows, self.sum) == (other.rows, other.sum)
     }
 
-    /// Whether both have the same rows in the same order.
     pub(crate) fn has_order_of(&self, other: &Self) -> bool {
         self.ordered == other.ordered
     }
 
-    /// Whether the rows differ at most in the order of what their values list.
+    /// Whether the rows differ at most in the order of the elements within their values.
     pub(crate) fn lists_the_same(&self, other: &Self) -> bool {
-        // Lists of other elements, if both servers have cut them.
+        // If both servers truncated their lists, the elements may differ.
         let is_cut = |it: &Self| it.warnings.iter().any(|(code, _)| code == CUT_LIST);
         let is_same = (self.rows, self.unsorted) == (other.rows, other.unsorted);
         is_same || is_cut(self) && is_cut(other)
     }
 
-    /// The texts of the first rows that differ, in both directions, if they are among those that are kept.
+    /// Texts of the first rows that differ, in both directions, if they were kept.
     pub(crate) fn first_difference(
         &self,
         other: &Self,
@@ -154,21 +132,20 @@ fn hash(values: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Rows that are kept: what sums each up, and its text.
 type Kept<'a> = &'a [(u64, String)];
 
 fn told(row: Option<&(u64, String)>) -> String {
     row.map_or_else(|| "no such row".to_owned(), |it| it.1.clone())
 }
 
-/// The first rows that differ at the same place.
 fn in_order([one, two]: [Kept<'_>; 2]) -> Option<(String, String)> {
     let differs = |at: &usize| one.get(*at).map(|it| it.0) != two.get(*at).map(|it| it.0);
     let at = (0..one.len().max(two.len())).find(differs)?;
     Some((told(one.get(at)), told(two.get(at))))
 }
 
-/// A row that one has and the other lacks. Of an answer with more rows than are kept it is not known what it lacks.
+/// A row that one answer has and the other lacks. If an answer has more rows than were kept, its missing rows are
+/// unknown.
 fn in_any_order([one, two]: [Kept<'_>; 2], most: usize) -> Option<(String, String)> {
     let lacking = |one: Kept<'_>, other: Kept<'_>| {
         let mut left: BTreeMap<u64, usize> = BTreeMap::new();
@@ -194,7 +171,6 @@ fn in_any_order([one, two]: [Kept<'_>; 2], most: usize) -> Option<(String, Strin
     (of_one.is_some() || of_two.is_some()).then(|| (told(of_one.as_ref()), told(of_two.as_ref())))
 }
 
-/// The values of a row as text.
 fn row_text(values: &[Option<Cow<'_, [u8]>>]) -> String {
     let value = |value: &Option<Cow<'_, [u8]>>| match value {
         None => "NULL".to_owned(),
@@ -210,7 +186,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A text that is cut where it is long.
 pub(crate) fn shown(text: &str) -> String {
     let mut cut: String = text.chars().take(SHOWN).collect();
     if cut.len() < text.len() {
@@ -219,7 +194,6 @@ pub(crate) fn shown(text: &str) -> String {
     cut
 }
 
-/// What tells an answer from others: test, statement and event.
 type Key<'a> = (&'a str, &'a str, u64);
 
 impl Answered {
@@ -239,7 +213,6 @@ impl Answered {
     }
 }
 
-/// Answers of the base and of a server to the same statements with the same values.
 pub(crate) fn pairs<'a>(
     base: &'a [Answered],
     other: &'a [Answered],

@@ -1,4 +1,4 @@
-//! Carries out the statements of a user's tests that only read, to compare the answers of servers.
+//! Runs the read-only statements of a user's tests to compare the answers of servers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,28 +23,26 @@ use crate::enough::{Wanted, share};
 use crate::error::{Error, Result};
 use crate::rehearsal::connect_as_client;
 
-/// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a server may be silent: a statement is ended before that.
+/// Timeout of the connection, longer than `LIMIT`: a statement is ended before that.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// Events that are looked at: some kinds of events, and some values, are rare.
+/// Events to look at: some kinds of events, and some values, are rare.
 const EVENTS: u64 = 2000;
 
-/// So many events without anything new end a test.
+/// A test ends after this many events without anything new.
 const STALE: u64 = 500;
 
-/// Warnings of an answer that are kept.
 const WARNINGS: usize = 20;
 
-/// Slow statements, each of which is asked a few times, take no more than so many times the time.
+/// Slow statements are each asked a few times, but may exceed the time at most by this factor.
 const OVER: u32 = 3;
 
-/// Bytes of rows that are kept of all answers of a system. Of further answers, a row is kept.
+/// Bytes of rows kept from all answers of a system. Beyond that, one row per answer is kept.
 const ROOM: usize = 64 << 20;
 
-/// The tests of a user's workload that only read, without mixes of tests that are among them.
+/// The read-only tests of a user's workload, without mixes of tests that are among them.
 fn asked(tests: &[Test]) -> Vec<Test> {
     let is_read = |test: &&Test| test.class == Class::Read && test.user_data().is_some();
     let names: BTreeSet<&str> = tests.iter().map(|test| test.name()).collect();
@@ -55,8 +53,8 @@ fn asked(tests: &[Test]) -> Vec<Test> {
     tests.iter().filter(is_read).filter(|test| !is_covered(test)).copied().collect()
 }
 
-/// The answers of a server to the statements of these tests that only read, with as many values as fit the time. Slow
-/// statements may take longer, up to a bound.
+/// Asks a server the read-only statements of these tests, with as many values as fit the time. Slow statements may
+/// exceed it, up to a bound.
 pub fn ask_statements(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -90,36 +88,30 @@ pub fn ask_statements(
     Ok(answers)
 }
 
-/// A statement that is carried out again in another form.
 #[derive(Clone, Copy)]
 pub(crate) struct Again<'a> {
-    /// The number of the statement.
     pub(crate) number: usize,
-    /// Its form; `None` if it has no such form.
+    /// Rewrites the statement; `None` if it has no such form.
     pub(crate) form: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// The statements of a test that run with the same session settings, on a connection.
+/// The statements of a test that share session settings, on one connection.
 pub(crate) struct Asking {
     options: ConnectOptions,
     dialect: Dialect,
     test: Arc<str>,
     program: Arc<Program>,
-    /// The set of session settings.
     session: usize,
     wire: Connection,
     event: EventBuf,
     wanted: Wanted,
     /// Bytes of rows that may still be kept.
     room: usize,
-    /// The columns of the last answer of each statement.
     columns: BTreeMap<usize, Arc<Columns>>,
-    /// Types of Postgres by their numbers.
+    /// Postgres type names by OID.
     types: BTreeMap<String, String>,
-    /// The collation of the connection, once it was asked for.
     collation: Option<String>,
     answers: Vec<Answered>,
-    /// Whether nothing but the rows of an answer matters.
     has_only_rows: bool,
 }
 
@@ -155,7 +147,8 @@ impl Asking {
         })
     }
 
-    /// The rows of a statement of an event in another form; `None` if it has none or the server does not answer.
+    /// The rows of a statement of an event in another form; `None` if it has no such form or the server does not
+    /// answer.
     pub(crate) fn again(
         &mut self,
         client: &Client,
@@ -172,12 +165,10 @@ impl Asking {
         })
     }
 
-    /// A connection of its own to the same server.
     pub(crate) fn connect(&self) -> Result<Connection> {
         connect_as_client(&self.options, &self.program, self.session)
     }
 
-    /// Carries out events until their statements have been asked often enough, or for so long.
     fn events(&mut self, seed: u64, time: Duration) -> Result<()> {
         let began = Instant::now();
         let client = Client::new(Arc::clone(&self.program), seed, 0);
@@ -196,8 +187,8 @@ impl Asking {
         Ok(())
     }
 
-    /// Carries out the statements of an event, up to one that fails or that is asked for `again`. Returns false for an
-    /// event of another session.
+    /// Runs the statements of an event, up to one that fails or the one of `again`. Returns false for an event of
+    /// another session.
     fn event(&mut self, client: &Client, sequence: u64, again: Option<Again<'_>>) -> Result<bool> {
         let mut event = std::mem::take(&mut self.event);
         client.write_event(sequence, 0, &mut event);
@@ -217,7 +208,7 @@ impl Asking {
                     continue;
                 };
                 let Some(statement) = program.statements().get(number) else { continue };
-                // Several statements in one message, and repetitions, have no answer of their own.
+                // Multi-statement messages and repetitions have no separate answer.
                 if statements(&statement.sql, self.dialect).len() > 1 || !seen.insert(number) {
                     continue;
                 }
@@ -232,7 +223,7 @@ impl Asking {
                     sql = form.into_bytes();
                 }
                 let is_wanted = is_again || again.is_none() && self.wanted.takes(number, &sql);
-                // What changes nothing and what nothing depends on need not be repeated.
+                // Skip statements that change nothing and that nothing depends on.
                 let is_needed = is_wanted
                     || !statement.keep.is_empty()
                     || is_control(&statement.sql, self.dialect)
@@ -255,8 +246,8 @@ impl Asking {
         Ok(true)
     }
 
-    /// Carries out a statement, and notes its answer if it is wanted of this number in this event. Returns whether the
-    /// event can go on.
+    /// Runs a statement and records its answer if one is wanted for this number and event. Returns whether the event
+    /// can go on.
     fn statement(
         &mut self,
         statement: &Statement,
@@ -307,7 +298,7 @@ impl Asking {
                 self.end_statement(began)?;
                 AnswerOutcome::Late
             }
-            // An answer that cannot be read, such as one that is too long.
+            // The answer is unreadable, for example too long.
             Err(cause @ (WireError::Protocol(_) | WireError::Usage(_))) => {
                 self.end_statement(began)?;
                 AnswerOutcome::Refused { code: 0, message: shown(&cause.to_string()) }
@@ -317,7 +308,7 @@ impl Asking {
         let goes_on = matches!(outcome, AnswerOutcome::Answer(_));
         if let Some((number, event)) = wanted {
             self.wanted.count(number, began.elapsed());
-            // Other values would be as late, and without values there are no others.
+            // Other values would be as slow, and a statement without parameters has no others.
             if outcome == AnswerOutcome::Late || statement.params.is_empty() {
                 self.wanted.end(number);
             }
@@ -335,8 +326,8 @@ impl Asking {
         Ok(goes_on)
     }
 
-    /// Carries out a statement. Its connection is ended if the answer, which may have rows without end, takes too long;
-    /// whether it did is returned.
+    /// Runs a statement. If the answer, which may have endless rows, takes too long, its connection is ended, and the
+    /// second value is true.
     fn in_time(&mut self, sql: &[u8], take: TakeValues<'_>) -> (Result<Told, WireError>, bool) {
         let (options, dialect) = (&self.options, self.dialect);
         let id = self.wire.connection_id().into();
@@ -356,16 +347,15 @@ impl Asking {
         })
     }
 
-    /// Ends a statement that has no answer in time, and connects again.
     fn end_statement(&mut self, began: Instant) -> Result<()> {
         let id = self.wire.connection_id();
-        // A server that does not end it either has no answer all the same.
+        // If the server does not end it either, there is still no answer.
         drop(cancel(&self.options, self.dialect, &[id.into()], began.elapsed()));
         self.wire = connect_as_client(&self.options, &self.program, self.session)?;
         Ok(())
     }
 
-    /// Ends whatever transaction the last statement left, so that the next event finds the session as it was.
+    /// Ends any transaction the last statement left open, so that the next event finds a clean session.
     fn begin_again(&mut self) -> Result<()> {
         match self.wire.execute_text(b"ROLLBACK") {
             Ok(_) | Err(WireError::Server { .. }) => Ok(()),
@@ -373,7 +363,6 @@ impl Asking {
         }
     }
 
-    /// The rows with names, types, collations and warnings.
     fn described(
         &mut self,
         number: usize,
@@ -404,7 +393,7 @@ impl Asking {
         }
         let known = self.columns.get(&number);
         let is_known = |it: &&Arc<Columns>| it.names == columns.names && it.types == columns.types;
-        // Columns of the same names and types have the same collations, whatever the values are.
+        // Columns of the same names and types have the same collations, whatever the values.
         if let Some(known) = known.filter(is_known) {
             answer.columns = Arc::clone(known);
             return Ok(answer);
@@ -419,7 +408,6 @@ impl Asking {
         Ok(answer)
     }
 
-    /// Code and text of each warning of the last statement.
     fn warnings(&mut self) -> Result<Vec<(String, String)>> {
         let mut found = Vec::new();
         let asked = self.wire.answer(b"SHOW WARNINGS", &mut |_, row| {
@@ -429,8 +417,8 @@ impl Asking {
         Ok(found)
     }
 
-    /// The collations of the columns of a query. Replies do not tell them, so a table without rows is made of it. Where
-    /// that cannot be done, nothing is told.
+    /// Collations of a query's columns. Replies lack them, so an empty temporary table is made from the query. Empty if
+    /// that fails.
     fn collations(&mut self, sql: &str, names: &[String]) -> Result<Vec<Option<String>>> {
         const TABLE: &str = "assay_answer";
         let query = sql.trim_end().trim_end_matches(';');
@@ -460,8 +448,8 @@ impl Asking {
         Ok(if is_same { found.into_iter().map(|it| it.1).collect() } else { Vec::new() })
     }
 
-    /// Which columns of a query have another collation if the connection has. The columns of tables have their own, and
-    /// so have most expressions over them, which replies do not tell from others.
+    /// Which columns of a query depend on the collation of the connection. Table columns have their own, as do most
+    /// expressions over them; replies do not distinguish them.
     fn of_connection(
         &mut self,
         sql: &str,
@@ -481,7 +469,6 @@ impl Asking {
         Ok(columns.collations.iter().zip(&found).map(|(one, other)| one != other).collect())
     }
 
-    /// Gives the connection a collation. Returns whether the server has it.
     fn set_collation(&mut self, name: &str) -> Result<bool> {
         let sql = format!("SET SESSION collation_connection = {name}");
         match self.wire.execute_text(sql.as_bytes()) {
@@ -491,7 +478,6 @@ impl Asking {
         }
     }
 
-    /// The collation of the connection.
     fn collation_of_connection(&mut self) -> Result<Option<String>> {
         if self.collation.is_none() {
             let sql = "SELECT @@SESSION.collation_connection";
@@ -502,7 +488,7 @@ impl Asking {
         Ok(self.collation.clone())
     }
 
-    /// The name of a type of Postgres: those that users make have another number on each server.
+    /// Name of a Postgres type: user-defined types have a different number on each server.
     fn type_name(&mut self, kind: String) -> Result<String> {
         if let Some(known) = self.types.get(&kind) {
             return Ok(known.clone());
@@ -516,7 +502,7 @@ impl Asking {
     }
 }
 
-/// The values of a row as they are compared: numbers with a floating point are rounded.
+/// Values of a row prepared for comparison: floating-point numbers are rounded.
 fn compared<'v>(columns: &[Described], values: &[Option<&'v [u8]>]) -> Vec<Option<Cow<'v, [u8]>>> {
     let value = |(number, value): (usize, &Option<&'v [u8]>)| {
         let is_short = columns.get(number).and_then(|column| is_short_float(&column.kind));
@@ -528,9 +514,9 @@ fn compared<'v>(columns: &[Described], values: &[Option<&'v [u8]>]) -> Vec<Optio
     values.iter().enumerate().map(value).collect()
 }
 
-/// Whether numbers of a type have a floating point, and if so, whether they have only 4 bytes.
+/// `None` if the type is not floating-point; otherwise whether it has only 4 bytes.
 fn is_short_float(kind: &str) -> Option<bool> {
-    // Postgres gives types numbers.
+    // Postgres reports types by number.
     match kind.split(' ').next().unwrap_or_default() {
         "float" | "700" => Some(true),
         "double" | "701" => Some(false),
@@ -538,7 +524,7 @@ fn is_short_float(kind: &str) -> Option<bool> {
     }
 }
 
-/// Another collation of the same character set, which all but `binary` have.
+/// Another collation of the same character set. All sets except `binary` have one.
 fn other_collation(name: &str) -> String {
     let (set, rest) = name.split_once('_').unwrap_or((name, ""));
     format!("{set}_{}", if rest == "bin" { "general_ci" } else { "bin" })

@@ -2,36 +2,32 @@
 
 use std::time::Duration;
 
-/// When a run ends. It is checked between events: a long event is finished, unless the run is cut off.
+/// When a run ends. Checked between events: a long event is finished, unless the run is cut off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// No event begins later than this after the common start.
     Time(Duration),
-    /// This many events in total, split evenly over the clients.
+    /// Total number of events, split evenly over the clients.
     Events(u64),
-    /// The same, but no event begins later than this after the common start.
+    /// Like `Events`, but no event begins later than `time` after the common start.
     EventsWithin {
-        /// Events in total.
         events: u64,
-        /// The time.
         time: Duration,
     },
-    /// Open loop: events of all clients together are due at this rate, evenly, for that time. A client that is late
-    /// begins at once, and latency counts from the moment when the event was due, so that a stall is not hidden. Events
-    /// that cannot begin soon after the time are left out and counted as [`crate::Finished::backlog`].
+    /// Open loop: events of all clients together are due at this rate, evenly spaced, for `time`. A late client begins
+    /// at once, and latency counts from when the event was due, so stalls are not hidden. Events that cannot begin soon
+    /// after `time` are dropped and counted as [`crate::Finished::backlog`].
     Rate {
-        /// How long events are due.
         time: Duration,
-        /// Events per second.
         per_second: f64,
     },
 }
 
-/// How long after their time the late events of an open loop may begin: a tenth of it, within these bounds.
+/// How long after their time late events of an open loop may begin: a tenth of it, within these bounds.
 const CATCH_UP: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 
 impl Bound {
-    /// How long after the start the last event may begin; `None` where the events are counted.
+    /// How long after the start the last event may begin; `None` where events are counted.
     pub(crate) fn last_begin(self) -> Option<Duration> {
         let [least, most] = CATCH_UP;
         match self {

@@ -1,4 +1,4 @@
-//! Ends statements on a server that the clients do not wait for any longer.
+//! Ends statements on a server that clients no longer wait for.
 
 use std::time::{Duration, Instant};
 
@@ -8,21 +8,20 @@ use assay_wire::{ConnectOptions, Connection, Error as WireError};
 /// How long the server may take to accept and answer a request to end a connection.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
-/// The same where nobody waits for the end of its statement.
+/// Like `ANSWER_LIMIT`, where nobody waits for the statement to end.
 const SHORT_LIMIT: Duration = Duration::from_secs(2);
 
-/// How long a statement may take at least to notice that it was ended, and to undo what it did.
+/// Minimum time a statement gets to notice that it was killed, and to roll back.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often to look whether the statements have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// MySQL's code for a connection that does not exist.
+/// MySQL's code for an unknown connection id.
 const NO_SUCH_THREAD: u32 = 1094;
 
-/// Ends these connections of the server, and waits until their statements have ended and what they did is undone: until
-/// then, the server is busy with it, and the next slice would be slow. To undo may take as long as it took to do, which
-/// is `done_in`; a statement that takes longer than that is left alone.
+/// Kills these connections and waits until their statements have rolled back: until then the server is busy, and the
+/// next slice would be slow. A rollback may take as long as the work, `done_in`; a statement that takes longer is left
+/// alone.
 pub(crate) fn cancel(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -44,7 +43,7 @@ pub(crate) fn cancel(
     Ok(())
 }
 
-/// Asks the server to end these connections, and does not wait for it.
+/// Kills these connections without waiting.
 pub(crate) fn end_connections(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -53,7 +52,7 @@ pub(crate) fn end_connections(
     end(options, dialect, connections, SHORT_LIMIT).map(drop)
 }
 
-/// Asks the server to end connections, over one that is returned. The server must accept and answer within `limit`.
+/// Kills connections over a new one, which is returned. The server must accept and answer within `limit`.
 fn end(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -75,7 +74,6 @@ fn end(
     Ok(control)
 }
 
-/// How long to wait for the end of statements that ran so long.
 fn longest_wait(done_in: Duration) -> Duration {
     END_LIMIT.max(done_in)
 }

@@ -1,4 +1,4 @@
-//! Checks the results of a server's statements against the loaded data.
+//! Checks a server's answers against the loaded data.
 
 use std::sync::Arc;
 
@@ -10,35 +10,25 @@ use crate::content::{Content, content};
 use crate::error::{Error, Result};
 use crate::prepared::Prepared;
 
-/// Events of each test that are checked.
 const EVENTS: u64 = 10;
 
-/// What is checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Check<'a> {
-    /// Family of the server.
     pub dialect: Dialect,
-    /// The tests. Those that write, and those on other tables than sysbench's, are left out.
+    /// Tests that write, and those on tables other than sysbench's, are left out.
     pub tests: &'a [Test],
-    /// Tables and rows.
     pub data: DataSet,
-    /// Seed of the data and of the events.
     pub seed: u64,
 }
 
-/// The answers of a server to the events of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestAnswers {
-    /// The test.
     pub test: Test,
-    /// All its answers together.
     pub answer: Answer,
 }
 
 /// Checks that the tables hold exactly what was loaded, row by row, and that the server answers the events of every
-/// test correctly, whether statements are prepared or sent as text.
-///
-/// `loaded` is that data. It may be used again.
+/// test correctly, both prepared and as text.
 pub fn check_loaded(
     options: &ConnectOptions,
     check: &Check<'_>,
@@ -63,7 +53,7 @@ pub fn check_loaded(
     Ok(())
 }
 
-/// The answers to the events of every test, to be compared with those of another server that holds the same.
+/// Answers to the events of every test, for comparison with another server that holds the same data.
 pub fn answers(options: &ConnectOptions, check: &Check<'_>) -> Result<Vec<TestAnswers>> {
     let answers_of = |test| {
         let mut answer = Answer::default();
@@ -84,13 +74,11 @@ fn reads<'a>(check: &Check<'a>) -> impl Iterator<Item = Test> + use<'a> {
     check.tests.iter().copied().filter(is_read)
 }
 
-/// The events of a test, sent both ways.
 struct Asked {
     test: Test,
     as_text: Client,
     as_prepared: Client,
     prepared: Prepared,
-    /// The connection on which they are prepared.
     wire: Connection,
     control: Connection,
     event: EventBuf,
@@ -119,7 +107,6 @@ impl Asked {
         })
     }
 
-    /// Sends an event, prepared and as text, and hands each statement with its answer to `take`.
     fn event(
         &mut self,
         sequence: u64,

@@ -1,4 +1,4 @@
-//! The thread of a client: it connects, then carries out commands until it is dropped.
+//! A client's thread: it connects, then runs commands until it is dropped.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,13 +17,12 @@ use crate::run::Run;
 use crate::tally::Tallies;
 use crate::worker::{ConnectionBreaker, Ends, Worker};
 
-/// A client in a thread of its own. Dropping it ends the thread and closes the connection. A thread that a script does
-/// not leave is given up: it ends with assay.
+/// Dropping it ends the thread and closes the connection. A thread stuck in a script is abandoned: it ends with the
+/// process.
 pub(crate) struct ClientThread {
     commands: Option<Sender<Command>>,
     results: Receiver<RunResult>,
     thread: Option<JoinHandle<()>>,
-    /// What the client sent in order to end, and why it could not.
     farewells: Receiver<Farewell>,
     leash: Arc<Leash>,
     stop: Stop,
@@ -31,25 +30,19 @@ pub(crate) struct ClientThread {
     pub(crate) info: ClientInfo,
 }
 
-/// The counts of a client with those of the run added, and when it ended.
 pub(crate) type RunResult = (Tallies, Result<Ends>);
 
-/// What a client sent in order to end, and whether it could.
 pub(crate) type Farewell = (WorkCounters, Result<()>);
 
-/// A command to a client thread.
 #[expect(clippy::large_enum_variant, reason = "a run does not allocate, and the others are rare")]
 pub(crate) enum Command {
-    /// Run events and send a [`RunResult`].
     Run(Arc<Run>, Tallies),
-    /// Send so many empty requests on one of the connections, each after the answer to the one before, and report when
-    /// that is done.
+    /// Send this many empty requests on a connection, one at a time, and report when done.
     RoundTrips(usize, u32, Sender<Result<()>>),
-    /// Execute a statement that is no part of the work, and report when that is done.
+    /// Execute a statement outside the work, and report when done.
     Execute(&'static str, Sender<Result<()>>),
 }
 
-/// The facts that a client thread reports once it is connected.
 pub(crate) struct ClientInfo {
     pub(crate) connection_ids: Vec<u64>,
     pub(crate) tid: i32,
@@ -58,7 +51,7 @@ pub(crate) struct ClientInfo {
 }
 
 impl ClientThread {
-    /// Starts the thread, confines it to `cpu` and connects. Returns once that is done.
+    /// Starts the thread, pins it to `cpu` and connects. Returns once that is done.
     pub(crate) fn open(
         number: u32,
         cpu: Option<usize>,
@@ -122,7 +115,6 @@ impl ClientThread {
         commands.send(command).map_err(|_| Error::ClientLost)
     }
 
-    /// The result of a run, if it comes within `limit`.
     pub(crate) fn result_within(&self, limit: Duration) -> Result<Option<RunResult>> {
         match self.results.recv_timeout(limit) {
             Ok(result) => Ok(Some(result)),
@@ -133,12 +125,10 @@ impl ClientThread {
 }
 
 impl ClientThread {
-    /// The leash of its script, if it runs one.
     pub(crate) fn leash(&self) -> &Leash {
         &self.leash
     }
 
-    /// Waits no longer for its thread.
     pub(crate) fn give_up(&self) -> Error {
         self.is_given_up.set(true);
         self.info.breaker.end();
@@ -146,19 +136,17 @@ impl ClientThread {
         stuck(&self.leash)
     }
 
-    /// Lets the thread end, and with it the connection.
     pub(crate) fn dismiss(&mut self) {
         drop(self.commands.take());
     }
 
-    /// Waits until the thread has ended in order.
     pub(crate) fn ended(&mut self) -> Farewell {
         self.dismiss();
         let silent = WorkCounters::default();
         let Some(thread) = self.thread.take().filter(|_| !self.is_given_up.get()) else {
             return (silent, Ok(()));
         };
-        // The thread drops its end of the results last of all.
+        // The thread drops its sender of results last.
         loop {
             match answer_of(&self.results, &self.leash, &self.stop) {
                 Ok(_) => {}
@@ -173,12 +161,10 @@ impl ClientThread {
 
 impl Drop for ClientThread {
     fn drop(&mut self) {
-        // Nobody waits for what the client has to say.
         drop(self.ended());
     }
 }
 
-/// Confines the calling thread to one CPU.
 fn confine(cpu: Option<usize>) -> Result<()> {
     let Some(cpu) = cpu else { return Ok(()) };
     if cpu >= CpuSet::MAX_CPU {

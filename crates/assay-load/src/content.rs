@@ -1,4 +1,4 @@
-//! The content of a server's tables: rows and a checksum.
+//! Row count and checksum of a server's tables.
 
 use assay_model::{DataSet, Dialect, IdKey, TableForm, counted};
 use assay_wire::Error as WireError;
@@ -8,18 +8,16 @@ use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_che
 use crate::error::{Error, Result};
 use crate::share::{Reports, for_rows, for_whole_tables, share_tables};
 
-/// The content of all tables together. Equal data have equal content, whatever the version, the character set and the
-/// order of the rows.
+/// The content of all tables combined. Equal data have equal content, regardless of version, character set and row
+/// order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Content {
-    /// Rows in all tables.
     pub rows: u64,
-    /// Checksum of all columns of all rows, hexadecimal. For a user's tables, a prefix says how it was computed.
+    /// Hexadecimal checksum of all columns of all rows. For a user's tables, a prefix names the method.
     pub checksum: String,
 }
 
 impl Content {
-    /// Fails if the tables hold something else than was loaded.
     pub fn check(&self, loaded: &Self) -> Result<()> {
         let words = |it: &Self| {
             let Self { rows, checksum } = it;
@@ -32,7 +30,6 @@ impl Content {
     }
 }
 
-/// Adds up the content of tables, or of parts of them.
 #[derive(Debug, Default)]
 pub(crate) struct Sum {
     rows: u64,
@@ -58,7 +55,6 @@ impl Sum {
     }
 }
 
-/// Reads every row of the tables once and sums them up.
 pub fn content(options: &ConnectOptions, dialect: Dialect, data: DataSet) -> Result<Content> {
     let options = for_whole_tables(options);
     let connect =
@@ -77,7 +73,7 @@ pub fn content(options: &ConnectOptions, dialect: Dialect, data: DataSet) -> Res
     Ok(sum.content())
 }
 
-/// Makes the server read every table and its indexes once, so that they are in its cache.
+/// Makes the server read every table and its indexes once, to fill its cache.
 pub fn fill_cache(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -100,14 +96,12 @@ pub fn fill_cache(
     Ok(())
 }
 
-/// The result of a query for two numbers.
 fn two_numbers(control: &mut Connection, sql: &str) -> Result<(u64, u64), WireError> {
     let result = control.query(sql)?;
     let number = |column| result.text(0, column)?.parse().ok();
     number(0).zip(number(1)).ok_or(WireError::Protocol("an answer that is no number"))
 }
 
-/// Rows and checksum of a table whose rows the server sends.
 fn sum_rows(control: &mut Connection, sql: &str, table: u32) -> Result<(u64, u64), WireError> {
     let (mut sum, mut scratch) = (Sum::default(), Vec::new());
     control.query_rows(sql, &mut |mut values| {
@@ -123,16 +117,16 @@ fn sum_rows(control: &mut Connection, sql: &str, table: u32) -> Result<(u64, u64
     Ok((sum.rows, sum.checksum))
 }
 
-/// Removes the blanks that pad a CHAR. SQL does not do it, because the call might reach a function of another user.
+/// Removes CHAR padding. Doing it in SQL might call another user's function.
 fn without_padding(value: &[u8]) -> &[u8] {
     let end = value.iter().rposition(|byte| *byte != b' ').map_or(0, |at| at + 1);
     value.get(..end).unwrap_or_default()
 }
 
-/// The text of the value of a column of MySQL or MariaDB, whose name is quoted, by its type.
+/// SQL for the text of a MySQL or MariaDB column, by its type; `name` is quoted.
 pub(crate) fn value_text(name: &str, kind: &str) -> String {
     let kind = kind.to_ascii_lowercase();
-    // Bytes need not be text of any character set.
+    // Bytes need not be valid text.
     match kind.ends_with("binary") || kind.ends_with("blob") || kind == "bit" {
         true => format!("COALESCE(HEX({name}), 'NULL')"),
         false => format!("COALESCE(CONVERT(QUOTE({name}) USING utf8mb4), '?')"),

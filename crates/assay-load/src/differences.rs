@@ -1,4 +1,4 @@
-//! Where the answers of two servers to the same statements differ.
+//! Differences between the answers of two servers to the same statements.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,21 +8,17 @@ use assay_model::{AnswerDifference, AnswerPart, AnswersCompared};
 use crate::answered::{AnswerOutcome, Answered, Columns, RowsAnswered, pairs, shown};
 use crate::openings::{Known, Opening, Openings};
 
-/// Why there is no answer in time, in words.
 pub(crate) const LATE: &str = "no answer within 10 s";
 
-/// What came of comparing the answers of a server with those of the base.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The differences: one for each statement and differing part of its answer, from the first event that shows it.
+    /// One for each statement and differing part of its answer, from the first event that shows it.
     pub differences: Vec<AnswerDifference>,
-    /// How many statements were compared, and with how many values.
     pub counts: AnswersCompared,
 }
 
-/// Where a server answers differently from the base. `openings`: what was found about statements whose rows differ.
-/// `sorted` says for
-/// a statement without `ORDER BY` why the base sorts its rows all the same.
+/// Compares a server's answers with those of the base. `openings` covers statements whose rows differ. `sorted`
+/// returns, for a statement without `ORDER BY`, why the base sorts its rows anyway.
 #[must_use]
 pub fn answer_differences(
     base: &[Answered],
@@ -35,7 +31,7 @@ pub fn answer_differences(
     for (there, here) in pairs(base, other) {
         *values.entry(here.of_statement()).or_default() += 1;
         for Part { what, why, base, here: of_here } in differing(there, here, openings, sorted) {
-            // The reasons of types tell columns of the connection's collation from others.
+            // For types, the reason separates columns with the connection's collation from others.
             let is_same = |it: &&mut AnswerDifference| {
                 (&*it.test, &*it.statement) == here.of_statement()
                     && it.what == what
@@ -64,7 +60,7 @@ pub fn answer_differences(
     Comparison { counts: counts(&found, &values), differences: found }
 }
 
-/// A statement counts once, in however many tests it is.
+/// A statement counts once, however many tests contain it.
 fn counts(
     differences: &[AnswerDifference],
     values: &BTreeMap<(&str, &str), u32>,
@@ -91,7 +87,7 @@ fn counts(
     }
 }
 
-/// A part in which two answers differ: why it may, and what it is of the base and of the other server.
+/// A part in which two answers differ: the reason, and its value on the base and on the other server.
 #[derive(Debug, PartialEq, Eq)]
 struct Part {
     what: AnswerPart,
@@ -106,7 +102,6 @@ impl Part {
     }
 }
 
-/// The parts in which two answers differ.
 fn differing(
     base: &Answered,
     here: &Answered,
@@ -127,7 +122,7 @@ fn differing(
             parts
         }
         (Refused { code: one, .. }, Refused { code: two, .. }) if one == two => Vec::new(),
-        // Whoever asked could not read the answer, which says nothing about the server.
+        // The client could not read the answer, which says nothing about the server.
         (Refused { code: 0, .. }, _) | (_, Refused { code: 0, .. }) => Vec::new(),
         (Late, Late) => vec![Part::new(AnswerPart::NoAnswer, LATE.to_owned(), LATE.to_owned())],
         (one @ Late, two @ Answer(_)) | (one @ Answer(_), two @ Late) => {
@@ -138,7 +133,6 @@ fn differing(
     }
 }
 
-/// Where names and types of columns, and warnings differ.
 fn around_rows(base: &RowsAnswered, here: &RowsAnswered) -> Vec<Part> {
     let mut parts = Vec::new();
     let (of_base, of_here) = (&*base.columns, &*here.columns);
@@ -159,8 +153,7 @@ fn around_rows(base: &RowsAnswered, here: &RowsAnswered) -> Vec<Part> {
     parts
 }
 
-/// Where the types of columns differ: those whose texts have the collation of the connection on both servers, and the
-/// others.
+/// Differences in column types: columns whose text has the connection's collation on both servers, and others.
 fn types(base: &Columns, here: &Columns) -> Vec<Part> {
     if base.names.len() != here.names.len() {
         return Vec::new();
@@ -191,7 +184,7 @@ fn types(base: &Columns, here: &Columns) -> Vec<Part> {
     [part(&others, None), part(&of_connection, why)].into_iter().flatten().collect()
 }
 
-/// Why the connections of two servers have different collations, and what makes them the same; `None` if they do not.
+/// Why the connections of two servers have different collations, and how to make them equal; `None` if they are.
 fn of_connection(base: &Columns, here: &Columns) -> Option<String> {
     let (one, two) = (base.connection.as_deref()?, here.connection.as_deref()?);
     let set = |collation: &str| collation.split('_').next().unwrap_or_default().to_owned();
@@ -205,12 +198,12 @@ fn of_connection(base: &Columns, here: &Columns) -> Option<String> {
     ))
 }
 
-/// The name that newer versions give a character set.
+/// Replaces an alias of a character set by its newer name.
 fn without_alias_of_set(set: &str) -> &str {
     if set == "utf8" { "utf8mb3" } else { set }
 }
 
-/// A type with its collation, in which `utf8` has the name that newer versions give the same characters.
+/// Replaces `utf8` in a type's collation by its newer name.
 fn without_alias(kind: &str) -> Cow<'_, str> {
     match kind.split_once(" utf8_") {
         Some((kind, collation)) => Cow::Owned(format!("{kind} utf8mb3_{collation}")),
@@ -218,7 +211,6 @@ fn without_alias(kind: &str) -> Cow<'_, str> {
     }
 }
 
-/// The rows of two answers.
 #[derive(Clone, Copy)]
 struct Differing<'a> {
     base: &'a RowsAnswered,
@@ -239,7 +231,7 @@ impl Differing<'_> {
         }
         let Known { opening, rows_unknown, order_unknown } = known;
         let is_unknown = match same_rows {
-            // If its text leaves the order open, nothing need be known.
+            // If the statement leaves the order unspecified, nothing need be known.
             true => order_unknown && sent.is_ordered,
             false => rows_unknown && self.choice(sent, opening, sorted).is_none(),
         };
@@ -281,7 +273,6 @@ impl Differing<'_> {
         Some(Part { what, why, base: of_base, here: of_here })
     }
 
-    /// Why the statement permits other rows.
     fn choice(
         self,
         sent: &Answered,
@@ -306,7 +297,7 @@ impl Differing<'_> {
         of_ties.or_else(|| opening.is_ungrouped.then(|| of_column.to_owned()))
     }
 
-    /// The first rows that differ, with the numbers of rows if these differ.
+    /// The first rows that differ, with row counts if these differ.
     fn shown(self, is_ordered: bool) -> (String, String) {
         let Self { base, here } = self;
         let [of_base, of_here] = [base, here].map(|it| assay_model::counted(it.rows, "row"));
@@ -322,7 +313,7 @@ impl Differing<'_> {
     }
 }
 
-/// The types of columns, with their collations where both servers tell them.
+/// Column types, with their collations where both servers report them.
 fn with_collations(answer: &Columns, other: &Columns) -> Vec<String> {
     let kinds = answer.types.iter().enumerate().map(|(at, kind)| {
         let collation = answer.collations.get(at).cloned().flatten();
@@ -466,7 +457,7 @@ mod tests {
         assert_eq!(only.here, "a varchar utf8mb4_0900_ai_ci, b varchar utf8mb4_0900_ai_ci");
         let why = only.why.unwrap();
         assert!(why.contains("`SET NAMES utf8mb4 COLLATE utf8mb4_general_ci`"), "{why}");
-        // Another collation of its own, and that of an expression over a column.
+        // A different collation of a table column, and one of an expression over a column.
         for (base, is_own, expected) in
             [(["utf8mb4_bin", old], false, ["a", "b"]), ([old, old], true, ["b", "a"])]
         {
@@ -533,7 +524,6 @@ mod tests {
 
     #[test]
     fn a_row_beyond_those_that_are_kept_is_not_said_to_be_missing() {
-        // Three rows are kept.
         let [(_, base, here)] =
             found(of(&["1", "2", "3", "4"]), of(&["5", "3", "2", "1"]), false).try_into().unwrap();
         assert_eq!((base.as_str(), here.as_str()), ("4 rows", "4 rows, with other values"));
@@ -574,12 +564,12 @@ mod tests {
         assert_eq!(parts(ties(), other, true, None), [AnswerPart::Choice]);
         let limit = Some(("`LIMIT` without `ORDER BY` takes any rows", false));
         assert_eq!(parts(none(), other, false, limit), [AnswerPart::Choice]);
-        // A limit does not explain what differs without it.
+        // A limit does not explain a difference that remains without it.
         let differs = Opening { differs_without_limit: true, ..none() };
         assert_eq!(parts(differs, other, false, limit), [AnswerPart::Values]);
         let ungrouped = Opening { is_ungrouped: true, ..none() };
         assert_eq!(parts(ungrouped, other, false, None), [AnswerPart::Choice]);
-        // What the base does not keep itself says nothing.
+        // Answers that vary on the base itself prove nothing.
         let varies = Opening { rows_vary: true, order_varies: true, ..none() };
         assert_eq!(parts(varies.clone(), other, true, None), [AnswerPart::Undetermined]);
         assert_eq!(parts(varies, turned, false, None), [AnswerPart::Undetermined]);

@@ -1,31 +1,28 @@
-//! How many values a statement is carried out with, so that answers that differ for a few values are found and the
-//! time stays bounded.
+//! How many values to try per statement: enough to find differences that only few values show, in bounded time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
-/// Values with which a statement is carried out, however long it takes.
+/// Values tried with a statement, however slow it is.
 const LEAST: u32 = 3;
 
-/// Values of a statement that takes little time.
+/// Values tried with a fast statement.
 const MOST: u32 = 300;
 
-/// The time of a statement, where there is more.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Rows that are kept to show where answers differ: of the first answers of a statement, and of later ones.
+/// Rows kept to show differences: of a statement's first answers, and of later ones.
 const ROWS_FIRST: usize = 200;
 const ROWS_LATER: usize = 20;
 const ANSWERS_FIRST: u32 = 3;
 
-/// The part of a study's time in which all systems are asked.
+/// Share of a study's time for asking all systems.
 const PART: f64 = 0.1;
 
-/// Bounds of the time in which a system is asked, seconds.
+/// Bounds of the time for asking a system, seconds.
 const ALL_S: (f64, f64) = (10.0, 60.0);
 
-/// In which time each of the systems of a study is asked for its answers.
 #[must_use]
 pub fn time_of_answers(budget_s: f64, systems: usize) -> Duration {
     let (least, most) = ALL_S;
@@ -33,21 +30,19 @@ pub fn time_of_answers(budget_s: f64, systems: usize) -> Duration {
     Duration::from_secs_f64(if part.is_finite() { part.clamp(least, most) } else { most })
 }
 
-/// The time of a statement: so many share what is left.
+/// Splits the remaining time evenly, up to `EACH`.
 pub(crate) fn share(left: Duration, statements: usize) -> Duration {
     (left / u32::try_from(statements).unwrap_or(u32::MAX).max(1)).min(EACH)
 }
 
-/// The statements of a test that are still wanted with other values, by number.
+/// Statements of a test still to be asked with other values, by number.
 pub(crate) struct Wanted {
     open: BTreeMap<usize, Asked>,
     each: Duration,
 }
 
-/// How far a statement has been asked.
 #[derive(Default)]
 struct Asked {
-    /// What stands for its texts.
     texts: BTreeSet<u64>,
     times: u32,
     time: Duration,
@@ -58,7 +53,7 @@ impl Wanted {
         Self { open: statements.map(|number| (number, Asked::default())).collect(), each }
     }
 
-    /// Whether a statement is wanted with these values. If so, it is no longer.
+    /// Whether a statement is wanted with these values; true only once for each text.
     pub(crate) fn takes(&mut self, number: usize, sql: &[u8]) -> bool {
         let Some(asked) = self.open.get_mut(&number) else { return false };
         let mut hasher = DefaultHasher::new();
@@ -66,7 +61,6 @@ impl Wanted {
         asked.texts.insert(hasher.finish())
     }
 
-    /// Counts an answer that took so long.
     pub(crate) fn count(&mut self, number: usize, took: Duration) {
         let Some(asked) = self.open.get_mut(&number) else { return };
         asked.times += 1;
@@ -76,7 +70,6 @@ impl Wanted {
         }
     }
 
-    /// The statement is wanted with no other values.
     pub(crate) fn end(&mut self, number: usize) {
         self.open.remove(&number);
     }
@@ -85,12 +78,10 @@ impl Wanted {
         self.open.is_empty()
     }
 
-    /// Whether each statement has been asked with as many values as it must be.
     pub(crate) fn has_least(&self) -> bool {
         self.open.values().all(|asked| asked.times >= LEAST)
     }
 
-    /// How many rows of the next answer of a statement are kept.
     pub(crate) fn rows_kept(&self, number: usize) -> usize {
         let is_first = self.open.get(&number).is_none_or(|asked| asked.times < ANSWERS_FIRST);
         if is_first { ROWS_FIRST } else { ROWS_LATER }

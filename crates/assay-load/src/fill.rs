@@ -16,31 +16,22 @@ use crate::survey::{Survey, survey};
 /// Statements encoded ahead of the one being sent.
 const AHEAD: usize = 2;
 
-/// The tables to load: the same values give the same rows on every server.
+/// The tables to load. Equal values give equal rows on every server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tables {
-    /// Family of the server.
     pub dialect: Dialect,
-    /// Engine of the tables.
     pub engine: Engine,
-    /// Key of the column `id`.
     pub id_key: IdKey,
-    /// How they are created beside that.
     pub form: TableForm,
-    /// How many tables and rows.
     pub data: DataSet,
-    /// Seed of all rows.
     pub seed: u64,
 }
 
-/// Progress of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadProgress {
-    /// Rows loaded so far, over all tables.
     pub rows: u64,
-    /// Rows in the end, over all tables.
     pub rows_total: u64,
-    /// Whether these are megabytes of a dump instead, whose rows nobody knows beforehand.
+    /// If set, both are megabytes of a dump, whose row count is not known beforehand.
     pub is_dump: bool,
 }
 
@@ -53,49 +44,39 @@ impl fmt::Display for LoadProgress {
     }
 }
 
-/// The result of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadReport {
-    /// Number of tables.
     pub tables: u32,
-    /// Rows over all tables.
     pub rows: u64,
-    /// The content that was sent, which [`content()`](crate::content()) must find on the server.
+    /// The content sent, which [`content()`](crate::content()) must find on the server.
     pub content: Content,
-    /// Bytes sent.
     pub bytes_sent: u64,
-    /// Wall time, creation of tables and indexes included.
+    /// Wall time, including the creation of tables and indexes.
     pub elapsed: Duration,
-    /// What was found while a dump was restored.
     pub restored: Vec<Restored>,
 }
 
 impl LoadReport {
-    /// Rows per second of wall time.
     #[must_use]
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 }
 
-/// A load statement and the rows in it.
 type Statement = (Vec<u8>, Batch);
 
-/// The work of a connection since its last report.
 struct Part {
     batch: Batch,
     bytes: u64,
 }
 
-/// Drops the tables of an earlier load, creates and loads new ones, and creates each table's secondary index once it is
-/// loaded.
+/// Drops the tables of an earlier load, creates and loads new ones, and creates each table's secondary index after its
+/// rows.
 ///
-/// Tables are loaded in parallel, one connection per CPU. For each connection, one thread encodes the statements while
+/// Tables are loaded in parallel, one connection per CPU. For each connection, one thread encodes statements while
 /// another sends them. `progress` is called after each statement.
 ///
-/// # Errors
-/// Those of [`survey()`], and [`Error::Foreign`] where an object that no load has made has one of the names: then
-/// nothing was changed. Also when the server cannot be reached or refuses a statement.
+/// Returns [`Error::Foreign`], with nothing changed, if an object that no load made has one of the names.
 pub fn fill(
     options: &ConnectOptions,
     tables: &Tables,
@@ -107,11 +88,8 @@ pub fn fill(
     fill_over(&options, tables, &there, progress)
 }
 
-/// Like [`fill`], but drops everything that a survey has found, whatever it is.
-///
-/// # Errors
-/// When the server cannot be reached or refuses a statement. If another object refers to one of the tables, nothing was
-/// changed.
+/// Like [`fill`], but drops everything the survey found, whatever it is. If another object refers to one of the tables,
+/// nothing is changed.
 pub fn fill_over(
     options: &ConnectOptions,
     tables: &Tables,
@@ -145,7 +123,6 @@ pub fn fill_over(
     })
 }
 
-/// Loads one table, and reports after each statement that loads rows.
 fn load_table(
     connection: &mut Connection,
     tables: &Tables,
@@ -166,7 +143,6 @@ fn send(connection: &mut Connection, sql: &[u8]) -> Result<()> {
     connection.execute_text(sql).map(drop).map_err(|source| Error::query(sql, source))
 }
 
-/// Hands every statement to `consume` while a second thread encodes the next ones.
 fn with_statements_ahead(
     batches: InsertBatches,
     mut consume: impl FnMut(&[u8], Batch) -> Result<()>,
@@ -180,14 +156,13 @@ fn with_statements_ahead(
             .map_err(Error::Thread)?;
         for (sql, batch) in to_send {
             consume(&sql, batch)?;
-            // The other thread has ended once its last batch is encoded.
+            // The encoder has ended once its last batch is encoded.
             drop(used.send(sql));
         }
         Ok(())
     })
 }
 
-/// Encodes statements until there are no more or nobody receives them.
 fn make_statements(
     mut batches: InsertBatches,
     full: &SyncSender<Statement>,

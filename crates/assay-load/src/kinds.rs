@@ -1,4 +1,4 @@
-//! Events by kind: how many, how long they took, and how their latencies are distributed.
+//! Number, duration and latency distribution of events by kind.
 
 use std::time::Duration;
 
@@ -6,36 +6,30 @@ use assay_model::{RESPONSE_CLASSES, response_bound_us};
 
 use crate::live::{BUCKETS, bucket, longest_in, percentile_of};
 
-/// Events of one kind.
 #[derive(Debug, Clone)]
 struct Kind {
     name: &'static str,
     events: u64,
     ns_sum: u64,
-    /// Events by latency.
+    /// Events by latency bucket.
     latencies: Box<[u32]>,
 }
 
-/// Events of one kind, of all clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindWork {
-    /// The name of the kind.
     pub name: &'static str,
-    /// Events.
     pub events: u64,
     /// Sum of their latencies, nanoseconds.
     pub ns_sum: u64,
-    /// The 95th percentile of their latencies, accurate to 1.6%.
+    /// 95th percentile of their latencies, accurate to 1.6%.
     pub p95: Duration,
-    /// Events by the classes of their latencies.
+    /// Events by latency class.
     pub classes: [u64; RESPONSE_CLASSES],
 }
 
-/// The events of a client by kind. Kinds are few.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kinds {
     all: Vec<Kind>,
-    /// The kind of the event in progress.
     current: Option<usize>,
 }
 
@@ -46,12 +40,11 @@ impl Kind {
 }
 
 impl Kinds {
-    /// Begins an event of a kind. An event that is started again may begin as another kind.
+    /// Begins an event. A retried event may begin as another kind.
     pub(crate) fn begin(&mut self, name: &'static str) {
         self.current = Some(self.place(name));
     }
 
-    /// Ends the event in progress, if it has a kind.
     pub(crate) fn end(&mut self, latency: Duration) {
         let kind = self.current.take().and_then(|place| self.all.get_mut(place));
         let Some(kind) = kind else { return };
@@ -63,7 +56,7 @@ impl Kinds {
         }
     }
 
-    /// Forgets all events, and keeps the memory.
+    /// Resets all counts and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.current = None;
         for kind in &mut self.all {
@@ -84,7 +77,7 @@ impl Kinds {
         }
     }
 
-    /// What was done, by kind, in the order of the names.
+    /// Sorted by name.
     pub(crate) fn work(&self) -> Vec<KindWork> {
         let work = |kind: &Kind| {
             let counts: Vec<u64> = kind.latencies.iter().map(|count| u64::from(*count)).collect();
@@ -106,7 +99,7 @@ impl Kinds {
     }
 }
 
-/// Latencies by class, given their numbers by bucket. A bucket belongs to the class in which it ends.
+/// Converts bucket counts to class counts. A bucket belongs to the class in which it ends.
 fn classes(counts: &[u64]) -> [u64; RESPONSE_CLASSES] {
     let mut classes = [0; RESPONSE_CLASSES];
     let mut class = 0;
@@ -135,7 +128,6 @@ mod tests {
             one.end(ms(latency));
         }
         one.begin("b");
-        // It was started again.
         one.begin("a");
         one.end(ms(1));
         one.end(ms(7));
@@ -152,7 +144,7 @@ mod tests {
         assert!(work[0].p95 >= ms(95) && work[0].p95 < ms(98), "{:?}", work[0].p95);
         let of_a = &work[0].classes;
         assert_eq!(of_a.iter().sum::<u64>(), 101);
-        // The bounds around 1 ms are 816 and 1024 µs: there are two latencies of 1 ms.
+        // The bounds around 1 ms are 816 and 1024 µs, and there are two latencies of 1 ms.
         let class = (0..of_a.len()).find(|it| response_bound_us(*it) == Some(1024)).unwrap();
         assert_eq!(of_a[class - 1..=class + 3], [0, 2, 0, 0, 1]);
         all.clear();

@@ -1,8 +1,7 @@
 //! Loads tables and drives clients: pacing, latency, retried errors, slices.
 //!
-//! [`survey()`] lists what a load would replace, [`fill`] creates and loads the tables, and [`content()`] reads back
-//! what they hold. A [`Session`] keeps the clients of one test on one server connected and prepared, and runs slice
-//! after slice.
+//! [`survey()`] lists what a load would replace, [`fill`] creates and loads the tables, and [`content()`] reads them
+//! back. A [`Session`] keeps the clients of one test connected and prepared, and runs slice after slice.
 
 mod actor;
 mod answered;

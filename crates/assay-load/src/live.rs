@@ -1,10 +1,10 @@
-//! The progress of clients, readable while they work.
+//! Progress of clients, readable while they work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// One client's progress, on cache lines of its own, so that reading it slows no other client.
+/// One client's progress, on its own cache lines so that reading it slows no other client.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Gauge {
@@ -15,43 +15,34 @@ pub(crate) struct Gauge {
     errors: AtomicU64,
     reconnects: AtomicU64,
     event_ns_sum: AtomicU64,
-    /// Events by latency; empty unless latencies are shown while the clients work.
+    /// Events by latency bucket; empty unless latencies are shown while the clients work.
     latencies: Box<[AtomicU32]>,
 }
 
-/// Work done so far, by one client or by all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunProgress {
-    /// Events that have ended.
     pub events: u64,
-    /// Queries that returned rows.
     pub read: u64,
-    /// Queries that changed rows.
     pub write: u64,
-    /// All other queries.
     pub other: u64,
     /// Errors after which an event was retried.
     pub errors: u64,
-    /// Reconnects: after a lost connection, or after the set number of events.
+    /// After a lost connection, or after the set number of events.
     pub reconnects: u64,
-    /// Sum of the latencies of all events, nanoseconds.
     pub event_ns_sum: u64,
 }
 
 impl RunProgress {
-    /// All queries.
     #[must_use]
     pub fn queries(&self) -> u64 {
         self.read + self.write + self.other
     }
 
-    /// The work since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.with(earlier, u64::saturating_sub)
     }
 
-    /// The work of both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         self.with(other, u64::saturating_add)
@@ -70,7 +61,7 @@ impl RunProgress {
     }
 }
 
-/// Low bits of a latency that are dropped: latencies have units of 256 ns.
+/// Low bits of a latency that are dropped: the unit is 256 ns.
 const UNIT_BITS: u32 = 8;
 /// Each power of two is divided into `2^PART_BITS` buckets, so a percentile is accurate to 1.6%.
 const PART_BITS: u32 = 6;
@@ -84,17 +75,15 @@ pub(crate) fn bucket(latency: Duration) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX).min(BUCKETS - 1)
 }
 
-/// The longest latency of a bucket.
 pub(crate) fn longest_in(bucket: usize) -> Duration {
     let octave = ((bucket >> PART_BITS) as u32).saturating_sub(1);
     let units = (bucket as u64 - (u64::from(octave) << PART_BITS)) + 1;
     Duration::from_nanos(((units << octave) << UNIT_BITS) - 1)
 }
 
-/// Latencies of all clients, interval by interval, while they work.
 pub struct IntervalLatencies {
     gauges: Vec<Arc<Gauge>>,
-    /// Events by latency at the end of the last interval.
+    /// Events by latency bucket at the end of the last interval.
     before: Vec<u64>,
 }
 
@@ -105,7 +94,6 @@ impl IntervalLatencies {
         new
     }
 
-    /// Events by latency so far.
     fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; BUCKETS];
         for gauge in &self.gauges {
@@ -116,8 +104,8 @@ impl IntervalLatencies {
         counts
     }
 
-    /// Ends an interval. Returns a percentile of the latencies of the events that ended in it, accurate to 1.6%;
-    /// `None` if none ended.
+    /// Ends an interval. Returns a percentile of the latencies of the events that ended in it, accurate to 1.6%; `None`
+    /// if none ended.
     pub fn percentile(&mut self, percentile: f64) -> Option<Duration> {
         let counts = self.counts();
         let ended: Vec<u64> = counts
@@ -130,7 +118,7 @@ impl IntervalLatencies {
     }
 }
 
-/// A percentile of latencies, given their numbers by bucket; `None` if there are none.
+/// `counts`: events by latency bucket. `None` if they are all zero.
 pub(crate) fn percentile_of(counts: &[u64], percentile: f64) -> Option<Duration> {
     let all: u64 = counts.iter().sum();
     let wanted = ((all as f64 * percentile / 100.0).round() as u64).max(1);
@@ -143,12 +131,10 @@ pub(crate) fn percentile_of(counts: &[u64], percentile: f64) -> Option<Duration>
 }
 
 impl Gauge {
-    /// A gauge that shows latencies too.
     pub(crate) fn with_latencies() -> Self {
         Self { latencies: (0..BUCKETS).map(|_| AtomicU32::new(0)).collect(), ..Self::default() }
     }
 
-    /// Publishes the latency of an event, if it shows latencies.
     #[inline]
     pub(crate) fn show_latency(&self, latency: Duration) {
         if self.latencies.is_empty() {
@@ -186,7 +172,6 @@ impl Gauge {
     }
 }
 
-/// The progress of all clients together.
 pub(crate) fn total(gauges: &[Arc<Gauge>]) -> RunProgress {
     let all = gauges.iter().map(|gauge| gauge.seen());
     all.fold(RunProgress::default(), |sum, one| sum.and(&one))

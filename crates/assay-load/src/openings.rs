@@ -1,4 +1,4 @@
-//! What a statement leaves open on the data of a server: it is carried out again where the answers of two servers
+//! Finds out which parts of an answer a statement leaves unspecified: it is run again where the answers of two servers
 //! differ.
 
 use std::cell::RefCell;
@@ -15,36 +15,33 @@ use crate::asking::{Again, Asking};
 use crate::enough::share;
 use crate::error::{Error, Result};
 
-/// Values with which a statement is carried out again at most, while there is time.
+/// Maximum number of values to repeat a statement with, while there is time.
 const VALUES: usize = 100;
 
-/// How often it is carried out again as it is.
 const REPEATS: usize = 2;
 
-/// How often rows with equal `ORDER BY` values are put in a random order. Two rows keep their order in half of the
-/// cases.
+/// Random shuffles of rows with equal `ORDER BY` values. Two rows keep their order in half of the cases.
 const SHUFFLES: usize = 4;
 
-/// A statement that takes longer is carried out only once in each form.
+/// A slower statement runs only once in each form.
 const SLOW: Duration = Duration::from_millis(500);
 
-/// All statements together may take so many times the time.
+/// All statements together may exceed the time by this factor.
 const OVER: u32 = 2;
 
-/// The errors of MySQL and MariaDB that a selected column is neither grouped nor aggregated.
+/// MySQL and MariaDB errors for a selected column that is neither grouped nor aggregated.
 const UNGROUPED: [u32; 2] = [1055, 1140];
 
-/// An answer whose rows differ between two servers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Doubt {
     test: Arc<str>,
     statement: Arc<str>,
     event: u64,
-    /// Whether the rows differ, and not only their order.
+    /// The rows differ, not only their order.
     is_of_rows: bool,
 }
 
-/// The answers that differ in their rows and may do so, up to a few of each statement.
+/// Answers whose rows differ and may do so, up to a few per statement.
 #[must_use]
 pub fn doubts(base: &[Answered], other: &[Answered]) -> Vec<Doubt> {
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -65,41 +62,31 @@ pub fn doubts(base: &[Answered], other: &[Answered]) -> Vec<Doubt> {
     found
 }
 
-/// What a server answers when it is asked again.
 #[derive(Debug, Clone, Default)]
 struct Answers {
-    /// To the statement as it is.
     repeated: Vec<RowsAnswered>,
-    /// To forms in which rows with equal `ORDER BY` values come in a random order.
+    /// Answers to forms in which rows with equal `ORDER BY` values come in random order.
     shuffled: Vec<RowsAnswered>,
-    /// To the form without limits.
     without_limits: Option<RowsAnswered>,
-    /// Whether a selected column is neither grouped nor aggregated.
+    /// A selected column is neither grouped nor aggregated.
     is_ungrouped: bool,
 }
 
 type ByEvent<T> = BTreeMap<(Arc<str>, Arc<str>, u64), T>;
 
-/// The answers of a server that was asked again.
 #[derive(Debug, Clone, Default)]
 pub struct AskedAgain(ByEvent<Answers>);
 
-/// Where servers are asked again, and which tests have the statements.
 pub struct Asked<'a> {
-    /// How to connect.
     pub options: &'a ConnectOptions,
-    /// Its dialect.
     pub dialect: Dialect,
-    /// The tests of the study.
     pub tests: &'a [Test],
-    /// The seed of the study.
     pub seed: u64,
-    /// Whether it is the base, whose answers must be known to stay the same.
+    /// The base, whose answers must be known to be stable.
     pub is_base: bool,
 }
 
-/// Asks a server again. Every statement is carried out again with one value however long it takes, and with others
-/// while there is time.
+/// Runs every statement again with one value however long it takes, and with others while there is time.
 pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<AskedAgain> {
     let mut by_statement: BTreeMap<(&str, &str), Vec<&Doubt>> = BTreeMap::new();
     for doubt in doubts {
@@ -117,7 +104,7 @@ pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<
         let program = Arc::new(program);
         let client = Client::new(Arc::clone(&program), asked.seed, 0);
         let dialect = asked.dialect;
-        // Sessions with other settings have statements of their own with the same text.
+        // Sessions with other settings have separate statements with the same text.
         let all = program.statements().iter().enumerate();
         let numbers =
             all.filter(|(_, it)| it.sql == statement).map(|(number, it)| (number, it.session));
@@ -140,7 +127,6 @@ pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<
     Ok(AskedAgain(found))
 }
 
-/// A statement of a test on a server.
 struct Statement {
     asking: Asking,
     client: Client,
@@ -150,7 +136,7 @@ struct Statement {
 }
 
 impl Statement {
-    /// `None` if the event does not carry it out, as one of a session with other settings does not.
+    /// `None` if the event does not run the statement, such as one of a session with other settings.
     fn answers(&mut self, doubt: &Doubt, is_base: bool) -> Result<Option<Answers>> {
         let mut answers = Answers::default();
         let Some(sql) = self.sql(doubt.event)? else { return Ok(None) };
@@ -171,7 +157,6 @@ impl Statement {
         Ok(Some(answers))
     }
 
-    /// The statement with the values of an event.
     fn sql(&mut self, event: u64) -> Result<Option<String>> {
         let sent = RefCell::new(None);
         let form = |sql: &str| {
@@ -182,7 +167,6 @@ impl Statement {
         Ok(sent.into_inner())
     }
 
-    /// The answer to another statement in its place.
     fn answer(&mut self, doubt: &Doubt, sql: &str) -> Result<Option<RowsAnswered>> {
         let (form, began) = (|_: &str| Some(sql.to_owned()), Instant::now());
         let again = Again { number: self.number, form: &form };
@@ -191,7 +175,7 @@ impl Statement {
         answer
     }
 
-    /// The answers to forms of the statement with a random order of equal rows, up to one that is another answer.
+    /// Answers to forms of the statement that shuffle equal rows, up to the first that differs from `known`.
     fn shuffled(
         &mut self,
         doubt: &Doubt,
@@ -215,7 +199,7 @@ impl Statement {
                     }
                 }
             }
-            // The server may have refused the whole.
+            // The server may have refused the whole form.
             if !found.is_empty() {
                 break;
             }
@@ -223,7 +207,6 @@ impl Statement {
         Ok(found)
     }
 
-    /// Whether the server says that a selected column is neither grouped nor aggregated.
     fn is_ungrouped(&self, sql: &str) -> Result<bool> {
         const STRICT: &[u8] =
             b"SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',ONLY_FULL_GROUP_BY')";
@@ -239,19 +222,17 @@ impl Statement {
     }
 }
 
-/// What a statement leaves open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Opening {
-    /// Whether the base returns other rows each time.
+    /// The base returns different rows each time.
     pub(crate) rows_vary: bool,
-    /// Whether the base returns them in another order each time.
+    /// The base returns them in a different order each time.
     pub(crate) order_varies: bool,
-    /// Whether another order of rows with equal `ORDER BY` values gives other rows, or only another order.
+    /// Reordering rows with equal `ORDER BY` values changes the rows (`ties_choose`), or only their order.
     pub(crate) ties_choose: bool,
     pub(crate) has_ties: bool,
-    /// Whether a selected column is neither grouped nor aggregated.
     pub(crate) is_ungrouped: bool,
-    /// Whether the servers differ without limits too, so that these do not explain the difference.
+    /// The servers differ without limits too, so limits do not explain the difference.
     pub(crate) differs_without_limit: bool,
 }
 
@@ -271,44 +252,37 @@ impl Opening {
         found
     }
 
-    /// Whether it leaves open which rows there are.
     fn leaves_rows(&self) -> bool {
         self.rows_vary || self.ties_choose || self.is_ungrouped
     }
 
-    /// Whether it leaves their order open.
     fn leaves_order(&self) -> bool {
         self.order_varies || self.has_ties
     }
 }
 
-/// What statements leave open whose answers differ between the base and a server.
+/// Parts left unspecified by statements whose answers differ between the base and a server.
 #[derive(Debug, Clone, Default)]
 pub struct Openings {
     by_event: ByEvent<Opening>,
-    /// The statements whose rows are open for at least one value. For values that were not tried again, it is unknown
-    /// whether the rows are open.
+    /// Statements whose rows are unspecified for at least one value. For values that were not retried, it is unknown.
     open_rows: BTreeSet<(Arc<str>, Arc<str>)>,
-    /// Those that leave the order of rows open with a value, which excuses no other rows.
+    /// Statements that leave the row order unspecified for a value, which excuses no different rows.
     open_order: BTreeSet<(Arc<str>, Arc<str>)>,
-    /// The statements whose limits do not explain the difference with a value: they excuse none with others.
+    /// Statements whose limits do not explain the difference for a value: they excuse none for other values.
     differing: BTreeMap<(Arc<str>, Arc<str>), Opening>,
     none: Opening,
 }
 
-/// What is known of what a statement leaves open with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Known<'a> {
-    /// What it leaves open, as far as that is known.
     pub(crate) opening: &'a Opening,
-    /// Whether it leaves its rows open with another value, and was not carried out again with this one.
+    /// Its rows are unspecified for another value, and this one was not retried.
     pub(crate) rows_unknown: bool,
-    /// The same of their order.
     pub(crate) order_unknown: bool,
 }
 
 impl Openings {
-    /// What follows from the answers of the base, and from those of both servers that were asked again.
     #[must_use]
     pub fn new(answers: &[Answered], base: &AskedAgain, other: &AskedAgain) -> Self {
         let mut found = Self::default();
@@ -332,8 +306,7 @@ impl Openings {
         found
     }
 
-    /// What the statement of an answer leaves open with its value. What it leaves open with another one says nothing
-    /// about this one.
+    /// Known facts about an answer's statement with its value. Findings for other values do not apply to it.
     pub(crate) fn of(&self, answered: &Answered) -> Known<'_> {
         let statement = (Arc::clone(&answered.test), Arc::clone(&answered.statement));
         let event = (statement.0.clone(), statement.1.clone(), answered.event);
@@ -382,7 +355,6 @@ mod tests {
         }
     }
 
-    /// The parts that differ, with the number of values, if a base that was asked again gives these other answers.
     fn differing(again: &[(u64, &[&str])]) -> Vec<(AnswerPart, u32)> {
         let base = [1, 2, 3].map(|event| answered(event, &["1"]));
         let here = [1, 2, 3].map(|event| answered(event, &["2"]));
@@ -405,7 +377,7 @@ mod tests {
     fn what_is_open_with_a_value_excuses_no_other_one() {
         use AnswerPart::{Choice, Undetermined, Values};
         let (ties, none): (&[&str], &[&str]) = (&["2"], &["1"]);
-        // Rows have equal values with the first one only.
+        // Only the first value has ties.
         assert_eq!(differing(&[(1, ties), (2, none), (3, none)]), [(Choice, 1), (Values, 2)]);
         // There was no time for the third one.
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Waits for threads that run a script, and gives those up that do not come back.
+//! Waits for threads that run a script, and abandons those that are stuck.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -12,35 +12,29 @@ use rustix::thread::gettid;
 
 use crate::error::{Error, Result};
 
-/// How often to look at a script that is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// The lowest priority of a thread.
 const LOWEST: i32 = 19;
 
-/// Notes that the calling thread runs the script on a leash.
 pub(crate) fn runs_here(leash: &Leash) {
     leash.runs_in(gettid().as_raw_nonzero().get());
 }
 
-/// Waits no longer for a script. Its thread cannot be ended, but it leaves the CPUs to others.
+/// Abandons a script. Its thread cannot be killed, so it gets the lowest priority.
 pub(crate) fn give_up(leash: &Leash) {
     leash.end();
     if let Some(thread) = Pid::from_raw(leash.thread()) {
-        // The system gives the priority to this thread alone.
+        // On Linux, this affects only the one thread.
         let _ = setpriority_process(Some(thread), LOWEST);
     }
 }
 
-/// The error of a script that was given up.
 pub(crate) fn stuck(leash: &Leash) -> Error {
     LuaError::Stuck { place: leash.place() }.into()
 }
 
-/// Waits for an answer of a thread that may run a script.
-///
-/// # Errors
-/// If the thread has ended without an answer, or is given up: because it is stuck, or does not end after a stop.
+/// Waits for an answer of a thread that may run a script. Fails if the thread ended without one, or is abandoned
+/// because it is stuck or does not end after a stop.
 pub(crate) fn answer_of<T>(answers: &Receiver<T>, leash: &Leash, stop: &Stop) -> Result<T> {
     let mut patience = Patience::default();
     loop {
@@ -56,10 +50,7 @@ pub(crate) fn answer_of<T>(answers: &Receiver<T>, leash: &Leash, stop: &Stop) ->
     }
 }
 
-/// Does work that runs a script in a thread of its own.
-///
-/// # Errors
-/// Those of the work, and [`LuaError::Stuck`] if the script does not come back.
+/// Runs work with a script on a separate thread. Returns [`LuaError::Stuck`] if the script does not return.
 pub fn apart<T: Send + 'static>(
     leash: &Arc<Leash>,
     stop: &Stop,
@@ -68,7 +59,6 @@ pub fn apart<T: Send + 'static>(
     answer_of(&start_apart(leash, work)?, leash, stop)?
 }
 
-/// Begins such work.
 pub(crate) fn start_apart<T: Send + 'static>(
     leash: &Arc<Leash>,
     work: impl FnOnce() -> Result<T> + Send + 'static,

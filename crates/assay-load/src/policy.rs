@@ -6,61 +6,53 @@ use assay_wire::Error as WireError;
 
 use crate::error::{Error, TOO_MANY_CONNECTIONS as FULL, sqlstate};
 
-/// Errors after which an event is started again, as sysbench does. MySQL and MariaDB: record changed, lock wait
-/// timeout, deadlock. Postgres: deadlock, serialization failure, and a unique key that a deleted and reinserted row
-/// violates.
+/// Errors after which an event is retried, as in sysbench. MySQL and MariaDB: record changed, lock wait timeout,
+/// deadlock. Postgres: deadlock, serialization failure, and a unique key violated by a deleted and reinserted row.
 pub(crate) const USUAL: [u32; 6] =
     [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
 
-/// The same for a user's events: a unique key that is violated is a mistake, on every server.
+/// For a user's events: a violated unique key is a mistake, on every server.
 pub(crate) const USUAL_OWN: [u32; 6] =
     [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("55P03")];
 
-/// MySQL's codes for a lost connection, which the client library gives. The client connects again if the codes that are
-/// ignored have one of them.
+/// MySQL client library codes for a lost connection. If the ignored codes include one of them, the client reconnects.
 const LOST: [u32; 4] = [2006, 2011, 2013, 2055];
 
 /// Errors of a server that ends the connection or is about to: killed, or shutting down.
 const ENDING: [u32; 8] =
     [1053, 1317, 1927, 3169, 4031, sqlstate("57P01"), sqlstate("57P02"), sqlstate("57P03")];
 
-/// How clients treat errors and connections; that of sysbench by default.
+/// Defaults to sysbench's behavior.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientPolicy {
-    /// Errors after which an event is started again.
     pub ignored: Ignored,
-    /// Number of events after which a client connects anew; `None` for one connection for all events.
+    /// Events after which a client reconnects; `None` for one connection for all events.
     pub reconnect_every: Option<NonZeroU64>,
     /// Whether [`crate::Session::interval_latencies`] can be read while the clients work.
     pub shows_latencies: bool,
 }
 
-/// Errors after which an event is started again.
+/// Errors after which an event is retried.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Ignored {
     /// Those that sysbench ignores by default.
     #[default]
     Usual,
-    /// All errors of servers, lost connections included.
+    /// All server errors, including lost connections.
     All,
-    /// Those with these codes: MySQL's, or Postgres' states as numbers. 2006, 2011, 2013 and 2055 mean that the
-    /// connection is lost, on any server.
+    /// MySQL codes, or Postgres SQLSTATEs as numbers. 2006, 2011, 2013 and 2055 mean a lost connection on any server.
     These(Vec<u32>),
 }
 
-/// What to do about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Start the event again; the server's code.
     Retry(u32),
-    /// Connect again, and start the event again.
     Reconnect,
-    /// End the run.
     Fail,
 }
 
 impl ClientPolicy {
-    /// What to do about an error of an event that is usually started again after errors with these codes.
+    /// `usual` are the codes after which the event is retried by default.
     pub(crate) fn remedy(&self, error: &WireError, usual: &[u32]) -> Remedy {
         let reconnects = match &self.ignored {
             Ignored::Usual => false,
@@ -81,8 +73,8 @@ impl ClientPolicy {
         }
     }
 
-    /// Whether a client that could not connect again tries once more: while the server starts, shuts down, or has too
-    /// many connections.
+    /// Whether a client that failed to reconnect tries again: while the server starts, shuts down, or has too many
+    /// connections.
     pub(crate) fn tries_again(&self, error: &Error) -> bool {
         let (Error::Connect { source, .. } | Error::Prepare { source, .. }) = error else {
             return false;

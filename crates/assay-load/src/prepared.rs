@@ -1,4 +1,4 @@
-//! The statements of a program, prepared on a connection.
+//! A program's statements, prepared on a connection.
 
 use std::sync::Arc;
 
@@ -10,24 +10,22 @@ use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
 use crate::error::{Error, NO_SUCH_TABLE, Result};
 use crate::settings::begin_user_session;
 
-/// The server cannot prepare this statement (MySQL: `BEGIN`).
+/// MySQL's code for a statement that cannot be prepared, such as `BEGIN`.
 const CANNOT_PREPARE: u32 = 1295;
 
-/// Sends the operations of a program on the connection on which its statements were prepared.
 pub(crate) struct Prepared {
     program: Arc<Program>,
     /// By statement index; `None` for a statement that is sent as text.
     handles: Vec<Option<StatementId>>,
-    /// Empty between operations; kept for its memory.
+    /// Empty between operations; kept to reuse its memory.
     params: Vec<Param<'static>>,
-    /// Values that statements of the event have returned, for later ones.
+    /// Values returned by statements of the event, for later ones.
     kept: Vec<Option<Vec<u8>>>,
-    /// A statement with its values; kept for its memory.
+    /// A statement with its values; kept to reuse its memory.
     text: Vec<u8>,
 }
 
 impl Prepared {
-    /// The statements of a program, which no connection has prepared yet.
     pub(crate) fn new(program: Arc<Program>) -> Self {
         let places = program.statements().iter().flat_map(|it| &it.keep);
         let kept = places.max().map_or(0, |last| *last as usize + 1);
@@ -40,8 +38,6 @@ impl Prepared {
         }
     }
 
-    /// Begins the session of a client with one of the program's sets of settings, and prepares every statement that
-    /// runs with them.
     pub(crate) fn prepare(&mut self, wire: &mut Connection, session: usize) -> Result<()> {
         if self.program.is_own() {
             let settings = self.program.sessions().get(session);
@@ -55,12 +51,11 @@ impl Prepared {
         Ok(())
     }
 
-    /// How many sets of session settings the program has.
     pub(crate) fn sessions(&self) -> usize {
         self.program.sessions().len()
     }
 
-    /// Creates the client's own table, if the program has one, replacing one that an earlier run left.
+    /// Creates the client's own table, if the program has one, replacing that of an earlier run.
     pub(crate) fn create_scratch(&self, wire: &mut Connection, client: u32) -> Result<()> {
         let Some((name, columns)) = self.program.scratch(client) else { return Ok(()) };
         let there = format!("SELECT * FROM {name} LIMIT 0");
@@ -87,24 +82,20 @@ impl Prepared {
         Ok(())
     }
 
-    /// Forgets what the statements of another event have returned.
     #[inline]
     pub(crate) fn begin_event(&mut self) {
         self.kept.iter_mut().for_each(|value| *value = None);
     }
 
-    /// Puts these values in the place of what statements of the event have returned.
     pub(crate) fn keep(&mut self, kept: &[Option<Vec<u8>>]) {
         self.kept.clear();
         self.kept.extend_from_slice(kept);
     }
 
-    /// Whether the server has prepared a statement.
     pub(crate) fn has_prepared(&self, statement: usize) -> bool {
         self.handles.get(statement).is_some_and(Option::is_some)
     }
 
-    /// Sends one operation and receives its reply.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -127,7 +118,6 @@ impl Prepared {
         reply
     }
 
-    /// Lets one operation wait until the pipeline is sent.
     pub(crate) fn queue(
         &mut self,
         wire: &mut Connection,
@@ -140,12 +130,11 @@ impl Prepared {
         wire.queue(handle, &params)
     }
 
-    /// What statements of the event have returned so far, by place.
+    /// Values returned by statements of the event so far, by place.
     pub(crate) fn kept(&self) -> &[Option<Vec<u8>>] {
         &self.kept
     }
 
-    /// Sends one operation of a shipped test and keeps the rows that it returns.
     pub(crate) fn query(
         &mut self,
         wire: &mut Connection,
@@ -166,7 +155,6 @@ impl Prepared {
         wire.query_prepared(handle, &params)
     }
 
-    /// Sends a statement that is not prepared, and keeps what later statements need of its result.
     fn send_text(
         &mut self,
         wire: &mut Connection,
@@ -202,9 +190,9 @@ impl Prepared {
         Ok(reply)
     }
 
-    /// Makes the connection ready for a retry of the event. MySQL and MariaDB have rolled back what must be, and
-    /// `BEGIN` commits the rest. Postgres needs a `ROLLBACK`; the reference client (sysbench) sends one even if the
-    /// event is no transaction.
+    /// Prepares the connection for a retry of the event. MySQL and MariaDB have rolled back what they must, and `BEGIN`
+    /// commits the rest. Postgres needs a `ROLLBACK`; sysbench, the reference client, sends one even if the event is no
+    /// transaction.
     pub(crate) fn give_up_event(&self, wire: &mut Connection) -> Result<(), WireError> {
         wire.forget_pipeline();
         match wire.protocol() {
@@ -214,7 +202,7 @@ impl Prepared {
         }
     }
 
-    /// Statements that should be prepared but that the server refuses to prepare. They are sent as text each time.
+    /// Statements that the server refuses to prepare. They are sent as text each time.
     pub(crate) fn unprepared(&self) -> Vec<String> {
         let statements = self.program.statements().iter().zip(&self.handles);
         let refused = statements
@@ -222,21 +210,18 @@ impl Prepared {
         refused.map(|(statement, _)| statement.sql.clone()).collect()
     }
 
-    /// The text of a statement, with placeholders for its parameters.
     pub(crate) fn sql(&self, statement: usize) -> &str {
         &self.program.statements()[statement].sql
     }
 }
 
-/// Why a statement cannot wait in a pipeline.
 const NO_PIPELINE: &str =
     "a pipeline has prepared statements only: leave `--db-ps-mode disable` (`-M simple`) out";
 
-/// The values to keep, in the order of their places.
 fn kept_values(sending: Sending, results: Vec<ResultSet>) -> Vec<Option<Vec<u8>>> {
     match sending {
         Sending::Alone if results.iter().all(|it| it.columns.is_empty()) => {
-            // The number that an `INSERT` of MySQL or MariaDB has generated.
+            // The number that an `INSERT` generated on MySQL or MariaDB.
             let number = results.iter().map(|it| it.last_insert_id).find(|it| *it > 0);
             vec![number.map(|it| it.to_string().into_bytes())]
         }
@@ -255,7 +240,7 @@ fn kept_values(sending: Sending, results: Vec<ResultSet>) -> Vec<Option<Vec<u8>>
     }
 }
 
-/// The end of a `CREATE TABLE` that names the storage engine of `sbtest1`; empty where there is none.
+/// `ENGINE` clause of `sbtest1`, for a `CREATE TABLE`; empty if the server has no engines.
 fn engine_of_tables(wire: &mut Connection) -> Result<String> {
     if wire.protocol() == Protocol::Postgres {
         return Ok(String::new());

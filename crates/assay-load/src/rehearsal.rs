@@ -1,4 +1,4 @@
-//! Executes single statements as the clients of a study do, outside of any slice.
+//! Executes single statements like a study's clients, outside of slices.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::prepared::Prepared;
 use crate::settings::{RefusedSetting, begin_user_session};
 
-/// A connection like those of the clients of a test, with the statements of its program prepared that run with the same
+/// A connection like those of a test's clients, with the statements of its program prepared that run with the same
 /// settings.
 pub struct Rehearsal {
     wire: Connection,
@@ -19,7 +19,7 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// Connects and prepares the statements; `None` if the server refuses one of them.
+    /// `None` if the server refuses to prepare one of the statements.
     pub fn open(
         options: &ConnectOptions,
         program: Arc<Program>,
@@ -34,18 +34,15 @@ impl Rehearsal {
         }
     }
 
-    /// The connection, for other statements.
     pub fn wire(&mut self) -> &mut Connection {
         &mut self.wire
     }
 
-    /// Whether the server has prepared a statement of the program.
     #[must_use]
     pub fn has_prepared(&self, statement: usize) -> bool {
         self.prepared.has_prepared(statement)
     }
 
-    /// Sends an operation with these values of earlier statements, and receives its reply.
     pub fn execute(
         &mut self,
         operation: Operation<'_>,
@@ -56,8 +53,7 @@ impl Rehearsal {
     }
 }
 
-/// A connection whose session is like those of the clients of a program: `session` is an index into its sets of
-/// settings.
+/// Connects with a session like those of a program's clients: `session` is an index into its sets of settings.
 pub fn connect_as_client(
     options: &ConnectOptions,
     program: &Program,
@@ -71,7 +67,7 @@ pub fn connect_as_client(
     Ok(wire)
 }
 
-/// The settings of these sessions that a server refuses, each once.
+/// The settings of these sessions that a server refuses, without duplicates.
 pub fn refused_settings(
     options: &ConnectOptions,
     sessions: &[Vec<SessionSetting>],

@@ -1,4 +1,4 @@
-//! Restores the dump of a user's workload: what a server refuses of it is a finding, and ends nothing.
+//! Restores the dump of a user's workload. Statements that the server refuses are reported and do not end the load.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
@@ -13,22 +13,19 @@ use assay_workloads::{
 
 use crate::error::{Error, Result};
 
-/// Opens a dump that belongs to a workload; the error says why it cannot.
+/// Opens a dump of a workload; the error is the reason.
 pub type OpenUserDump<'a> = &'a dyn Fn(&UserRowsFile) -> Result<Box<dyn Read>, String>;
 
-/// Different findings that are kept of a dump.
 const FINDINGS: usize = 200;
 
-/// How long a statement of a dump may take without an answer: it may create the index of a large table.
+/// Timeout of a statement: it may create the index of a large table.
 const SILENCE: Duration = Duration::from_secs(3600);
 
-/// Databases of MySQL and MariaDB servers themselves.
 const SYSTEM: [&str; 4] = ["mysql", "sys", "information_schema", "performance_schema"];
 
-/// Severities of Postgres that are worth telling.
 const WARNINGS: [&str; 1] = ["WARNING"];
 
-/// Restores a dump on a connection of its own, whose settings end with it. `told` is called with the bytes that were
+/// Restores a dump on a separate connection, which discards its settings. `told` is called with the number of bytes
 /// read so far.
 pub(crate) fn restore(
     options: &ConnectOptions,
@@ -64,22 +61,19 @@ pub(crate) fn restore(
         }
         told(parts.source().get_ref().bytes);
     }
-    // It may have left a transaction open.
+    // The dump may have left a transaction open.
     restorer.send(0, b"COMMIT", Fate::Try)?;
     Ok(restorer.findings.all())
 }
 
-/// Tells which tables have no rows, as after a dump of the schema only.
 pub(crate) fn without_rows(dump: &UserDump, empty: &[&str]) -> Option<Restored> {
     of_tables(dump, RestoredKind::Empty, "tables without rows", empty)
 }
 
-/// Tells which tables of a dump have rows that the workload file made.
 pub(crate) fn with_made_rows(dump: &UserDump, made: &[&str]) -> Option<Restored> {
     of_tables(dump, RestoredKind::Made, "tables whose rows were made", made)
 }
 
-/// Tells that the server refuses the rows that the workload file makes for a table of a dump.
 pub(crate) fn refused_rows(dump: &UserDump, table: &str, why: &Error) -> Restored {
     Restored {
         what: RestoredKind::Error,
@@ -110,7 +104,6 @@ fn of_tables(dump: &UserDump, what: RestoredKind, words: &str, names: &[&str]) -
     })
 }
 
-/// Counts what is read.
 struct Counted {
     source: Box<dyn Read>,
     bytes: u64,
@@ -128,13 +121,10 @@ struct Restorer<'d> {
     wire: Connection,
     dialect: Dialect,
     path: &'d str,
-    /// Where the last statement begins.
     line: u64,
-    /// The users of a MySQL or MariaDB server.
     definers: Vec<Definer>,
-    /// The plugins by which users of that server can log in; empty if they are not known.
+    /// Authentication plugins of the server; empty if unknown.
     plugins: Vec<String>,
-    /// The only database that the dump is of, if it names one.
     database: Option<String>,
     findings: Findings,
 }
@@ -158,7 +148,7 @@ impl Restorer<'_> {
         }
     }
 
-    /// The statement without the dump's only database before names of tables, which go to another one.
+    /// Strips the dump's only database from table names, because the tables go to another one.
     fn without_database(&mut self, line: u64, sql: Vec<u8>) -> Result<Vec<u8>> {
         if self.dialect != Dialect::MySql {
             return Ok(sql);
@@ -170,7 +160,7 @@ impl Restorer<'_> {
         Ok(without_database(&sql, database).unwrap_or(sql))
     }
 
-    /// Takes note of a user who could not log in. Users are left out otherwise.
+    /// Records a user who could not log in. Users are otherwise skipped.
     fn check_login(&mut self, sql: &[u8]) {
         if self.plugins.is_empty() {
             return;
@@ -181,7 +171,6 @@ impl Restorer<'_> {
         }
     }
 
-    /// The statement without a definer whom the server does not know.
     fn with_known_definer(&mut self, sql: Vec<u8>) -> Vec<u8> {
         if self.dialect != Dialect::MySql {
             return sql;
@@ -203,7 +192,7 @@ impl Restorer<'_> {
                 let name = name.trim_end_matches(';').trim_matches('"');
                 let name = name.trim_start_matches("dbname=").trim_matches('\'');
                 match name {
-                    // Where the roles of a whole server are.
+                    // Databases that hold the roles of a whole server.
                     "" | "postgres" | "template1" => Ok(()),
                     name => self.is_of_database(line, name.to_owned()),
                 }
@@ -219,7 +208,7 @@ impl Restorer<'_> {
         }
     }
 
-    /// All of a dump goes to one database, which must be the only one that it names.
+    /// The whole dump goes to one database, so it may name only one.
     fn is_of_database(&mut self, line: u64, name: String) -> Result<()> {
         match &self.database {
             Some(known) if *known != name => Err(Error::File {
@@ -235,14 +224,13 @@ impl Restorer<'_> {
         }
     }
 
-    /// Sends a statement, and asks for warnings.
     fn send(&mut self, line: u64, sql: &[u8], fate: Fate) -> Result<()> {
         let answer = self.wire.answer(sql, &mut |_, _| ());
         self.noted(line, sql, answer, &fate)?;
         let is_setting = sql.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SET "))
             || sql.starts_with(b"/*!")
                 && sql.windows(4).take(12).any(|it| it.eq_ignore_ascii_case(b"SET "));
-        // The place is empty, so a dump removes what is not there with each of its tables.
+        // The target is empty, so the dump's `DROP TABLE IF EXISTS` warns for each table.
         let has_warnings = !is_setting && !is_drop_if_exists(sql);
         if self.dialect == Dialect::MySql && has_warnings {
             let mut warnings = Vec::new();
@@ -251,7 +239,7 @@ impl Restorer<'_> {
                     let value = row.get(place).copied().flatten().unwrap_or_default();
                     String::from_utf8_lossy(value).into_owned()
                 };
-                // The error itself is among them.
+                // The list includes the error itself.
                 if text(0) != "Error" {
                     warnings.push(format!("{} (code {})", text(2), text(1)));
                 }
@@ -285,7 +273,7 @@ impl Restorer<'_> {
         self.noted(line, sql, answer, &Fate::Send)
     }
 
-    /// Notes what a server told of a statement. Only a connection that is lost ends the load.
+    /// Records a server's messages about a statement. Only a lost connection ends the load.
     fn noted(
         &mut self,
         line: u64,
@@ -295,7 +283,7 @@ impl Restorer<'_> {
     ) -> Result<()> {
         match answer {
             Ok(told) => {
-                // What ends the transaction is no part of the dump.
+                // The final `COMMIT` is not part of the dump.
                 let notices = told.notices.into_iter().filter(|_| line > 0);
                 for notice in notices.filter(|it| WARNINGS.contains(&it.severity.as_str())) {
                     self.findings.told(RestoredKind::Warning, line, sql, notice.message);
@@ -317,14 +305,12 @@ impl Restorer<'_> {
         }
     }
 
-    /// The connection is lost, or nothing answers.
     fn lost(&self, sql: &[u8], cause: WireError) -> Error {
         let (path, line) = (self.path.to_owned(), self.line);
         Error::Dump { path, line, sql: first_line(sql), cause }
     }
 }
 
-/// The users of a MySQL or MariaDB server, whom a definer may be.
 fn definers(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Definer>> {
     if dialect == Dialect::Postgres {
         return Ok(Vec::new());
@@ -339,14 +325,13 @@ fn definers(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Definer>> 
         };
         found.push(Definer { user: text(0), host: text(1) });
     });
-    // A login that may not ask knows nobody.
+    // A login without the privilege sees none.
     match asked {
         Ok(_) | Err(WireError::Server { .. }) => Ok(found),
         Err(source) => Err(Error::Connect { client: 0, source }),
     }
 }
 
-/// The plugins by which users of a MySQL or MariaDB server can log in.
 fn login_plugins(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<String>> {
     const QUERY: &[u8] = b"SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
         WHERE PLUGIN_TYPE = 'AUTHENTICATION' AND PLUGIN_STATUS = 'ACTIVE'";
@@ -366,12 +351,10 @@ fn login_plugins(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Strin
     }
 }
 
-/// What was found so far: the same again is counted.
+/// Findings so far; duplicates are counted.
 struct Findings {
     file: String,
-    /// By kind and message.
     found: BTreeMap<(RestoredKind, String), Restored>,
-    /// Findings above the bound.
     more: u64,
 }
 
@@ -398,7 +381,7 @@ impl Findings {
         self.add(Restored { what, file, line, statement, message, count }, key);
     }
 
-    /// The first user of a plugin stands for all.
+    /// Reports only the first user of each plugin.
     fn login(&mut self, user: &str, plugin: &str) {
         let message = format!(
             "user `{user}` logs in with `{plugin}`, a plugin that this server does not have or does not use"
@@ -417,7 +400,7 @@ impl Findings {
         }
     }
 
-    /// All of them, errors first, in the order of the dump.
+    /// Errors first, in the order of the dump.
     fn all(self) -> Vec<Restored> {
         let mut all: Vec<Restored> = self.found.into_values().collect();
         all.sort_by_key(|it| (it.what, it.line));
@@ -435,7 +418,6 @@ impl Findings {
     }
 }
 
-/// A message without the number of the row that it is about.
 fn without_row(message: &str) -> String {
     let Some(at) = message.rfind("at row ") else { return message.to_owned() };
     let (before, after) = message.split_at(at);

@@ -1,6 +1,6 @@
-//! One run: the state that its clients and the owner of the session share.
+//! The state of one run, shared by its clients and the owner of the session.
 //!
-//! A run has a warm part, which may be empty, and a measured part. Clients begin either part together.
+//! A run has a warm part, which may be absent, and a measured part. Clients begin each part together.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock};
@@ -8,21 +8,16 @@ use std::time::{Duration, Instant};
 
 use crate::bound::Bound;
 
-/// Longest sleep without a check whether the run is over.
 const MAX_SLEEP: Duration = Duration::from_millis(100);
 
-/// One run, shared by all clients.
 pub(crate) struct Run {
-    /// Carried out first, if there is one; its events are counted apart.
+    /// Runs first, if present; its events are counted separately.
     pub(crate) warm: Option<Part>,
-    /// What is measured.
     pub(crate) measured: Part,
     stop: AtomicBool,
 }
 
-/// Events that all clients begin together.
 pub(crate) struct Part {
-    /// Sequence number of each client's first event.
     pub(crate) first_sequence: u64,
     bound: Bound,
     clients: u32,
@@ -30,11 +25,10 @@ pub(crate) struct Part {
     start: OnceLock<Instant>,
 }
 
-/// When an event of an open loop is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     At(Instant),
-    /// After the time of the run, which ends then.
+    /// Due after the time of the run, which ends then.
     Never {
         end: Instant,
     },
@@ -45,23 +39,20 @@ impl Run {
         Self { warm, measured, stop: AtomicBool::new(false) }
     }
 
-    /// Makes every client end after the event it is in.
+    /// Makes every client end after its current event.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether clients are to end after the event they are in.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether no further event of the part may begin.
     #[inline]
     pub(crate) fn is_over(&self, part: &Part, now: Instant) -> bool {
         part.is_over(now) || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Sleeps until an event of the part is due; false if the part ends before.
     pub(crate) fn sleep_until(&self, part: &Part, due: Instant, mut now: Instant) -> bool {
         while now < due {
             std::thread::sleep(due.saturating_duration_since(now).min(MAX_SLEEP));
@@ -85,7 +76,7 @@ impl Part {
         }
     }
 
-    /// How many events a client may run: an even share. The first clients get one more where the total does not divide.
+    /// A client's even share of the events. The first clients get one more if the total does not divide evenly.
     pub(crate) fn quota(&self, client: u32) -> u64 {
         match self.bound {
             Bound::Time(_) | Bound::Rate { .. } => u64::MAX,
@@ -102,7 +93,8 @@ impl Part {
         *self.start.get_or_init(Instant::now)
     }
 
-    /// When a client's event is due, counted from 0. `None` in a closed loop, where it is due when the one before ends.
+    /// When a client's event is due, counted from 0. `None` in a closed loop, where it is due when the previous one
+    /// ends.
     #[inline]
     pub(crate) fn due(&self, client: u32, event: u64) -> Option<Due> {
         let Bound::Rate { time, per_second } = self.bound else { return None };

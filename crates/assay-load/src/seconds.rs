@@ -1,19 +1,17 @@
-//! Events by second, from what is seen of a run while it lasts.
+//! Events per second, from progress reports of a running test.
 
 use std::time::Duration;
 
-/// The events of each whole second of a run.
 #[derive(Debug, Default)]
 pub struct Seconds {
     counts: Vec<u64>,
-    /// Events of the seconds before the present one.
     counted: u64,
-    /// When the run was last seen, seconds, and its events until then.
+    /// Time of the last report, seconds, and events until then.
     last: (f64, u64),
 }
 
 impl Seconds {
-    /// Notes how many events have ended after so long. Between two of these moments, events end evenly.
+    /// Records the number of events that ended within `elapsed`. They are spread evenly since the last report.
     pub fn see(&mut self, elapsed: Duration, events: u64) {
         let (before, of_before) = self.last;
         let now = elapsed.as_secs_f64();
@@ -33,7 +31,6 @@ impl Seconds {
         self.last = (now, events);
     }
 
-    /// The counts of the seconds that have passed as a whole.
     #[must_use]
     pub fn counts(self) -> Vec<u64> {
         self.counts

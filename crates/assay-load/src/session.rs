@@ -1,4 +1,4 @@
-//! The clients of one test on one server, which stay connected and prepared from slice to slice.
+//! The clients of one test on one server, which stay connected and prepared between slices.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -23,106 +23,87 @@ use crate::work::Work;
 use crate::worker::{Ends, Worker};
 use crate::workloads::workload_of;
 
-/// The result of a monitored run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
-    /// The work that was done.
     pub work: WorkCounters,
-    /// Clients that were cut off in an event that did not end.
+    /// Clients cut off in an event that did not end.
     pub cut_off: u32,
-    /// What those clients were doing, as far as it is known: a place in a script, or a statement.
+    /// Their current work, as far as known: a place in a script, or a statement.
     pub unfinished: Vec<String>,
-    /// Reconnects: after a lost connection, or after the set number of events.
+    /// After a lost connection, or after the set number of events.
     pub reconnects: u64,
     /// Events of an open loop that were due and never began; `None` in a closed loop.
     pub backlog: Option<u64>,
-    /// Whether it ended early because it was asked to stop.
     pub is_stopped: bool,
-    /// What was done of each statement of a user's test, by its number.
+    /// Work of each statement of a user's test, by number.
     pub statements: Vec<StatementWork>,
-    /// The same events by kind; nothing of a test without kinds.
+    /// The same events by kind; empty for a test without kinds.
     pub kinds: Vec<KindWork>,
 }
 
-/// How the clients of a session have ended.
 #[derive(Debug)]
 pub struct Closed {
-    /// What their scripts have printed, one client after the other.
+    /// Output of their scripts, one client after the other.
     pub said: String,
-    /// The statements that scripts have sent in order to end, in `thread_done`. They belong to no event.
+    /// Statements sent by scripts in `thread_done`. They belong to no event.
     pub last: WorkCounters,
-    /// Why the first one failed that could not end in order.
+    /// Error of the first client that could not end cleanly.
     pub ended: Result<()>,
 }
 
-/// Events that all clients begin together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
     /// Each client's k-th event is event `first_sequence + k` of its stream.
     pub first_sequence: u64,
-    /// When it ends.
     pub bound: Bound,
 }
 
-/// The work of all clients in a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TurnWork {
-    /// Work of the warm part.
     pub warm: RunProgress,
-    /// Duration of the warm part, from the common start to the end of the last client.
+    /// From the common start to the end of the last client.
     pub warm_elapsed: Duration,
-    /// Work of the measured part.
     pub measured: RunProgress,
-    /// Duration of the measured part.
     pub elapsed: Duration,
 }
 
 /// Connected, prepared clients, one thread each. Dropping it closes the connections.
 pub struct Session {
     clients: Vec<ClientThread>,
-    /// One for each client between runs; handed to the clients and back.
+    /// One per client between runs; lent to the clients during a run.
     tallies: Vec<Tallies>,
-    /// Duration of the measured parts that the tallies hold.
     elapsed: Duration,
     gauges: Vec<Arc<Gauge>>,
-    /// How long a run may go without the end of an event, or continue after its time, before it is cut off.
+    /// A run is cut off after this time without the end of an event, or this long after its end.
     stall_limit: Duration,
-    /// Where to end statements that take too long.
     control: (ConnectOptions, Dialect),
 }
 
-/// How a run ended.
 #[derive(Debug, Default)]
 struct Ended {
     warm_elapsed: Duration,
     elapsed: Duration,
     cut_off: u32,
     unfinished: Vec<String>,
-    /// Whether connections were lost.
     is_broken: bool,
     is_stopped: bool,
 }
 
-/// What the clients of a run have returned so far.
 #[derive(Debug, Default)]
 struct Gathered {
-    /// Whether time ends the run.
     is_timed: bool,
     is_monitored: bool,
     ended: Ended,
     warm_end: Option<Instant>,
     last_end: Option<Instant>,
-    /// Whether connections were cut off.
     is_cut: bool,
-    /// Whether a client ended in order before it had run all its events.
+    /// A client ended cleanly before it had run all its events.
     is_early: bool,
     failure: Option<Error>,
-    /// The error of a script that was given up or ended.
     lost: Option<Error>,
 }
 
 impl Gathered {
-    /// Counts a client that was given up.
     fn give_up(&mut self, error: Error) {
         self.cut_off(&error);
         self.lost.get_or_insert(error);
@@ -134,7 +115,7 @@ impl Gathered {
         self.ended.unfinished.extend(error.unfinished());
     }
 
-    /// Counts a client that has ended, `is_short` with fewer events than it was to run.
+    /// Counts a client that ended; `is_short` if it ran fewer events than its share.
     fn take(&mut self, ends: Result<Ends>, is_short: bool, is_stopped: bool) {
         match ends {
             Ok(ends) => {
@@ -143,7 +124,7 @@ impl Gathered {
                 self.ended.cut_off += u32::from(self.is_cut && is_short);
                 self.is_early |= is_short && !self.is_cut && !is_stopped;
             }
-            // A monitored run keeps what was done, even if a server fell silent before it was cut off.
+            // A monitored run keeps its work, even if a server fell silent before it was cut off.
             Err(error)
                 if (self.is_cut && error.server_code().is_none())
                     || (self.is_monitored && (error.is_silence() || error.is_ended_script())) =>
@@ -162,7 +143,6 @@ impl Gathered {
         }
     }
 
-    /// All of it, unless the run has failed.
     fn checked(mut self) -> Result<Self> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -179,20 +159,19 @@ impl Gathered {
     }
 }
 
-/// How often a run of scripts is checked at least: a script may be in a function that nobody can end.
+/// Maximum interval between checks of a run with scripts: a script may be in a function that cannot be interrupted.
 const SCRIPT_CHECK: Duration = Duration::from_secs(1);
 
 /// A run may stall for this many times the timeout of its connections.
 const TIMEOUTS_PER_STALL: u32 = 10;
 
 impl Session {
-    /// Connects the clients of `work`, each in a thread of its own, and prepares their statements. The clients take
-    /// turns in `cpus` and stay there; without any, they run anywhere.
+    /// Connects the clients of `work`, one thread each, and prepares their statements. Clients are pinned to `cpus` in
+    /// turn; if it is empty, they run anywhere.
     pub fn open(options: &ConnectOptions, work: &Work, cpus: &[usize]) -> Result<Self> {
         Self::open_with(options, work, cpus, &ClientPolicy::default())
     }
 
-    /// As [`Session::open`], with a policy other than sysbench's.
     pub fn open_with(
         options: &ConnectOptions,
         work: &Work,
@@ -203,7 +182,7 @@ impl Session {
         Self::of_actors(options, work.dialect, actors, cpus, policy)
     }
 
-    /// Connects clients that do what the actors do that these make, one each.
+    /// Connects one client per maker, which runs the actor it makes.
     pub fn of_actors(
         options: &ConnectOptions,
         dialect: Dialect,
@@ -236,7 +215,6 @@ impl Session {
         Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit, control })
     }
 
-    /// Lets the clients end in order, and waits for it.
     pub fn close(mut self) -> Closed {
         self.clients.iter_mut().for_each(ClientThread::dismiss);
         let mut closed =
@@ -250,35 +228,33 @@ impl Session {
         closed
     }
 
-    /// The server's ids of the connections, by client. A client has several if its events differ in the settings of
-    /// their sessions.
+    /// The server's ids of the connections, by client. A client has several if its events use different session
+    /// settings.
     #[must_use]
     pub fn connection_ids(&self) -> Vec<u64> {
         self.clients.iter().flat_map(|client| &client.info.connection_ids).copied().collect()
     }
 
-    /// The latencies of the clients, to be read while they work. There are none without
-    /// [`ClientPolicy::shows_latencies`].
+    /// Latencies of the clients, readable while they work. Empty without [`ClientPolicy::shows_latencies`].
     #[must_use]
     pub fn interval_latencies(&self) -> IntervalLatencies {
         IntervalLatencies::new(&self.gauges)
     }
 
-    /// Thread ids of the clients, by client.
     #[must_use]
     pub fn client_tids(&self) -> Vec<i32> {
         self.clients.iter().map(|client| client.info.tid).collect()
     }
 
-    /// Statements that should be prepared but that the server refuses to prepare (`BEGIN`, on some). They are sent as
-    /// text each time, which costs the server a parse.
+    /// Statements that the server refuses to prepare (`BEGIN`, on some). They are sent as text each time, which costs
+    /// the server a parse.
     #[must_use]
     pub fn unprepared(&self) -> &[String] {
         self.clients.first().map_or(&[], |client| &client.info.unprepared)
     }
 
-    /// Sends so many empty requests on a connection, given by its index in [`Session::connection_ids`], each after the
-    /// answer to the one before.
+    /// Sends `count` empty requests on a connection, one at a time. `connection` is an index into
+    /// [`Session::connection_ids`].
     pub fn round_trips(&self, connection: usize, count: u32) -> Result<()> {
         let mut at = connection;
         let owner = self.clients.iter().find(|client| {
@@ -295,7 +271,7 @@ impl Session {
         self.answer_of(client, &is_done)
     }
 
-    /// Makes every client execute a statement that is no part of its work, all at the same time.
+    /// Executes a statement outside the work on every client, concurrently.
     pub fn execute_on_all(&self, sql: &'static str) -> Result<()> {
         let mut asked = Vec::with_capacity(self.clients.len());
         for client in &self.clients {
@@ -309,7 +285,6 @@ impl Session {
         answers.into_iter().collect()
     }
 
-    /// Waits until a client has done what it was asked for apart from its work.
     fn answer_of(&self, client: &ClientThread, is_done: &Receiver<Result<()>>) -> Result<()> {
         match is_done.recv_timeout(self.stall_limit) {
             Ok(done) => done,
@@ -321,21 +296,19 @@ impl Session {
         }
     }
 
-    /// Runs events on all clients at once until `bound`; each client's k-th event is event
-    /// `start_sequence + k` of its stream. Elapsed time is counted from the common start to the end
-    /// of the last client's last event; in an open loop that is not stopped it is at least its time.
+    /// Runs events on all clients until `bound`; each client's k-th event is event `start_sequence + k` of its stream.
+    /// Elapsed time runs from the common start to the end of the last event; in an open loop that is not stopped it is
+    /// at least its time.
     ///
-    /// # Errors
-    /// When a statement fails in a way that is not retried; all clients then stop after the event they are in.
-    /// [`Error::Unanswered`] when an event does not end, and was cancelled; [`Error::CutOff`] when it could not be
-    /// cancelled.
+    /// If a statement fails and is not retried, all clients stop after their current event. [`Error::Unanswered`]: an
+    /// event did not end and was cancelled; [`Error::CutOff`]: it could not be cancelled.
     pub fn run(&mut self, start_sequence: u64, bound: Bound) -> Result<WorkCounters> {
         self.forget();
         self.turn(None, Stretch { first_sequence: start_sequence, bound })?;
         self.take_work()
     }
 
-    /// Like [`Session::run`], with a monitor. What was done is returned even if clients had to be cut off.
+    /// Like [`Session::run`], with a monitor. Returns the work even if clients had to be cut off.
     pub fn run_monitored(
         &mut self,
         start_sequence: u64,
@@ -354,7 +327,7 @@ impl Session {
             self.tallies.clear();
         }
         if ended.cut_off > 0 {
-            // What the server still does of it would disturb whatever comes next.
+            // Statements still running on the server would disturb later measurements.
             let (options, dialect) = &self.control;
             let _ = end_connections(options, *dialect, &self.connection_ids());
         }
@@ -371,8 +344,8 @@ impl Session {
         })
     }
 
-    /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
-    /// turns before, until [`Session::take_work`].
+    /// Runs the warm part, if any, and immediately the measured part. The counts are added to those of earlier turns,
+    /// until [`Session::take_work`].
     pub fn turn(&mut self, warm: Option<Stretch>, measured: Stretch) -> Result<TurnWork> {
         let (began, before) = (Instant::now(), self.progress());
         let ended = match self.carry_out(warm, measured, None) {
@@ -394,8 +367,8 @@ impl Session {
         })
     }
 
-    /// Ends the statements that clients have given up on, so that none goes on in the background. What that says of the
-    /// server's speed, if it answers others.
+    /// Kills the statements that clients gave up on, so that none continues in the background. If that works, returns
+    /// [`Error::Unanswered`] with the work done so far.
     fn cancelled(&self, error: Error, elapsed: Duration) -> Error {
         let Some(why) = error.silence(elapsed) else { return error };
         let (options, dialect) = &self.control;
@@ -407,8 +380,8 @@ impl Session {
         Error::Unanswered { why, events, elapsed: self.elapsed + elapsed }
     }
 
-    /// Runs events as [`Session::run`] does. Returns when each of them ended, counted from the common start: ascending,
-    /// of all clients together.
+    /// Like [`Session::run`], but returns when each event ended, from the common start: ascending, of all clients
+    /// together.
     pub fn trace(&mut self, stretch: Stretch) -> Result<Vec<Duration>> {
         self.forget();
         self.tallies.iter_mut().for_each(|it| it.measured.ends = Some(Vec::new()));
@@ -420,7 +393,7 @@ impl Session {
         Ok(ends)
     }
 
-    /// The work of the measured parts of all turns since it was last taken.
+    /// The work of the measured parts of all turns since the last call.
     pub fn take_work(&mut self) -> Result<WorkCounters> {
         let work = Total::of(self.tallies.iter().map(|it| &it.measured))?;
         let work = work.into_counters(self.elapsed)?;
@@ -428,8 +401,8 @@ impl Session {
         Ok(work)
     }
 
-    /// What was done of each statement of a user's test in these parts, by its number: to be asked for before the work
-    /// is taken. Statements in pipelines are not timed.
+    /// Work of each statement of a user's test in these parts, by number. Call before [`Session::take_work`].
+    /// Statements in pipelines are not timed.
     #[must_use]
     pub fn statement_work(&self) -> Vec<StatementWork> {
         let mut all: Vec<StatementWork> = Vec::new();
@@ -444,7 +417,7 @@ impl Session {
         all
     }
 
-    /// The events of the measured parts by kind, of all turns since the work was last taken; nothing of a test without
+    /// Events of the measured parts by kind, of all turns since the work was last taken; empty for a test without
     /// kinds.
     #[must_use]
     pub fn kinds(&self) -> Vec<KindWork> {
@@ -458,7 +431,6 @@ impl Session {
         self.elapsed = Duration::ZERO;
     }
 
-    /// The work in the tallies: of warm and of measured parts.
     fn progress(&self) -> (RunProgress, RunProgress) {
         let parts = self.tallies.iter().map(|it| (it.warm.progress(), it.measured.progress()));
         parts.fold(Default::default(), |(warm, measured), one| {
@@ -466,14 +438,14 @@ impl Session {
         })
     }
 
-    /// Carries out a run, and returns how it ended and how many events of an open loop were due.
+    /// Executes a run. Returns how it ended and how many events of an open loop were due.
     fn carry_out(
         &mut self,
         warm: Option<Stretch>,
         measured: Stretch,
         monitor: Option<&mut RunMonitor<'_>>,
     ) -> Result<(Ended, Option<u64>)> {
-        // A lost client has not returned its tallies, and the others would wait for it for ever.
+        // A lost client never returns its tallies, and the others would wait for it forever.
         let tallies = std::mem::take(&mut self.tallies);
         if tallies.len() != self.clients.len() {
             return Err(Error::ClientLost);
@@ -505,7 +477,7 @@ impl Session {
                 continue;
             };
             let quota = run.measured.quota(number as u32);
-            // Where time ends a run too, a client may end in order before it has run all its events.
+            // If time ends the run too, a client may end cleanly before it has run all its events.
             let is_counted = matches!(measured.bound, Bound::Events(_));
             let is_short = is_counted && tallies.measured.events() - before < quota;
             self.tallies.push(tallies);
@@ -519,14 +491,13 @@ impl Session {
         };
         ended.warm_elapsed = since_start(run.warm.as_ref(), warm_end);
         ended.elapsed = since_start(Some(&run.measured), last_end);
-        // Clients that were cut off were at work until the time was over, and how long they were waited for then does
-        // not count.
+        // Clients that were cut off worked until the time was over; the wait after that does not count.
         if let Some(time) =
             measured.bound.last_begin().filter(|_| ended.cut_off > 0 && !watchdog.is_stopped)
         {
             ended.elapsed = ended.elapsed.max(time);
         }
-        // Closed connections cannot be used again.
+        // Closed connections cannot be reused.
         ended.is_broken |= is_cut;
         ended.is_stopped = watchdog.is_stopped;
         self.elapsed += ended.elapsed;
@@ -534,7 +505,7 @@ impl Session {
         Ok((ended, due))
     }
 
-    /// Waits for a client's result, and meanwhile makes sure that the run ends. `None` if the client is to be given up.
+    /// Waits for a client's result and enforces the end of the run. `None` if the client is to be abandoned.
     fn wait_for(
         &self,
         number: usize,
@@ -553,7 +524,7 @@ impl Session {
                 return Ok(Some(result));
             }
             let now = Instant::now();
-            // A stop of a study shuts down connections, which a script need not notice.
+            // Stopping a study shuts down connections, which a script may not notice.
             let must_end = *is_cut || (!watchdog.is_monitored() && self.control.0.stop.is_asked());
             let waiting = self.clients.iter().zip(&mut *patience).enumerate().skip(number);
             let given_up = waiting.filter_map(|(at, (client, patience))| {
@@ -565,7 +536,7 @@ impl Session {
                 return Ok(None);
             }
             if !given_up.is_empty() {
-                // The others may wait for that one.
+                // The others may be waiting for the stuck client.
                 self.cut(number, run, is_cut);
             }
             match watchdog.look(now, live::total(&self.gauges)) {
@@ -576,11 +547,11 @@ impl Session {
         }
     }
 
-    /// Closes the connections of this client and of later ones, unless that is done.
+    /// Closes the connections of this client and of later ones, once.
     fn cut(&self, from: usize, run: &Run, is_cut: &mut bool) {
         if !std::mem::replace(is_cut, true) {
             run.stop();
-            // Earlier clients have ended. The others notice, or end by themselves at this moment.
+            // Earlier clients have ended. The others notice, or end by themselves now.
             self.clients.iter().skip(from).for_each(|it| it.info.breaker.end());
         }
     }

@@ -1,4 +1,4 @@
-//! Gives the connections of a workload the settings of its sessions.
+//! Applies a workload's session settings to connections.
 
 use assay_model::{Dialect, SessionSetting, SettingForm};
 use assay_wire::{Connection, Protocol};
@@ -7,19 +7,16 @@ use assay_workloads::{modes_of, set_statements};
 use crate::error::{Error, Result};
 use crate::user::{WITH_BACKSLASHES, begin_session};
 
-/// A setting that a server refuses, or refuses in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedSetting {
-    /// The setting.
     pub setting: SessionSetting,
-    /// The modes that it refuses, if it takes the others.
+    /// Refused modes, if the others are accepted.
     pub modes: Vec<String>,
-    /// Its error.
     pub message: String,
 }
 
-/// Begins the session of a client of a workload with these settings. A setting that the server refuses is left out, and
-/// returned: the application would get the same error.
+/// Begins a client's session with these settings. Refused settings are skipped and returned: the application would get
+/// the same error.
 pub(crate) fn begin_user_session(
     wire: &mut Connection,
     settings: &[SessionSetting],
@@ -45,7 +42,7 @@ fn dialect_of(wire: &Connection) -> Dialect {
     }
 }
 
-/// Sets a setting. Returns the server's error if it refuses the value.
+/// Returns the server's error if it refuses the value.
 fn set(
     wire: &mut Connection,
     dialect: Dialect,
@@ -61,7 +58,7 @@ fn set(
     Ok(None)
 }
 
-/// Sets those of the modes that the server takes, and returns the others.
+/// Sets the modes that the server accepts, and returns the others.
 fn set_modes(
     wire: &mut Connection,
     dialect: Dialect,
@@ -78,7 +75,7 @@ fn set_modes(
         };
         if is_refused { refused.push(word.to_owned()) } else { taken.push(mode) }
     }
-    // What was tried has replaced the modes.
+    // The trials replaced the modes.
     for sql in ["SET SESSION sql_mode = DEFAULT", WITH_BACKSLASHES] {
         wire.query(sql).map_err(|error| Error::query(sql.as_bytes(), error))?;
     }

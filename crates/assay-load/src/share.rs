@@ -1,4 +1,4 @@
-//! Works on several tables at once, over as many connections as there are CPUs.
+//! Works on several tables in parallel, with one connection per CPU.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -9,36 +9,32 @@ use assay_wire::ConnectOptions;
 
 use crate::error::{Error, Result};
 
-/// Shortest timeout for statements on whole tables: indexes and checksums of many rows take long.
+/// Minimum timeout of statements on whole tables: indexes and checksums of many rows take long.
 const WHOLE_TABLE_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// The same options with a timeout that is long enough for statements on whole tables.
 pub(crate) fn for_whole_tables(options: &ConnectOptions) -> ConnectOptions {
     ConnectOptions { timeout: options.timeout.max(WHOLE_TABLE_TIMEOUT), ..options.clone() }
 }
 
-/// Rows that the slowest server reads in a second, with room to spare.
+/// Rows per second that the slowest server reads, with a margin.
 const ROWS_PER_SECOND: u64 = 20_000;
 
-/// The same options with a timeout that is long enough to read so many rows. A study must not wait much longer for a
-/// server that hangs.
+/// Sets a timeout that allows reading this many rows. A study must not wait much longer for a server that hangs.
 pub(crate) fn for_rows(options: &ConnectOptions, rows: u64) -> ConnectOptions {
     let more = Duration::from_secs(rows / ROWS_PER_SECOND);
     ConnectOptions { timeout: options.timeout + more, ..options.clone() }
 }
 
-/// Where a thread reports its work.
 pub(crate) struct Reports<T>(Sender<Result<T>>);
 
 impl<T> Reports<T> {
-    /// Reports a part of the work.
     pub(crate) fn send(&self, part: T) -> Result<()> {
         self.0.send(Ok(part)).map_err(|_| Error::ClientLost)
     }
 }
 
-/// Calls `work` for each table from 1 to `tables`, in several threads with one connection each, and `take` with every
-/// part that they report.
+/// Calls `work` for tables 1 to `tables` in several threads, with one connection each, and `take` with every part they
+/// report.
 pub(crate) fn share_tables<C, T: Send>(
     tables: u32,
     connect: impl Fn(u32) -> Result<C> + Sync,
@@ -62,7 +58,7 @@ pub(crate) fn share_tables<C, T: Send>(
             let (reports, take_tables) = (Reports(sender.clone()), &take_tables);
             let body = move || {
                 if let Err(error) = take_tables(client, &reports) {
-                    // If another thread has failed before, nobody receives this.
+                    // If another thread failed before, nobody receives this.
                     drop(reports.0.send(Err(error)));
                 }
             };

@@ -1,4 +1,4 @@
-//! The counters of one client during a run.
+//! Counters of one client during a run.
 
 use std::time::Duration;
 
@@ -11,45 +11,38 @@ use crate::error::{Error, Result};
 use crate::kinds::Kinds;
 use crate::live::{Gauge, RunProgress};
 
-/// Bounds of the latency histogram, nanoseconds: a longer event counts as an hour.
+/// Upper bound of the latency histogram, nanoseconds: a longer event counts as an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
-/// Significant digits kept of each latency.
 const DIGITS: u8 = 3;
 
-/// Above this many clients, each client's histogram keeps one digit less and takes 17 kB instead of 135 kB.
+/// With more clients, each histogram keeps one digit less and takes 17 kB instead of 135 kB.
 const CLIENTS_EXACT: usize = 128;
 
-/// Counters of one client, reused from run to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     counters: WorkCounters,
     reconnects: u64,
-    /// With counts of half the size: there is one for each client, and no client has billions of equal latencies.
+    /// 32-bit counts: there is one histogram per client, and no client has billions of equal latencies.
     latency: Histogram<u32>,
-    /// What was done of each statement of a user's test, by its number.
+    /// By statement number of a user's test.
     statements: Vec<StatementWork>,
     /// When each event ended, from the start of its part; only in a trace.
     pub(crate) ends: Option<Vec<Duration>>,
-    /// The same events by kind, where the test has kinds.
     pub(crate) kinds: Kinds,
 }
 
-/// What clients did of a statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StatementWork {
-    /// How often it was sent.
     pub count: u64,
-    /// The time from sending it to the end of the reply, in all, nanoseconds.
+    /// Total time from sending it to the end of the reply, nanoseconds.
     pub ns: u64,
 }
 
-/// The counters of all clients together.
 pub(crate) struct Total {
     counters: WorkCounters,
     latency: Histogram<u64>,
 }
 
-/// The counters of one client in the two parts of its runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Tallies {
     pub(crate) warm: Tally,
@@ -57,7 +50,7 @@ pub(crate) struct Tallies {
 }
 
 impl Tallies {
-    /// The counters of one client, given the number of clients.
+    /// `clients`: the number of clients, which decides the precision.
     pub(crate) fn new(clients: usize) -> Result<Self> {
         let digits = if clients > CLIENTS_EXACT { DIGITS - 1 } else { DIGITS };
         Ok(Self { warm: Tally::new(1)?, measured: Tally::new(digits)? })
@@ -78,7 +71,7 @@ impl Tally {
     }
 
     pub(crate) fn clear(&mut self) {
-        // Keeps the room of `errors` and of the histogram.
+        // Keep the memory of `errors` and of the histogram.
         let mut errors = std::mem::take(&mut self.counters.errors);
         errors.clear();
         self.counters = WorkCounters { errors, ..WorkCounters::default() };
@@ -93,7 +86,6 @@ impl Tally {
         self.counters.events
     }
 
-    /// Counts that make up the operations of a test, latencies included.
     pub(crate) fn progress(&self) -> RunProgress {
         let WorkCounters { events, read, write, other, event_ns_sum, ref errors, .. } =
             self.counters;
@@ -124,7 +116,6 @@ impl Tally {
         count_reply(&mut self.counters, reply);
     }
 
-    /// Counts the time of a statement of a user's test.
     #[inline]
     pub(crate) fn count_statement(&mut self, number: usize, time: Duration) {
         if number >= self.statements.len() {
@@ -136,12 +127,10 @@ impl Tally {
         }
     }
 
-    /// What was done of each statement, by its number.
     pub(crate) fn statements(&self) -> &[StatementWork] {
         &self.statements
     }
 
-    /// Publishes the progress so far.
     #[inline]
     pub(crate) fn show(&self, gauge: &Gauge) {
         gauge.show(self.progress());
@@ -169,7 +158,6 @@ pub(crate) fn count_reply(counters: &mut WorkCounters, reply: &Reply) {
 }
 
 impl Total {
-    /// The sum over clients.
     pub(crate) fn of<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Result<Self> {
         let mut total = Self { counters: WorkCounters::default(), latency: latency_histogram()? };
         tallies.for_each(|tally| total.add(tally));
@@ -194,7 +182,6 @@ impl Total {
         }
     }
 
-    /// The counters of a whole run that took `elapsed`, with the histogram serialised.
     pub(crate) fn into_counters(self, elapsed: Duration) -> Result<WorkCounters> {
         let mut counters = self.counters;
         counters.elapsed_ns = nanoseconds(elapsed);
@@ -204,12 +191,11 @@ impl Total {
     }
 }
 
-/// An empty histogram of latencies, nanoseconds.
 pub(crate) fn latency_histogram() -> Result<Histogram<u64>> {
     Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(histogram_error)
 }
 
-/// A histogram in its V2 encoding.
+/// V2 encoding.
 pub(crate) fn serialized(latency: &Histogram<u64>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(latency, &mut bytes).map_err(histogram_error)?;
@@ -220,7 +206,7 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The latencies of a run's events, nanoseconds, decoded from [`WorkCounters::latency_hdr`].
+/// Latencies of a run's events, nanoseconds, decoded from [`WorkCounters::latency_hdr`].
 pub fn latencies(latency_hdr: &[u8]) -> Result<Histogram<u64>> {
     Deserializer::new().deserialize(&mut &*latency_hdr).map_err(histogram_error)
 }

@@ -1,15 +1,11 @@
-//! Databases that take no tables.
+//! Databases that accept no tables.
 
-/// Why no tables are loaded into a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnfitReason {
-    /// It belongs to the server itself.
     System,
-    /// The server is a replica.
     Replica,
-    /// The server is read-only.
     ReadOnly,
-    /// The search path names no schema that exists.
+    /// The search path names no existing schema.
     NoSchema,
 }
 

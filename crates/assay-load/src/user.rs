@@ -1,4 +1,4 @@
-//! Creates, loads and reads the tables of a workload that a user wrote.
+//! Creates, loads and reads the tables of a user's workload.
 
 use std::time::Instant;
 
@@ -15,34 +15,26 @@ use crate::fill::{LoadProgress, LoadReport};
 use crate::restore::{OpenUserDump, refused_rows, restore, with_made_rows, without_rows};
 use crate::share::{for_rows, for_whole_tables};
 
-/// The table in which a load notes each table that it made, so that a later one knows that it may drop it.
+/// Table that records each table a load created, so that a later load knows it may drop it.
 const NOTES: &str = "assay_workload";
 
-/// Reads a file that belongs to a workload; the error says why it cannot.
+/// Reads a file of a workload; the error is the reason.
 pub type ReadUserFile<'a> = &'a dyn Fn(&UserRowsFile) -> Result<Vec<u8>, String>;
 
-/// The tables of a workload on a server.
 #[derive(Clone, Copy)]
 pub struct UserTables<'a> {
-    /// Family of the server.
     pub dialect: Dialect,
-    /// What the tables are.
     pub data: &'a UserData,
-    /// Seed of all generated rows.
     pub seed: u64,
-    /// Reads the files with rows.
     pub files: ReadUserFile<'a>,
-    /// Opens dumps.
     pub dumps: OpenUserDump<'a>,
 }
 
-/// Drops the tables of an earlier load, creates and loads new ones, one after the other in the order of the workload,
-/// and reads them back. `progress` is called after each statement that inserts rows.
+/// Drops the tables of an earlier load, creates and loads new ones in the order of the workload, and reads them back.
+/// `progress` is called after each statement that inserts rows.
 ///
-/// # Errors
-/// [`Error::NotOurs`] where a table with one of the names exists that no load of this workload has made, unless
-/// `replaces`: then nothing was changed. Also when a file cannot be read, the server refuses a statement, or a table
-/// does not hold the rows that were sent.
+/// Returns [`Error::NotOurs`], with nothing changed, if a table with one of the names exists that no load of this
+/// workload created, unless `replaces`.
 pub fn fill_user_data(
     options: &ConnectOptions,
     tables: UserTables<'_>,
@@ -68,7 +60,7 @@ pub fn fill_user_data(
         let before = loader.rows;
         match (loader.load(table), data.dump(dialect)) {
             (Ok(()), _) => {}
-            // The server may check more than the definitions say that rows were made from.
+            // The server may check more than the definitions from which rows were generated.
             (Err(error), Some(dump)) if has_made_rows(table) && error.server_code().is_some() => {
                 restored.push(refused_rows(dump, &table.name, &error));
             }
@@ -96,12 +88,11 @@ pub fn fill_user_data(
     Ok(LoadReport { tables, rows: content.rows, content, bytes_sent, elapsed, restored })
 }
 
-/// Whether a table of a dump gets rows that the workload file makes.
 fn has_made_rows(table: &UserTable) -> bool {
     table.create.is_empty() && matches!(table.rows, UserRows::Generated { .. })
 }
 
-/// The tables that a load may replace: with a dump, nobody knows beforehand which there will be.
+/// Tables that a load may replace. With a dump, they are not known beforehand.
 fn of_load(
     control: &mut Connection,
     options: &ConnectOptions,
@@ -114,7 +105,6 @@ fn of_load(
     }
 }
 
-/// Fails if the database has tables with names from the workload that no load of the workload has made.
 pub(crate) fn refuse_others_tables(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -125,7 +115,6 @@ pub(crate) fn refuse_others_tables(
     refuse_others(&mut control, dialect, data, &existing)
 }
 
-/// Reads every row of the tables once and sums them up.
 pub(crate) fn user_content(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -136,12 +125,12 @@ pub(crate) fn user_content(
     read.map(|(content, _)| content)
 }
 
-/// The names of all tables of a workload that were loaded: those of its file first.
+/// Names of all loaded tables of a workload: those of its file first.
 fn names(options: &ConnectOptions, dialect: Dialect, data: &UserData) -> Result<Vec<String>> {
     let mut names: Vec<String> = data.tables.iter().map(|table| table.name.clone()).collect();
     if data.dump(dialect).is_some() {
         let is_new = |name: &String| !names.iter().any(|it| it.eq_ignore_ascii_case(name));
-        // Elsewhere, names are written without quotes, so that Postgres has them in lower case.
+        // Names are unquoted elsewhere, so Postgres folds them to lower case.
         let is_usual = |name: &String| {
             dialect != Dialect::Postgres || !name.contains(|c: char| c.is_ascii_uppercase())
         };
@@ -156,7 +145,6 @@ fn texts(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-/// The names of all tables.
 pub(crate) fn table_names(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -168,7 +156,6 @@ pub(crate) fn table_names(
     names(options, dialect, data)
 }
 
-/// Makes the server read every table and its indexes once, so that they are in its cache.
 pub(crate) fn fill_user_data_cache(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -181,7 +168,6 @@ pub(crate) fn fill_user_data_cache(
     read_tables_once(&options, dialect, &texts(&names))
 }
 
-/// Makes the server read these tables and their indexes once.
 pub(crate) fn read_tables_once(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -205,10 +191,9 @@ pub(crate) fn read_tables_once(
     Ok(())
 }
 
-/// MySQL's and MariaDB's code for an index that is invisible or ignored.
+/// MySQL and MariaDB code for an invisible or ignored index.
 const HIDDEN_INDEX: u32 = 1176;
 
-/// The names of the tables, as the dialect has them.
 pub(crate) fn user_names(dialect: Dialect, data: &UserData) -> Vec<String> {
     let name = |table: &UserTable| match dialect {
         Dialect::Postgres => table.name.to_ascii_lowercase(),
@@ -217,7 +202,7 @@ pub(crate) fn user_names(dialect: Dialect, data: &UserData) -> Vec<String> {
     data.tables.iter().map(name).collect()
 }
 
-/// Drops tables of an earlier load, those that may refer to others first, and makes room for notes.
+/// Drops tables of an earlier load, referring tables first, and recreates the table of notes.
 pub(crate) fn drop_existing(
     control: &mut Connection,
     dialect: Dialect,
@@ -235,7 +220,6 @@ pub(crate) fn drop_existing(
     )
 }
 
-/// Notes that a load made a table.
 pub(crate) fn note(
     control: &mut Connection,
     dialect: Dialect,
@@ -253,14 +237,13 @@ struct Loader<'a, 'p> {
     options: &'p ConnectOptions,
     control: Connection,
     tables: UserTables<'a>,
-    /// Rows sent to each table; none where a script makes them.
+    /// Rows sent to each table; `None` where a script creates them.
     sent: Vec<Option<u64>>,
     rows: u64,
     progress: &'p mut dyn FnMut(LoadProgress),
 }
 
 impl Loader<'_, '_> {
-    /// Restores a dump, and notes the tables that are there then.
     fn restore(&mut self, dump: &UserDump) -> Result<Vec<Restored>> {
         let UserTables { dialect, data, dumps, .. } = self.tables;
         let progress = &mut self.progress;
@@ -319,7 +302,7 @@ impl Loader<'_, '_> {
         Ok(())
     }
 
-    /// Runs a script on a connection of its own, whose settings end with it.
+    /// Runs a script on a separate connection, which discards its settings.
     fn run_script(&self, content: &[u8], file: &UserRowsFile) -> Result<()> {
         let dialect = self.tables.dialect;
         let statements = script_statements(content, dialect).map_err(|why| Error::Script {
@@ -329,11 +312,10 @@ impl Loader<'_, '_> {
         })?;
         let mut control = connect(self.options)?;
         statements.into_iter().try_for_each(|sql| run(&mut control, sql))?;
-        // It may have left a transaction open.
+        // The script may have left a transaction open.
         run(&mut control, "COMMIT")
     }
 
-    /// Sends statements until there are no more.
     fn send_all(&mut self, mut next: impl FnMut(&mut Vec<u8>) -> Result<u32>) -> Result<()> {
         let counts = self.tables.data.tables.iter().filter_map(UserTable::count);
         let rows_total = counts.map(u64::from).sum();
@@ -358,18 +340,18 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Lets a backslash have its meaning in texts, which are written with them.
+/// Enables backslash escapes, which the generated literals use.
 pub(crate) const WITH_BACKSLASHES: &str = "SET sql_mode = TRIM(BOTH ',' FROM REPLACE(CONCAT(',', @@sql_mode, ','), \
                                            ',NO_BACKSLASH_ESCAPES,', ','))";
 
-/// Makes the server take the texts of a workload for UTF-8 and its times for UTC. Postgres keeps texts as they come.
+/// Makes the server read a workload's texts as UTF-8 and its times as UTC. Postgres keeps texts unchanged.
 pub(crate) fn begin_session(connection: &mut Connection) -> Result<()> {
     match connection.protocol() {
         Protocol::MySql => {
             run(connection, "SET NAMES utf8mb4")?;
             run(connection, "SET time_zone = '+00:00'")?;
             run(connection, WITH_BACKSLASHES)?;
-            // A client may wait for its turn for long.
+            // A client may wait long for its turn.
             run(connection, "SET wait_timeout = 28800")
         }
         Protocol::Postgres => {
@@ -383,7 +365,6 @@ pub(crate) fn run(control: &mut Connection, sql: &str) -> Result<()> {
     control.query(sql).map(drop).map_err(|cause| Error::query(sql.as_bytes(), cause))
 }
 
-/// The rows of a query of the catalog as text.
 fn ask(control: &mut Connection, sql: &str) -> Result<Vec<String>> {
     let found = control.query_catalog(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
     let first = |row: Vec<Option<Vec<u8>>>| row.into_iter().next().flatten();
@@ -397,14 +378,13 @@ fn literal(dialect: Dialect, text: &str) -> String {
     String::from_utf8_lossy(&quoted).into_owned()
 }
 
-/// The oid of the schema in which Postgres finds and makes tables, as SQL.
 fn schema_oid(control: &mut Connection) -> Result<u32> {
     let schema = control.schema();
     let schema = schema.map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
     Ok(schema.map_or(0, |it| it.oid))
 }
 
-/// The names of all tables of the database except for the one with notes, in order.
+/// All tables of the database except the one with notes, sorted.
 pub(crate) fn all_tables(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<String>> {
     let mut control = connect(options)?;
     let sql = match dialect {
@@ -423,7 +403,6 @@ pub(crate) fn all_tables(options: &ConnectOptions, dialect: Dialect) -> Result<V
     Ok(names)
 }
 
-/// The names of all tables, views and the like of the database.
 fn relations(control: &mut Connection, dialect: Dialect) -> Result<Vec<String>> {
     let sql = match dialect {
         Dialect::Postgres => format!(
@@ -438,7 +417,6 @@ fn relations(control: &mut Connection, dialect: Dialect) -> Result<Vec<String>> 
     ask(control, &sql)
 }
 
-/// The names of the workload's tables that exist, whatever is in them.
 pub(crate) fn existing(
     control: &mut Connection,
     dialect: Dialect,
@@ -458,7 +436,7 @@ pub(crate) fn existing(
     Ok(user_names(dialect, data).into_iter().filter(is_there).collect())
 }
 
-/// Fails if one of these tables was made by no load of the workload.
+/// Fails if one of these tables was created by no load of the workload.
 pub(crate) fn refuse_others(
     control: &mut Connection,
     dialect: Dialect,
@@ -474,7 +452,6 @@ pub(crate) fn refuse_others(
     if others.is_empty() { Ok(()) } else { Err(Error::NotOurs(others)) }
 }
 
-/// The tables that loads of a workload with this name made.
 fn notes(control: &mut Connection, dialect: Dialect, name: &str) -> Result<Vec<String>> {
     if !relations(control, dialect)?.iter().any(|it| it == NOTES) {
         return Ok(Vec::new());
@@ -488,7 +465,6 @@ fn notes(control: &mut Connection, dialect: Dialect, name: &str) -> Result<Vec<S
     Ok((0..found.rows.len()).filter_map(made).collect())
 }
 
-/// The content of these tables, and the rows of each.
 pub(crate) fn read_back(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -508,7 +484,7 @@ pub(crate) fn read_back(
     Ok((Content { rows, checksum: format!("{}:{checksum}", dialect.scheme()) }, counts))
 }
 
-/// Rows and checksum of a table as MySQL or MariaDB computes them, from all values as text.
+/// Rows and checksum of a table, computed by MySQL or MariaDB from all values as text.
 fn computed(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
     let (dialect, text) = (Dialect::MySql, literal(Dialect::MySql, table));
     let sql = format!(
@@ -536,7 +512,7 @@ fn computed(control: &mut Connection, number: u32, table: &str) -> Result<(u64, 
     })
 }
 
-/// Rows and checksum of a table whose rows Postgres sends, since it has no CRC-32.
+/// Rows and checksum of a table, from rows sent by Postgres, which has no CRC-32.
 fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
     let sql = format!("SELECT * FROM {}", quoted_name(Dialect::Postgres, table));
     let (mut rows, mut checksum, mut scratch) = (0_u64, 0_u64, Vec::new());
@@ -552,7 +528,7 @@ fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<(u64, 
 }
 
 fn check_counts(data: &UserData, sent: &[Option<u64>], found: &[u64]) -> Result<()> {
-    // A dump may have put rows into the same tables.
+    // A dump may have added rows to the same tables.
     if data.dump.is_some() {
         return Ok(());
     }
@@ -575,7 +551,7 @@ fn cache_queries(control: &mut Connection, dialect: Dialect, table: &str) -> Res
                 literal(dialect, table)
             );
             let indexes = ask(control, &sql)?;
-            // Without a primary key, no index has the rows themselves.
+            // Without a primary key, no index holds the rows themselves.
             let has_key = indexes.iter().any(|it| it == "PRIMARY");
             let whole = (!has_key).then(|| format!("SELECT COUNT(*) FROM {name} USE INDEX ()"));
             let of_index = |index: &String| {

@@ -1,4 +1,4 @@
-//! Monitors a run: reports its progress, stops it when asked, and cuts it off when it stalls.
+//! Monitors a run: reports progress, stops it on request, and cuts it off when it stalls.
 
 use std::time::{Duration, Instant};
 
@@ -10,45 +10,36 @@ use crate::live::RunProgress;
 /// How long clients may take to end after a request to stop.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// How often a monitored run is checked.
 const MONITOR_EVERY: Duration = Duration::from_millis(100);
 
-/// How often a run without a monitor is checked: rarely, because a check takes CPU time.
+/// Check interval of an unmonitored run: long, because a check takes CPU time.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 
-/// How a run is monitored.
 pub struct RunMonitor<'a> {
-    /// How long clients may take to end after the time of a run before they are cut off.
+    /// How long clients may overrun the time of a run before they are cut off.
     pub grace: Duration,
-    /// Ends the run early.
     pub stop: Stop,
-    /// Interval between two calls of `report`.
     pub every: Duration,
-    /// Takes the time since the start and the progress until then.
+    /// Called with the time since the start and the progress until then.
     pub report: &'a mut dyn FnMut(Duration, RunProgress),
 }
 
-/// The action to take on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     None,
-    /// Make clients end after their current event.
     Stop,
-    /// Close their connections.
     Cut,
 }
 
-/// Decides when a run has to end.
 pub(crate) struct Watchdog<'w, 'a> {
     monitor: Option<&'w mut RunMonitor<'a>>,
     start: Instant,
-    /// When to cut off a run that has a time.
+    /// When to cut off a timed run.
     deadline: Option<Instant>,
-    /// When to cut off a run without a time: so long after the last event ended.
+    /// Cuts off an untimed run this long after the last event ended.
     stall_limit: Duration,
     last: (u64, Instant),
     reports: u32,
-    /// Whether it was asked to stop.
     pub(crate) is_stopped: bool,
 }
 
@@ -65,12 +56,10 @@ impl<'w, 'a> Watchdog<'w, 'a> {
         Self { monitor, start, deadline, stall_limit, last, reports, is_stopped: false }
     }
 
-    /// How long to wait before the next check.
     pub(crate) fn pause(&self) -> Duration {
         if self.monitor.is_some() { MONITOR_EVERY } else { CHECK_EVERY.min(self.stall_limit) }
     }
 
-    /// Whether somebody monitors the run.
     pub(crate) fn is_monitored(&self) -> bool {
         self.monitor.is_some()
     }

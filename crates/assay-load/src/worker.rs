@@ -15,21 +15,19 @@ use crate::policy::{ClientPolicy, Remedy};
 use crate::run::{Due, Part, Run};
 use crate::tally::{Tallies, Tally};
 
-/// A statement that is valid on every server and does no work.
+/// Valid on every server, and does no work.
 pub(crate) const EMPTY: &[u8] = b"SELECT 1";
 
-/// When a client ended the parts of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ends {
-    /// `None` where the run had no warm part.
+    /// `None` if the run had no warm part.
     pub(crate) warm: Option<Instant>,
     pub(crate) measured: Instant,
 }
 
-/// The pause between attempts to reconnect, as in sysbench.
+/// Pause between attempts to reconnect, as in sysbench.
 const RECONNECT_EVERY: Duration = Duration::from_millis(1);
 
-/// Ends the connections that a client uses at present.
 #[derive(Clone)]
 pub(crate) struct ConnectionBreaker(Arc<Mutex<Vec<Breaker>>>);
 
@@ -38,7 +36,6 @@ impl ConnectionBreaker {
         Self(Arc::new(Mutex::new(breakers)))
     }
 
-    /// Shuts the connections down.
     pub(crate) fn end(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Breaker::end);
     }
@@ -48,21 +45,18 @@ impl ConnectionBreaker {
     }
 }
 
-/// The breakers of a client's connections.
 fn breakers(wire: &Connection, actor: &mut dyn Actor) -> Vec<Breaker> {
     let others = actor.others().iter().map(Connection::breaker);
     std::iter::once(wire.breaker()).chain(others).collect()
 }
 
-/// How an event ended that was not carried out.
 enum Ended {
-    /// It has to be started again, because of an error with this code.
+    /// Retry it, after an error with this code.
     Refused(u32),
-    /// It has to be started again on a new connection.
+    /// Retry it on a new connection.
     Lost,
 }
 
-/// One client and everything it reuses from event to event.
 pub(crate) struct Worker {
     number: u32,
     actor: Box<dyn Actor>,
@@ -71,14 +65,13 @@ pub(crate) struct Worker {
     policy: Arc<ClientPolicy>,
     options: ConnectOptions,
     breaker: ConnectionBreaker,
-    /// Bytes sent and received on the connection that have been counted.
+    /// Bytes sent and received on the connection that are already counted.
     counted: (u64, u64),
     /// Events since it connected.
     events: u64,
 }
 
 impl Worker {
-    /// Connects client `number` and prepares it for its events.
     pub(crate) fn connect(
         options: ConnectOptions,
         mut actor: Box<dyn Actor>,
@@ -95,7 +88,6 @@ impl Worker {
         Ok(Self { number, actor, wire, gauge, policy, options, breaker, counted, events })
     }
 
-    /// The server's ids of its connections.
     pub(crate) fn connection_ids(&mut self) -> Vec<u64> {
         let others = self.actor.others().iter().map(Connection::connection_id);
         std::iter::once(self.wire.connection_id()).chain(others).map(u64::from).collect()
@@ -109,7 +101,7 @@ impl Worker {
         self.actor.unprepared()
     }
 
-    /// Ends what it does, before its connection is closed. Also returns what it has sent and received for that.
+    /// Ends the client's work before its connection is closed. Also returns the statements and bytes sent for that.
     pub(crate) fn end(&mut self) -> (WorkCounters, Result<()>) {
         let (mut counters, before) = (WorkCounters::default(), self.bytes());
         let ended = self.actor.end(&mut self.wire, &mut counters);
@@ -119,7 +111,7 @@ impl Worker {
         (counters, ended)
     }
 
-    /// Sends an empty statement so many times on one of the connections, by its place among the ids.
+    /// Sends `count` empty statements on a connection, by its index among the ids.
     pub(crate) fn round_trips(&mut self, connection: usize, count: u32) -> Result<()> {
         let others = self.actor.others();
         let other = connection.checked_sub(1).and_then(|at| others.get_mut(at));
@@ -127,7 +119,6 @@ impl Worker {
         (0..count).try_for_each(|_| execute(wire, EMPTY))
     }
 
-    /// Executes a statement that is no part of the work, on all connections.
     pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<()> {
         execute(&mut self.wire, sql)?;
         self.actor.others().iter_mut().try_for_each(|wire| execute(wire, sql))
@@ -153,7 +144,6 @@ impl Worker {
         end
     }
 
-    /// Bytes sent and received on the connections.
     fn bytes(&mut self) -> (u64, u64) {
         let own = (self.wire.bytes_sent(), self.wire.bytes_received());
         self.actor.others().iter().fold(own, |(sent, received), it| {
@@ -167,11 +157,11 @@ impl Worker {
         self.counted = now;
     }
 
-    /// Replaces the connection, and prepares its statements again. Retries while the server accepts no connection.
+    /// Replaces the connection and prepares its statements again. Retries while the server accepts no connection.
     /// Returns `false` if the run ends first.
     fn reconnect(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<bool> {
         self.count_bytes(tally);
-        // The server may then give its place to the new connection.
+        // The server may then give its slot to the new connection.
         self.breaker.end();
         loop {
             match open(&self.options, self.actor.as_mut(), self.number) {
@@ -188,7 +178,7 @@ impl Worker {
         (self.counted, self.events) = ((0, 0), 0);
         tally.count_reconnect();
         tally.show(&self.gauge);
-        // A run that was cut off meanwhile has ended the former connection only.
+        // Cutting off the run meanwhile ended only the old connection.
         Ok(!run.is_over(part, Instant::now()))
     }
 
@@ -202,14 +192,14 @@ impl Worker {
                 Some(Due::At(due)) if run.sleep_until(part, due, now) => now = due,
                 // The run was stopped. Nothing was due since the last event.
                 Some(Due::At(_)) => return Ok(Instant::now()),
-                // A rate is events per whole time, so wait for its end even if nothing is due.
+                // A rate applies to the whole time, so wait for its end even if nothing is due.
                 Some(Due::Never { end }) => {
                     run.sleep_until(part, end, now);
                     return Ok(Instant::now());
                 }
             }
             if !self.run_event(part.first_sequence + done, run, part, tally)? {
-                // The time of an event that does not count does not count either.
+                // An uncounted event adds no time.
                 return Ok(if run.is_stopped() { now } else { Instant::now() });
             }
             let end = Instant::now();
@@ -226,7 +216,7 @@ impl Worker {
     }
 
     /// Runs one event. It is retried with new random values while the server asks for that and the run continues.
-    /// Returns whether it was carried out.
+    /// Returns whether it completed.
     fn run_event(
         &mut self,
         sequence: u64,
@@ -262,7 +252,7 @@ impl Worker {
         }
     }
 
-    /// What an error of a statement means for the event. Makes the connection ready to start the event again.
+    /// Decides how a statement's error affects the event, and prepares the connection for a retry.
     fn ended(&mut self, refused: Refused) -> Result<Ended> {
         let (sql, source) = match refused {
             Refused::Statement { sql, source } => (sql, source),
@@ -277,7 +267,6 @@ impl Worker {
         }
     }
 
-    /// Makes the connection ready to start the event again.
     fn given_up(&mut self, code: u32) -> Result<Ended> {
         match self.actor.give_up(&mut self.wire) {
             Ok(()) => Ok(Ended::Refused(code)),
@@ -289,12 +278,10 @@ impl Worker {
     }
 }
 
-/// Executes a statement that is no part of the work.
 fn execute(wire: &mut Connection, sql: &[u8]) -> Result<()> {
     wire.execute_text(sql).map(drop).map_err(|error| Error::query(sql, error))
 }
 
-/// Connects client `number` and prepares the connection for its events.
 fn open(options: &ConnectOptions, actor: &mut dyn Actor, number: u32) -> Result<Connection> {
     let connected = Connection::connect(options);
     let mut wire = connected.map_err(|source| Error::Connect { client: number, source })?;

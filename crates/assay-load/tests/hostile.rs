@@ -16,7 +16,6 @@ use tempfile::TempDir;
 /// A peer's answer to every statement. It returns when the client is gone.
 type Answer = fn(&mut UnixStream) -> std::io::Result<()>;
 
-/// A peer that lets two clients in.
 struct Peer {
     options: ConnectOptions,
     _directory: TempDir,
@@ -77,12 +76,10 @@ fn receive(stream: &mut UnixStream) -> std::io::Result<()> {
     stream.read_exact(&mut vec![0; parse_header(header).0])
 }
 
-/// Answers every statement with a deadlock.
 fn deadlock(stream: &mut UnixStream) -> std::io::Result<()> {
     send(stream, b"\xff\xbd\x04#40001Deadlock found", 1)
 }
 
-/// Sends the head of a result.
 fn columns(stream: &mut UnixStream) -> std::io::Result<()> {
     let parts: [&[u8]; 3] = [&[1], b"\x03def\0\0\0\x01c\0", &[0xfe, 0, 0, 2, 0]];
     (1..).zip(parts).try_for_each(|(sequence, part)| send(stream, part, sequence))
@@ -145,7 +142,7 @@ fn endless_replies_are_cut_off() {
     }
 }
 
-/// Stays connected, but sends nothing any more.
+/// Stays connected but goes silent.
 fn silence(stream: &mut UnixStream) -> std::io::Result<()> {
     receive(stream)
 }

@@ -1,4 +1,4 @@
-//! The loop between the start and the end of a run does not allocate: more events cause no more allocations.
+//! Checks that the loop of a run does not allocate: more events cause no more allocations.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -71,7 +71,7 @@ fn more_events_take_no_more_allocations() {
             let few = if test.name() == "scan" { 5 } else { 50 };
             allocations_of(0, few);
             let (short, long) = (allocations_of(few, few), allocations_of(2 * few, 5 * few));
-            // The run itself allocates a little: its command, its results and the serialised histogram.
+            // The run itself allocates a little: its command, its results and the serialized histogram.
             assert!(
                 long < short + 10 && long < 100,
                 "{test}, {statements:?}: {short} for {few} events, then {long}"

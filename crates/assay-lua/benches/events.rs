@@ -1,6 +1,5 @@
-//! Prints what an event of a script costs without a server: nanoseconds of an event that executes one prepared
-//! statement with a random number, of one that sends a text, of one that reads a row too, and of one that adds up
-//! numbers. An argument chooses one of them.
+//! Measures an event of a script without a server, in nanoseconds: one that executes a prepared statement with a random
+//! number, one that sends text, one that also reads a row, and one that adds numbers. An argument selects one of them.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]

@@ -1,4 +1,4 @@
-//! A script in a Lua of its own, on the thread of one client.
+//! A script in its own Lua state, on the thread of one client.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -21,13 +21,12 @@ use crate::sources::Sources;
 use crate::stack::INTERFACE;
 use crate::watch::{self, Watch};
 
-/// Memory of one script, MB.
 const MEMORY_MB: usize = 512;
 
-/// Lua's words for the lack of memory.
+/// Lua's message when memory runs out.
 const NO_MEMORY: &str = "not enough memory";
 
-/// The parts of the interface, in the order in which they are made.
+/// The parts of the interface, in the order of their creation.
 const PARTS: [&str; 5] = [
     include_str!("interface/sql.lua"),
     include_str!("interface/options.lua"),
@@ -36,21 +35,17 @@ const PARTS: [&str; 5] = [
     include_str!("interface/legacy.lua"),
 ];
 
-/// The functions by which the engine calls a script.
 const CALLS: &str = include_str!("interface/calls.lua");
 
-/// How a call of `event` ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It was carried out.
     Done,
     /// The script has no more events.
     NoMore,
-    /// It is to be started again, after an error with this code.
+    /// Retry the event, after an error with this code.
     Again(u32),
 }
 
-/// A script that was read, with its options.
 pub struct Engine {
     calls: Table,
     event: Function,
@@ -60,8 +55,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Reads a script: carries out what stands outside of its functions, and takes the options. `known` has the files
-    /// with which a study was planned; without them, they are learned.
+    /// Runs the script's top level and applies the options. `known` has the files with which a study was planned;
+    /// without it, they are recorded.
     pub fn read(
         client: &mut dyn Client,
         path: &Path,
@@ -110,33 +105,29 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The files that were read so far, the script first, and those that they name.
+    /// The files read so far, the script first, and those that they name.
     #[must_use]
     pub fn files(&self) -> Vec<LuaFile> {
         self.shared.sources.read_named();
         self.shared.sources.files()
     }
 
-    /// Whether it has a function or a command with this name.
     pub fn has(&self, name: &str) -> Result<bool> {
         self.ask("has", name)
     }
 
-    /// Whether the script may run this command in several threads, each of which does a part.
+    /// Whether the script may run this command in several threads, each doing a part.
     pub fn is_parallel(&self, command: &str) -> Result<bool> {
         self.ask("is_parallel", command)
     }
 
-    /// What the script has printed since this was asked last.
+    /// Output of the script since the last call.
     #[must_use]
     pub fn take_said(&self) -> String {
         self.shared.leash.take_said()
     }
 
-    /// Carries out a command, such as `prepare`.
-    ///
-    /// # Errors
-    /// [`Error::Lacks`] if the script does not have it.
+    /// Runs a command, such as `prepare`. Fails with [`Error::Lacks`] if the script lacks it.
     pub fn command(&self, client: &mut dyn Client, name: &str) -> Result<()> {
         if !self.has(name)? {
             return Err(Error::Lacks(name.to_owned()));
@@ -158,12 +149,10 @@ impl Engine {
         self.lend(client, "optional", name)
     }
 
-    /// Whether the script makes a report of its own, such as `report_intermediate`.
     pub fn has_hook(&self, name: &str) -> Result<bool> {
         self.ask("has_hook", name)
     }
 
-    /// Lets the script make a report of numbers with names.
     pub fn report(
         &self,
         client: &mut dyn Client,
@@ -175,7 +164,7 @@ impl Engine {
         self.lend(client, "report", (name, stat))
     }
 
-    /// Carries out an event. The same numbers draw the same values.
+    /// Runs an event. The same numbers draw the same values.
     pub fn event(&self, client: &mut dyn Client, sequence: u64, attempt: u32) -> Result<Ended> {
         self.shared.draws.borrow_mut().begin_event(sequence, attempt);
         let (ended, code): (u32, Option<u32>) = self.lend_to(client, &self.event, ())?;
@@ -258,7 +247,7 @@ impl Engine {
 /// An empty state with limits on memory and on calls that send nothing.
 fn state(watch: &Rc<Watch>) -> mlua::Result<Lua> {
     let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::default())?;
-    // Compiled loops would not look at the clock.
+    // Compiled loops would not check the clock.
     let jit: Table = lua.globals().get("jit")?;
     jit.get::<Function>("off")?.call::<()>(())?;
     match lua.set_memory_limit(MEMORY_MB << 20) {
@@ -283,10 +272,10 @@ fn facts(lua: &Lua, path: &Path, setting: &Setting) -> mlua::Result<Table> {
     Ok(facts)
 }
 
-/// The text of a script, whose first line may name the program that runs it.
+/// Skips a shebang line.
 fn without_first_line_of_shells(text: &[u8]) -> &[u8] {
     match text.strip_prefix(b"#") {
-        // The line stays, empty, so that errors name the right ones.
+        // Keep the line, empty, so that errors have the right line numbers.
         Some(_) => {
             let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
             text.get(end..).unwrap_or_default()
@@ -295,7 +284,6 @@ fn without_first_line_of_shells(text: &[u8]) -> &[u8] {
     }
 }
 
-/// An error of Lua, without the stack of calls.
 fn failed(watch: &Watch, error: &mlua::Error) -> Error {
     if watch.is_over() {
         return watch.error();
@@ -309,7 +297,7 @@ fn failed(watch: &Watch, error: &mlua::Error) -> Error {
             Some(own) => own.clone(),
             None => Error::Failed(cause.to_string()),
         },
-        // What a call within the script has caught has lost its kind.
+        // An error caught and rethrown within the script has lost its kind.
         mlua::Error::RuntimeError(message) if message.starts_with(NO_MEMORY) => no_memory(),
         mlua::Error::RuntimeError(message) | mlua::Error::SyntaxError { message, .. } => {
             Error::Failed(placed(watch, message_of(message)))
@@ -318,8 +306,8 @@ fn failed(watch: &Watch, error: &mlua::Error) -> Error {
     }
 }
 
-/// The message with the place in the script where it was raised, which errors without a text, and those of the
-/// interface, do not name.
+/// Adds the place in the script where the error was raised, which errors without a text, and those of the interface,
+/// lack.
 fn placed(watch: &Watch, message: String) -> String {
     let own = message.strip_prefix(INTERFACE).and_then(|rest| rest.strip_prefix(':'));
     let own = own.and_then(|rest| rest.split_once(": "));
@@ -336,7 +324,6 @@ fn placed(watch: &Watch, message: String) -> String {
     }
 }
 
-/// The message with its place once: `error` adds the place to a message that has it.
 fn without_repeats(message: &str, place: &str) -> String {
     let place = format!("{place}: ");
     let mut rest = message;
@@ -346,7 +333,6 @@ fn without_repeats(message: &str, place: &str) -> String {
     rest.to_owned()
 }
 
-/// The message itself.
 fn message_of(text: &str) -> String {
     let text = text.split("\nstack traceback:").next().unwrap_or(text);
     text.trim_start_matches("runtime error: ").trim().to_owned()

@@ -8,7 +8,7 @@ use super::*;
 use crate::requests::{Answer, NoServer, Rows, SqlError, Value};
 use crate::setting::ScriptDraws;
 
-/// Answers every query with two rows, and remembers what was sent.
+/// Answers every query with two rows, and records the statements.
 #[derive(Default)]
 struct Recorded {
     sent: Vec<String>,
@@ -113,7 +113,7 @@ fn read(text: &str, options: &[(&str, &str)]) -> Result<Engine> {
     Engine::read(&mut NoServer::default(), &place(text).script, None, &setting(options))
 }
 
-/// Reads a script, runs one event, and returns what was printed.
+/// Reads a script, runs one event, and returns its output.
 fn printed(text: &str) -> String {
     let engine = read(text, &[]).unwrap();
     let mut client = Recorded::default();
@@ -360,7 +360,7 @@ fn what_is_drawn_depends_on_the_event() {
     assert_ne!(drawn(1), drawn(2));
 }
 
-/// The error of a script, when it is read or in its first event.
+/// The error of a script, on reading or in its first event.
 fn error_of(text: &str) -> String {
     match read(text, &[]) {
         Err(error) => error.to_string(),
@@ -368,7 +368,6 @@ fn error_of(text: &str) -> String {
     }
 }
 
-/// Makes sure that each script fails with an error that has this part, and its place once.
 fn check_errors(scripts: &[(&str, &str)]) {
     for (text, expected) in scripts {
         let error = error_of(text);

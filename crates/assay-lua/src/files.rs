@@ -1,4 +1,4 @@
-//! The functions of `io` and `os` on files, for a script that may use only its own directory.
+//! The file functions of `io` and `os`, for a script that may use only its own directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,11 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
 use crate::error::NEEDS_FILES;
 use crate::pinned::Pinned;
 
-/// The modes of `io.open`. A file of the last four is created if there is none.
+/// The modes of `io.open`. The last four create a missing file.
 const MODES: [&str; 6] = ["r", "r+", "w", "w+", "a", "a+"];
 
-/// Why a file is not used.
 enum Refusal {
-    /// It lies elsewhere, or is hidden.
     Outside,
-    /// The system's reason.
     System(io::Error),
 }
 
@@ -26,18 +23,16 @@ impl<E: Into<io::Error>> From<E> for Refusal {
     }
 }
 
-/// The directory of a script.
 #[derive(Clone)]
 struct Directory(PathBuf);
 
-/// Whether a part of a path below a directory is hidden.
 pub(crate) fn is_hidden(below: &Path) -> bool {
     let mut parts = below.components();
     parts.any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
 impl Directory {
-    /// Whether a real path lies in the directory and is not hidden. A script may lie beside `.ssh` and `.profile`.
+    /// Whether a real path is in the directory and not hidden. A script may be beside `.ssh` and `.profile`.
     fn contains(&self, real: &Path) -> Result<bool, Refusal> {
         let Ok(below) = real.strip_prefix(self.0.canonicalize()?) else { return Ok(false) };
         Ok(!is_hidden(below))
@@ -46,7 +41,7 @@ impl Directory {
     fn existing(&self, path: &Path) -> Result<Pinned, Refusal> {
         let path = self.0.join(path);
         let file = Pinned::at(&path).map_err(|error| {
-            // Whether there is a file elsewhere is nothing that a script may learn.
+            // A script must not learn whether a file exists elsewhere.
             let mut above = path.ancestors().skip(1).filter_map(|it| Pinned::at(it).ok());
             let is_inside = above.next().is_some_and(|it| self.contains(&it.path).unwrap_or(false));
             if is_inside { error.into() } else { Refusal::Outside }
@@ -61,7 +56,7 @@ impl Directory {
         }
     }
 
-    /// The parent of a path, held open, and the name of the file in it, which need not exist.
+    /// The parent of a path, held open, and the file's name, which need not exist.
     fn parent(&self, path: &Path) -> Result<(Pinned, PathBuf), Refusal> {
         let path = self.0.join(path);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -80,7 +75,7 @@ impl Directory {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let made = openat(&parent.fd, &name, flags, Mode::from_raw_mode(0o666));
         Ok(Pinned::of(made.map_err(|error| match error {
-            // A link to nothing: whatever it leads to was not checked.
+            // A dangling link: its target was not checked.
             rustix::io::Errno::EXIST => Refusal::Outside,
             error => error.into(),
         })?)?)
@@ -111,7 +106,6 @@ impl Directory {
     }
 }
 
-/// What a function of Lua returns, or the error that it raises, for a refusal.
 fn refused(lua: &Lua, refusal: Refusal, path: &str, action: &str) -> mlua::Result<MultiValue> {
     match refusal {
         Refusal::Outside => Err(mlua::Error::runtime(format!(
@@ -132,7 +126,7 @@ fn done() -> MultiValue {
     MultiValue::from_iter([LuaValue::Boolean(true)])
 }
 
-/// Adds `open`, `remove` and `rename` to a table of the interface. They take what Lua's own functions take.
+/// Adds `open`, `remove` and `rename` to a table of the interface. Their arguments are those of Lua's functions.
 pub(crate) fn add_files(lua: &Lua, table: &Table, directory: &Path) -> mlua::Result<()> {
     let directory = Directory(directory.to_owned());
     let lua_open: Function = lua.globals().get::<Table>("io")?.get("open")?;
@@ -145,7 +139,7 @@ pub(crate) fn add_files(lua: &Lua, table: &Table, directory: &Path) -> mlua::Res
         }
         match of_open.open(Path::new(&path), &plain) {
             Ok(file) => {
-                // The file of Lua is the one that was checked.
+                // Lua opens the file that was checked.
                 let opened: MultiValue = lua_open.call((file.handle(), plain))?;
                 match opened.get(2).and_then(LuaValue::as_i32) {
                     None => Ok(opened),
@@ -225,7 +219,7 @@ mod tests {
         }
         assert!(open("below/new", "w").is_ok() && inside.join("below/new").exists());
         assert!(!place.path().join("none").exists() && !place.path().join("new").exists());
-        // The C library would see only what comes before the NUL.
+        // The C library would stop at the NUL.
         for path in ["link\0", "link\0x", "own\0"] {
             assert!(is_refused(open(path, "r")) && is_refused(open(path, "w")), "{path:?}");
             assert!(is_refused(directory.remove(Path::new(path))));
@@ -235,7 +229,7 @@ mod tests {
         assert!(is_outside(directory.remove(Path::new("up/secret"))));
         assert!(is_outside(directory.rename(Path::new("own"), Path::new("../stolen"))));
         assert!(is_outside(directory.rename(Path::new("up/secret"), Path::new("stolen"))));
-        // The link itself lies in the directory.
+        // The link itself is in the directory.
         assert!(directory.remove(Path::new("link")).is_ok());
         assert!(place.path().join("secret").exists());
         assert!(directory.rename(Path::new("own"), Path::new("renamed")).is_ok());

@@ -1,4 +1,4 @@
-//! The functions that a script's interface uses.
+//! The functions used by a script's interface.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -17,23 +17,21 @@ use crate::options::of_sysbench;
 use crate::setting::ScriptDraws;
 use crate::sources::{Source, Sources};
 
-/// The longest text that is drawn, bytes.
+/// Maximum length of a random text, bytes.
 const TEXT_MAX: u32 = 16 << 20;
 
-/// What the functions share with the engine.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) draws: Rc<RefCell<Draws>>,
     pub(crate) sources: Rc<Sources>,
     pub(crate) leash: Arc<Leash>,
-    /// Whether the script may use files anywhere, and run programs.
+    /// The script may use files anywhere, and run programs.
     pub(crate) may_use_all: bool,
     pub(crate) draw: ScriptDraws,
-    /// Number of threads that run the script.
     pub(crate) threads: u32,
 }
 
-/// Compiles a text. Compiled code is refused: a forged one could do anything.
+/// Compiles a text. Bytecode is refused: a forged one could do anything.
 fn compile(lua: &Lua, source: &Source) -> mlua::Result<Function> {
     let name = format!("@{}", source.path);
     lua.load(source.text.as_slice()).set_name(name).set_mode(ChunkMode::Text).into_function()
@@ -43,7 +41,6 @@ fn outside(error: Error) -> mlua::Error {
     mlua::Error::runtime(error)
 }
 
-/// Makes the table `host` of the prelude.
 pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     add_random(lua, &table, shared)?;

@@ -1,32 +1,30 @@
-//! What other threads know of a script that runs, and how they end it.
+//! Lets other threads observe and end a running script.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a script may stay in one function of Lua itself: longer than a call that can be ended from within.
+/// How long a script may stay in one built-in function of Lua: longer than a call that can be ended from within.
 const STUCK_AFTER: Duration = Duration::from_secs(35);
 
-/// Most bytes of what all threads of a script print that are kept.
+/// Maximum output kept of all threads of a script, bytes.
 const SAID_MAX: usize = 4 << 20;
 
-/// What a thread may print of that at least.
+/// Minimum output kept of each thread, bytes.
 const SAID_LEAST: usize = 64 << 10;
 
-/// What stands for the rest.
 const MORE_SAID: &str = "\n... the script has printed more, which is not kept\n";
 
-/// How long a script may take to return once it was told to end.
+/// How long a script may take to return after a request to end.
 const END_WITHIN: Duration = Duration::from_secs(3);
 
-/// What other threads know of a script that runs. The script's own thread writes it.
+/// The state of a running script for other threads. The script's own thread writes it.
 ///
-/// A function of Lua that is written in C, such as `string.gsub`, can be ended by nobody. Whoever waits for a script
-/// therefore watches this, and gives the thread up.
+/// A Lua function written in C, such as `string.gsub`, cannot be interrupted. Threads that wait for a script therefore
+/// watch this, and abandon its thread.
 #[derive(Debug, Default)]
 pub struct Leash {
-    /// Rises with everything that the script does. It is odd while the script itself runs, and even while its client
-    /// works for it.
+    /// Incremented by every action of the script. Odd while the script itself runs, even while its client works for it.
     moves: AtomicU64,
     must_end: AtomicBool,
     thread: AtomicI32,
@@ -35,47 +33,42 @@ pub struct Leash {
 }
 
 impl Leash {
-    /// Tells a script to end as soon as it can.
+    /// Requests a script to end as soon as it can.
     pub fn end(&self) {
         self.must_end.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the script was told to end.
     #[must_use]
     pub fn must_end(&self) -> bool {
         self.must_end.load(Ordering::Relaxed)
     }
 
-    /// Whether a script has run on it.
     #[must_use]
     pub fn has_script(&self) -> bool {
         self.moves.load(Ordering::Relaxed) > 0
     }
 
-    /// File and line of the script where it was seen last.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The number of the thread that runs the script; 0 before it is known.
+    /// Id of the script's thread; 0 if unknown.
     #[must_use]
     pub fn thread(&self) -> i32 {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// Notes the number of the thread that runs the script.
     pub fn runs_in(&self, thread: i32) {
         self.thread.store(thread, Ordering::Relaxed);
     }
 
-    /// What the script has printed since this was asked last.
     #[must_use]
     pub fn take_said(&self) -> String {
         std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// One of the threads of a script prints a text. Of very much text, only the beginning is kept.
+    /// Appends output of a thread. Beyond the limit, the rest is dropped.
     pub(crate) fn say(&self, text: &str, threads: u32) {
         let most = (SAID_MAX / threads.max(1) as usize).max(SAID_LEAST);
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,12 +84,11 @@ impl Leash {
         *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
     }
 
-    /// The script begins to run, or waits from now on.
+    /// The script begins to run, or begins to wait.
     pub(crate) fn turn(&self) {
         self.rise(1);
     }
 
-    /// The script is still at work.
     pub(crate) fn look(&self) {
         self.rise(2);
     }
@@ -107,7 +99,6 @@ impl Leash {
     }
 }
 
-/// Decides when a script is given up.
 #[derive(Debug, Default)]
 pub struct Patience {
     seen: Option<(u64, Instant)>,
@@ -115,7 +106,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Whether to wait no longer for the script on a leash. `must_end` says whether it is to end now.
+    /// Whether to stop waiting for the script. `must_end`: it has to end now.
     pub fn is_over(&mut self, leash: &Leash, must_end: bool, now: Instant) -> bool {
         if !leash.has_script() {
             return false;

@@ -1,9 +1,9 @@
-//! Scripts of sysbench, in Lua: their interface, their limits and their files. This crate sends nothing. A script asks
-//! a [`Client`], which is lent to it for each call.
+//! sysbench scripts in Lua: their interface, their limits and their files. This crate sends nothing. A script calls a
+//! [`Client`], which is lent to it for each call.
 //!
-//! A script is a program that the user trusts, as sysbench would run it. What it draws depends only on the seed, the
-//! thread and the event, so that all systems get the same work. It may use the files of its directory, and everything
-//! else only if the user says so.
+//! A script is trusted by the user, as with sysbench. Its random values depend only on the seed, the thread and the
+//! event, so that all systems get the same work. It may use the files of its directory, and everything else only with
+//! the user's permission.
 
 mod engine;
 mod error;

@@ -1,4 +1,4 @@
-//! Options of sysbench itself, which scripts read too.
+//! sysbench's own options, which scripts read too.
 
 use assay_model::Distribution;
 use mlua::Table;
@@ -6,10 +6,9 @@ use mlua::Table;
 use crate::error::{Error, Result};
 use crate::setting::{ScriptDraws, Setting};
 
-/// The largest parameter of a random distribution.
 const PARAMETER_MAX: f64 = 100.0;
 
-/// Options that belong to sysbench, and what does the same in assay.
+/// sysbench's own options, and their equivalents in assay.
 const OF_SYSBENCH: [(&str, &str); 16] = [
     ("threads", "use `--clients`"),
     ("time", "use `--budget` in a study, or `--time` of `bench`"),
@@ -29,8 +28,8 @@ const OF_SYSBENCH: [(&str, &str); 16] = [
     ("luajit-cmd", "leave it out: scripts are interpreted"),
 ];
 
-/// Options of sysbench's drivers, without the name of the driver. Others that begin with such a name belong to scripts,
-/// such as `mysql-table-engine`.
+/// Options of sysbench's drivers, without the driver's name. Other options with that prefix belong to scripts, such as
+/// `mysql-table-engine`.
 const OF_DRIVERS: [&str; 11] = [
     "host",
     "port",
@@ -45,7 +44,6 @@ const OF_DRIVERS: [&str; 11] = [
     "dry-run",
 ];
 
-/// What to do in place of an option of sysbench itself, if it is one.
 pub(crate) fn of_sysbench(name: &str) -> Option<&'static str> {
     let name = name.replace('_', "-");
     let of_driver = name.strip_prefix("mysql-").or_else(|| name.strip_prefix("pgsql-"));
@@ -55,7 +53,7 @@ pub(crate) fn of_sysbench(name: &str) -> Option<&'static str> {
     OF_SYSBENCH.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead)
 }
 
-/// Reads options: `--name=value` or `name=value`, or `--name` for one that is on. Names have dashes in the end.
+/// Parses `--name=value` or `name=value`, or `--name` for one that is on. Underscores in names become dashes.
 pub fn parse_options(words: &[String]) -> Result<Vec<(String, String)>> {
     let option = |word: &String| {
         let option =
@@ -69,8 +67,8 @@ pub fn parse_options(words: &[String]) -> Result<Vec<(String, String)>> {
     words.iter().map(option).collect()
 }
 
-/// How a script draws: as its options say, and else as in sysbench 1.0.20. Returns the options that are left for the
-/// script.
+/// The script's distributions from its options, with the defaults of sysbench 1.0.20. Returns the remaining options
+/// too.
 pub fn take_distribution(
     options: Vec<(String, String)>,
 ) -> Result<(ScriptDraws, Vec<(String, String)>)> {
@@ -105,20 +103,16 @@ pub fn take_distribution(
     Ok((ScriptDraws { usual, pareto_h: h, zipfian_exp: s }, left))
 }
 
-/// The option with errors after which an event is started again.
 const IGNORE_ERRORS: &str = "mysql-ignore-errors";
 
-/// Errors after which an event is started again.
+/// Errors after which an event is retried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrorCodes {
-    /// All errors of servers.
     All,
-    /// Those with these codes.
     These(Vec<u32>),
 }
 
 impl ErrorCodes {
-    /// Whether an error with this code is one of them.
     #[must_use]
     pub fn contain(&self, code: u32) -> bool {
         match self {
@@ -128,7 +122,7 @@ impl ErrorCodes {
     }
 }
 
-/// The errors that the options of a script name; `None` for the usual ones.
+/// The errors named by the options; `None` for the defaults.
 pub fn ignored_errors(options: &[(String, String)]) -> Result<Option<ErrorCodes>> {
     let named = options.iter().rev().find(|(name, _)| name == IGNORE_ERRORS);
     named.map(|(_, value)| codes_of(value)).transpose()
@@ -143,7 +137,6 @@ fn codes_of(value: &str) -> Result<ErrorCodes> {
     codes.collect::<Result<_>>().map(ErrorCodes::These)
 }
 
-/// The name of a distribution in `--rand-type`.
 fn word_of(kind: Distribution) -> &'static str {
     match kind {
         Distribution::Uniform => "uniform",
@@ -190,7 +183,7 @@ pub(crate) fn add_general(options: &Table, setting: &Setting) -> mlua::Result<()
     let numbers = [
         ("threads", setting.threads),
         ("num_threads", setting.threads),
-        // The usual ones of sysbench: a script has no part in how long it runs.
+        // sysbench's defaults: a script does not decide how long it runs.
         ("time", 10),
         ("max_time", 10),
         ("mysql_port", 3306),

@@ -1,4 +1,4 @@
-//! Files that are opened by path once, so that nobody can replace what a path stands for between check and use.
+//! Files opened by path once, so that nobody can replace them between check and use.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,24 +11,21 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat, readlinkat};
 /// A file or directory, held without being read. Opening a device or a pipe in this way has no effect on it.
 pub(crate) struct Pinned {
     pub(crate) fd: OwnedFd,
-    /// Where it is, with all links followed.
+    /// With all links resolved.
     pub(crate) path: PathBuf,
 }
 
 impl Pinned {
-    /// Follows all links of a path.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         Self::of(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
     }
 
-    /// The real place of an open file.
     pub(crate) fn of(fd: OwnedFd) -> io::Result<Self> {
         let path = readlinkat(CWD, handle(&fd), Vec::new())?;
         let path = PathBuf::from(OsString::from_vec(path.into_bytes()));
         Ok(Self { fd, path })
     }
 
-    /// Whether it is a regular file, whose content ends.
     pub(crate) fn is_regular(&self) -> io::Result<bool> {
         Ok(FileType::from_raw_mode(fstat(&self.fd)?.st_mode) == FileType::RegularFile)
     }

@@ -1,4 +1,4 @@
-//! The functions by which the interface tells where a script is, before long calls and where it fails.
+//! Functions by which the interface reports the script's position, before long calls and on errors.
 
 use std::rc::Rc;
 
@@ -7,7 +7,6 @@ use mlua::{Lua, Table};
 use crate::stack::place;
 use crate::watch::{NO_END, Watch};
 
-/// Adds the functions to the table `host` of the interface.
 pub(crate) fn add_places(lua: &Lua, table: &Table, watch: &Rc<Watch>) -> mlua::Result<()> {
     let of = || Rc::clone(watch);
     let it = of();

@@ -1,7 +1,7 @@
 //! Programs that a script runs, if the user allows it.
 //!
-//! Each has a keeper: assay itself, started with [`PROGRAM_COMMAND`]. The keeper ends the program and all that came of
-//! it once the other end of a socket closes: when the script is gone, or assay.
+//! Each has a keeper: assay itself, started with [`PROGRAM_COMMAND`]. The keeper ends the program and its descendants
+//! once the other end of a socket closes: when the script is gone, or assay.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead as _, BufReader, PipeReader, Read as _};
@@ -18,20 +18,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::leash::Leash;
 use crate::watch::{NO_END, Watch};
 
-/// The word with which assay is started as the keeper of a program.
+/// The command with which assay starts the keeper of a program.
 pub const PROGRAM_COMMAND: &str = "keep-program";
 
 /// Where the output of a program goes, for its keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramOutput {
-    /// To standard output and standard error. The socket is standard input, and the program reads nothing.
+    /// To standard output and standard error. The socket is standard input, and the program has no input.
     Apart,
     /// All of it to standard error. The socket is standard output, and the program reads standard input.
     Together,
 }
 
 impl ProgramOutput {
-    /// The word for it on the keeper's command line.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -41,18 +40,17 @@ impl ProgramOutput {
     }
 }
 
-/// Bytes that are read at once, and that a pipe holds.
+/// Size of a read, and of a pipe.
 const READ_BYTES: usize = 8 << 10;
 const PIPE_BYTES: usize = 64 << 10;
 
-/// How often a script that waits for a program looks whether it has to end.
+/// How often a script that waits for a program checks whether it must end.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// A program that was started, until its keeper has ended.
+/// A running program, until its keeper has ended.
 struct Program {
-    /// Its keeper reports here how the program has ended, and ends it when this is closed.
+    /// The keeper reports the program's status here, and ends it when this is closed.
     keeper: BufReader<UnixStream>,
-    /// What the program prints, for the script's own output.
     output: Option<PipeReader>,
     /// The script's end of a pipe, until Lua has opened it.
     pipe: Option<OwnedFd>,
@@ -88,13 +86,13 @@ impl Program {
             }
         };
         let mut child = keeper.spawn()?;
-        // It must not stay as a zombie. It ends soon after its program, or after its socket.
+        // Reap the keeper. It ends soon after its program, or after its socket.
         std::thread::Builder::new().name("keeper".to_owned()).spawn(move || drop(child.wait()))?;
         let keeper = BufReader::new(ours);
         Ok(Self { keeper, output: Some(output), pipe, status: None })
     }
 
-    /// Waits for the end of the program, and returns its status as `system` would.
+    /// Waits for the program, and returns its status as `system` would.
     fn wait(&mut self, watch: &Watch, threads: u32) -> mlua::Result<i32> {
         while self.status.is_none() {
             let is_ready = watch.lent(|| self.look(watch.leash(), threads))?;
@@ -106,7 +104,7 @@ impl Program {
         Ok(self.status.unwrap_or_default())
     }
 
-    /// Takes what there is to be read. False if nothing came for a while.
+    /// Reads available output. False if nothing came for a while.
     fn look(&mut self, leash: &Leash, threads: u32) -> io::Result<bool> {
         let limit = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
         let mut awaited =
@@ -124,7 +122,7 @@ impl Program {
             self.keeper.read_line(&mut line)?;
             // A keeper that ends without a report was killed, and its program with it.
             self.status = Some(line.trim().parse().unwrap_or(KILLED));
-            // What was printed before the end fits into the pipe. What it has left in the background may go on.
+            // Output from before the end fits into the pipe. Background processes of the program may continue.
             for _ in 0..PIPE_BYTES / READ_BYTES {
                 if self.has_output() {
                     self.take_output(leash, threads)?;
@@ -153,7 +151,7 @@ impl Program {
         Ok(())
     }
 
-    /// Lets a thread take what the program prints from now on, or what it has left in the background.
+    /// Starts a thread that reads later output of the program or of its background processes.
     fn print_later(&mut self, leash: &Arc<Leash>, threads: u32) {
         let Some(mut output) = self.output.take() else { return };
         let leash = Arc::clone(leash);
@@ -168,7 +166,7 @@ impl Program {
         let _ = std::thread::Builder::new().name("output".to_owned()).spawn(print);
     }
 
-    /// Whether its keeper has ended, with the program and everything that came of it.
+    /// Whether its keeper has ended, with the program and its descendants.
     fn is_gone(&self) -> bool {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut awaited = [PollFd::new(self.keeper.get_ref(), PollFlags::RDHUP)];
@@ -177,10 +175,8 @@ impl Program {
     }
 }
 
-/// The status of a program that was killed.
 const KILLED: i32 = 9;
 
-/// What a script does with a program.
 #[derive(Debug, Clone, Copy)]
 enum Mode {
     Run,
@@ -188,7 +184,7 @@ enum Mode {
     Write,
 }
 
-/// The programs of a script, with their numbers. They end with it.
+/// The programs of a script, by number. They end with it.
 #[derive(Default)]
 struct Programs {
     all: Vec<(u32, Program)>,
@@ -209,7 +205,6 @@ impl Programs {
     }
 }
 
-/// Adds `run`, `start`, `started` and `wait_for` to the table `host` of the interface.
 pub(crate) fn add_programs(
     lua: &Lua,
     table: &Table,
@@ -221,7 +216,7 @@ pub(crate) fn add_programs(
     let run = move |_: &Lua, command: String| {
         let mut program = Program::start(&command, Mode::Run)?;
         let status = program.wait(&of_run, threads)?;
-        // What it has left in the background goes on for as long as the script.
+        // Its background processes run as long as the script.
         all.borrow_mut().add(program);
         Ok(status)
     };

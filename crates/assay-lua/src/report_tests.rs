@@ -1,4 +1,4 @@
-//! Reports that scripts make.
+//! Tests of scripts' reports.
 
 use super::*;
 

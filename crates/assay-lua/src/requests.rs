@@ -1,4 +1,4 @@
-//! What a script asks of its client, and how it is answered.
+//! Requests of a script to its client, and their answers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,27 +9,20 @@ use mlua::{Lua, LuaString, MultiValue, Table, Value as LuaValue};
 use crate::sources::Sources;
 use crate::watch::{NO_END, Watch};
 
-/// A value of a statement's parameter, or of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// NULL.
     Null,
-    /// A whole number.
     Int(i64),
-    /// A number with a fraction.
     Real(f64),
-    /// A text, in bytes.
     Text(Vec<u8>),
 }
 
-/// How a statement was answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether it has a result set, even an empty one.
+    /// It has a result set, even an empty one.
     pub has_rows: bool,
-    /// Number of rows.
     pub row_count: u64,
-    /// Number of columns; 0 where it is not known.
+    /// 0 if unknown.
     pub columns: usize,
     /// The rows as text, unless they were only counted. `None` is NULL.
     pub rows: Option<Vec<Vec<Option<Vec<u8>>>>>,
@@ -37,46 +30,36 @@ pub struct Answer {
     pub rest: Vec<Answer>,
 }
 
-/// An error of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
-    /// The server's number of the error.
     pub code: u32,
-    /// The SQL state.
     pub state: String,
-    /// The server's own words.
     pub message: String,
-    /// Whether the event is to be started again after it.
+    /// The event is retried after it.
     pub is_ignorable: bool,
 }
 
-/// What is done with the rows that a statement returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
-    /// The script may read them.
     Keep,
-    /// The script reads at most their number.
+    /// The script uses only their number.
     Count,
 }
 
-/// The client that a script sends its statements with. Connections and statements have numbers that the client gives.
+/// Sends a script's statements. Connections and statements have numbers assigned by the client.
 pub trait Client {
-    /// Opens a connection.
     fn connect(&mut self) -> Result<usize, SqlError>;
 
-    /// Closes a connection.
     fn disconnect(&mut self, connection: usize);
 
-    /// Closes a connection and opens it again. Its statements are gone.
+    /// Reopens a connection. Its statements are gone.
     fn reconnect(&mut self, connection: usize) -> Result<(), SqlError>;
 
-    /// Sends a statement as text, and keeps or counts the rows that it returns.
     fn query(&mut self, connection: usize, sql: &[u8], rows: Rows) -> Result<Answer, SqlError>;
 
-    /// Prepares a statement, with `?` for its parameters.
+    /// `sql` has `?` for its parameters.
     fn prepare(&mut self, connection: usize, sql: &[u8]) -> Result<usize, SqlError>;
 
-    /// Executes a prepared statement, and keeps or counts the rows that it returns.
     fn execute(
         &mut self,
         connection: usize,
@@ -85,14 +68,13 @@ pub trait Client {
         rows: Rows,
     ) -> Result<Answer, SqlError>;
 
-    /// Forgets a prepared statement.
     fn close(&mut self, connection: usize, statement: usize);
 
-    /// Sends nothing for some time. False if the pause was cut short, because the run is over.
+    /// Sleeps. False if the pause was cut short, because the run is over.
     fn pause(&mut self, time: Duration) -> bool;
 }
 
-/// Stands in for a server while a script is read to learn what it is: connections exist, and statements are refused.
+/// Fake client for inspecting a script: connections exist, and statements are refused.
 #[derive(Debug, Default)]
 pub struct NoServer {
     connections: usize,
@@ -140,30 +122,27 @@ fn no_server() -> SqlError {
 }
 
 scoped_tls_hkt::scoped_thread_local!(
-    // The client that is lent to the script of this thread for a call.
+    // The client lent to the script of this thread for a call.
     static mut CLIENT: for<'a> &'a mut (dyn Client + 'a)
 );
 
-/// Lends a client to the script of this thread for a call.
 pub(crate) fn lend<R>(client: &mut dyn Client, call: impl FnOnce() -> R) -> R {
     CLIENT.set(client, call)
 }
 
-// How a request was answered, as in `sql.lua`.
+// Kinds of answers, as in `sql.lua`.
 const NOTHING: i64 = 0;
 const ROWS: i64 = 1;
 const REFUSED: i64 = 2;
 
-/// The longest pause of a script.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Parameters that a request has places for; more of them cost an allocation.
+/// Parameters passed without an allocation; more of them cost one.
 type Few = (LuaValue, LuaValue, LuaValue, MultiValue);
 
-/// How a statement was answered: its kind, rows, columns, the rows that were kept, and further results.
+/// An answer: its kind, number of rows, number of columns, kept rows, and further results.
 type Told = (i64, u64, usize, Option<Table>, Option<Table>);
 
-/// What the requests of a script have in common.
 pub(crate) struct Requests {
     pub(crate) watch: Rc<Watch>,
     pub(crate) sources: Rc<Sources>,
@@ -176,7 +155,7 @@ impl Requests {
         Self { watch, sources, values: RefCell::default(), refused: RefCell::default() }
     }
 
-    /// Asks the client, if it is lent at the moment. It is not while the collector of garbage calls into a script.
+    /// Calls the client, if it is currently lent. It is not while the garbage collector calls into a script.
     fn ask<R>(&self, ask: impl FnOnce(&mut dyn Client) -> R) -> mlua::Result<R> {
         if !CLIENT.is_set() {
             return Err(mlua::Error::runtime("statements cannot be sent from here"));
@@ -213,7 +192,7 @@ impl Requests {
         REFUSED
     }
 
-    /// What to do with rows in general: nothing is kept for a script that has no word for reading them.
+    /// How to treat rows: a script whose text has no function for reading them gets none.
     fn rows(&self) -> Rows {
         if self.sources.reads_rows() { Rows::Keep } else { Rows::Count }
     }
@@ -232,7 +211,6 @@ impl Requests {
     }
 }
 
-/// Adds the requests to the table `host` of the interface.
 pub(crate) fn add_requests(lua: &Lua, table: &Table, requests: &Rc<Requests>) -> mlua::Result<()> {
     let of = || Rc::clone(requests);
     let it = of();
@@ -272,7 +250,7 @@ pub(crate) fn add_requests(lua: &Lua, table: &Table, requests: &Rc<Requests>) ->
         if !it.watch.may_wait(time) {
             return Err(mlua::Error::runtime(NO_END));
         }
-        // An event whose pause was cut short is not carried out.
+        // An event whose pause was cut short does not complete.
         if !it.ask(|client| client.pause(time))? {
             it.watch.cut_short();
             return Err(mlua::Error::runtime(NO_END));
@@ -333,7 +311,7 @@ fn table_of(lua: &Lua, rows: Vec<Vec<Option<Vec<u8>>>>) -> mlua::Result<Table> {
 fn value_of(value: LuaValue) -> Value {
     match value {
         LuaValue::Integer(it) => Value::Int(it),
-        // Lua has one kind of numbers.
+        // Lua has only one number type.
         LuaValue::Number(it) if it.fract() == 0.0 && it.abs() < 9e15 => Value::Int(it as i64),
         LuaValue::Number(it) => Value::Real(it),
         LuaValue::String(text) => Value::Text(text.as_bytes().to_vec()),

@@ -11,17 +11,14 @@ use crate::error::{Error, NEEDS_FILES, Result};
 use crate::files::is_hidden;
 use crate::pinned::Pinned;
 
-/// Largest file, bytes.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// Why a file is refused whose checksum was not kept.
 const UNKNOWN: &str = "the script read another file when the study was planned, and does not name this one; with \
                        `require` or `dofile` and its whole name in quotes, its checksum is kept";
 
-/// Most files of a script.
 const FILES_MAX: usize = 256;
 
-/// Where sysbench is installed, with the modules that its scripts have in common.
+/// Installation directories of sysbench with its shared modules.
 const INSTALLED: [&str; 4] = [
     "/usr/share/sysbench",
     "/usr/local/share/sysbench",
@@ -29,24 +26,20 @@ const INSTALLED: [&str; 4] = [
     "/usr/local/share/sysbench/tests/include/oltp_legacy",
 ];
 
-/// Reads the files of a script.
 pub(crate) struct Sources {
-    /// The directory of the script.
     directory: PathBuf,
-    /// Whether the script may read files outside of its directory.
     may_use_all: bool,
-    /// The files with which a study was planned; `None` to learn them.
+    /// The files with which a study was planned; `None` to record them.
     known: Option<Vec<LuaFile>>,
     read: RefCell<Vec<LuaFile>>,
-    /// Whether a text has a word for reading rows.
+    /// A text contains one of `WORDS_FOR_ROWS`.
     reads_rows: Cell<bool>,
     /// Files that the texts name, whether or not they were read so far.
     named: RefCell<Vec<Named>>,
-    /// Further places of modules, with `?` for the name. Only a script that may read all files has some.
+    /// Further search paths of modules, with `?` for the name. Only for a script that may read all files.
     patterns: Vec<String>,
 }
 
-/// A file that a text of a script names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Named {
     Module(String),
@@ -54,7 +47,7 @@ enum Named {
 }
 
 impl Named {
-    /// What a text names where it reads other files. What it puts together when it runs is not seen.
+    /// Files read by a text. Names assembled at run time are not found.
     fn in_text(text: &[u8]) -> Vec<Self> {
         let text = String::from_utf8_lossy(text);
         let of_line = |line: &str| -> Vec<Self> {
@@ -67,25 +60,22 @@ impl Named {
     }
 }
 
-/// The first text in quotes.
 fn quoted(text: &str) -> Option<String> {
     let from = text.find(['\'', '"'])?;
     let (quote, rest) = (text.get(from..=from)?, text.get(from + 1..)?);
     rest.split_once(quote).map(|(name, _)| name.to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The variable of the environment that tells Lua where modules are.
 const LUA_PATH: &str = "LUA_PATH";
 
-/// The places in such a variable. An empty one stands for the usual places.
+/// Splits the search path. An empty part means Lua's default.
 fn patterns_of(lua_path: &str) -> Vec<String> {
     lua_path.split(';').filter(|it| it.contains('?')).map(str::to_owned).collect()
 }
 
-/// Words by which scripts read more of a result than the number of its rows.
+/// Functions by which scripts read more of a result than its number of rows.
 const WORDS_FOR_ROWS: [&[u8]; 4] = [b"fetch_row", b"nfields", b"next_result", b"more_results"];
 
-/// A file that was read.
 pub(crate) struct Source {
     pub(crate) path: String,
     pub(crate) text: Vec<u8>,
@@ -102,8 +92,8 @@ impl Sources {
         Self { directory, may_use_all, known, read, reads_rows, named, patterns }
     }
 
-    /// Reads the files that the texts name and that were not read so far, so that their checksums are known. A script
-    /// may name some that it never reads.
+    /// Reads the files that the texts name and that were not read so far, to record their checksums. A script may name
+    /// some that it never reads.
     pub(crate) fn read_named(&self) {
         let mut at = 0;
         loop {
@@ -111,7 +101,7 @@ impl Sources {
             at += 1;
             let _ = match named {
                 Named::Module(name) => self.module(&name),
-                // A text often puts the directory before it.
+                // A text often prepends the directory.
                 Named::File(path) => self
                     .file(Path::new(&path))
                     .or_else(|_| self.file(Path::new(path.trim_start_matches('/')))),
@@ -119,12 +109,10 @@ impl Sources {
         }
     }
 
-    /// Whether the script may read the rows of its statements.
     pub(crate) fn reads_rows(&self) -> bool {
         self.reads_rows.get()
     }
 
-    /// Looks at a text of the script before it is carried out.
     pub(crate) fn look_at(&self, text: &[u8]) {
         let has = |word: &&[u8]| text.windows(word.len()).any(|part| part == *word);
         if !self.reads_rows() && WORDS_FOR_ROWS.iter().any(has) {
@@ -138,34 +126,30 @@ impl Sources {
         }
     }
 
-    /// The files that were read so far.
     pub(crate) fn files(&self) -> Vec<LuaFile> {
         self.read.borrow().clone()
     }
 
-    /// The directory of the script.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Reads the script itself, wherever it is.
     pub(crate) fn script(&self, path: &Path) -> Result<Source> {
         self.read(path, true)
     }
 
-    /// Reads a file that the script names, relative to the directory of the script, or to the one where assay was
-    /// started.
+    /// Reads a file that the script names, relative to the script's directory or the current one.
     pub(crate) fn file(&self, path: &Path) -> Result<Source> {
         let beside = self.directory.join(path);
         let found = if beside.is_file() { beside } else { path.to_owned() };
         self.read(&found, self.may_use_all)
     }
 
-    /// Finds and reads a module: beside the script, with sysbench, or where the user says in `LUA_PATH`.
+    /// Finds and reads a module: beside the script, with sysbench, or in `LUA_PATH`.
     pub(crate) fn module(&self, name: &str) -> Result<Source> {
         let part = name.replace('.', "/");
         let names = [format!("{part}.lua"), format!("{part}/init.lua"), name.to_owned()];
-        // sysbench looks from where it was started: in the directory of the script, in the one above, or elsewhere.
+        // sysbench uses its current directory: that of the script, its parent, or another.
         let above = self.directory.join("..");
         let near = [self.directory.as_path(), above.as_path(), Path::new(".")];
         let directories = near.into_iter().chain(INSTALLED.map(Path::new));
@@ -199,7 +183,7 @@ impl Sources {
         if !may_be_anywhere && !self.is_readable(&file.path) {
             return Err(fail(format!("the script may read nothing {NEEDS_FILES}")));
         }
-        // A device or a pipe may have no end.
+        // A device or a pipe may be endless.
         if !file.is_regular().map_err(failed)? {
             return Err(fail("it is not a regular file".to_owned()));
         }

@@ -1,11 +1,10 @@
-//! Where a script is.
+//! Finds the current position in a script.
 
 use mlua::Lua;
 
-/// Calls that are searched for a place in the script.
 const DEPTH_MAX: usize = 50;
 
-/// The name under which errors show the interface.
+/// The name of the interface in errors.
 pub(crate) const INTERFACE: &str = "assay";
 
 /// File and line of the script's innermost function.

@@ -14,31 +14,29 @@ use crate::stack::place;
 /// How long a call may go on without sending a statement.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
-/// How long the pauses of a call may be in all without a statement between them.
+/// Maximum total pauses of a call without a statement between them.
 const WAIT_MAX: Duration = Duration::from_secs(300);
 
-/// Instructions between two looks at the clock. A single one may take long: it joins texts, or calls a function of Lua.
+/// Instructions between two checks of the clock. A single one may take long: it concatenates texts, or calls a built-in
+/// function.
 const LOOK_EVERY: u32 = 1 << 13;
 
-/// Looks between two of which the place is noted.
 const NOTE_EVERY: u32 = 8;
 
-/// Watches the calls of a script. A short call reads no clock.
+/// Watches the calls of a script. A short call does not read the clock.
 pub(crate) struct Watch {
     pub(crate) limit: Cell<Duration>,
     is_calling: Cell<bool>,
-    /// Rises with each call that begins and each answer of a server.
+    /// Incremented by each call that begins and each answer of a server.
     steps: Cell<u64>,
-    /// The step that a look has seen first, and when.
+    /// The step of the last check, and when a check first saw it.
     seen: Cell<Option<(u64, Instant)>>,
     /// How long the script has waited since the last step.
     waited: Cell<Duration>,
     place: RefCell<Option<String>>,
     is_over: Cell<bool>,
     leash: Arc<Leash>,
-    /// Looks so far.
     looks: Cell<u32>,
-    /// Where the last error was raised.
     failed_at: RefCell<Option<String>>,
 }
 
@@ -65,13 +63,13 @@ impl Watch {
         self.step();
     }
 
-    /// Something was done: a call has begun, or a server has answered.
+    /// Progress: a call has begun, or a server has answered.
     pub(crate) fn step(&self) {
         self.steps.set(self.steps.get().wrapping_add(1));
         self.waited.set(Duration::ZERO);
     }
 
-    /// The script is about to wait. Pauses are not held against it, unless it does nothing else: then this is false.
+    /// The script is about to wait. False if it does nothing but wait for too long.
     pub(crate) fn may_wait(&self, time: Duration) -> bool {
         let waited = self.waited.get() + time;
         self.waited.set(waited);
@@ -81,7 +79,7 @@ impl Watch {
         !self.is_over.get()
     }
 
-    /// The call must end, because a pause of it was cut short.
+    /// The call must end, because its pause was cut short.
     pub(crate) fn cut_short(&self) {
         self.leash.end();
         self.is_over.set(true);
@@ -96,7 +94,7 @@ impl Watch {
         &self.leash
     }
 
-    /// Lets the client work for the script.
+    /// Runs the client's work for the script.
     pub(crate) fn lent<R>(&self, work: impl FnOnce() -> R) -> R {
         self.leash.turn();
         let done = work();
@@ -104,7 +102,7 @@ impl Watch {
         done
     }
 
-    /// The script is at this place, and about to do something that may take long. False if it must not go on.
+    /// The script is at this place, before a possibly long operation. False if it must not go on.
     pub(crate) fn may_go_on_at(&self, place: Option<String>) -> bool {
         if let Some(place) = place {
             self.leash.seen_at(place);
@@ -113,7 +111,6 @@ impl Watch {
         !self.is_over.get()
     }
 
-    /// Looks at the call in progress, which may have gone on for too long.
     fn looks(&self) {
         self.leash.look();
         if self.leash.must_end() || self.looks_over(Instant::now()) {
@@ -121,18 +118,16 @@ impl Watch {
         }
     }
 
-    /// Notes where an error was raised.
     pub(crate) fn note_failure(&self, place: String) {
         self.leash.seen_at(place.clone());
         *self.failed_at.borrow_mut() = Some(place);
     }
 
-    /// Where the last error of the call in progress, or of the last one, was raised.
+    /// Where the last error of the current or last call was raised.
     pub(crate) fn failed_at(&self) -> Option<String> {
         self.failed_at.borrow().clone()
     }
 
-    /// Where the script was seen last.
     pub(crate) fn last_place(&self) -> Option<String> {
         self.leash.place()
     }
@@ -146,7 +141,6 @@ impl Watch {
         self.is_over.get()
     }
 
-    /// The error of a call that was ended.
     pub(crate) fn error(&self) -> Error {
         let place = self.place.borrow().clone().or_else(|| self.leash.place());
         match self.leash.must_end() {
@@ -155,7 +149,6 @@ impl Watch {
         }
     }
 
-    /// Whether the call has gone on for too long, seen at this time.
     fn looks_over(&self, now: Instant) -> bool {
         let steps = self.steps.get();
         match self.seen.get() {
@@ -170,10 +163,8 @@ impl Watch {
     }
 }
 
-/// Why a call fails that was ended.
 pub(crate) const NO_END: &str = "the script does not end";
 
-/// Lets a watch look at the calls of a script.
 pub(crate) fn set(lua: &Lua, watch: &Rc<Watch>) -> mlua::Result<()> {
     let watch = Rc::clone(watch);
     let triggers = HookTriggers::new().every_nth_instruction(LOOK_EVERY);
@@ -188,7 +179,7 @@ pub(crate) fn set(lua: &Lua, watch: &Rc<Watch>) -> mlua::Result<()> {
         if !is_over && !looks.is_multiple_of(NOTE_EVERY) {
             return Ok(VmState::Continue);
         }
-        // The instruction may be one of the interface, which no user knows.
+        // The instruction may be in the interface, which users do not know.
         let place = place(lua);
         if !is_over {
             place.into_iter().for_each(|it| watch.leash.seen_at(it));

@@ -1,5 +1,4 @@
-//! The thing that was measured: binaries on this machine, a server that was running already, or a product that
-//! somebody else measured and reported.
+//! Measured artifacts: binaries on this machine, a running server, or a product with published results.
 
 use std::path::{Path, PathBuf};
 
@@ -7,49 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Prefix, Product};
 
-/// The thing that was measured as a system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[expect(clippy::large_enum_variant, reason = "a study has a few of them, and most are prefixes")]
 pub enum Artifact {
-    /// Binaries on this machine, identified by their checksum: assay starts them.
     Prefix(Prefix),
-    /// A server that was running already: assay only connects to it.
+    /// A server that was already running; assay only connects to it.
     Running(RunningServer),
-    /// A server that somebody else measured: only the results are known.
+    /// A server measured by others; only its results are known.
     Reported(ReportedServer),
 }
 
-/// A server that somebody else started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningServer {
-    /// How to reach it, without the password.
+    /// URL without the password.
     pub url: String,
-    /// The family, as the server says.
     pub product: Product,
-    /// Version, as the server says, such as `10.11.19`.
+    /// As the server reports it, such as `10.11.19`.
     pub version: String,
-    /// The file of its program; `None` if its process cannot be seen.
+    /// `None` if the server's process is not visible.
     pub program: Option<PathBuf>,
-    /// How its part in a comparison differs from that of servers that assay starts.
     pub notes: Vec<String>,
 }
 
-/// A server known from published results only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedServer {
-    /// The author and place of the report, such as a URL.
+    /// Author and place of the report, such as a URL.
     pub reported_in: String,
-    /// The family; `None` if the report does not tell it.
     pub product: Option<Product>,
-    /// Upstream version as reported.
     pub version: String,
-    /// Things the reader of a report must know.
     pub notes: Vec<String>,
 }
 
 impl Artifact {
-    /// The family; `None` if a report does not tell it.
     #[must_use]
     pub fn product(&self) -> Option<Product> {
         match self {
@@ -59,7 +48,6 @@ impl Artifact {
         }
     }
 
-    /// Upstream version, such as `10.11.19`.
     #[must_use]
     pub fn version(&self) -> &str {
         match self {
@@ -69,7 +57,7 @@ impl Artifact {
         }
     }
 
-    /// The version of the package, or the upstream version if there is no package.
+    /// Version of the package, or the upstream version without a package.
     #[must_use]
     pub fn package_version(&self) -> &str {
         match self {
@@ -78,7 +66,6 @@ impl Artifact {
         }
     }
 
-    /// The kind of source, such as `apt`, `running` or `reported`.
     #[must_use]
     pub fn source(&self) -> &str {
         match self {
@@ -88,7 +75,7 @@ impl Artifact {
         }
     }
 
-    /// The place in the source: a suite, a URL.
+    /// Place within the source: a suite, a URL.
     #[must_use]
     pub fn channel(&self) -> &str {
         match self {
@@ -107,7 +94,6 @@ impl Artifact {
         }
     }
 
-    /// Things the reader of a report must know.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         match self {
@@ -117,13 +103,12 @@ impl Artifact {
         }
     }
 
-    /// The identity of the binaries, lower-case hex; `None` if they are not known.
+    /// Identity of the binaries in lower-case hex; `None` if unknown.
     #[must_use]
     pub fn sha256(&self) -> Option<&str> {
         self.prefix().map(|prefix| prefix.sha256.as_str()).filter(|digest| !digest.is_empty())
     }
 
-    /// The file of the server's program; `None` if it is not known.
     #[must_use]
     pub fn program(&self) -> Option<&Path> {
         match self {
@@ -133,7 +118,6 @@ impl Artifact {
         }
     }
 
-    /// The binaries, where assay has them.
     #[must_use]
     pub fn prefix(&self) -> Option<&Prefix> {
         match self {

@@ -1,52 +1,42 @@
-//! Values that were captured from an application and that events of a workload use.
+//! Values captured from an application.
 
 use serde::{Deserialize, Serialize};
 
 use crate::UserRowsFile;
 
-/// A file with values: a line for each event.
+/// A file of values, one line per event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Captured {
-    /// The file.
     pub file: UserRowsFile,
-    /// How many lines it has.
     pub lines: u32,
-    /// How many values a line has.
     pub width: u32,
-    /// Which line an event takes.
     pub draw: CapturedDraw,
 }
 
-/// Which line of a file an event takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CapturedDraw {
-    /// Any, all alike.
     #[default]
     Random,
-    /// One after the other: by the number of the event, and clients in turn.
+    /// In order of the event's number, clients taking turns.
     InOrder,
 }
 
-/// Of which kind the captured values of one name are, as far as it matters how a statement is sent.
+/// Kind of the captured values of one name, as far as it affects how a statement is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CapturedKind {
-    /// Whole numbers of 64 bits, and NULL.
     Integers,
-    /// Texts, and NULL.
     Texts,
-    /// Numbers, texts and NULL.
     Mixed,
     /// Some are bytes that need not be text.
     Bytes,
-    /// Some are lists.
     Lists,
 }
 
 impl CapturedKind {
-    /// The kind of values to which one of another kind is added; `None` is the kind of NULL.
+    /// The common kind after adding values of another kind; `None` is the kind of NULL.
     #[must_use]
     pub fn with(self, other: Option<Self>) -> Self {
         match (self, other) {
@@ -58,11 +48,11 @@ impl CapturedKind {
         }
     }
 
-    /// Whether statements with such values are sent as text, because there is no parameter for them. `has_escapes` says
-    /// whether a backslash has a meaning in literals of the dialect.
+    /// Whether statements with such values are sent as text because no parameter type fits. `has_escapes`: whether
+    /// backslashes escape in literals of the dialect.
     #[must_use]
     pub fn is_sent_as_text(self, has_escapes: bool) -> bool {
-        // Postgres takes bytes as the text of a parameter.
+        // Postgres accepts bytes as the text of a parameter.
         self == Self::Lists || self == Self::Bytes && has_escapes
     }
 }

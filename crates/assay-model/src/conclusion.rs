@@ -1,40 +1,31 @@
-//! What was concluded at the end of a study, as the ledger keeps it.
+//! Conclusions of a study, as stored in the ledger.
 
 use crate::{Estimate, Verdict};
 
-/// The conclusions of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusions {
-    /// The version of the assay that computed them.
     pub judged_by: String,
-    /// One per cell and system: cells in the study's order, within a cell the systems in theirs.
+    /// One per cell and system: by cell in the study's order, then by system.
     pub cells: Vec<Conclusion>,
 }
 
-/// What was concluded about a system in a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
-    /// Index into [`crate::Study::cells`].
     pub cell: usize,
-    /// Index into [`crate::StudyRecord::systems`].
     pub system: usize,
-    /// Verdict on `rqps`.
     pub verdict: Verdict,
-    /// Operations per second.
     pub qps: Option<Estimate>,
-    /// Operations per second divided by those of the base; `None` for the base.
+    /// Operations per second relative to the base; `None` for the base.
     pub rqps: Option<Estimate>,
-    /// Verdict on `cpu_ratio`.
     pub cpu_verdict: Option<Verdict>,
-    /// Server CPU time per operation divided by that of the base.
+    /// Server CPU time per operation relative to the base.
     pub cpu_ratio: Option<Estimate>,
 }
 
-/// Relative differences up to this are rounding: the mathematical libraries of two machines may differ in the last bit.
+/// Relative differences up to this are rounding: math libraries of two machines may differ in the last bit.
 const ROUNDING: f64 = 1e-9;
 
 impl Conclusion {
-    /// The names of the fields that differ from another conclusion about the same system and cell.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         let fields = [
@@ -60,7 +51,7 @@ fn is_same(one: Option<Estimate>, other: Option<Estimate>) -> bool {
 }
 
 fn is_close(one: f64, other: f64) -> bool {
-    // Ends of unknown intervals are no numbers.
+    // Unknown interval ends are NaN.
     one == other
         || (one.is_nan() && other.is_nan())
         || (one - other).abs() <= ROUNDING * one.abs().max(other.abs())

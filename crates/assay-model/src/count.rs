@@ -1,4 +1,4 @@
-//! Instructions that the operations of a test take on a system.
+//! Instruction counts per operation.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallTree, CellId, Frame, FunctionCount, GrowingTree, words};
 
-/// The smallest relative change of instructions that is called, unless the user sets another: what layout and chance
-/// add to equal code is smaller.
+/// Default threshold for relative changes in instructions. Layout and chance change equal code by less than this.
 pub const COUNT_THRESHOLD: f64 = 0.005;
 
 words! {
@@ -23,7 +22,7 @@ words! {
 }
 
 words! {
-    /// What counted instructions.
+    /// Source of instruction counts.
     pub enum CountedBy (default: Callgrind) {
         /// The processor's own counter.
         Hardware = "hardware",
@@ -46,60 +45,49 @@ words! {
     }
 }
 
-/// What was counted while one client carried out so many events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountBatch {
-    /// Number of events. Batches of the same place among those of an instance have the same events on all systems.
+    /// Number of events. The n-th batch of every instance has the same events on all systems.
     pub events: u64,
-    /// Operations of these events.
     pub ops: f64,
-    /// Instructions of the thread that serves the client, outside the kernel.
+    /// User-space instructions of the thread that serves the client.
     pub serving: u64,
-    /// Instructions of the server's other threads meanwhile; `None` if they were not counted.
+    /// Instructions of the server's other threads meanwhile; `None` if not counted.
     pub background: Option<u64>,
-    /// Instructions that the kernel executed for the serving thread; `None` if they were not counted.
+    /// Kernel instructions on behalf of the serving thread; `None` if not counted.
     pub kernel: Option<u64>,
 }
 
-/// The smallest part of all instructions that a call of a stored tree has. A drawing leaves out calls that are three
-/// times as large.
+/// Smallest share of all instructions that a call in a stored tree has. Drawings omit calls below three times this
+/// share.
 pub const CALLS_PART: f64 = 1e-3;
 
-/// The instructions of a system in a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Count {
-    /// What counted.
     pub by: CountedBy,
-    /// Its version, if it is a program.
     pub version: Option<String>,
-    /// Features of this machine's CPU that it hid from servers, by their names in `/proc/cpuinfo`.
+    /// CPU features of this machine that the counting program hid from servers, by their names in `/proc/cpuinfo`.
     #[serde(default)]
     pub hidden: Vec<String>,
-    /// The batches of each fresh instance, in order.
     pub instances: Vec<Vec<CountBatch>>,
-    /// Instructions of the serving thread by function, over all batches.
     pub functions: Vec<FunctionCount>,
-    /// The same as a tree of calls; those below [`CALLS_PART`] of all instructions are told together.
+    /// Instructions as a call tree; calls below [`CALLS_PART`] of all instructions are merged.
     pub calls: CallTree,
-    /// Operations of these batches.
     pub ops: u64,
-    /// The module of the server's own code.
     pub server: String,
-    /// Modules without a table of all their functions.
+    /// Modules without a complete symbol table.
     pub stripped: Vec<String>,
 }
 
 impl Count {
-    /// Adds what was counted on other instances of the same system in the same cell.
     pub fn add(&mut self, other: Self) {
         self.instances.extend(other.instances);
         self.ops = self.ops.saturating_add(other.ops);
         let known = |(at, function): (usize, &FunctionCount)| (function.frame.clone(), at);
         let mut places: HashMap<Frame, usize> =
             self.functions.iter().enumerate().map(known).collect();
-        // Where each of the other functions is among all.
         let mut here = Vec::with_capacity(other.functions.len());
         for function in &other.functions {
             let place = *places.entry(function.frame.clone()).or_insert_with(|| {
@@ -129,14 +117,10 @@ impl Count {
     }
 }
 
-/// The instructions of a system in a cell of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellCount {
-    /// Index into the systems.
     pub system: usize,
-    /// The cell.
     pub cell: CellId,
-    /// The count.
     pub count: Count,
 }
 

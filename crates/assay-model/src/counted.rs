@@ -1,4 +1,4 @@
-//! Numbers of things in words.
+//! Formatting of counts.
 
 /// A count with its noun: `1 test`, `2,000 tests`.
 #[must_use]

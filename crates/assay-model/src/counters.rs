@@ -1,51 +1,49 @@
-//! Counters by name. Clients, the probe and the server's status share one form.
+//! Counters by name, shared by clients, probe and server status.
 
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// What precedes the names of counters of a server's own status.
 pub const STATUS: &str = "status.";
 
-/// What precedes the names of counters of the statements of a user's test: the number of the statement and what was
-/// counted follow, such as `statement.3.ns`.
+/// Prefix of counters for statements of a user's test, followed by the statement's number and the counted thing, such
+/// as `statement.3.ns`.
 pub const STATEMENT: &str = "statement.";
 
-/// Entries of a server's status that are levels rather than counts: pages of InnoDB's cache that hold nothing yet,
-/// and its history, the transactions whose undo log has not been purged yet.
+/// Status entries that are levels rather than counts: InnoDB's free pages, and its history length (transactions with
+/// undo log not yet purged).
 pub const STATUS_LEVELS: [&str; 2] =
     ["Innodb_buffer_pool_pages_free", "Innodb_history_list_length"];
 
-/// What was counted over a slice, by name. A counter that was not read is missing.
+/// Counters of a slice by name. A counter that was not read is missing.
 ///
-/// The beginning of a name says what was counted: `client_` the threads of the clients, `connection_` the threads or
-/// backends that serve the measured connections, `background_` the server's other threads, `server_` all of its
-/// processes, `host_` the machine during the round, `host_device_` the block device that holds the data during the
-/// turns of the slice, `statement.` a statement of a user's test in the measured part, as its clients saw it. By how
-/// much counters of the server's own status grew during the round has the names there after
-/// `status.`; what [`STATUS_LEVELS`] names is the value at its end.
+/// The prefix says what was counted: `client_` the client threads, `connection_` the threads or backends that serve the
+/// measured connections, `background_` the server's other threads, `server_` all its processes, `host_` the machine
+/// during the round, `host_device_` the block device with the data during the turns of the slice, `statement.` a
+/// statement of a user's test in the measured part, as its clients saw it. `status.` precedes the server's own names of
+/// its status counters, with their growth during the round; for [`STATUS_LEVELS`], the value at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// In order. Many slices have the same.
+    /// Sorted. Shared by many slices.
     names: Arc<[String]>,
     values: Vec<u64>,
 }
 
 impl Counters {
-    /// Counters with names that are in order, without duplicates; `None` if they are not as many as the values.
+    /// `names` are sorted without duplicates; `None` if the numbers of names and values differ.
     #[must_use]
     pub fn new(names: Arc<[String]>, values: Vec<u64>) -> Option<Self> {
         (names.len() == values.len()).then_some(Self { names, values })
     }
 
-    /// A counter; `None` if it was not read.
+    /// `None` if it was not read.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<u64> {
         let at = self.names.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
         self.values.get(at).copied()
     }
 
-    /// Adds the values of the same counters elsewhere. A counter that only one of both has is missing afterwards.
+    /// Sums counters that both have; others are dropped.
     pub fn add(&mut self, other: &Self) {
         if Arc::ptr_eq(&self.names, &other.names) || self.names == other.names {
             for (value, more) in self.values.iter_mut().zip(&other.values) {
@@ -60,31 +58,28 @@ impl Counters {
         *self = Self { names: all.0.into(), values: all.1 };
     }
 
-    /// Sets a counter, or removes it.
+    /// `None` removes the counter.
     pub fn set(&mut self, name: &str, value: Option<u64>) {
         let others = self.iter().filter(|(known, _)| *known != name);
         let others: Self = others.chain(value.map(|value| (name, value))).collect();
         *self = others;
     }
 
-    /// All counters, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.names.iter().map(String::as_str).zip(self.values.iter().copied())
     }
 
-    /// Those of the server's own status, by their names there.
+    /// Server status counters, without the prefix.
     pub fn status(&self) -> impl Iterator<Item = (&str, u64)> {
         self.iter().filter_map(|(name, value)| Some((name.strip_prefix(STATUS)?, value)))
     }
 
-    /// Adds counters of the server's own status.
     pub fn add_status(&mut self, status: impl IntoIterator<Item = (String, u64)>) {
         self.extend(status.into_iter().map(|(name, value)| (format!("{STATUS}{name}"), value)));
     }
 }
 
 impl<N: Into<String>> Extend<(N, u64)> for Counters {
-    /// Adds counters, or replaces them.
     fn extend<I: IntoIterator<Item = (N, u64)>>(&mut self, more: I) {
         let mut all: std::collections::BTreeMap<String, u64> =
             self.iter().map(|(name, value)| (name.to_owned(), value)).collect();

@@ -1,4 +1,4 @@
-//! The data that a study measures, and how statements access it.
+//! The data a study works on, and how statements access it.
 
 use std::fmt;
 
@@ -9,14 +9,11 @@ use crate::{Setup, StartFrom, words};
 /// Tables × rows. Setups that differ only in clients share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DataSet {
-    /// Tables `sbtest1` to `sbtest<tables>`.
     pub tables: u32,
-    /// Rows in each table after the load.
     pub rows: u32,
 }
 
 impl Setup {
-    /// The data set it works on.
     #[must_use]
     pub fn data(self) -> DataSet {
         DataSet { tables: self.tables, rows: self.rows }
@@ -39,17 +36,15 @@ words! {
     }
 }
 
-/// How sysbench's tables are created, beside their engine and the key of `id`.
+/// Options of sysbench's table definitions other than the engine and the key of `id`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableForm {
-    /// Whether the server numbers the rows; otherwise the client does.
+    /// Whether the server assigns ids; otherwise the client does.
     pub auto_inc: bool,
-    /// Whether there is an index on `k`.
     pub create_secondary: bool,
-    /// What follows the columns and the engine in `CREATE TABLE`.
+    /// Text after the columns and the engine in `CREATE TABLE`.
     pub create_table_options: String,
-    /// The variant of Postgres.
     pub pgsql_variant: PgsqlVariant,
 }
 
@@ -63,11 +58,11 @@ words! {
     }
 }
 
-/// Longest text after the columns in `CREATE TABLE`, bytes.
+/// Maximum length of the text after the columns in `CREATE TABLE`, bytes.
 const TABLE_OPTIONS_BYTES: usize = 1000;
 
-/// Words that the text must not have: another engine would be measured under the name of the system's own, and files
-/// in other places would stay when the server's own directory is removed.
+/// Forbidden words: another engine would be measured under the name of the system's own, and files elsewhere would
+/// remain when the server's directory is removed.
 const REFUSED: [&str; 3] = ["engine", "directory", "tablespace"];
 
 impl Default for TableForm {
@@ -82,7 +77,6 @@ impl Default for TableForm {
 }
 
 impl TableForm {
-    /// Whether the text may follow the columns in `CREATE TABLE`.
     pub fn check_options(text: &str) -> Result<(), &'static str> {
         if text.len() > TABLE_OPTIONS_BYTES {
             return Err("must have at most 1,000 bytes");
@@ -103,7 +97,7 @@ impl TableForm {
         Ok(())
     }
 
-    /// What differs from the usual form, for reports; `None` if nothing does.
+    /// Differences from the default form, for reports; `None` without any.
     #[must_use]
     pub fn in_words(&self) -> Option<String> {
         let mut parts = Vec::new();
@@ -135,23 +129,19 @@ words! {
     }
 }
 
-/// The content of a system's tables when its instances started from them.
+/// Content of a system's tables at the start of its instances.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataContent {
-    /// Index into [`crate::StudyRecord::systems`].
     pub system: usize,
-    /// The data set.
     pub data: DataSet,
-    /// Loaded, or aged as well.
     pub start_from: StartFrom,
-    /// Rows in all tables.
     pub rows: u64,
-    /// Checksum of all columns of all rows, whatever their order; equal data have equal checksums. That of a user's
-    /// tables begins with a word and a colon: other words stand for other ways to compute it.
+    /// Checksum of all columns of all rows, independent of row order. For a user's tables, a prefix word with a colon
+    /// names the method of computing it.
     pub checksum: String,
 }
 
-/// Whether two checksums may be of the same data: they are equal, or were not computed in the same way.
+/// Whether two checksums may belong to the same data: they are equal, or were computed differently.
 #[must_use]
 pub fn may_equal(one: &str, other: &str) -> bool {
     let way = |checksum: &str| checksum.split_once(':').map(|(way, _)| way.to_owned());

@@ -2,23 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A storage engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// InnoDB, the default of MySQL and MariaDB.
     InnoDb,
-    /// MyRocks.
     RocksDb,
-    /// Postgres's heap, its only engine.
+    /// Postgres's only engine.
     Heap,
 }
 
 impl Engine {
-    /// Every engine.
     pub const ALL: [Self; 3] = [Self::InnoDb, Self::RocksDb, Self::Heap];
 
-    /// The word used in system names and, for MySQL and MariaDB, in `ENGINE =`.
+    /// Word in system names and, for MySQL and MariaDB, in `ENGINE =`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -28,13 +24,12 @@ impl Engine {
         }
     }
 
-    /// The option that sizes its cache of data, and the bytes that a number without a unit counts.
+    /// The option that sizes the data cache, and the bytes per unit of a bare number.
     #[must_use]
     pub fn cache_option(self) -> (&'static str, u64) {
         match self {
             Self::InnoDb => ("innodb_buffer_pool_size", 1),
             Self::RocksDb => ("rocksdb_block_cache_size", 1),
-            // Pages.
             Self::Heap => ("shared_buffers", 8192),
         }
     }

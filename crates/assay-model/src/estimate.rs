@@ -1,45 +1,40 @@
-//! A number that always carries its uncertainty, and the verdict that follows from it.
+//! Estimates with their uncertainty, and the verdict that follows.
 
 use serde::{Deserialize, Serialize};
 
-/// A value with its 95% interval. If its uncertainty is unknown, both ends are NaN.
+/// A value with its 95% interval. Both ends are NaN if the uncertainty is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The estimate itself.
     pub value: f64,
-    /// Lower end of the 95% interval.
     pub low: f64,
-    /// Upper end of the 95% interval.
     pub high: f64,
 }
 
 impl Estimate {
-    /// A value whose uncertainty is unknown, such as a single measurement.
+    /// A value of unknown uncertainty, such as a single measurement.
     #[must_use]
     pub fn without_interval(value: f64) -> Self {
         Self { value, low: f64::NAN, high: f64::NAN }
     }
 
-    /// All that is known is that the value is at most this.
+    /// Only an upper bound is known.
     #[must_use]
     pub fn at_most(value: f64) -> Self {
         Self { value, low: f64::NAN, high: value }
     }
 
-    /// All that is known is that the value is at least this.
+    /// Only a lower bound is known.
     #[must_use]
     pub fn at_least(value: f64) -> Self {
         Self { value, low: value, high: f64::NAN }
     }
 
-    /// Whether only a bound of it is known.
     #[must_use]
     pub fn is_bound(self) -> bool {
         self.low.is_finite() != self.high.is_finite()
     }
 
-    /// The ends between which the value lies, which cannot be negative: those of its interval, or its bound and 0 or
-    /// infinity. `None` if neither is known.
+    /// Ends of the interval, or the bound with 0 or infinity, as values are not negative. `None` if neither is known.
     #[must_use]
     pub fn ends(self) -> Option<(f64, f64)> {
         match (self.low.is_finite(), self.high.is_finite()) {
@@ -50,7 +45,7 @@ impl Estimate {
         }
     }
 
-    /// A value of which these ends are known, of which 0 and infinity say nothing.
+    /// A value with known ends; an end of 0 or infinity carries no information.
     #[must_use]
     pub fn between(value: f64, (low, high): (f64, f64)) -> Self {
         match (low > 0.0, high.is_finite()) {
@@ -61,34 +56,30 @@ impl Estimate {
         }
     }
 
-    /// Whether its uncertainty is known.
     #[must_use]
     pub fn has_interval(self) -> bool {
         self.low.is_finite() && self.high.is_finite()
     }
 }
 
-/// The judgement on one system against the base in one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The interval lies above 1 and the estimate exceeds 1 by more than the threshold.
+    /// The interval lies above 1, and the estimate exceeds 1 by more than the threshold.
     Faster,
-    /// The interval lies below 1 and the estimate falls below 1 by more than the threshold.
+    /// The interval lies below 1, and the estimate falls below 1 by more than the threshold.
     Slower,
     /// The whole interval lies within the threshold around 1.
     Same,
-    /// The usual ratio and the ratio of totals differ by more than the threshold: one system stalls at times, and the
-    /// other one does not, or does so less.
+    /// The usual ratio and the ratio of totals differ by more than the threshold: one system stalls at times, the other
+    /// less or not at all.
     Uneven,
-    /// The evidence does not suffice for any of these.
+    /// The evidence suffices for none of these.
     Undecided,
-    /// The cell could not be measured.
     Failed,
 }
 
 impl Verdict {
-    /// The word used in every output format.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

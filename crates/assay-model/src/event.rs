@@ -1,4 +1,4 @@
-//! Events of a study that are not measurements: kinds with fields. Their texts are made when they are shown.
+//! Study events that are not measurements: kinds with fields, formatted when shown.
 
 use std::fmt;
 
@@ -8,186 +8,137 @@ use crate::{
     AnswerDifference, AnswersCompared, DataSet, OldRelease, Restored, SameSystems, Setup, counted,
 };
 
-/// Description of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventKind {
-    /// An interrupted study continued.
     Resumed,
-    /// The user gave the study more time than it was planned with.
+    /// The user gave the study more time than planned.
     Extended {
-        /// Seconds in addition to the budget.
         seconds: u32,
-        /// Blocks in addition to those that were planned.
         blocks: u32,
-        /// The last block, if the study had ended: its look spent all of the planned error.
+        /// The last block, if the study had ended: its last look spent all of the planned error.
         ended_after: Option<u32>,
     },
     /// A resumed study continued under other conditions on the same machine.
     MachineChanged {
-        /// The fact that changed.
         fact: MachineFact,
-        /// Its present value.
         now: String,
-        /// Its value when the study began.
         then: String,
     },
-    /// A system takes no part in the study, because it cannot be got or started.
+    /// A system takes no part because it could not be obtained or started.
     SystemMissing {
-        /// Its name.
         system: String,
-        /// Why.
         why: String,
     },
     /// The system's version lacks an option that the others get.
     OptionLeftOut {
-        /// The option.
         option: String,
-        /// The version's behaviour instead: a verb and what follows it.
+        /// The version's behaviour instead: a verb with its object.
         instead: String,
-        /// Whether the version does by itself what the option asks of the others.
+        /// Whether the version does by default what the option asks of the others.
         is_as_asked: bool,
     },
-    /// The system's version does not take options of the config file of all systems.
+    /// The system's version rejects options of the shared config file.
     ConfigLeftOut {
-        /// The options, in the order of the file.
         options: Vec<UntakenOption>,
     },
-    /// The system's version takes options of the config file of all systems, and warns that later ones will not.
+    /// The system's version accepts options of the shared config file, but warns that they are deprecated.
     ConfigDeprecated {
-        /// The options, with what the server says of them.
         options: Vec<UntakenOption>,
     },
-    /// The series that was asked for is a release of years ago.
+    /// The requested series resolved to a release of years ago.
     OldRelease(OldRelease),
-    /// The sizes of config files were divided for the memory of the machine.
+    /// The sizes of config files were divided to fit the machine's memory.
     Scaled(ScaledSizes),
-    /// The system is the same as another one, although other options were asked for.
+    /// The system equals another one although other options were requested.
     Same(SameSystems),
-    /// The system refused to prepare a statement, so it is sent as text.
     Unprepared {
-        /// The statement.
         sql: String,
     },
-    /// A server of a block did not start, so all servers of the block were started once more.
+    /// A server of a block failed to start, so all servers of the block were restarted once.
     StartedAgain {
-        /// Why it did not start.
         error: String,
     },
-    /// The system did not start, so tests were left out of the block.
+    /// The system failed to start, so tests were left out of the block.
     NotMeasured {
-        /// How many tests.
         tests: u32,
-        /// Why it did not start.
         error: String,
     },
-    /// A slice was cut off.
     TestFailed {
-        /// The test's name.
         test: String,
-        /// Why.
         why: String,
     },
-    /// An event of a test took too long and was ended on the server.
+    /// An event took too long and was killed on the server.
     TestEnded {
-        /// The test's name.
         test: String,
-        /// What was not answered, and for how long.
         why: String,
     },
-    /// A resumed sequence repeated earlier writes, so that it finds the data as they leave it.
+    /// A resumed sequence repeated earlier writes to restore the state of the data.
     WritesRepeated,
-    /// No profile was taken of a test.
     NotProfiled {
-        /// The test's name.
         test: String,
-        /// Why.
         why: String,
     },
-    /// The instructions of a test were not counted.
     NotCounted {
-        /// The test's name.
         test: String,
-        /// The data that it was to work on.
         data: DataSet,
-        /// Why.
         why: String,
     },
-    /// A test was not looked at for longer, or not to the end.
     NotSoaked {
-        /// The test's name.
         test: String,
-        /// Why.
         why: String,
     },
-    /// A second study measured a test of the system that changed with settings of the base, one at a time.
     SettingsTried(SettingsTried),
-    /// Other processes disturbed slices.
     OtherProcesses {
         /// The busiest first.
         processes: Vec<BusyProcess>,
     },
-    /// Something was found while a dump was restored.
     Restored(Restored),
-    /// The system's answers to a user's statements were compared with those of the base.
     AnswersCompared(AnswersCompared),
-    /// The system answers a user's statement differently from the base.
     AnswerDiffers(AnswerDifference),
-    /// The system refuses a setting of the sessions of a user's workload. Statements run without what it refuses.
+    /// The system refuses a session setting of a user's workload. Statements run without the refused part.
     SettingRefused {
         /// The setting: `query_cache_type = 'OFF'`.
         setting: String,
-        /// The modes that it refuses, if it takes the others.
+        /// The refused modes, if it accepts the others.
         modes: Vec<String>,
-        /// Its error.
         message: String,
     },
-    /// The system cannot carry out a kind of events of a mix, which is measured without it on all systems.
     KindLeftOut {
-        /// The name of the mix.
         test: String,
-        /// The name of the kind of events.
         part: String,
-        /// Why.
         why: String,
     },
-    /// A reason to doubt published results, found when they were imported. Reports warn of it.
+    /// A reason to doubt imported results. Reports warn of it.
     Reservation {
-        /// The reason.
         what: String,
     },
 }
 
-/// What settings of the base undo of a change.
+/// The share of a change that settings of the base undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsTried {
-    /// The test's name.
     pub test: String,
-    /// The setup in which it changed.
     pub setup: Setup,
-    /// Whether the system was slower than the base, and not faster.
+    /// Slower than the base, otherwise faster.
     pub is_slower: bool,
-    /// How many settings were tried.
     pub tried: u32,
-    /// Those of which the second study could not say whether they matter.
+    /// Settings for which the second study could not decide whether they matter.
     pub undecided: u32,
-    /// Those that undo a part of the change, the largest first.
+    /// Settings that undo a part of the change, the largest first.
     pub causes: Vec<UndoneBy>,
-    /// The second study.
     pub study: String,
 }
 
-/// What a setting of the base undoes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoneBy {
-    /// The options with their values: `sync_binlog=0`.
     pub options: String,
-    /// The part of the change, percent.
+    /// Percent of the change.
     pub percent: u32,
 }
 
 impl SettingsTried {
-    /// What was found, without the test: `` `sync_binlog=0` undoes 80% of the change (study `x`) ``.
+    /// The finding without the test: `` `sync_binlog=0` undoes 80% of the change (study `x`) ``.
     #[must_use]
     pub fn finding(&self) -> String {
         let Self { tried, undecided, causes, study, .. } = self;
@@ -224,65 +175,51 @@ impl fmt::Display for UndoneBy {
     }
 }
 
-/// An option that a version does not take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UntakenOption {
-    /// Its name.
     pub name: String,
-    /// The value that was asked for.
     pub value: String,
-    /// What the server says of the value; `None` if it does not know the option.
+    /// The server's message about the value; `None` if it does not know the option.
     pub said: Option<String>,
-    /// The file and the line that set it, such as `my.cnf:12`; `None` if that is not known.
+    /// File and line that set it, such as `my.cnf:12`; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What to do with the line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remedy: String,
 }
 
-/// Sizes of config files, all divided by one number.
+/// Sizes of config files, all divided by `divisor`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScaledSizes {
-    /// The number.
     pub divisor: u64,
-    /// The options that changed.
     pub sizes: Vec<ScaledSize>,
 }
 
-/// A size that was scaled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScaledSize {
-    /// The option.
     pub option: String,
-    /// Its value in the file.
     pub from: String,
-    /// Its value in the study.
     pub to: String,
 }
 
-/// A fact about the machine that may change between the runs of a study.
+/// A fact about the machine that may change between runs of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MachineFact {
-    /// Kernel release.
     Kernel,
-    /// Distribution.
     System,
-    /// Hypervisor.
     Hypervisor,
     /// File system type of the data directories.
     FileSystem,
 }
 
-/// Processes of one name outside the study that used CPU time meanwhile.
+/// Processes of one name outside the study that used CPU time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyProcess {
-    /// Their name.
     pub name: String,
-    /// The id of the one that used most.
+    /// The one that used most.
     pub pid: i32,
-    /// CPU time that they used on average, percent of one CPU.
+    /// Average CPU time, percent of one CPU.
     pub cpu_percent: u32,
 }
 
@@ -294,7 +231,6 @@ impl fmt::Display for BusyProcess {
 }
 
 impl EventKind {
-    /// Whether it names this process as a busy one.
     #[must_use]
     pub fn names(&self, process: &str) -> bool {
         match self {
@@ -451,7 +387,7 @@ mod tests {
         assert_eq!(tried(&[], 3), format!("{none}, 3 undecided; study `x`)"));
     }
 
-    /// Scripts and users may know these texts.
+    /// Scripts and users may rely on these texts.
     #[test]
     fn every_kind_has_its_text() {
         let text = || "x".to_owned();

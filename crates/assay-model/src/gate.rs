@@ -1,15 +1,13 @@
-//! The limits of a gate, as a study keeps them.
+//! Limits of a gate.
 
 use serde::{Deserialize, Serialize};
 
-/// The changes for the worse that a gate tolerates. They are fixed before the first measurement.
+/// Tolerated regressions, fixed before the first measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// The largest change that passes, for each cell of the study in its order: how much slower, a fraction of the
-    /// base's QPS, or how many more instructions, a fraction of the base's, if the study only counts. More than 0 and
-    /// less than 1.
+    /// Largest change that passes, for each cell in the study's order: slowdown as a share of the base's QPS, or
+    /// additional instructions as a share of the base's if the study only counts. Between 0 and 1, exclusive.
     pub margins: Vec<f64>,
-    /// Whether undecided cells let the gate pass.
     pub allow_undecided: bool,
 }

@@ -1,12 +1,11 @@
-//! Call trees from stacks and from other trees.
+//! Builds call trees from stacks and other trees.
 
 use std::collections::HashMap;
 
 use crate::limits::PROFILE_NODES;
 use crate::{CallNode, CallTree, Frame};
 
-/// A call tree that grows. Of what is added last, only the beginnings of the stacks are kept once it is full: it has at
-/// most [`PROFILE_NODES`] calls.
+/// A growing call tree of at most [`PROFILE_NODES`] calls. Once full, it keeps only the beginnings of new stacks.
 #[derive(Debug, Default)]
 pub struct GrowingTree {
     tree: CallTree,
@@ -15,7 +14,6 @@ pub struct GrowingTree {
 }
 
 impl GrowingTree {
-    /// The index of a function.
     pub fn frame(&mut self, frame: Frame) -> u32 {
         if let Some(known) = self.frames.get(&frame) {
             return *known;
@@ -40,22 +38,20 @@ impl GrowingTree {
         Some(index as u32)
     }
 
-    /// Whether no call can be added.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.tree.nodes.len() >= PROFILE_NODES
     }
 
-    /// Adds what was spent in a call itself.
+    /// Adds to the call's own cost.
     pub fn spend(&mut self, node: u32, spent: u64) {
         if let Some(node) = self.tree.nodes.get_mut(node as usize) {
             node.own = node.own.saturating_add(spent);
         }
     }
 
-    /// Adds all calls of another tree.
     pub fn add(&mut self, other: &CallTree) {
-        // Where the nodes of the other tree are in this one.
+        // Maps nodes of the other tree to nodes here.
         let mut places: Vec<Option<u32>> = Vec::with_capacity(other.nodes.len());
         for node in &other.nodes {
             let caller = node.caller.and_then(|caller| places.get(caller as usize).copied()?);
@@ -72,7 +68,6 @@ impl GrowingTree {
         }
     }
 
-    /// The tree as it is now.
     #[must_use]
     pub fn into_tree(self) -> CallTree {
         self.tree
@@ -80,13 +75,13 @@ impl GrowingTree {
 }
 
 impl CallTree {
-    /// The tree without the calls in which, with what they called, less than this part of the whole was spent. What was
-    /// spent in such calls is one call of [`SMALL_CALLS`] by the same caller, so all sums stay the same.
+    /// The tree without calls whose inclusive cost is below this share of the total. Their cost moves to one
+    /// [`SMALL_CALLS`] call of the same caller, so all sums stay the same.
     #[must_use]
     pub fn without_small(&self, part: f64) -> Self {
         let least = part * self.total() as f64;
         let mut kept = GrowingTree::default();
-        // Where each node is among the kept ones, and whether it is a small call.
+        // For each node, its kept node and whether it is a small call.
         let mut places: Vec<(Option<u32>, bool)> = Vec::with_capacity(self.nodes.len());
         for (node, inclusive) in self.nodes.iter().zip(self.inclusive()) {
             let known = node.caller.and_then(|caller| places.get(caller as usize).copied());
@@ -98,7 +93,7 @@ impl CallTree {
                 let frame = self.frames.get(node.frame as usize).filter(|_| !is_small);
                 let frame = frame.cloned().unwrap_or_else(Frame::of_small_calls);
                 let frame = kept.frame(frame);
-                // The tree is no larger than this one, so it is never full.
+                // `kept` never fills up: it is no larger than this tree.
                 (kept.call(caller, frame), is_small)
             };
             place.0.into_iter().for_each(|at| kept.spend(at, node.own));
@@ -172,7 +167,7 @@ mod tests {
         };
         assert_eq!(names(&kept), names(&expected));
         assert_eq!((kept.total(), kept.inclusive()[0]), (all.total(), all.inclusive()[0]));
-        // What is small already stays as it is, and without a limit everything does.
+        // Idempotent, and without effect for a limit of 0.
         assert_eq!(kept.without_small(0.01), kept);
         assert_eq!(all.without_small(0.0), all);
         assert_eq!(CallTree::default().without_small(1.0), CallTree::default());

@@ -1,20 +1,18 @@
-//! Reading latency histograms: HDR histograms in V2 encoding, without building one.
+//! Reader of HDR histograms in V2 encoding that builds no histogram.
 //!
-//! A slice has a few hundred recorded values, but a histogram that can hold them has tens of thousands of counts, so
-//! merging the recorded values alone is much faster. Layout: the public description of `HdrHistogram`'s V2 encoding.
+//! A slice has a few hundred recorded values, but a histogram for them has tens of thousands of counts, so merging only
+//! the recorded values is much faster. Layout: the public description of `HdrHistogram`'s V2 encoding.
 
-/// The first bytes of an uncompressed histogram in V2 encoding.
 const V2_COOKIE: u32 = 0x1c84_9313;
 
-/// The largest number of significant digits. Histograms of assay have three.
+/// Maximum number of significant digits. assay's histograms have three.
 const DIGITS_MAX: u32 = 3;
 
-/// The largest value that a histogram may be able to hold, nanoseconds: about a hundred days.
+/// Maximum trackable value, nanoseconds: about a hundred days.
 pub const HISTOGRAM_VALUE_MAX: u64 = 1 << 53;
 
-/// Calls `each` with every recorded value and its count, the smallest value first. A value is the least of those that
-/// the histogram does not tell apart. `None` if the bytes are not a histogram of a sensible size; `each` may have been
-/// called by then.
+/// Calls `each` with every recorded value and its count in ascending order. A value is the lowest of its bucket. `None`
+/// if the bytes are no histogram of sensible size; `each` may have been called before.
 pub fn recorded_values(mut bytes: &[u8], mut each: impl FnMut(u64, u64)) -> Option<()> {
     let rest = &mut bytes;
     let scale = Scale::read(rest)?;
@@ -28,23 +26,21 @@ pub fn recorded_values(mut bytes: &[u8], mut each: impl FnMut(u64, u64)) -> Opti
                 }
                 index = index.checked_add(1)?;
             }
-            // The length of a run of zeros.
             Err(_) => index = index.checked_add(number.unsigned_abs())?,
         }
     }
     Some(())
 }
 
-/// How values are mapped to counts.
+/// Mapping of values to counts.
 struct Scale {
-    /// Binary logarithm of the smallest distance of values.
+    /// Log2 of the smallest distance of values.
     unit: u32,
-    /// Binary logarithm of the number of counts in each doubling of values.
+    /// Log2 of the number of counts per doubling of values.
     half: u32,
 }
 
 impl Scale {
-    /// Reads a header, whose length must be that of the rest.
     fn read(rest: &mut &[u8]) -> Option<Self> {
         let cookie = u32::from_be_bytes(take(rest)?);
         let length = u32::from_be_bytes(take(rest)?);
@@ -65,7 +61,6 @@ impl Scale {
         is_sound.then(|| Self { unit: lowest.ilog2(), half: steps.ilog2().max(1) - 1 })
     }
 
-    /// The least value of a count.
     fn value(&self, index: u64) -> Option<u64> {
         let steps = 1 << self.half;
         let (doubling, step) = (index >> self.half, index & (steps - 1));
@@ -79,7 +74,7 @@ impl Scale {
     }
 }
 
-/// The next number, in ZigZag encoding: seven bits in each of the first eight bytes, eight bits in the ninth.
+/// Next number in ZigZag encoding: seven bits in each of the first eight bytes, eight bits in the ninth.
 fn number(bytes: &mut &[u8]) -> Option<i64> {
     let mut coded = 0;
     for index in 0..9 {
@@ -94,7 +89,7 @@ fn number(bytes: &mut &[u8]) -> Option<i64> {
         }
     }
     let magnitude = (coded >> 1) as i64;
-    // `i64::MIN` has no opposite, so it is refused.
+    // Refused for `i64::MIN`, which has no negation.
     let number = if coded & 1 == 0 { magnitude } else { !magnitude };
     (number != i64::MIN).then_some(number)
 }

@@ -1,4 +1,4 @@
-//! The Insert Benchmark: tables that clients use as queues, and the steps in which they do so.
+//! The Insert Benchmark: tables that clients use as queues, and its steps.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IbenchTables {
-    /// Whether all clients share one table, instead of each having its own.
     pub is_shared: bool,
-    /// Number of secondary indexes, 0 to 3.
     pub indexes: u32,
-    /// How the tables are partitioned; `None` if they are not.
     pub partitions: Option<Partitions>,
-    /// Whether servers get a cache that holds only a part of the tables.
+    /// Whether the server cache holds only a part of the tables.
     pub exceed_cache: bool,
 }
 
@@ -20,144 +17,114 @@ pub struct IbenchTables {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Partitions {
-    /// Number of partitions, at least 2.
     pub count: u32,
-    /// Keys in each of them. The last one has no end.
+    /// Keys per partition. The last one is open-ended.
     pub rows: u64,
 }
 
-/// A step of the Insert Benchmark: the tables and what every client does with its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IbenchStep {
-    /// The tables.
     pub tables: IbenchTables,
-    /// What is done before the inserts.
     pub before: Preparation,
-    /// Rows that each client inserts, rounded up to whole statements.
+    /// Rows inserted per client, rounded up to whole statements.
     pub rows: u64,
-    /// Rows of each statement. A statement is a transaction.
+    /// Rows per statement. A statement is a transaction.
     pub rows_per_commit: u32,
-    /// Whether as many of the oldest rows are deleted.
     pub deletes: bool,
-    /// Rows that each client inserts in a second; `None` if it inserts as fast as it can.
+    /// Rows inserted per client and second; `None` for as fast as possible.
     pub per_second: Option<u32>,
-    /// The queries that run meanwhile.
     pub queries: Option<IbenchQueries>,
-    /// Whether the secondary indexes are created after the inserts.
     pub builds_indexes: bool,
-    /// How long another connection of each client keeps every one of its transactions open, seconds; `None` if there
-    /// is none. An open transaction holds back purge and vacuum.
+    /// Seconds for which a second connection per client keeps each of its transactions open; `None` without such
+    /// connections. An open transaction holds back purge and vacuum.
     pub transaction_s: Option<u32>,
 }
 
-/// What a step does before its inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preparation {
-    /// It creates the tables, without secondary indexes.
     Create,
-    /// It creates the tables with their secondary indexes.
     CreateIndexed,
-    /// The servers write back what the steps before left behind, and collect statistics.
+    /// Let the servers write back the changes of earlier steps and collect statistics.
     Maintain {
-        /// The shortest time, seconds.
         least_s: u32,
     },
-    /// Nothing.
     Nothing,
 }
 
-/// The queries that run while rows are inserted and deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IbenchQueries {
-    /// Their kind.
     pub kind: IbenchQuery,
-    /// Whether Postgres prepares them (`PREPARE` and `EXECUTE` as text). MySQL and MariaDB get text in any case.
+    /// Whether Postgres prepares them (`PREPARE` and `EXECUTE` as text). MySQL and MariaDB always get text.
     pub is_prepared: bool,
 }
 
-/// A kind of queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IbenchQuery {
-    /// Ten rows of a secondary index, in its order, from a random value on.
+    /// Ten rows in the order of a secondary index, from a random value on.
     Range,
-    /// Ten random rows by primary key.
     Point,
 }
 
-/// What the clients of a step did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepWork {
-    /// Statements that insert.
     pub insert: Statements,
-    /// Statements that delete.
     pub delete: Statements,
-    /// Queries.
     pub query: Statements,
-    /// Queries for the lowest key, which deletes begin at.
+    /// Queries for the lowest key, where deletes begin.
     pub lowest: LowestQueries,
-    /// Time to create the secondary indexes of the table that took longest, nanoseconds; `None` if none were created.
+    /// Time to create secondary indexes, of the slowest table; `None` if none were created.
     pub indexes_ns: Option<u64>,
-    /// Standard error of the step's rate within the step, as a fraction of the rate; `None` for a short step. It says
-    /// nothing of how other instances would differ.
+    /// Standard error of the rate within the step, as a share of the rate; `None` for a short step. It does not include
+    /// variation between instances.
     pub relative_error: Option<f64>,
-    /// Where the background rate was lost; `None` if it was kept, or there is none.
+    /// Where the background rate was lost; `None` if it was kept or not set.
     pub broke: Option<Broke>,
 }
 
-/// The part of its background rate that a step must keep.
+/// Share of the background rate that a step must keep.
 pub const SLA: f64 = 0.95;
 
 /// Where a step fell behind its background rate for good.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Broke {
-    /// The second, from 1.
+    /// From 1.
     pub second: u32,
-    /// The longest response time of an insert in that second, microseconds.
     pub insert_us: u64,
-    /// The longest response time of a delete in that second, microseconds.
     pub delete_us: u64,
 }
 
-/// Statements of one kind, of all clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statements {
-    /// Statements that succeeded.
     pub statements: u64,
-    /// Rows that they inserted, deleted or returned, as the server counts them.
+    /// Rows inserted, deleted or returned, as counted by the server.
     pub rows: u64,
     /// Errors after which a statement was sent again.
     pub retries: u64,
-    /// Statements by response time, each with its retries: up to each of [`RESPONSE_BOUNDS_US`], and longer.
+    /// Statements by response time including retries: one bucket per bound of [`RESPONSE_BOUNDS_US`], and one above.
     pub buckets: [u64; RESPONSE_BOUNDS_US.len() + 1],
-    /// The longest response time, nanoseconds.
     pub longest_ns: u64,
 }
 
-/// Inclusive upper bounds of the published response-time table, microseconds.
+/// Inclusive upper bounds of the published response-time table, µs.
 pub const RESPONSE_BOUNDS_US: [u64; 9] =
     [256, 1000, 4000, 16_000, 64_000, 256_000, 1_000_000, 4_000_000, 16_000_000];
 
-/// The queries for the lowest key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LowestQueries {
-    /// How many.
     pub count: u64,
-    /// Their response times together, nanoseconds.
     pub ns: u64,
-    /// The longest of them, nanoseconds.
     pub longest_ns: u64,
 }
 
 impl Statements {
-    /// Counts a statement with its response time.
     pub fn count(&mut self, response_ns: u64, rows: u64) {
         self.statements += 1;
         self.rows += rows;
@@ -169,7 +136,6 @@ impl Statements {
         }
     }
 
-    /// Adds the statements of another client.
     pub fn add(&mut self, other: &Self) {
         self.statements += other.statements;
         self.rows += other.rows;
@@ -182,19 +148,18 @@ impl Statements {
 }
 
 impl IbenchStep {
-    /// Statements that insert the rows of a client.
     #[must_use]
     pub fn statements(&self) -> u64 {
         self.rows.div_ceil(self.rows_per_statement().into())
     }
 
-    /// Rows of each statement. A slow background rate makes them shorter.
+    /// A slow background rate lowers it.
     #[must_use]
     pub fn rows_per_statement(&self) -> u32 {
         self.per_second.map_or(self.rows_per_commit, |most| self.rows_per_commit.min(most)).max(1)
     }
 
-    /// Statements that are due in each second; `None` if there is no rate.
+    /// Statements due per second; `None` without a rate.
     #[must_use]
     pub fn statements_per_second(&self) -> Option<u64> {
         Some(u64::from(self.per_second?.div_ceil(self.rows_per_statement())))

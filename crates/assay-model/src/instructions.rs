@@ -1,24 +1,21 @@
-//! Counted instructions of functions.
+//! Instruction counts of functions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Frame;
 
-/// What was counted of a function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Fields", into = "Fields")]
 pub struct FunctionCount {
-    /// The function.
     pub frame: Frame,
-    /// Instructions of the function itself, without what it called.
     pub own: u64,
-    /// How often it was called while its caller was counted too.
+    /// Number of calls while the caller was counted as well.
     pub calls: u64,
-    /// Indices of the functions that called it, among those of the same count, in order.
+    /// Sorted indices of its callers among the functions of the same count.
     pub callers: Vec<u32>,
 }
 
-/// The fields in order, without their names: a count has some hundreds of functions.
+/// The fields in order, unnamed to save space: a count has hundreds of functions.
 type Fields = (String, String, u64, u64, Vec<u32>);
 
 impl From<Fields> for FunctionCount {

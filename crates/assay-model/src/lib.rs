@@ -1,4 +1,4 @@
-//! The types and units of assay, which all stages share. Types only: no input or output, no clock, no randomness.
+//! Types and units shared by all stages of assay. No input or output, no clock, no randomness.
 //!
 //! Units are in the names: `_us` microseconds, `_ns` nanoseconds, `_kb` kibibytes, `_per_op` divided by operations.
 //! An *operation* is one query as sysbench counts it (every executed statement, `BEGIN` and `COMMIT` included),
@@ -141,7 +141,6 @@ pub use user_file::UserRowsFile;
 pub use words::Words;
 pub(crate) use words::words;
 
-/// Version of the workload definition (statements, parameters, data, order, counting).
-///
-/// Slices of different workload versions measure different work, so they are never mixed in one verdict.
+/// Version of the workload definition (statements, parameters, data, order, counting). Slices of different versions
+/// measure different work and never share a verdict.
 pub const WORKLOAD_VERSION: u32 = 1;

@@ -1,27 +1,23 @@
-//! A release of years ago that stands for its series.
+//! An old release chosen for its series.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A release of years ago that was taken for a series, although a newer one can be had.
+/// A release of years ago that was chosen for a series although a newer one is available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OldRelease {
-    /// Its version.
     pub version: String,
-    /// The month of its release, such as `2018-07`.
+    /// Month of its release, such as `2018-07`.
     pub released: String,
-    /// The newest version of the series that can be had, or the newest with a known checksum if that is no older.
+    /// Newest available version of the series, or the newest with a known checksum if that is no older.
     pub newest: String,
-    /// The month of its release, if it is known.
     pub newest_released: Option<String>,
-    /// Where it is to be had.
     pub place: String,
-    /// Whether its download has a known checksum.
     pub has_checksum: bool,
-    /// The system to ask for to get it: `mysql@8.0.33`.
+    /// System name that selects it: `mysql@8.0.33`.
     pub ask_for: String,
-    /// Whether the old one was taken because its source has all versions of the product that are compared.
+    /// Whether the old one was chosen because its source has all compared versions of the product.
     pub for_equal_builds: bool,
 }
 

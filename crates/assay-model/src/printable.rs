@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Whether a character commands a terminal, breaks a line, changes the order in which text is read or is no character.
-/// XML forbids those.
+/// Whether a character controls a terminal, breaks a line, changes text direction or is a noncharacter. XML forbids
+/// noncharacters.
 fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -18,7 +18,7 @@ fn is_harmful(c: char) -> bool {
         )
 }
 
-/// The character shown in its place: a space for white space, else the replacement character.
+/// Replacement for display: a space for white space, else the replacement character.
 fn shown(c: char) -> char {
     match c {
         '\n' | '\r' | '\t' => ' ',
@@ -27,7 +27,7 @@ fn shown(c: char) -> char {
     }
 }
 
-/// The text on one line, without control characters, marks of direction and commands of CI systems.
+/// The text on one line, without control characters, direction marks and commands of CI systems.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let text = without_commands(text);
@@ -37,7 +37,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for a text that may have several lines, with tabs in them.
+/// Like [`printable`], but keeps line breaks and tabs.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     let text = without_commands(text);
@@ -49,9 +49,9 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The places where a CI system would find a command in its log. GitHub reads `::error::` at the beginning of a line,
-/// and a line may begin with any word; it reads `##[error]` anywhere, as others read `##vso[...]` and
-/// `##teamcity[...]`. Each place is the position of the second of two equal characters.
+/// Positions where a CI system would find a command in its log: of the second of two equal characters. GitHub reads
+/// `::error::` at the beginning of a line, even after one word; it reads `##[error]` anywhere, as others read
+/// `##vso[...]` and `##teamcity[...]`.
 fn commands(text: &str) -> Vec<usize> {
     if !text.contains("::") && !text.contains("##") {
         return Vec::new();
@@ -71,12 +71,11 @@ fn commands(text: &str) -> Vec<usize> {
     marks.filter(is_command).map(|at| at + 1).collect()
 }
 
-/// The text in which such commands are words.
+/// Breaks CI commands with a space.
 fn without_commands(text: &str) -> Cow<'_, str> {
     split_at(text, &commands(text), " ")
 }
 
-/// The text with something put in at these places.
 fn split_at<'t>(text: &'t str, places: &[usize], put: &str) -> Cow<'t, str> {
     if places.is_empty() {
         return text.into();
@@ -91,10 +90,10 @@ fn split_at<'t>(text: &'t str, places: &[usize], put: &str) -> Cow<'t, str> {
     split.into()
 }
 
-/// A JSON document with the same content, in which all such characters are escaped, and one of each command.
+/// Escapes such characters in a JSON document, and one of each command, without changing its content.
 #[must_use]
 pub fn printable_json(document: &str) -> Cow<'_, str> {
-    // All of them have one UTF-16 unit, and only strings hold them.
+    // All of them have one UTF-16 unit and occur only in strings.
     let is_raw = |c| c != '\n' && is_harmful(c);
     let commands = commands(document);
     if !document.contains(is_raw) && commands.is_empty() {
@@ -112,10 +111,9 @@ pub fn printable_json(document: &str) -> Cow<'_, str> {
     escaped.into()
 }
 
-/// The characters that begin a formula, as Latin and East Asian scripts write them.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
-/// Text that a spreadsheet shows instead of computing it: a formula gets an apostrophe in front. Numbers stay.
+/// Prefixes formulas with an apostrophe so that spreadsheets show them as text. Numbers stay.
 #[must_use]
 pub fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
     let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
@@ -126,10 +124,9 @@ pub fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Characters that are shown of a long input.
 const SHOWN: usize = 80;
 
-/// The beginning of an input that is too long to be repeated whole in an error.
+/// Beginning of an input that is too long to be repeated whole in an error.
 #[must_use]
 pub fn shortened(input: &str) -> Cow<'_, str> {
     match input.char_indices().nth(SHOWN) {

@@ -1,4 +1,4 @@
-//! The priority of servers and clients while they are measured, and whether a machine permits the higher one.
+//! Scheduling priority of servers and clients during measurement, and access to real-time priority.
 
 use crate::words;
 
@@ -31,7 +31,7 @@ words! {
 }
 
 impl RealtimeAccess {
-    /// The line that permits it here; `None` if it is permitted.
+    /// The configuration line that grants it here; `None` if it is permitted.
     #[must_use]
     pub fn grant(self) -> Option<&'static str> {
         Some(match self {

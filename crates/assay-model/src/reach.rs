@@ -1,24 +1,20 @@
-//! What settings of servers can act on. A difference in a setting explains no change that it cannot act on.
+//! Scope of server settings. A different setting explains only changes within its scope.
 
 use crate::Class;
 
-/// What a setting can act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Connections that begin, accounts and what a server reports: no statement that is measured.
+    /// New connections, accounts and reporting: no measured statement.
     Connections,
-    /// What statements and tables are allowed to be: not how long a statement takes.
+    /// Which statements and tables are allowed: no execution time.
     Rules,
-    /// Statements that write.
     Writes,
-    /// Statements that get another plan because of it.
     Plans,
-    /// Any statement.
     Statements,
 }
 
-/// Beginnings of the names of settings that act on connections, accounts and reports alone. Sources: the manuals'
-/// chapters on authentication, accounts, connections and error logs.
+/// Prefixes of settings that affect only connections, accounts and reporting. Sources: the manuals' chapters on
+/// authentication, accounts, connections and error logs.
 const OF_CONNECTIONS: [&str; 30] = [
     "activate_all_roles_on_login",
     "admin_",
@@ -52,8 +48,8 @@ const OF_CONNECTIONS: [&str; 30] = [
     "wait_timeout",
 ];
 
-/// Settings that allow statements and definitions of tables, or refuse them. Sources: the manuals' chapters on SQL
-/// modes and row formats.
+/// Settings that allow or refuse statements and table definitions. Sources: the manuals' chapters on SQL modes and row
+/// formats.
 const OF_RULES: [&str; 8] = [
     "explicit_defaults_for_timestamp",
     "innodb_file_format",
@@ -65,9 +61,9 @@ const OF_RULES: [&str; 8] = [
     "sql_mode",
 ];
 
-/// Beginnings of the names of settings that act on statements only if they write: the binary log and replication, and
-/// what a commit and a checkpoint write of the redo log. `log_size` is what the audit calls the size of InnoDB's redo
-/// log. Sources: the manuals' chapters on replication, InnoDB's redo log and write-ahead logging.
+/// Prefixes of settings that affect only statements that write: binary log and replication, and the redo log writes of
+/// commits and checkpoints. `log_size` is the audit's name for the size of InnoDB's redo log. Sources: the manuals'
+/// chapters on replication, InnoDB's redo log and write-ahead logging.
 const OF_WRITES: [&str; 32] = [
     "binlog_",
     "checkpoint_",
@@ -103,9 +99,9 @@ const OF_WRITES: [&str; 32] = [
     "wal_",
 ];
 
-/// Settings of Postgres of which the planner alone takes notice, and that show in the nodes of plans. Left out are
-/// those that change conditions and keys within nodes. Source: its manual, *Query Planning* and *Just-in-Time
-/// Compilation*; whether a statement is compiled is part of its plan.
+/// Postgres settings that only the planner uses and that show in plan nodes, without those that change conditions and
+/// keys within nodes. Source: its manual, *Query Planning* and *Just-in-Time Compilation*; JIT compilation is part of a
+/// statement's plan.
 const OF_PLANS: [&str; 40] = [
     "cpu_index_tuple_cost",
     "cpu_operator_cost",
@@ -149,8 +145,7 @@ const OF_PLANS: [&str; 40] = [
     "default_statistics_target",
 ];
 
-/// Beginnings of the names of settings that change no plan, though they act on statements: what is measured and logged
-/// of them, and how long they may take.
+/// Prefixes of settings that affect statements but no plans: measuring and logging, and time limits.
 const NOT_OF_PLANS: [&str; 14] = [
     "general_log",
     "innodb_lock_wait_timeout",
@@ -168,7 +163,7 @@ const NOT_OF_PLANS: [&str; 14] = [
     "track_",
 ];
 
-/// What a setting can act on. A flag of the optimizer, such as `optimizer_switch.mrr`, is a setting too.
+/// Scope of a setting. A flag of the optimizer, such as `optimizer_switch.mrr`, is a setting too.
 #[must_use]
 pub fn reach(setting: &str) -> Reach {
     let name = setting.strip_prefix("session.").unwrap_or(setting);
@@ -183,7 +178,7 @@ pub fn reach(setting: &str) -> Reach {
 }
 
 impl Reach {
-    /// Whether it can act on statements of a class whose plans are the same.
+    /// Whether it can affect statements of a class whose plans are the same.
     #[must_use]
     pub fn acts_on(self, class: Class) -> bool {
         match self {
@@ -194,7 +189,6 @@ impl Reach {
     }
 }
 
-/// Whether a setting can change the plans of statements.
 #[must_use]
 pub fn changes_plans(setting: &str) -> bool {
     let is_other = NOT_OF_PLANS.iter().any(|it| setting.starts_with(it));
@@ -217,7 +211,7 @@ mod tests {
             ("enable_hashjoin", [false, false]),
             ("optimizer_switch.mrr", [true, true]),
             ("work_mem", [true, true]),
-            // A scan joins another one that is going on.
+            // A scan joins one already in progress.
             ("synchronize_seqscans", [true, true]),
         ] {
             assert_eq!([Read, Write].map(|class| reach(setting).acts_on(class)), acts, "{setting}");

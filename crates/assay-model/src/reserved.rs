@@ -1,21 +1,18 @@
-//! Server options that only assay sets: those that determine a server's location and identity. One rule serves system
+//! Server options that only assay sets, because they determine a server's location and identity. Applies to system
 //! names, study files, config files and ledgers.
 
 use crate::{Dialect, Product, may_be_secret};
 
-/// The reason why an option may not be passed to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// Assay sets it.
     Reserved,
-    /// It may be short for this one, which assay sets.
+    /// It may be an abbreviation of this option, which assay sets.
     ShortFor(&'static str),
-    /// This value has a path that does not lie in the server's own directory.
     LeadsAway(String),
 }
 
-/// Whether an option has the form of one, so that it becomes one word of a command line and one line of a config file,
-/// and no other kind of either.
+/// Whether an option is well-formed, so that it becomes exactly one word of a command line and one line of a config
+/// file.
 #[must_use]
 pub fn is_option(name: &str, value: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -23,7 +20,7 @@ pub fn is_option(name: &str, value: &str) -> bool {
         && !value.contains(char::is_control)
 }
 
-/// Why an option may not be passed to a server, so that the server stays where assay puts it and runs nothing else.
+/// Reason for refusing an option, to keep the server where assay puts it and from running anything else.
 #[must_use]
 pub fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
     let reserved = product.facts().reserved;
@@ -42,13 +39,13 @@ pub fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
     by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(shown.to_owned())))
 }
 
-/// Whether a value switches off what listens or encrypts, as the terms do.
+/// Whether a value disables listening or encryption, as the terms do.
 fn is_off(value: &str) -> bool {
     ["off", "0"].iter().any(|off| value.eq_ignore_ascii_case(off))
 }
 
-/// The canonical name of an option. Servers accept `-` and `_`, any case, prefixes that say how an option is given,
-/// and, before a dot, the name of a cache to which nearly no option belongs.
+/// Canonical name of an option. Servers accept `-` and `_`, any case, prefixes such as `loose-`, and a cache name
+/// before a dot, which few options have.
 fn plain(name: &str) -> String {
     let name = name.replace('-', "_").to_ascii_lowercase();
     let mut name = name.rsplit_once('.').map_or(name.as_str(), |(_, option)| option);
@@ -59,10 +56,8 @@ fn plain(name: &str) -> String {
     name.to_owned()
 }
 
-/// Whether all plugins in a value are storage engines, according to the names of their files. Other plugins may listen
-/// on a port.
-///
-/// The servers separate plugins by semicolons, colons or commas, and take a name before each file.
+/// Whether all plugins in a value are storage engines, judged by file name. Other plugins may listen on a port. The
+/// servers separate plugins by semicolons, colons or commas, and accept a name before each file.
 fn are_engines(value: &str) -> bool {
     let is_word =
         |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -77,14 +72,13 @@ fn by_name(reserved: &[&str], name: &str) -> Option<Refusal> {
     reserved.iter().any(|entry| is_named(entry, name)).then_some(Refusal::Reserved)
 }
 
-/// Servers of MySQL accept any unambiguous beginning of a name. A single letter is never unambiguous.
+/// MySQL servers accept unambiguous prefixes of a name. A single letter is never unambiguous.
 fn by_beginning(reserved: &[&'static str], name: &str) -> Option<Refusal> {
     let long = reserved.iter().find(|entry| name.len() > 1 && entry.starts_with(name));
     let long = long.filter(|_| !COMPLETE.contains(&name));
     long.map(|entry| Refusal::ShortFor(entry))
 }
 
-/// Whether an entry of the tables covers a name.
 fn is_named(reserved: &str, name: &str) -> bool {
     match (reserved.strip_suffix('_'), reserved.strip_prefix('_')) {
         (Some(_), _) => name.starts_with(reserved),
@@ -93,7 +87,6 @@ fn is_named(reserved: &str, name: &str) -> bool {
     }
 }
 
-/// Whether a value has a path that does not lie in the data directory.
 fn leads_away(value: &str) -> bool {
     let mut paths =
         value.split([':', ';', ',', '=']).map(|it| it.trim_start_matches([' ', '\t', '"', '\'']));
@@ -102,7 +95,7 @@ fn leads_away(value: &str) -> bool {
     })
 }
 
-/// Beginnings of reserved names that are options by themselves.
+/// Prefixes of reserved names that are options themselves.
 const COMPLETE: &[&str] = &["lc_messages"];
 
 #[cfg(test)]

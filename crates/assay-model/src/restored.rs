@@ -1,4 +1,4 @@
-//! What was found while a dump was restored, and where servers answer a user's statements differently.
+//! Findings while restoring a dump, and differences between servers' answers to a user's statements.
 
 use std::fmt;
 
@@ -6,115 +6,87 @@ use serde::{Deserialize, Serialize};
 
 use crate::{counted, thousands};
 
-/// Something that a server told while a dump was restored, or a part of the dump that was left out.
+/// A server message while restoring a dump, or an omitted part of the dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
-    /// What it is.
     pub what: RestoredKind,
-    /// The name of the dump.
     pub file: String,
-    /// The line where the statement begins; 0 if it is about all of the dump.
+    /// Line where the statement begins; 0 for the dump as a whole.
     pub line: u64,
-    /// The first line of the statement, cut where it is long; empty if it is about all of the dump.
+    /// First line of the statement, truncated if long; empty for the dump as a whole.
     pub statement: String,
-    /// What the server said, or what was left out.
     pub message: String,
-    /// How often it was told.
     pub count: u64,
 }
 
-/// A kind of what is found while a dump is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestoredKind {
-    /// The server refused a statement.
     Error,
-    /// The server warned of a statement.
     Warning,
-    /// A part that is for another place was left out.
+    /// A part meant for another environment was left out.
     LeftOut,
-    /// Tables have no rows after it.
     Empty,
-    /// Tables have rows that were made, because it has none.
+    /// Rows were generated for tables without any.
     Made,
-    /// A user logs in with a plugin that the server does not have.
+    /// A user's login plugin is missing on the server.
     Login,
 }
 
-/// A statement of a user that a system answers differently from the base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerDifference {
-    /// The test's name.
     pub test: String,
-    /// The statement with marks for its values.
+    /// The statement with placeholders for its values.
     pub statement: String,
-    /// The statement with the values with which it was carried out.
+    /// The statement with its actual values.
     pub sent: String,
-    /// What differs.
     pub what: AnswerPart,
-    /// Why the statement permits the difference; `None` if its text decides the answer. For types: why the
+    /// Why the statement permits the difference; `None` if its text determines the answer. For types: why the
     /// connections give texts another collation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// How many events it differed in.
     pub count: u32,
-    /// How many events it was compared in.
     #[serde(default)]
     pub of: u32,
-    /// The answer of the base, as far as it differs.
     pub base: String,
-    /// The answer of the system, as far as it differs.
     pub here: String,
 }
 
-/// A part of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerPart {
-    /// The system refuses the statement, and the base does not.
     Error,
-    /// The base refuses the statement, and the system does not or gives another reason.
+    /// The base refuses the statement; the system accepts it or gives another reason.
     OtherError,
-    /// There was no answer in time.
     NoAnswer,
-    /// The number of rows.
     Rows,
-    /// The values of rows, or their order where the statement asks for one.
+    /// Values of rows, or their order if the statement specifies one.
     Values,
-    /// The order of the same rows, which the statement leaves open and the base keeps.
+    /// Order of the same rows, not specified by the statement but stable on the base.
     Order,
-    /// Rows or values that the statement leaves open and the base keeps.
+    /// Rows or values not specified by the statement but stable on the base.
     Choice,
-    /// The names of columns.
     Names,
-    /// The types of columns, or the collations of texts.
     Types,
-    /// What the system warns of and the base does not.
+    /// Warnings of the system but not of the base.
     Warnings,
-    /// Neither the statement nor the base decides the answer, so that nothing was compared.
+    /// Neither the statement nor the base determines the answer, so nothing was compared.
     Undetermined,
 }
 
-/// How many statements of a user's tests a system answers as the base does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnswersCompared {
-    /// Statements that were carried out on both.
     pub statements: u32,
-    /// Those of them that have the same answers, for all values.
     pub same: u32,
-    /// Those whose answers cannot be compared.
     pub undetermined: u32,
-    /// The fewest values with which one of the same statements was carried out.
+    /// Fewest and most values with which one of the equal statements was executed.
     pub least: u32,
-    /// The most.
     pub most: u32,
-    /// The values of all of them.
     pub values: u64,
 }
 
 impl AnswersCompared {
-    /// `38 statements answered the same, over 1,204 values each`
     #[must_use]
     pub fn same_in_words(&self) -> String {
         let Self { same, least, most, values, .. } = *self;
@@ -145,20 +117,15 @@ impl fmt::Display for AnswersCompared {
     }
 }
 
-/// How much a difference matters for an upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// The statement defines another answer.
     MustFix,
-    /// People or programs may notice it.
     LookAt,
-    /// It says nothing about the new version.
     NotCompared,
 }
 
 impl AnswerPart {
-    /// What differs, in words.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
@@ -175,7 +142,6 @@ impl AnswerPart {
         }
     }
 
-    /// How much a difference of this part matters.
     #[must_use]
     pub fn severity(self) -> Severity {
         match self {
@@ -190,7 +156,6 @@ impl AnswerPart {
         }
     }
 
-    /// Whether its answers are rows.
     #[must_use]
     pub fn has_rows(self) -> bool {
         matches!(self, Self::Rows | Self::Values | Self::Order | Self::Choice)
@@ -219,14 +184,14 @@ impl fmt::Display for Restored {
 }
 
 impl AnswerDifference {
-    /// Whether texts have another collation only because the connections of both systems have: then it is one
-    /// difference of all statements, and not one of each.
+    /// Whether collations differ only because those of the connections do: this is one difference of all statements
+    /// rather than one of each.
     #[must_use]
     pub fn is_of_connection(&self) -> bool {
         self.what == AnswerPart::Types && self.why.is_some()
     }
 
-    /// ` for 2 of 30 values`, and nothing where it was compared for one.
+    /// ` for 2 of 30 values`; empty if one value was compared.
     #[must_use]
     pub fn in_some(&self) -> String {
         match self.of {

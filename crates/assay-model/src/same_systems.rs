@@ -1,49 +1,38 @@
-//! Two systems of a study that differ in what was asked for, and not in what they are.
+//! Systems of a study that were requested differently but are the same.
 
 use serde::{Deserialize, Serialize};
 
-/// A system that has the same build, settings and plans as another one.
+/// A system with the same build, settings and plans as another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SameSystems {
-    /// Index of the other system, which comes before it.
     pub other: usize,
-    /// The name of the terms on which both were started.
     pub terms: String,
-    /// The options in which they were to differ. None if their names stand for the same build.
+    /// Options in which they were meant to differ. Empty if their names resolve to the same build.
     pub options: Vec<SameOption>,
 }
 
-/// An option that was asked for and makes no difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SameOption {
-    /// The name of its variable.
     pub setting: String,
-    /// The value that both have.
     pub value: String,
     /// The system whose name lacks the option; `None` if both have it.
     pub without: Option<usize>,
-    /// Why both have this value.
     pub because: SameBecause,
 }
 
-/// Why an option makes no difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "why")]
 pub enum SameBecause {
-    /// The terms set the same value for all systems.
     Terms,
-    /// It is the version's default.
     Default,
-    /// Both values mean the same.
     Spelling,
-    /// The option has no effect, in these words.
     NoEffect(String),
 }
 
 impl SameSystems {
     /// `` these two are the same: `a` and `b`; `synchronous_commit` is off in both, because the terms `lean` set it;
-    /// `--terms shipped` or `+synchronous_commit=on` for `a` would make a difference ``. Names are those of the other
-    /// system and of this one.
+    /// `--terms shipped` or `+synchronous_commit=on` for `a` would make a difference ``. `names`: the other system,
+    /// then this one.
     #[must_use]
     pub fn sentence(&self, names: [&str; 2], name_of: impl Fn(usize) -> String) -> String {
         let [other, own] = names;
@@ -61,7 +50,7 @@ impl SameOption {
     fn sentence(&self, terms: &str, name_of: impl Fn(usize) -> String) -> String {
         let Self { setting, value, without, because } = self;
         let value = if value.is_empty() { "empty" } else { value.as_str() };
-        // The other value of a switch. No such value is known for other settings.
+        // The other value of a switch, the only kind of setting with a known alternative.
         let other = opposite(value).map_or_else(|| "...".to_owned(), str::to_owned);
         let system =
             without.map_or_else(|| "one of them".to_owned(), |it| format!("`{}`", name_of(it)));
@@ -87,7 +76,7 @@ impl SameOption {
     }
 }
 
-/// The terms that leave versions their defaults.
+/// Terms that keep each version's defaults.
 const SHIPPED: &str = "shipped";
 
 fn opposite(value: &str) -> Option<&'static str> {

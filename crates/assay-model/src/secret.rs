@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Settings whose names suggest a secret, but that hold none.
+/// Settings that hold no secret although their names suggest one.
 const HARMLESS: [&str; 19] = [
     "native_password",
     "validate_password",
@@ -26,8 +26,7 @@ const HARMLESS: [&str; 19] = [
     "bypass",
 ];
 
-/// Whether a setting may hold a password or a key. assay also reads, stores and shows the settings of servers that
-/// other people run.
+/// Whether a setting may hold a password or key. assay also reads, stores and shows settings of servers run by others.
 #[must_use]
 pub fn may_be_secret(name: &str) -> bool {
     let words = [
@@ -54,26 +53,23 @@ pub fn may_be_secret(name: &str) -> bool {
     holds_one && !HARMLESS.iter().any(|word| name.contains(word))
 }
 
-/// A login that was part of an address, separated from it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The address without the login.
     pub address: String,
-    /// The user as written in the address, where some characters are percent-encoded.
+    /// User as written, where some characters are percent-encoded.
     pub user: String,
-    /// The password as written in the address. It is empty if the user is a token that needs none.
+    /// Password as written; empty if the user is a token without one.
     pub password: String,
 }
 
-/// Shows nothing of the login.
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Login({})", self.address)
     }
 }
 
-/// The login in an address such as `https://user:password@host/path`. `None` if there is no login, or one without a
-/// secret, such as `ssh://git@host/path`.
+/// Extracts the login from an address such as `https://user:password@host/path`. `None` without a login, or for one
+/// without a secret, such as `ssh://git@host/path`.
 #[must_use]
 pub fn login(address: &str) -> Option<Login> {
     let (scheme, rest) = address.split_once("://")?;
@@ -83,20 +79,20 @@ pub fn login(address: &str) -> Option<Login> {
     Some(Login { address: address_without_login(address), user, password })
 }
 
-/// A text without the passwords and tokens of the URLs in it. Where a URL ends is guessed.
+/// The text without passwords and tokens of its URLs. The ends of URLs are guessed.
 #[must_use]
 pub fn without_logins(text: &str) -> String {
     replaced(text, &in_addresses(text, end_in_prose))
 }
 
-/// A word that is an address, or a system name with one, without the passwords and tokens in it. The address extends to
-/// the end of the word, whatever characters are in it.
+/// A single word, an address or a system name with one, without passwords and tokens. The address extends to the end of
+/// the word, whatever its characters.
 #[must_use]
 pub fn address_without_login(word: &str) -> String {
     replaced(word, &in_addresses(word, |word, _| word.len()))
 }
 
-/// A message without the passwords and tokens of the URLs in it, and without the values of options that may be secret.
+/// A message without passwords and tokens of URLs and values of potentially secret options.
 #[must_use]
 pub fn without_secrets(text: &str) -> String {
     let text = without_logins(text);
@@ -105,19 +101,17 @@ pub fn without_secrets(text: &str) -> String {
     replaced(&text, &values.collect::<Vec<_>>())
 }
 
-/// Whether a parameter of a URL may be secret.
 fn is_secret_of_url(name: &str) -> bool {
     let last = name.rsplit(['-', '_']).next().unwrap_or(name).to_ascii_lowercase();
     may_be_secret(name) || ["auth", "key", "sig", "signature", "jwt"].contains(&last.as_str())
 }
 
-/// A part of a text that must not be shown, and its replacement.
 struct Secret {
     span: Range<usize>,
     instead: &'static str,
 }
 
-/// The text with its secrets replaced. Of secrets that overlap, the first counts.
+/// Replaces secrets. The first of overlapping secrets wins.
 fn replaced(text: &str, secrets: &[Secret]) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut done = 0;
@@ -131,12 +125,12 @@ fn replaced(text: &str, secrets: &[Secret]) -> String {
     clean + text.get(done..).unwrap_or_default()
 }
 
-/// Finds the logins and secret parameters of all addresses in a text. `end` returns where the address that begins at a
+/// Finds logins and secret parameters of all addresses in a text. `end` returns where the address that begins at a
 /// position ends.
 fn in_addresses(text: &str, end: impl Fn(&str, usize) -> usize) -> Vec<Secret> {
     let mut secrets: Vec<Secret> = Vec::new();
     for Start { scheme, at } in starts(text) {
-        // An address in the login of another one is hidden already.
+        // An address within the login of another one is already hidden.
         if secrets.last().is_some_and(|last| at < last.span.end) {
             continue;
         }
@@ -144,8 +138,7 @@ fn in_addresses(text: &str, end: impl Fn(&str, usize) -> usize) -> Vec<Secret> {
         let mut rest = 0;
         if let Some(login) = login_in(scheme, address) {
             rest = login.len() + 1;
-            // With schemes other than those of the web, the user is only a name. Without the password it gives no
-            // access.
+            // For schemes outside the web, the user is only a name: useless without the password.
             let (from, to) = match login.find(':') {
                 Some(colon) if !is_web(scheme) => (colon, login.len()),
                 _ => (0, rest),
@@ -160,7 +153,7 @@ fn in_addresses(text: &str, end: impl Fn(&str, usize) -> usize) -> Vec<Secret> {
     secrets
 }
 
-/// The values of the parameters that `hides` selects, in the query of an address. The search begins after its login.
+/// Values of the parameters selected by `hides` in the query of an address, after `from` (the end of its login).
 fn parameters(
     address: &str,
     from: usize,
@@ -183,17 +176,17 @@ fn parameters(
     spans.into_iter()
 }
 
-/// Position at which an address begins, after its scheme.
+/// Position where an address begins, after its scheme.
 struct Start<'a> {
     scheme: &'a str,
     at: usize,
 }
 
-/// Schemes that are recognised even if the characters after them are misspelt.
+/// Schemes recognised even if the following characters are misspelt.
 const SCHEMES: [&str; 8] =
     ["http", "https", "ftp", "ssh", "mysql", "mariadb", "postgres", "postgresql"];
 
-/// All addresses of a text: after `://`, and after likely misspellings of it.
+/// All addresses of a text: after `://` and its likely misspellings.
 fn starts(text: &str) -> Vec<Start<'_>> {
     let mut starts = Vec::new();
     let mut next = 0;
@@ -220,7 +213,7 @@ fn starts(text: &str) -> Vec<Start<'_>> {
     starts
 }
 
-/// Position at which a word of running text ends: at its closing quote, else before a blank.
+/// End of a word in running text: its closing quote, else the next blank.
 fn end_in_prose(text: &str, at: usize) -> usize {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
@@ -237,13 +230,12 @@ fn end_in_prose(text: &str, at: usize) -> usize {
     at + quoted.and_then(closes).or_else(blank).unwrap_or(line.len())
 }
 
-/// On the web, a user without a password may be a token.
 fn is_web(scheme: &str) -> bool {
     let scheme = scheme.to_ascii_lowercase();
     scheme.ends_with("http") || scheme.ends_with("https")
 }
 
-/// The part before the `@` of an address, if it contains a secret.
+/// The part of an address before `@`, if it contains a secret.
 fn login_in<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
     let authority = address.split(['/', '?', '#']).next().unwrap_or(address);
     let login = match authority.rsplit_once('@') {
@@ -253,20 +245,20 @@ fn login_in<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
     (is_web(scheme) || login.contains(':')).then_some(login)
 }
 
-/// The login of an address whose password contains a slash, although it should not.
+/// Login of an address whose password contains an unescaped slash.
 fn login_with_slash<'a>(address: &'a str, authority: &str) -> Option<&'a str> {
     let (name, port) = authority.split_once(':').filter(|_| !authority.starts_with('['))?;
     if !port.bytes().all(|byte| byte.is_ascii_digit()) {
         return address.rsplit_once('@').map(|(login, _)| login);
     }
-    // A number is more likely a port, if it follows what looks like a host.
+    // A number after a plausible host is more likely a port.
     let is_host = name.contains('.') || name.eq_ignore_ascii_case("localhost");
     let place = address.split('#').next().unwrap_or(address);
     place.rsplit_once('@').map(|(login, _)| login).filter(|_| !is_host && !port.is_empty())
 }
 
-/// A file, or a part of one, with `*` for each byte that may belong to a password or token. All positions stay the
-/// same. It hides too much rather than too little.
+/// A file or part of one, with `*` for each byte that may belong to a password or token. Positions are unchanged. Errs
+/// on the side of hiding too much.
 #[must_use]
 pub fn masked(text: &str) -> String {
     let mut spans = Vec::new();
@@ -315,7 +307,6 @@ fn logins_without_scheme(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// The quote that is open at a place of a line.
 fn open_quote(text: &str, at: usize) -> Option<char> {
     let before = text.get(..at).unwrap_or_default();
     let line = before.rsplit('\n').next().unwrap_or(before);
@@ -332,7 +323,7 @@ fn open_quote(text: &str, at: usize) -> Option<char> {
     open
 }
 
-/// Position at which a value of a file ends: at its closing quote, else at the end of the line.
+/// End of a value in a file: its closing quote, else the end of the line.
 fn end_in_file(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     let line = rest.split('\n').next().unwrap_or(rest);
@@ -348,7 +339,7 @@ fn closing(text: &str, quote: char) -> Option<usize> {
     })
 }
 
-/// Positions at which the values begin of all `name=value` in a text whose names `hides` selects.
+/// Start positions of values in `name=value` pairs whose names `hides` selects.
 fn values_of(text: &str, hides: impl Fn(&str) -> bool) -> Vec<usize> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut places = Vec::new();
@@ -363,7 +354,7 @@ fn values_of(text: &str, hides: impl Fn(&str) -> bool) -> Vec<usize> {
     places
 }
 
-/// A value in a file, without its quotes; one in three quotes may have several lines.
+/// A value in a file, without quotes. Triple-quoted values may span lines.
 fn value_in_file(text: &str, at: usize) -> Range<usize> {
     let rest = text.get(at..).unwrap_or_default();
     let at = at + rest.len() - rest.trim_start_matches([' ', '\t']).len();

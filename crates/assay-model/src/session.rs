@@ -1,7 +1,7 @@
-//! Settings of a session: the `SET` statements that a client sends before its work, as far as the work depends on them.
+//! Session settings: `SET` statements that a client sends before its work, as far as the work depends on them.
 //!
-//! The list of names is closed. It has settings that change what a statement returns or how it is carried out, and none
-//! that writes, loads code, or reaches beyond its session. A value has an alphabet, so that it can be rendered as SQL.
+//! The list of names is closed: settings that change a statement's result or execution, and none that writes, loads
+//! code or reaches beyond its session. A value has a restricted alphabet, so that it can be rendered as SQL.
 
 use std::fmt;
 
@@ -9,40 +9,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::Dialect;
 
-/// Longest value, bytes.
 const VALUE_MAX: usize = 1000;
 
-/// The form of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingForm {
-    /// A character set, and perhaps `COLLATE` with a collation: `SET NAMES`.
+    /// `SET NAMES`: a character set, optionally with `COLLATE` and a collation.
     Names,
-    /// A character set: `SET CHARACTER SET`.
     CharacterSet,
-    /// An isolation level: `SET SESSION TRANSACTION ISOLATION LEVEL`.
     Isolation,
-    /// Words with commas between them. A list whose words begin with `+` or `-` changes the server's own list.
+    /// Comma-separated words. Words with `+` or `-` modify the server's own list.
     Modes,
-    /// A number, or a word such as `ON`.
     Word,
     /// Switches such as `mrr=on,mrr_cost_based=off`.
     Switches,
-    /// A text of letters, digits and a few marks.
     Text,
-    /// Names of schemas with commas between them, in quotation marks where they need them.
+    /// Comma-separated schema names, quoted where needed.
     Path,
 }
 
-/// A setting that a workload can carry.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     name: &'static str,
-    /// The dialect that has it; `None` if both do.
+    /// `None` for both dialects.
     dialect: Option<Dialect>,
     form: SettingForm,
 }
 
-/// The settings with forms of their own. Their order is the one in which they are set: some replace others.
+/// Settings of special form, in the order in which they are set: some replace others.
 const SPECIAL: [Known; 11] = [
     Known { name: "names", dialect: Some(Dialect::MySql), form: SettingForm::Names },
     Known { name: "character_set", dialect: Some(Dialect::MySql), form: SettingForm::CharacterSet },
@@ -110,7 +103,7 @@ const MYSQL: [&str; 49] = [
     "windowing_use_high_precision",
 ];
 
-/// Settings of Postgres whose value is a text. Those of the planner that begin with `enable_` come on top.
+/// Settings of Postgres whose value is a text. Planner settings that begin with `enable_` are allowed too.
 const POSTGRES: [&str; 48] = [
     "array_nulls",
     "bytea_output",
@@ -162,20 +155,16 @@ const POSTGRES: [&str; 48] = [
     "work_mem",
 ];
 
-/// Isolation levels.
 const LEVELS: [&str; 4] = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
-/// A setting of a session with its value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct SessionSetting {
-    /// Its place among those that are set in a certain order.
     rank: usize,
     name: String,
     value: String,
 }
 
-/// A setting as documents have it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -183,17 +172,15 @@ struct Written {
     value: String,
 }
 
-/// Why a setting cannot be carried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingError {
-    /// The name is not in the list.
     Unknown,
-    /// The value does not have the form that the setting takes. The text says which one it takes.
+    /// The value has the wrong form. The text describes the right one.
     Value(&'static str),
 }
 
 impl SessionSetting {
-    /// A setting with a value, which is checked. Names are of any case.
+    /// Checks the value. Names are case-insensitive.
     pub fn new(name: &str, value: &str) -> Result<Self, SettingError> {
         let name = name.to_ascii_lowercase();
         let (rank, known) = known(&name).ok_or(SettingError::Unknown)?;
@@ -204,31 +191,27 @@ impl SessionSetting {
         Ok(Self { rank, value: canonical(known.form, value)?, name })
     }
 
-    /// Its name, in lower case.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its value.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// The form of its value.
     #[must_use]
     pub fn form(&self) -> SettingForm {
         known(&self.name).map_or(SettingForm::Word, |(_, it)| it.form)
     }
 
-    /// Whether servers of this dialect have it.
     #[must_use]
     pub fn is_of(&self, dialect: Dialect) -> bool {
         known(&self.name).is_some_and(|(_, it)| it.dialect.is_none_or(|of| of == dialect))
     }
 
-    /// The names of all settings of a dialect, in order.
+    /// Sorted names of all settings of a dialect.
     #[must_use]
     pub fn names(dialect: Dialect) -> Vec<&'static str> {
         let special = SPECIAL.iter().filter(|it| it.dialect.is_none_or(|of| of == dialect));
@@ -266,7 +249,7 @@ impl TryFrom<Written> for SessionSetting {
     }
 }
 
-/// What is known of a setting, and its place in the order in which settings are set.
+/// A known setting and its position in the setting order.
 fn known(name: &str) -> Option<(usize, Known)> {
     if let Some((rank, found)) = SPECIAL.iter().enumerate().find(|(_, it)| it.name == name) {
         return Some((rank, *found));
@@ -286,7 +269,7 @@ fn known(name: &str) -> Option<(usize, Known)> {
     }
 }
 
-/// The value as it is kept, if it has the form.
+/// Checks a value and returns its stored form.
 fn canonical(form: SettingForm, value: &str) -> Result<String, SettingError> {
     let error = |takes| Err(SettingError::Value(takes));
     let is_word = |word: &str| {
@@ -358,7 +341,7 @@ fn canonical(form: SettingForm, value: &str) -> Result<String, SettingError> {
     }
 }
 
-/// A list of modes: words in capitals, or changes of the server's own list.
+/// Mode words in capitals, or modifications of the server's own list.
 fn modes(value: &str) -> Result<String, SettingError> {
     const TAKES: SettingError = SettingError::Value(
         "modes such as `ANSI_QUOTES,STRICT_ALL_TABLES`, or changes such as `+ANSI_QUOTES,-ONLY_FULL_GROUP_BY`",
@@ -380,7 +363,6 @@ fn modes(value: &str) -> Result<String, SettingError> {
     Ok(all.ok_or(TAKES)?.join(","))
 }
 
-/// The schemas of a search path, in quotation marks where they need them.
 fn path(value: &str) -> Result<String, SettingError> {
     const TAKES: SettingError = SettingError::Value(
         "names of schemas with commas between them, such as `tenant_1, public`",

@@ -9,11 +9,8 @@ use crate::words;
 /// Clients × tables × rows per table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Setup {
-    /// Connections that send work at the same time.
     pub clients: u32,
-    /// Tables `sbtest1` to `sbtest<tables>`.
     pub tables: u32,
-    /// Rows in each table after the load.
     pub rows: u32,
 }
 

@@ -1,22 +1,19 @@
-//! Short names of systems with many options.
+//! Short names for systems with many options.
 
 use std::collections::BTreeSet;
 
-/// The longest name that stays as it is, letters.
 pub const NAME_LETTERS: usize = 60;
 
-/// The longest option that a shorter name has in full, letters.
 const OPTION_LETTERS: usize = 24;
 
-/// So many longer names are tried where a short one is another system's.
+/// Number of longer candidates to try if another system has the short name.
 const LONGER: usize = 3;
 
-/// Stands for the options that a short name leaves out.
 pub const SHORTENED: &str = "+...";
 
-/// A name for each system, in their order: its own name up to [`NAME_LETTERS`], otherwise its product and version with
-/// those options that other systems of this version do not have, as many as fit, and `+...` for the rest. Different
-/// names stay different. A URL stays as it is.
+/// A name for each system, in order: its own up to [`NAME_LETTERS`], else product and version with as many of the
+/// options that distinguish it among systems of this version as fit, and `+...` for the rest. Different names stay
+/// different. A URL stays unchanged.
 #[must_use]
 pub fn short_names(names: &[&str]) -> Vec<String> {
     let parts: Vec<Parts> = names.iter().map(|name| Parts::of(name)).collect();
@@ -26,7 +23,6 @@ pub fn short_names(names: &[&str]) -> Vec<String> {
             short.push((*name).to_owned());
             continue;
         }
-        // The same words have the same short name.
         if let Some(same) = names.iter().take(index).position(|other| other == name) {
             let same = short.get(same).cloned();
             short.push(same.unwrap_or_else(|| (*name).to_owned()));
@@ -54,7 +50,6 @@ fn is_url(name: &str) -> bool {
 struct Parts<'a> {
     version: &'a str,
     options: Vec<&'a str>,
-    /// The same, to be searched.
     set: BTreeSet<&'a str>,
     suffix: &'a str,
 }
@@ -69,7 +64,6 @@ impl<'a> Parts<'a> {
         Self { version, set: options.iter().copied().collect(), options, suffix }
     }
 
-    /// The name with only these options, of which a long one is cut.
     fn with(&self, options: &[&str]) -> String {
         let cut = |option: &&str| match option.char_indices().nth(OPTION_LETTERS) {
             Some((end, _)) => format!("+{}…", option.get(..end).unwrap_or_default()),
@@ -81,11 +75,11 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Candidates for the short name of a system, the best first.
+/// Candidates for a system's short name, the best first.
 fn short_name<'a>(parts: &'a [Parts<'a>], index: usize) -> impl Iterator<Item = String> + 'a {
     let own = &parts[index];
     let is_distinguishing = |option: &&str| {
-        // The number distinguishes another version.
+        // Another version is distinguished by its number.
         let mut others = parts.iter().filter(|other| other.version == own.version);
         others.any(|other| !other.set.contains(option))
     };
@@ -94,7 +88,7 @@ fn short_name<'a>(parts: &'a [Parts<'a>], index: usize) -> impl Iterator<Item = 
         own.with(options.get(..*count).unwrap_or_default()).chars().count() <= NAME_LETTERS
     };
     let most = (0..=options.len()).rev().find(fits).unwrap_or(0);
-    // More options tell systems apart whose first ones are alike; numbers do so where the cut ones are alike too.
+    // More options distinguish systems whose first ones are alike; numbers do so if even the truncated ones are alike.
     let longer = (most..=options.len()).take(LONGER);
     let numbered = own.with(options.get(..most).unwrap_or_default());
     let candidates: Vec<String> =
@@ -143,7 +137,7 @@ mod tests {
         assert_short(&["mysql@8.0", &new], &["mysql@8.0", cut]);
     }
 
-    /// Their differences are beyond what is shown.
+    /// Their differences lie beyond the visible part.
     #[test]
     fn different_names_stay_different_and_short() {
         let modes = "sql_mode=STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY";
@@ -156,7 +150,6 @@ mod tests {
         unique.dedup();
         assert_eq!(unique.len(), 5);
         assert!(short.iter().all(|name| name.chars().count() <= NAME_LETTERS));
-        // The same words are the same system.
         let again = short_names(&[names[0], names[0]]);
         assert_eq!(again[0], again[1]);
     }

@@ -1,4 +1,4 @@
-//! Collections of tests, and the options of sysbench's scripts.
+//! Collections of tests, and options of sysbench's scripts.
 
 use crate::words;
 

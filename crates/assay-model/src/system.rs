@@ -1,4 +1,4 @@
-//! The systems that are compared: a DBMS version with its engine and configuration.
+//! Compared systems: a DBMS version with its engine and configuration.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Dialect, Engine, Product};
 
-/// What follows the owner of options that switch `autocommit` off, in a sentence.
+/// Sentence ending after the owner of options that switch `autocommit` off.
 pub const AUTOCOMMIT_OFF: &str =
     "switch `autocommit` off; assay's connections, including those that measure, switch it on";
 
-/// The origin of a server.
+/// Origin of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -21,32 +21,30 @@ pub enum Origin {
     Dir(PathBuf),
     /// A source tree and, after `#`, the ref to build.
     Git(String),
-    /// A server that is running already, by its URL without password.
+    /// A running server, by its URL without password.
     Url(String),
 }
 
 /// A system as the user named it: `mariadb@10.11/rocksdb+innodb_log_write_ahead_size=4096`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SystemSpec {
-    /// The product.
     pub product: Product,
-    /// The origin of the server.
     pub origin: Origin,
-    /// The storage engine, the product's default unless named.
+    /// The product's default unless named.
     pub engine: Engine,
-    /// Server options set on top of the common intent, in the order given.
+    /// Server options beyond the common intent, in the order given.
     pub overrides: Vec<(String, String)>,
 }
 
 impl SystemSpec {
-    /// A system with its product's own engine and no options.
+    /// A system with its product's default engine and no options.
     #[must_use]
     pub fn of(product: Product, origin: Origin) -> Self {
         Self { product, origin, engine: product.default_engine(), overrides: Vec::new() }
     }
 
-    /// The options that it has and the other one has not, or has with another value: the last of each name, whose
-    /// variable the function tells.
+    /// Options that the other system lacks or has with another value: the last of each name, as mapped to a variable by
+    /// the function.
     #[must_use]
     pub fn options_unlike<'a>(
         &'a self,
@@ -68,7 +66,7 @@ impl SystemSpec {
         found.into_iter().map(|(_, option)| option).collect()
     }
 
-    /// Whether an option switches `autocommit` off. Connections of assay switch it on again.
+    /// Whether an option switches `autocommit` off. assay's connections switch it on again.
     #[must_use]
     pub fn switches_autocommit_off(&self) -> bool {
         if self.product.dialect() == Dialect::Postgres {
@@ -87,7 +85,7 @@ impl SystemSpec {
         found.unwrap_or(false)
     }
 
-    /// The same without options: what its binaries are got by.
+    /// The system without options, which determines its binaries.
     #[must_use]
     pub fn without_options(&self) -> Self {
         Self { overrides: Vec::new(), ..self.clone() }

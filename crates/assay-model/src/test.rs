@@ -1,5 +1,4 @@
-//! A test as data: its name, what it does and what it sends. Other code works with definitions and does not know
-//! particular tests.
+//! A test as data: its name, its work and its statements. Other code handles definitions and knows no particular tests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +10,16 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{IbenchStep, LuaScript, Script, Tpcc, UserData, words};
 
-/// Whether a test changes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// Leaves the data as it was; slices are bounded by time.
+    /// Leaves the data unchanged; slices are bounded by time.
     Read,
     /// Changes the data; slices are bounded by a number of events, so that all systems have the same history.
     Write,
 }
 
-/// The data that an instance must start from before a test may run.
+/// Required state of the data before a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StartFrom {
@@ -48,10 +46,9 @@ words! {
 }
 
 impl TestSet {
-    /// The published ones, the smallest first.
     pub const PUBLISHED: [Self; 4] = [Self::Set27, Self::Set32, Self::Set42, Self::Set47];
 
-    /// Writes its name as study files and documents have it: that of a published set is a number.
+    /// Serializes its name as in study files and documents: a published set's is a number.
     pub fn serialize_name<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.word().parse() {
             Ok(size) => to.serialize_u32(size),
@@ -60,121 +57,97 @@ impl TestSet {
     }
 }
 
-/// Tests that are summarised together, as in the published tables.
+/// Tests summarised together, as in the published tables.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Its position among the groups.
     pub rank: u32,
-    /// The word used in every output format.
     pub word: String,
-    /// Its title, for headings.
     pub title: String,
 }
 
-/// The unit in which the operations of a test are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Queries of all clients, by the wall clock.
+    /// Queries of all clients, by wall clock.
     Query,
-    /// Thousands of rows scanned by one client, by the latency of its events: `(rows / 1000) / mean event latency`, as
-    /// published since 19 April 2025.
+    /// Thousands of rows scanned by one client, by event latency: `(rows / 1000) / mean event latency`, as published
+    /// since 19 April 2025.
     ThousandRows,
-    /// Rows that all clients inserted.
     InsertedRow,
-    /// Rows that all tables had when their secondary indexes were created.
+    /// Rows of all tables when their secondary indexes were created.
     IndexedRow,
 }
 
-/// The tables that a test works on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schema {
     /// sysbench's `sbtest1` to `sbtest<tables>`, each with the setup's rows.
     Sbtest,
-    /// Those of a workload that a user wrote.
     #[serde(rename = "own")]
     User(UserData),
-    /// Those of the Insert Benchmark, with what one of its steps does.
+    /// Tables of the Insert Benchmark, with the work of one of its steps.
     #[serde(rename = "queue")]
     Ibench(IbenchStep),
-    /// Those that a script of sysbench makes, which decides what its clients send.
+    /// Tables created by a sysbench script, which also determines what its clients send.
     Lua(LuaScript),
-    /// Those of a workload in the manner of TPC-C.
     Tpcc(Tpcc),
 }
 
-/// How a role's clients space their events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// The next event starts as soon as the previous one ends.
     Closed,
-    /// Events start at this rate per second, over all clients of the role, whatever their latency.
+    /// Events start at this rate per second over all clients of the role, whatever their latency.
     Rate(f64),
 }
 
-/// Clients that do the same work. The roles of a test work at the same time.
+/// Clients with the same work. Roles of a test work concurrently.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// The statements that each client sends.
     pub script: Script,
-    /// Number of clients; `None` for the setup's clients.
+    /// `None` for the setup's clients.
     pub clients: Option<u32>,
-    /// How events are spaced.
     pub pacing: Pacing,
 }
 
-/// Properties of a test's events that the planner needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlanningFacts {
-    /// Its slices are longer than those of other tests, because an event takes tens of milliseconds.
+    /// Needs longer slices because an event takes tens of milliseconds.
     pub is_long: bool,
-    /// Rows that an event changes.
     pub rows_per_event: u32,
-    /// Its events use up the rows that they change, so the number of events is limited.
+    /// Events consume the rows they change, so the number of events is limited.
     pub uses_up_rows: bool,
-    /// A test of about the same speed, used if its own rate is not known beforehand.
+    /// A test of similar speed, used if its own rate is unknown.
     pub as_fast_as: Option<String>,
     /// Runs as long as a read when posts are reproduced, although it writes, as in the published harness.
     pub is_timed_as_published: bool,
-    /// Runs once, unreported, before it is measured when posts are reproduced, so that its data is in memory.
+    /// Runs once unreported before measurement when posts are reproduced, to bring its data into memory.
     pub warms_itself: bool,
 }
 
-/// A test as data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
-    /// The published name: `scan`, `read-only_range=10`, `point-query.pre`.
+    /// Published name: `scan`, `read-only_range=10`, `point-query.pre`.
     pub name: String,
-    /// Its group, in sets that do not define another one.
     pub group: Group,
-    /// Its groups, in sets that group it differently.
     pub groups: Vec<(TestSet, Group)>,
-    /// One line on what an event does.
     pub does: String,
-    /// Whether it changes data.
     pub class: Class,
-    /// The data that it must start from.
     pub start_from: StartFrom,
-    /// The unit of its operations.
     pub unit: Unit,
-    /// The tables that it works on.
     pub schema: Schema,
-    /// The roles that work at the same time. The first one is measured.
+    /// Concurrent roles, the first of which is measured.
     pub roles: Vec<Role>,
-    /// Properties that the planner needs.
     pub planning: PlanningFacts,
-    /// Digest of what it sends: slices of tests with different digests are different work and are never mixed.
+    /// Digest of its work: slices of tests with different digests are never mixed.
     pub digest: String,
 }
 
 impl Definition {
-    /// The group in tables of the given set.
     #[must_use]
     pub fn group(&self, set: TestSet) -> &Group {
         let own = self.groups.iter().find(|(of, _)| *of == set);
@@ -182,17 +155,15 @@ impl Definition {
     }
 }
 
-/// A test, identified by its name and its digest.
-///
-/// Tests are few, and slices, which name them, are many: each definition is kept once, for as long as the process runs.
+/// A test, identified by name and digest. Tests are few and slices, which refer to them, many: each definition is kept
+/// once for the life of the process.
 #[derive(Clone, Copy)]
 pub struct Test(&'static Definition);
 
 type Known = BTreeMap<(String, String), Vec<Test>>;
 
 impl Test {
-    /// The test with that definition. Equal definitions are one test; a digest alone makes none, because a ledger from
-    /// elsewhere may state any.
+    /// Interns a definition. Equality of digests is not enough, because a foreign ledger may state any digest.
     #[must_use]
     pub fn of(definition: Definition) -> Self {
         static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
@@ -207,49 +178,46 @@ impl Test {
         test
     }
 
-    /// Its name, which outlives everything.
     #[must_use]
     pub fn name(self) -> &'static str {
         &self.0.name
     }
 
-    /// The group in tables of the given set.
     #[must_use]
     pub fn group(self, set: TestSet) -> &'static Group {
         self.0.group(set)
     }
 
-    /// The tables of the user's workload that it belongs to; `None` for the other tests.
+    /// Tables of its user workload; `None` for other tests.
     #[must_use]
     pub fn user_data(self) -> Option<&'static UserData> {
         if let Schema::User(data) = &self.0.schema { Some(data) } else { None }
     }
 
-    /// The name of the user's workload that it belongs to; `None` for the shipped tests.
+    /// Name of its user workload; `None` for shipped tests.
     #[must_use]
     pub fn workload(self) -> Option<&'static str> {
         self.user_data().map(|own| own.name.as_str()).or(self.lua().map(|it| it.name.as_str()))
     }
 
-    /// The script of sysbench that it is, if it is one.
+    /// Its sysbench script, if it is one.
     #[must_use]
     pub fn lua(self) -> Option<&'static LuaScript> {
         if let Schema::Lua(script) = &self.0.schema { Some(script) } else { None }
     }
 
-    /// What it does, if it is a step of the Insert Benchmark.
+    /// Its work as a step of the Insert Benchmark, if it is one.
     #[must_use]
     pub fn ibench(self) -> Option<&'static IbenchStep> {
         if let Schema::Ibench(step) = &self.0.schema { Some(step) } else { None }
     }
 
-    /// What its transactions work on, if it is the workload in the manner of TPC-C.
+    /// Its TPC-C-like workload, if it is one.
     #[must_use]
     pub fn tpcc(self) -> Option<&'static Tpcc> {
         if let Schema::Tpcc(tpcc) = &self.0.schema { Some(tpcc) } else { None }
     }
 
-    /// The definition, which outlives everything.
     #[must_use]
     pub fn definition(self) -> &'static Definition {
         self.0

@@ -1,5 +1,4 @@
-//! The alphabet of tests' names. They become parts of file names, scripts and command lines, so no name may be anything
-//! else there, whoever made the test.
+//! Alphabet of test names. They become parts of file names, scripts and command lines and must be harmless there.
 
 use crate::limits::NAME_BYTES;
 
@@ -11,7 +10,7 @@ pub fn is_test_name(text: &str) -> bool {
         && !text.starts_with(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }
 
-/// The name of a test after a file or a title: `_` replaces what no name has.
+/// Name of a test from a file or a title: `_` replaces invalid characters.
 #[must_use]
 pub fn test_name(text: &str) -> String {
     let mut name: String = text.chars().map(|c| if is_part(c) { c } else { '_' }).collect();

@@ -1,36 +1,32 @@
-//! A workload in the manner of TPC-C: its size, and how its transactions are carried out.
+//! A workload in the manner of TPC-C: its size, and how its transactions are executed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::counted;
 
-/// The tables of the workload, and what its clients do with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tpcc {
-    /// Number of warehouses.
     pub warehouses: u32,
-    /// Whether a transaction is one call of a stored procedure, instead of statements of the client.
+    /// Whether a transaction is one call of a stored procedure instead of client statements.
     pub procedures: bool,
-    /// Whether clients pause for as long as people at terminals would key and think.
+    /// Whether clients pause for the keying and thinking times of people at terminals.
     pub thinks: bool,
 }
 
-/// Rows of the table of items, whatever the number of warehouses.
 const ITEMS: u64 = 100_000;
 
-/// Rows of a warehouse in all other tables, if its orders have ten lines each: the warehouse, 10 districts, 30,000
-/// customers with a payment and an order each, 9000 new orders, 300,000 lines of orders, and stock of 100,000 items.
+/// Rows of a warehouse in all other tables, with ten lines per order: the warehouse, 10 districts, 30,000 customers
+/// with a payment and an order each, 9000 new orders, 300,000 order lines, and stock of 100,000 items.
 const OF_WAREHOUSE: u64 = 1 + 10 + 3 * 30_000 + 9000 + 300_000 + 100_000;
 
 impl Tpcc {
-    /// Rows of all tables after the load, about: the number of lines of an order is random.
+    /// Approximate rows of all tables after the load: the number of lines per order is random.
     #[must_use]
     pub fn rows(&self) -> u64 {
         ITEMS + u64::from(self.warehouses) * OF_WAREHOUSE
     }
 
-    /// Its size and its ways in words, and that it is no TPC result.
     #[must_use]
     pub fn in_words(&self) -> String {
         let warehouses = counted(u64::from(self.warehouses), "warehouse");
@@ -40,31 +36,25 @@ impl Tpcc {
     }
 }
 
-/// A kind of transaction, as it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TpccKind {
-    /// An order was entered.
     NewOrder,
-    /// An order was rolled back, because it had an item that does not exist.
+    /// An order was rolled back because of a nonexistent item.
     RolledBack,
-    /// A customer paid.
     Payment,
-    /// The last order of a customer was shown.
     OrderStatus,
-    /// The oldest new order of every district was delivered.
     Delivery,
-    /// Items of which little is in stock were counted.
     StockLevel,
 }
 
-/// Bounds of response times in an octave, µs: those of the octaves above are twice as large, and so on.
+/// Bounds of response times within an octave, µs; each higher octave doubles them.
 const RESPONSE_US: [u64; 3] = [64, 81, 102];
 const RESPONSE_OCTAVES: usize = 16;
 
-/// How many classes response times have: 64 µs to 4 s in steps of a quarter, and what is shorter or longer.
+/// Number of response-time classes: 64 µs to 4 s in steps of a quarter, plus shorter and longer.
 pub const RESPONSE_CLASSES: usize = RESPONSE_US.len() * RESPONSE_OCTAVES + 1;
 
-/// Where a class of response times ends, µs: the class has those that are shorter. `None` for the last one.
+/// Exclusive upper bound of a response-time class, µs; `None` for the last.
 #[must_use]
 pub fn response_bound_us(class: usize) -> Option<u64> {
     let (octave, place) = (class / RESPONSE_US.len(), class % RESPONSE_US.len());
@@ -73,7 +63,6 @@ pub fn response_bound_us(class: usize) -> Option<u64> {
 }
 
 impl TpccKind {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::NewOrder,
         Self::RolledBack,
@@ -83,11 +72,11 @@ impl TpccKind {
         Self::StockLevel,
     ];
 
-    /// Those whose response times are told.
+    /// Kinds with reported response times.
     pub const TIMED: [Self; 5] =
         [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
 
-    /// The counter of such transactions whose response times are of a class.
+    /// Counter of such transactions in a response-time class.
     #[must_use]
     pub fn response_counter(self, class: usize) -> String {
         let name = self.counter();
@@ -97,7 +86,7 @@ impl TpccKind {
         }
     }
 
-    /// The counter of such transactions. With `_ns` at its end, it is that of the time that they took.
+    /// Counter of such transactions; with suffix `_ns`, of their time.
     #[must_use]
     pub const fn counter(self) -> &'static str {
         match self {

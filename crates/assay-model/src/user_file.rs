@@ -1,13 +1,11 @@
-//! Files of a workload, as its definition knows them.
+//! Files of a workload, as referenced by its definition.
 
 use serde::{Deserialize, Serialize};
 
-/// A file that belongs to a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserRowsFile {
-    /// Where it is.
     pub path: String,
-    /// Its checksum. Another content is other work.
+    /// A changed checksum means different work.
     pub sha256: String,
 }

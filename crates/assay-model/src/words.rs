@@ -1,12 +1,11 @@
-//! Enums whose values are words: in options, in study files, in ledgers and in results.
+//! Enums whose values are words in options, study files, ledgers and results.
 
-/// An enum whose values are words.
 pub trait Words: Copy + PartialEq + Send + Sync + 'static {
-    /// Every value with its word and its meaning, in the order in which a help lists them.
+    /// Every value with its word and its meaning, in the order of the help.
     const WORDS: &'static [(Self, &'static str, &'static str)];
 }
 
-/// Defines an enum with the word of each value. Its documentation is also what a help says about the word.
+/// Defines an enum with a word for each value. Doc comments of values are also the help for their words.
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -23,7 +22,6 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The word used on the command line and in every file and output format.
             #[must_use]
             pub fn word(self) -> &'static str {
                 match self {

@@ -1,6 +1,6 @@
-//! The options of config files for all systems of a product. A request keeps them as texts such as
-//! `mysql: innodb_io_capacity=300` or `mysql@8.0 (my.cnf:12): innodb_io_capacity=300`, so they are repeated without the
-//! file.
+//! Options of config files for all systems of a product, kept in requests as texts such as `mysql:
+//! innodb_io_capacity=300` or `mysql@8.0 (my.cnf:12): innodb_io_capacity=300`, so that studies can be repeated without
+//! the file.
 
 use std::fmt;
 
@@ -10,18 +10,14 @@ use crate::error::Error;
 use crate::nearest::nearest;
 use crate::system_name::{check_option, server_option};
 
-/// An option for all systems of a product, or of one of its series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonOption {
-    /// The product.
     pub product: Product,
     /// The series whose servers read it; `None` for all.
     pub series: Option<String>,
-    /// The file and the line that set it, such as `my.cnf:12`.
+    /// File and line that set it, such as `my.cnf:12`.
     pub place: Option<String>,
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: String,
 }
 
@@ -33,7 +29,7 @@ impl fmt::Display for CommonOption {
     }
 }
 
-/// The place of a line as an option names it: the name of the file alone, without what such a text cannot have.
+/// Place of a line: the file name without directory and forbidden characters.
 #[must_use]
 pub fn config_place(file: &str, line: usize) -> String {
     let is_usual = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -43,7 +39,6 @@ pub fn config_place(file: &str, line: usize) -> String {
 }
 
 impl CommonOption {
-    /// Reads the text of one.
     pub fn read(text: &str) -> Result<Self, Error> {
         let fail = |why: &str| Error::CommonOption { text: text.to_owned(), why: why.to_owned() };
         let (scope, option) = text
@@ -67,7 +62,7 @@ impl CommonOption {
     }
 }
 
-/// Options as texts without the files and lines that set them: requests that differ in these alone ask for the same.
+/// Options as texts without their places, which do not distinguish requests.
 #[must_use]
 pub fn without_places(options: &[String]) -> Vec<String> {
     let without_place = |text: &String| match CommonOption::read(text) {
@@ -77,12 +72,11 @@ pub fn without_places(options: &[String]) -> Vec<String> {
     options.iter().map(without_place).collect()
 }
 
-/// Reads an option of a recipe on the command line.
 pub(crate) fn common_option(text: &str) -> Result<String, Error> {
     CommonOption::read(text).map(|option| option.to_string())
 }
 
-/// The product and the path of a file for all systems: `my.cnf`, or `mysql=my.cnf` where products differ.
+/// Product and path of a file for all systems: `my.cnf`, or `mysql=my.cnf` where products differ.
 pub fn common_file(text: &str) -> Result<(Option<Product>, &str), Error> {
     let fail = |why: String| Error::CommonOption { text: text.to_owned(), why };
     let Some((word, path)) = text.split_once('=') else { return Ok((None, text)) };

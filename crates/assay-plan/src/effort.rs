@@ -1,4 +1,4 @@
-//! The effort of each preset, and what the user set in its place.
+//! Effort of each preset, with the user's changes.
 
 use assay_model::limits::{SLICE_MS, TURNS};
 use assay_model::{Counting, Experiment, Preset, Suite};
@@ -8,7 +8,6 @@ use crate::limits::{BLOCKS, CLIENTS, ROUNDS, in_range};
 use crate::request::Request;
 use assay_options::duration_text;
 
-/// Effort of a preset.
 pub(crate) struct Effort {
     pub(crate) clients: Vec<u32>,
     pub(crate) tables: u32,
@@ -17,23 +16,20 @@ pub(crate) struct Effort {
     pub(crate) blocks: u32,
     pub(crate) rounds: u32,
     pub(crate) slice_ms: u32,
-    /// The time that a slice of a write aims at; events bound it.
+    /// Target time of a write slice, which is bounded by events.
     pub(crate) write_slice_ms: u32,
-    /// Measured part of a turn of reads and of writes.
     pub(crate) turn_ms: u32,
     pub(crate) write_turn_ms: u32,
-    /// Planned warm part of a turn at most.
     pub(crate) warm_ms: u32,
-    /// Whether the length of turns and of their warm part is chosen by measurement.
+    /// Whether turn length and warm part are chosen by measurement.
     pub(crate) times_turns: bool,
     pub(crate) twin: bool,
     pub(crate) experiment: Experiment,
 }
 
-/// Slices and turns of transactions of many statements are longer than those of other writes by this factor.
+/// Factor by which slices and turns of transactions with many statements are longer than those of other writes.
 const TRANSACTION: u32 = 5;
 
-/// The preset's effort with what the user set in its place.
 pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
     let preset = preset_effort(request.preset, cpus);
     let preset = match request.suite {
@@ -85,16 +81,14 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
     })
 }
 
-/// The client counts of a sweep: powers of two, up to twice the number of CPUs or a little less.
+/// Client counts of a sweep: powers of two, up to about twice the number of CPUs.
 fn sweep(cpus: u32) -> Vec<u32> {
     let counts = std::iter::successors(Some(1_u32), |count| count.checked_mul(2));
     counts.take_while(|count| *count <= cpus.saturating_mul(2).min(*CLIENTS.end())).collect()
 }
 
-/// A slice may last this long whatever the budget, seconds.
 const SLICE_S_FREE: f64 = 60.0;
 
-/// The longest slice of a study, seconds.
 fn longest_slice_s(budget_s: f64) -> f64 {
     budget_s.max(SLICE_S_FREE)
 }
@@ -174,7 +168,7 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
         },
         Preset::Published => Effort {
             rows: 50_000_000,
-            // Without effect: every test runs once, however long it takes.
+            // Unused: every test runs once, however long it takes.
             budget_s: 0.0,
             blocks: 1,
             rounds: 1,

@@ -1,210 +1,144 @@
-//! Errors of a request that is not a valid study, and what to do instead.
+//! Errors of requests that are no valid study, with hints.
 
 use std::ops::Range;
 
 use assay_model::limits::NAME_BYTES;
 use assay_model::{Hint, RealtimeAccess, Refusal, shortened, thousands};
 
-/// The reason why a request is not a valid study.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum Error {
-    /// A system name that cannot be read.
     #[error("`{}` is not a system name: {why}", shortened(name))]
     SystemName {
-        /// The text as typed.
         name: String,
-        /// The part of it that is wrong, bytes.
+        /// Byte range of the wrong part.
         at: Range<usize>,
-        /// The mistake in it.
         why: String,
-        /// A guess at the name that was meant, or advice.
         hint: Option<String>,
     },
-    /// A comparison needs something to compare with.
     #[error("a comparison needs a base and at least one other system")]
     TooFewSystems,
-    /// A glob that selects nothing.
     #[error("`{}` matches none of the {count} tests {}", shortened(glob), suite.words(*count))]
     NoSuchTest {
-        /// The text as typed.
         glob: String,
-        /// Number of the tests searched.
         count: usize,
-        /// Which tests were searched.
         suite: SearchedTests,
-        /// The nearest test name, or what to do instead.
         hint: Option<String>,
     },
-    /// A limit of a gate for no group and no test.
     #[error("`{}` is no group, and matches none of the {count} tests {}", shortened(glob), suite.words(*count))]
     NoSuchScope {
-        /// The text as typed.
         glob: String,
-        /// Number of the tests searched.
         count: usize,
-        /// Which tests were searched.
         suite: SearchedTests,
-        /// The nearest group or test name.
         hint: Option<String>,
-        /// The groups of the tests.
         groups: String,
     },
-    /// A script of sysbench whose statements are all left out.
     #[error("these options leave `{0}` without statements")]
     EmptyScript(&'static str),
-    /// A glob that cannot be read.
     #[error("`{}` is not a pattern for tests: {why}", shortened(glob))]
     Glob {
-        /// The text as typed.
         glob: String,
-        /// The mistake in it.
         why: String,
     },
-    /// The URL of a server that cannot be read; its password is left out.
     #[error("`{}` is not the URL of a server: {why}", shortened(url))]
     Url {
-        /// The text as typed, without its password.
         url: String,
-        /// The mistake in it.
         why: String,
     },
-    /// An option of a server that only assay sets, or a value of one that leads out of the server's directory.
+    /// A server option that only assay sets, or with a value outside the server's directory.
     #[error("option `{}` cannot be set: {}", shortened(option), told(.why))]
     ReservedOption {
-        /// The option, as typed.
         option: String,
-        /// The reason.
         why: Refusal,
     },
-    /// A config file for all systems, or an option of one, that cannot be read.
     #[error("`{}` cannot be read: {why}", shortened(text))]
     CommonOption {
-        /// The text as typed.
         text: String,
-        /// The mistake in it.
         why: String,
     },
-    /// A number outside its range.
     #[error("`{option} {}` is out of range: {why}", shortened(value))]
     OutOfRange {
-        /// The option.
         option: &'static str,
-        /// The text as typed.
         value: String,
-        /// The allowed range.
         why: String,
     },
-    /// Real-time priority was asked for, and this user may not use it.
+    /// The request needs real-time priority, which this user may not use.
     #[error(
         "this user may not run threads at real-time priority, which `--priority realtime` asks for"
     )]
     Realtime(Option<RealtimeAccess>),
-    /// A value that cannot be read.
     #[error(transparent)]
     Value(#[from] assay_options::Error),
-    /// Options that do not work together.
     #[error("{0}")]
     Conflict(&'static str),
-    /// An option that says how to measure time, for a study that only counts instructions.
+    /// An option for timing in a study that only counts instructions.
     #[error(
         "`{option}` has no effect where only instructions are counted: nothing is timed, and there is one client"
     )]
     NothingTimed {
-        /// The option.
         option: &'static str,
     },
-    /// More of something than a study may have.
     #[error("{} {what} are too many: a study may have {}", thousands(*.count as u64), thousands(*.most as u64))]
     TooMany {
-        /// The things, in the plural.
         what: &'static str,
-        /// The number asked for.
         count: usize,
-        /// The largest number allowed.
         most: usize,
-        /// Advice on how to ask for fewer.
+        /// Advice on how to request fewer.
         fewer: &'static str,
     },
-    /// The name of a system or test is too long for reports.
     #[error("the name `{}` has {} bytes: it may have {NAME_BYTES}", shortened(.0), .0.len())]
     LongName(String),
-    /// The same database given twice.
     #[error("the same database is named twice: `{0}`")]
     SameDatabase(String),
-    /// A server that cannot take part as it is: it runs already, or its connections share threads.
+    /// A server that cannot take part: it already runs, or its connections share threads.
     #[error("`{}` cannot take part: {why}", shortened(name))]
     CannotTakePart {
-        /// The system, without password.
         name: String,
-        /// The reason.
         why: &'static str,
     },
-    /// A workload that says nothing about the tables of a product.
     #[error(
         "`{}` cannot take part: workload `{workload}` does not say how to create its table `{table}` there",
         shortened(name)
     )]
     LacksTable {
-        /// The system.
         name: String,
-        /// The table.
         table: String,
-        /// The workload.
         workload: String,
     },
-    /// A dump of the other family of products.
     #[error(
         "`{}` cannot take part: the dump of workload `{workload}` is one of another family of products",
         shortened(name)
     )]
     LacksDump {
-        /// The system.
         name: String,
-        /// The workload.
         workload: String,
     },
-    /// A workload whose statements are for one family of products.
     #[error("`{}` cannot take part: workload `{workload}` is for Postgres only", shortened(name))]
     PostgresOnly {
-        /// The system.
         name: String,
-        /// The workload.
         workload: String,
     },
-    /// A test that has statements for the other family of products only.
     #[error("`{}` cannot take part: test `{test}` has no statement for it", shortened(name))]
     NoStatement {
-        /// The system.
         name: String,
-        /// The test.
         test: String,
     },
-    /// The machine is too small.
     #[error(
         "not enough {what}: the plan needs {need_mb} MB, and this machine has {have_mb} MB available"
     )]
     TooLittle {
-        /// Memory or disk.
         what: &'static str,
-        /// The need of the plan, MB.
         need_mb: u64,
-        /// The amount available, MB.
         have_mb: u64,
-        /// Largest number of rows per table that would fit.
         rows_that_fit: u64,
-        /// What options of the systems ask for, and how to ask for less.
         asked: Vec<String>,
     },
 }
 
-/// Advice for the value of a switch that stands alone.
 const ON_OFF: &str = "an option gets this value with `=`, as in `--auto-inc=off`";
 
-/// The reason why an address without a scheme is refused.
 pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
 
 impl Error {
-    /// The same without advice on a number of rows.
     pub(crate) fn whatever_rows(self) -> Self {
         match self {
             Self::TooLittle { what, need_mb, have_mb, asked, .. } => {
@@ -214,37 +148,27 @@ impl Error {
         }
     }
 
-    /// Whether the disk is too small.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
         matches!(self, Self::TooLittle { what, .. } if *what == DISK)
     }
 }
 
-/// Something that a machine may have too little of.
 pub(crate) const DISK: &str = "disk space";
 
-/// See [`DISK`].
 pub(crate) const MEMORY: &str = "memory";
 
-/// Advice for too little disk space.
 const MORE_DISK: &str = "`assay cache clean --unused 1h` frees everything not used for an hour, \
                          `--cache-dir DIR` can name a directory on another disk, and fewer systems need less";
 
-/// Advice for too little memory.
 const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches if options set them, \
                            such as `innodb_buffer_pool_size`";
 
-/// The collection in which a test was searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchedTests {
-    /// A published set.
     Set,
-    /// The scripts of sysbench.
     Oltp,
-    /// The workload in the manner of TPC-C.
     Tpcc,
-    /// Those of a user's workload.
     Own,
 }
 

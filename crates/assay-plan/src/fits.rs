@@ -11,21 +11,19 @@ use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
 use crate::size::{Footprint, loaded_mb};
 
-/// The facts about the machine that the plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MachineFacts {
-    /// CPUs assay may use.
     pub cpus: u32,
-    /// Memory that is free or can be freed, MB.
+    /// Free or reclaimable memory, MB.
     pub memory_mb: u64,
-    /// Free space where the data directories go, MB.
+    /// Free space for the data directories, MB.
     pub disk_mb: u64,
     /// Whether servers and clients may run at real-time priority; `None` if nobody looked.
     pub realtime: Option<RealtimeAccess>,
 }
 
-/// Checks that a study that was planned earlier, perhaps elsewhere, fits into the memory of this machine. It does not
-/// check the disk, where the data may be already.
+/// Checks that a study planned earlier, perhaps elsewhere, fits into this machine's memory. Ignores the disk, where the
+/// data may already be.
 pub fn check_memory(
     study: &Study,
     counting: Counting,
@@ -35,7 +33,7 @@ pub fn check_memory(
     let machine = MachineFacts { disk_mb: u64::MAX, ..machine };
     let footprint = Footprint::of_study(study).counting(counting);
     let checked = check_machine(&footprint, systems, study.experiment, machine);
-    // The rows of a planned study cannot change.
+    // The rows of a planned study are fixed.
     checked.map_err(Error::whatever_rows)
 }
 
@@ -68,7 +66,7 @@ pub fn check_audit(
     needs(DISK, disk, machine.disk_mb)
 }
 
-/// Checks that the buffer pools of all running servers fit into 70% of the memory, and the templates and copies of all
+/// Checks that the buffer pools of all running servers fit into 70% of memory, and the templates and copies of all
 /// systems onto the disk.
 pub(crate) fn check_machine(
     footprint: &Footprint,
@@ -78,7 +76,7 @@ pub(crate) fn check_machine(
 ) -> Result<(), Error> {
     let largest = footprint.largest();
     let memory_have = machine.memory_mb * 7 / 10;
-    // A server that runs already has its memory, and its data is elsewhere.
+    // A running server already has its memory, and its data is elsewhere.
     let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
     let caches_mb = |setup| {
         let each = started.clone().map(|it| cache_mb(it).unwrap_or(footprint.cache_mb(setup)));
@@ -100,8 +98,8 @@ pub(crate) fn check_machine(
     let memory_need = |setup| caches_mb(setup) + resident * footprint.server_mb;
     let data: BTreeSet<DataSet> = footprint.setups.iter().map(|setup| setup.data()).collect();
     let templates = if footprint.has_templates { 2 } else { 0 };
-    // Each data set has two templates besides the empty one. What is spent of a log, and what is empty, are holes in
-    // them. The one that is measured also has a copy with all its blocks, whose data may grow.
+    // Each data set has two templates besides the empty one, in which used and empty parts of logs are holes. The
+    // measured one also has a full copy, whose data may grow.
     let disk_need = |rows: Option<u32>| -> u64 {
         // The log of every server is sized for the largest setup, unless options size it.
         let log_mb = footprint.log_mb(Setup { rows: rows.unwrap_or(largest.rows), ..largest });
@@ -152,10 +150,8 @@ pub(crate) fn check_machine(
     Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit, asked })
 }
 
-/// Caches are suggested in steps of this size, MB.
 const CACHE_STEP_MB: u64 = 128;
 
-/// Advice for a system whose cache is larger than the machine.
 fn smaller_cache(spec: &SystemSpec, each_mb: u64) -> String {
     let (option, _) = spec.engine.cache_option();
     let is_postgres = spec.product.dialect() == Dialect::Postgres;
@@ -169,7 +165,6 @@ fn smaller_cache(spec: &SystemSpec, each_mb: u64) -> String {
     .replace("MB\"", if is_postgres { "MB\"" } else { "M\"" })
 }
 
-/// What a system's options make it write besides the data; `None` if the plan decides it.
 fn told_logs(spec: &SystemSpec) -> Option<String> {
     let name = spec.without_options();
     let mb = thousands(logs_mb(spec)?);
@@ -178,16 +173,14 @@ fn told_logs(spec: &SystemSpec) -> Option<String> {
     ))
 }
 
-/// What the options of systems make them write besides the data, for those for which it is much.
 #[must_use]
 pub fn told_disk(systems: &[&SystemSpec]) -> Vec<String> {
-    /// Nobody is told of less, MB.
     const MUCH_MB: u64 = 1024;
     let much = |spec: &&&SystemSpec| logs_mb(spec).is_some_and(|mb| mb > MUCH_MB);
     systems.iter().filter(much).filter_map(|spec| told_logs(spec)).collect()
 }
 
-/// The logs and files of fixed size that the options of a system ask for, MB; `None` if they ask for none.
+/// Fixed-size logs and files from a system's options, MB; `None` without any.
 fn logs_mb(spec: &SystemSpec) -> Option<u64> {
     let of = |option: &str, unit: u64| size_mb(asked(spec, option)?, unit);
     match spec.product.dialect() {
@@ -210,19 +203,19 @@ fn logs_mb(spec: &SystemSpec) -> Option<u64> {
     }
 }
 
-/// The size of files such as `ibdata1:1G;ibdata2:50M:autoextend`, MB.
+/// Size of files such as `ibdata1:1G;ibdata2:50M:autoextend`, MB.
 fn files_mb(path: &str) -> u64 {
     let sizes = path.split(';').filter_map(|file| size_mb(file.split(':').nth(1)?.trim(), 1));
     sizes.fold(0, u64::saturating_add)
 }
 
-/// The size of the data cache that a system asks for, MB; `None` if the plan decides it.
+/// Data cache size from a system's options, MB; `None` if the plan decides it.
 fn cache_mb(spec: &SystemSpec) -> Option<u64> {
     let (option, unit) = spec.engine.cache_option();
     size_mb(asked(spec, option)?, unit)
 }
 
-/// A size such as `4G`, MB; a number without a unit counts so many bytes.
+/// A size such as `4G`, MB; a bare number counts `unit` bytes.
 fn size_mb(value: &str, unit: u64) -> Option<u64> {
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, suffix) = value.split_at(end);
@@ -238,7 +231,6 @@ fn size_mb(value: &str, unit: u64) -> Option<u64> {
     number.parse::<u64>().ok().map(|number| number.saturating_mul(unit) >> 20)
 }
 
-/// An empty data directory with its system tables, MB.
 const EMPTY_DATA_MB: u64 = 100;
 
 #[cfg(test)]
@@ -330,7 +322,7 @@ mod tests {
         own.systems[1].of_file = vec![size.0.clone()];
         own.systems[1].options = vec![size];
         assert!(hints(&own).starts_with("`--scale-memory` divides"), "{}", hints(&own));
-        // Neither sizes in a system's name nor those that were scaled can be scaled.
+        // Neither sizes in a system's name nor already scaled ones can be scaled.
         own.systems[1].of_file.clear();
         let done = Request { scaled: Some(ScaledSizes::default()), ..common };
         let of_tables = Request { setups: vec![large_tables()], ..request() };

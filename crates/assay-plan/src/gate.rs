@@ -1,4 +1,4 @@
-//! The limits of a gate: from words to a limit for each cell.
+//! Limits of a gate, from words to a limit for each cell.
 
 use assay_model::{Gate, PlannedCell, Test, TestSet};
 use assay_workloads::{OltpOptions, oltp_tests, test_by_name, tests_of};
@@ -11,7 +11,6 @@ use crate::sysbench::is_script;
 use crate::tests_glob::{bounded_patterns, matcher_in};
 use assay_options::parse_percent;
 
-/// The tests that a limit applies to.
 enum Scope {
     Group(&'static str),
     Tests(Regex),
@@ -49,15 +48,14 @@ impl Scope {
     }
 }
 
-/// The group that a mistyped word is closest to, if no test is closer.
 fn closest<'a>(text: &str, groups: &[&'a str], tests: &[Test]) -> Option<&'a str> {
     let names = groups.iter().copied().chain(tests.iter().map(|test| test.name()));
     let found = nearest(text, names)?;
     groups.iter().copied().find(|group| *group == found)
 }
 
-/// The limit of each cell. The last limit that applies to a test counts; without one, the default does. A limit may
-/// name a microbenchmark of the set, or a script, that the study leaves out.
+/// Limit of each cell: the last one that applies to its test, else the default. Limits may name microbenchmarks of the
+/// set, or scripts, that the study omits.
 pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Result<Gate, Error> {
     let mut tests: Vec<Test> = cells.iter().map(|cell| cell.id.test).collect();
     let is_micro = |test: &Test| test_by_name(test.name()) == Some(*test);
@@ -82,12 +80,11 @@ fn limits(request: &GateRequest, set: TestSet, tests: &[Test]) -> Result<Vec<(Sc
     request.limits.iter().map(scope).collect()
 }
 
-/// Checks the tests that a limit names.
 pub(crate) fn check_scope(text: &str, set: TestSet, tests: &[Test]) -> Result<(), Error> {
     Scope::of(text, set, tests).map(drop)
 }
 
-/// Reads `GLOB-OR-GROUP=PERCENT`. Names of tests may have an equals sign, so the last one counts.
+/// Reads `GLOB-OR-GROUP=PERCENT`, split at the last equals sign as test names may have one.
 pub fn parse_limit(text: &str) -> Result<(String, f64), Error> {
     let what = "a limit such as `point*=1%` or `writes=5%`";
     let unreadable =

@@ -1,16 +1,16 @@
-//! Reads shell patterns: `*`, `?`, `[a-z]`, `[!a-z]`, `{this,that}`, and `\` before a character that stands for itself.
+//! Shell patterns: `*`, `?`, `[a-z]`, `[!a-z]`, `{this,that}`, and `\` before a literal character.
 //!
-//! A pattern becomes a regular expression, which is matched in linear time whatever the pattern.
+//! A pattern becomes a regular expression, which is matched in linear time.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use regex_lite::Regex;
 
-/// Deepest nesting of braces in a pattern: they are read by recursion.
+/// Maximum nesting of braces, which are parsed recursively.
 const DEPTH_MAX: usize = 10;
 
-/// The regular expression that matches a whole text as `pattern` does, or why the pattern cannot be read.
+/// Regular expression that matches a whole text, or why the pattern is malformed.
 pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
     let mut regex = String::from("^");
     let mut depth = 0_usize;
@@ -43,7 +43,7 @@ pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
     Regex::new(&regex).map_err(|error| error.to_string())
 }
 
-/// Reads the characters between brackets, after the first bracket.
+/// Parses the characters between brackets, after the first bracket.
 fn class(rest: &mut Peekable<Chars<'_>>, regex: &mut String) -> Result<(), String> {
     let is_negated = rest.next_if(|next| matches!(next, '!' | '^')).is_some();
     regex.push_str(if is_negated { "[^" } else { "[" });
@@ -61,7 +61,6 @@ fn class(rest: &mut Peekable<Chars<'_>>, regex: &mut String) -> Result<(), Strin
     Ok(())
 }
 
-/// A character that stands for itself.
 fn literal(character: char, regex: &mut String) {
     regex.push_str(&regex_lite::escape(character.encode_utf8(&mut [0; 4])));
 }

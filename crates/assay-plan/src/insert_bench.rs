@@ -1,4 +1,4 @@
-//! From a request for the Insert Benchmark to a plan.
+//! Plans the Insert Benchmark.
 
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, ROWS, TRANSACTION_S};
 use assay_model::{
@@ -17,14 +17,14 @@ use crate::scheduling::Scheduling;
 use crate::size::Footprint;
 use crate::study::study_of;
 
-/// The amount of work of a preset: X, Y and Z, and the duration of the query steps, seconds.
+/// Amount of work of a preset: X, Y and Z, and duration of the query steps in seconds.
 struct Amount {
     rows: [u32; 3],
     query_s: u32,
 }
 
-/// The amounts. Those of preset published are the published ones, on servers of 32 GB; the others keep the proportions
-/// of loads, except that fewer small transactions are enough.
+/// Preset published has the published amounts, on servers of 32 GB; others keep the proportions of loads, with fewer
+/// small transactions.
 fn amount(preset: Preset, io_bound: bool) -> Amount {
     let (rows, query_s) = match (preset, io_bound) {
         (Preset::Smoke, false) => ([20_000, 10_000, 1000], 3),
@@ -39,7 +39,6 @@ fn amount(preset: Preset, io_bound: bool) -> Amount {
     Amount { rows, query_s }
 }
 
-/// The sizes of all steps, and the number of clients.
 fn sizes(request: &Request, bench: &InsertBench) -> Result<(IbenchSizes, u32), Error> {
     let amount = amount(request.preset, bench.io_bound);
     let rows = match bench.rows.as_slice() {
@@ -87,7 +86,7 @@ fn sizes(request: &Request, bench: &InsertBench) -> Result<(IbenchSizes, u32), E
     Ok((sizes, clients))
 }
 
-/// The partitions of each table. `inserted` is the number of rows that a client inserts over all steps.
+/// Partitions of each table. `inserted`: rows inserted per client over all steps.
 fn partitions(
     bench: &InsertBench,
     inserted: u64,
@@ -117,7 +116,6 @@ fn partitions(
     Ok(Some(Partitions { count, rows }))
 }
 
-/// Plans the Insert Benchmark.
 pub(crate) fn plan(
     request: &Request,
     bench: &InsertBench,
@@ -191,19 +189,17 @@ fn planned_cell(
     }
 }
 
-/// Duration of a step with a background rate, if the server keeps it, seconds.
 fn paced_s(step: &assay_model::IbenchStep) -> Option<f64> {
     Some(step.rows as f64 / f64::from(step.per_second?))
 }
 
-/// Rows per second that a client of a load step inserts, by rows of a statement, and for which a table's indexes are
-/// created: about, on a small machine. They serve only to tell how long a study takes.
+/// Approximate rows per second on a small machine: inserted per client of a load step, by rows per statement, and
+/// indexed per table. Only for estimating the duration of a study.
 const INSERTED: f64 = 60_000.0;
 const CHANGED_BY_50: f64 = 12_000.0;
 const CHANGED_BY_5: f64 = 4000.0;
 const INDEXED: f64 = 200_000.0;
 
-/// Duration of a step, about, seconds.
 fn expected_s(cell: &PlannedCell) -> f64 {
     let Some(step) = cell.id.test.ibench() else { return 0.0 };
     let rows = step.rows as f64 * f64::from(cell.id.setup.clients);

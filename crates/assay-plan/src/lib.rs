@@ -1,6 +1,6 @@
 //! Turns command words or a study file into a checked study, and orders its slices.
 //!
-//! Pure: no clock, no file, no unseeded randomness.
+//! Pure: no clock, no files, no unseeded randomness.
 
 mod claims;
 mod common_option;

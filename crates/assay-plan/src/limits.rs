@@ -10,13 +10,10 @@ use assay_model::thousands;
 
 use crate::error::Error;
 
-/// The advice for too many systems.
 pub(crate) const FEWER_SYSTEMS: &str = "split the comparison into several studies";
 
-/// How long a longer look at a test may take on each system, seconds.
 pub(crate) const SOAK_S: RangeInclusive<f64> = 4.0..=86_400.0;
 
-/// Returns the value if it lies in the range.
 pub(crate) fn in_range(
     option: &'static str,
     value: u32,
@@ -34,7 +31,7 @@ pub(crate) fn in_range(
     }
 }
 
-/// Fails if there are more of something than a study may have. `fewer` is advice on how to have less.
+/// Fails for more items than a study may have. `fewer` is advice on how to reduce them.
 pub(crate) fn at_most(
     what: &'static str,
     count: usize,

@@ -1,9 +1,9 @@
-//! Scales the sizes of a production file to the memory of the machine that measures.
+//! Scales sizes of a production config file to the memory of the measuring machine.
 //!
-//! One rule for all: caches, logs and what accompanies them are divided by the same number, the smallest of 1, 2, 3, 4,
-//! 6, 8, 12, ... with which the caches of each server fit into its part of the memory. The relations of sizes stay as
-//! they are in production. What each connection may use is kept, unless the connections of the study could then use
-//! more than their part of what those of production may.
+//! Caches, logs and related sizes are all divided by the same number, the smallest of 1, 2, 3, 4, 6, 8, 12, ... for
+//! which the caches of each server fit into its share of memory, so ratios of sizes stay as in production. Memory per
+//! connection is kept, unless the study's connections could then exceed their share of what production connections may
+//! use.
 
 use std::collections::BTreeMap;
 
@@ -18,22 +18,19 @@ use crate::request::Request;
 use crate::size::COUNTED_INSTANCES;
 use crate::system_name::parse_system;
 
-/// What a size is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// Memory that a server takes as a whole.
     Cache,
-    /// What is in proportion to it: logs, and memory that is only expected or limited.
+    /// Proportional to caches: logs, and memory that is only expected or limited.
     Beside,
-    /// Memory that each connection may take.
     Connection,
 }
 
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
 
-/// Sizes of MySQL and MariaDB, with the smallest that makes sense. A number is bytes. Sources: the manuals' pages of
-/// server variables.
+/// Sizes of MySQL and MariaDB in bytes, with the smallest sensible value. Sources: the manuals' pages of server
+/// variables.
 const MYSQL: &[(&str, Of, u64)] = &[
     ("aria_pagecache_buffer_size", Of::Cache, 8 * MB),
     ("innodb_buffer_pool_size", Of::Cache, 128 * MB),
@@ -56,7 +53,7 @@ const MYSQL: &[(&str, Of, u64)] = &[
     ("tmp_table_size", Of::Connection, 64 * KB),
 ];
 
-/// The same of Postgres, with the unit of a bare number. Source: the manual's chapter on server configuration.
+/// Sizes of Postgres, with the unit of a bare number. Source: the manual's chapter on server configuration.
 const POSTGRES: &[(&str, Of, u64, u64)] = &[
     ("shared_buffers", Of::Cache, 128 * MB, 8 * KB),
     ("wal_buffers", Of::Cache, MB, 8 * KB),
@@ -71,7 +68,6 @@ const POSTGRES: &[(&str, Of, u64, u64)] = &[
     ("work_mem", Of::Connection, 64 * KB, KB),
 ];
 
-/// An option that says how much of something a server may have.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     of: Of,
@@ -79,16 +75,12 @@ struct Size {
     bytes: u64,
 }
 
-/// The servers of a study, and the memory of each.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// Bytes for the caches of each server.
     each: u64,
-    /// The connections that work at the same time.
     clients: u64,
 }
 
-/// The request with the sizes of its config files as they fit here. Nothing is scaled unless it asks for that.
 pub fn scaled_to(request: &Request, machine: MachineFacts) -> Result<Request, Error> {
     let Some(share) = request.scale_memory else { return Ok(request.clone()) };
     let effort = effort(request, machine.cpus)?;
@@ -158,7 +150,7 @@ fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
     Ok(request)
 }
 
-/// The error with advice on `--scale-memory`, if config files ask for caches that were not scaled.
+/// The error with advice on `--scale-memory`, if config files set caches that were not scaled.
 #[must_use]
 pub fn advised(mut error: Error, request: &Request) -> Error {
     if let Error::TooLittle { what: MEMORY, asked, .. } = &mut error
@@ -170,11 +162,9 @@ pub fn advised(mut error: Error, request: &Request) -> Error {
     error
 }
 
-/// Advice for config files of a larger machine.
 const SCALE: &str = "`--scale-memory` divides the sizes of the config file by one number on all systems, so that \
                      they fit into this machine; in a study file, it is `scale-memory = \"100%\"`";
 
-/// Whether an option of a config file sets the size of a cache.
 fn asks_for_caches(request: &Request) -> bool {
     let is_cache = |product: Product, name: &str, value: &str| {
         size(product, name, value).is_some_and(|size| size.of == Of::Cache)
@@ -189,7 +179,6 @@ fn asks_for_caches(request: &Request) -> bool {
         })
 }
 
-/// Bytes of the caches of a server with these options, of which the last one of a name counts.
 fn caches(options: &[(Product, &str, &str)]) -> u64 {
     let of_one = |(product, name, value): &(Product, &str, &str)| {
         let size = size(*product, name, value).filter(|size| size.of == Of::Cache)?;
@@ -199,15 +188,14 @@ fn caches(options: &[(Product, &str, &str)]) -> u64 {
     last.values().fold(0, |all, bytes| all.saturating_add(*bytes))
 }
 
-/// The number that the last of these options with a name sets.
 fn number(options: &[(Product, &str, &str)], name: &str) -> Option<u64> {
     let (_, _, value) = options.iter().rev().find(|(_, it, _)| variable(it) == name)?;
     value.trim().parse().ok()
 }
 
-/// What the size of InnoDB's buffer pool must be a multiple of: its chunks, in each of its instances. A pool of less
-/// than 1 GiB has one instance, a larger one at most 8 unless the file says more. Servers round other sizes up.
-/// Sources: the manuals' pages of `innodb_buffer_pool_chunk_size` and `innodb_buffer_pool_instances`.
+/// Buffer pool sizes of InnoDB are multiples of the chunk size times the instances; servers round others up. A pool of
+/// less than 1 GiB has one instance, a larger one at most 8 unless the file sets more. Sources: the manuals' pages of
+/// `innodb_buffer_pool_chunk_size` and `innodb_buffer_pool_instances`.
 #[derive(Debug, Clone, Copy)]
 struct PoolUnit {
     chunk: u64,
@@ -227,7 +215,7 @@ fn pool_unit(options: &[(Product, &str, &str)]) -> PoolUnit {
 }
 
 impl PoolUnit {
-    /// The largest size of a pool that is no larger and that no server rounds.
+    /// Largest size up to `bytes` that no server rounds.
     fn round_down(self, bytes: u64) -> u64 {
         let of_all = self.chunk.saturating_mul(self.instances);
         let unit = if bytes >= of_all.max(1 << 30) { of_all } else { self.chunk };
@@ -235,7 +223,6 @@ impl PoolUnit {
     }
 }
 
-/// The part of its size that each connection keeps.
 fn part(product: Product, connections: Option<u64>, divisor: u64, clients: u64) -> f64 {
     let usual = match product.dialect() {
         Dialect::MySql => 151,
@@ -245,7 +232,6 @@ fn part(product: Product, connections: Option<u64>, divisor: u64, clients: u64) 
     (theirs / (divisor as f64 * clients as f64)).min(1.0)
 }
 
-/// The largest number that sizes are divided by.
 const MOST: u64 = 1536;
 
 /// The smallest of 1, 2, 3, 4, 6, 8, 12, ... by which `need` must be divided to fit.
@@ -254,19 +240,15 @@ fn divisor(need: u64, have: u64) -> u64 {
     steps.find(|by| need / by <= have).unwrap_or(MOST)
 }
 
-/// How the sizes of one server's files are changed.
 #[derive(Debug, Clone, Copy)]
 struct Rule {
-    /// What caches and logs are divided by.
     divisor: u64,
-    /// The part of its size that each connection keeps.
+    /// Share of its size that each connection keeps.
     part: f64,
-    /// What a buffer pool is rounded to.
     pool: PoolUnit,
 }
 
 impl Rule {
-    /// Changes the value of a size, and notes it.
     fn apply(
         self,
         (product, name): (Product, &str),
@@ -300,7 +282,7 @@ impl Rule {
     }
 }
 
-/// What an option says of memory or logs; `None` if it is about something else, or lets the server choose.
+/// The size that an option sets; `None` if it sets no size, or lets the server choose.
 fn size(product: Product, name: &str, value: &str) -> Option<Size> {
     let name = variable(name);
     let (of, least, unit) = match product.dialect() {
@@ -313,7 +295,7 @@ fn size(product: Product, name: &str, value: &str) -> Option<Size> {
     (bytes > 0).then_some(Size { of, least, bytes })
 }
 
-/// The bytes that a size as servers write it stands for; `unit` is that of a bare number.
+/// Bytes of a size in server notation; `unit` is that of a bare number.
 fn bytes(value: &str, unit: u64) -> Option<u64> {
     let value = value.trim();
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
@@ -330,7 +312,6 @@ fn bytes(value: &str, unit: u64) -> Option<u64> {
     Some(number.parse::<u64>().ok()?.saturating_mul(unit))
 }
 
-/// A size in the largest unit that gives a whole number.
 fn written(product: Product, bytes: u64) -> String {
     let units = match product.dialect() {
         Dialect::MySql => ["G", "M", "K"],

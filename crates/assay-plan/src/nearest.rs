@@ -1,26 +1,25 @@
-//! Guesses the word that a mistyped one stands for.
+//! Guesses the word meant by a mistyped one.
 
 /// The candidate most similar to `word`; `None` if all are quite different.
 #[must_use]
 pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T>) -> Option<T> {
-    // What is long was not mistyped, and comparing it takes long.
+    // Long texts are not typos, and comparing them is slow.
     let is_short = |text: &str| text.len() <= LENGTH_MAX;
     candidates
         .into_iter()
         .filter(|candidate| is_short(word) && is_short(candidate.as_ref()))
         .map(|candidate| (strsim::jaro_winkler(candidate.as_ref(), word), candidate))
         .filter(|(likeness, candidate)| {
-            // Short words are never very similar, even if they are one typo apart.
+            // Short words are never very similar, even one typo apart.
             *likeness > ALIKE || strsim::osa_distance(candidate.as_ref(), word) <= 1
         })
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)
 }
 
-/// The longest text that is compared, bytes.
 const LENGTH_MAX: usize = 200;
 
-/// Jaro-Winkler similarity above which two words may be meant to be the same.
+/// Jaro-Winkler similarity above which two words may mean the same.
 const ALIKE: f64 = 0.7;
 
 #[cfg(test)]

@@ -4,10 +4,8 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Order in which the systems take their turn in a round of a cell.
-///
-/// Rounds come in twos: a random permutation, then its reverse (ABBA for two systems), so that a linear drift of the
-/// machine within the two affects all systems alike.
+/// Order of systems in a round of a cell. Rounds come in pairs: a random permutation, then its reverse (ABBA for two
+/// systems), so that linear drift of the machine within a pair affects all systems alike.
 #[must_use]
 pub fn round_order(seed: u64, block: u32, cell: usize, round: u32, systems: usize) -> Vec<usize> {
     let mut order =
@@ -18,13 +16,11 @@ pub fn round_order(seed: u64, block: u32, cell: usize, round: u32, systems: usiz
     order
 }
 
-/// Order in which the fresh instances of a block are started.
 #[must_use]
 pub fn start_order(seed: u64, block: u32, phase: u32, systems: usize) -> Vec<usize> {
     permutation(seed, [2, u64::from(block), u64::from(phase), 0], systems)
 }
 
-/// Order in which the clients of a cell connect to the systems.
 #[must_use]
 pub fn connect_order(seed: u64, block: u32, cell: usize, systems: usize) -> Vec<usize> {
     permutation(seed, [3, u64::from(block), cell as u64, 0], systems)

@@ -1,4 +1,4 @@
-//! Estimates of how long a study takes and what it can decide, made before it begins.
+//! Estimates, before a study, of its duration and its resolution.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,18 @@ use assay_options::duration_text;
 /// Fewest rounds of a cell in a block: one order of the systems and its reverse.
 pub const ROUNDS_MIN: u32 = 2;
 
-/// Milliseconds per system and round in addition to the warm-up and the measured part, assumed until the first round
-/// was measured.
+/// Milliseconds per system and round besides the warm-up and the measured part, assumed until a round was measured.
 const OVERHEAD_MS: f64 = 8.0;
 
-/// Milliseconds of a turn in addition to them.
+/// Milliseconds of a turn besides them.
 const TURN_OVERHEAD_MS: f64 = 0.3;
 
-/// Assumed time to start an instance, in addition to copying and reading its data at the assumed rate, until one was
+/// Assumed seconds to start an instance, besides copying and reading its data at the assumed rate, until one was
 /// started.
 const START_S: f64 = 0.8;
 const START_MB_PER_S: f64 = 200.0;
 
-/// Seconds that a round of a cell takes, all systems together.
+/// Seconds of a round of a cell, all systems together.
 #[must_use]
 pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
     let turns = f64::from(cell.turns());
@@ -31,7 +30,7 @@ pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
     systems as f64 * (warm_ms + f64::from(cell.slice_ms) + OVERHEAD_MS) / 1000.0
 }
 
-/// Seconds to start the instances of a block: those of all systems, for each data set, fresh and aged.
+/// Seconds to start the instances of a block: of all systems, for each data set, fresh and aged.
 #[must_use]
 pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     let phases: BTreeMap<_, Setup> = cells
@@ -45,12 +44,9 @@ pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     systems as f64 * of_one
 }
 
-/// Seconds that the parts of a block take, all systems together.
 #[derive(Debug, Clone, Copy)]
 struct Times {
-    /// To start the instances.
     start_s: f64,
-    /// For one round of every cell.
     once_s: f64,
 }
 
@@ -60,55 +56,44 @@ impl Times {
         Self { start_s: start_s(cells, systems), once_s }
     }
 
-    /// A block with as few rounds as possible.
     fn block_s(self) -> f64 {
         self.start_s + f64::from(ROUNDS_MIN) * self.once_s
     }
 }
 
-/// The fewest blocks that a study is planned with because of its budget. How many fit is known after the first one.
+/// Fewest blocks that a budget may reduce a plan to. How many fit is known after the first one.
 const BLOCKS_LEAST: u32 = 4;
 
-/// Blocks take longer than assumed by this factor on a machine that others use as well.
 const SLOWER: f64 = 1.2;
 
-/// Blocks for which a budget has time, each as small as possible: a guess, which the driver revises after every block.
+/// Number of smallest blocks within a budget: an estimate that the driver revises after every block.
 pub(crate) fn blocks_within(budget_s: f64, cells: &[PlannedCell], systems: usize) -> u32 {
     ((budget_s / block_s(cells, systems)) as u32).max(BLOCKS_LEAST)
 }
 
-/// Seconds of a block that is as small as possible, on a machine that others use as well.
 pub(crate) fn block_s(cells: &[PlannedCell], systems: usize) -> f64 {
     SLOWER * Times::of(cells, systems).block_s()
 }
 
-/// Seconds of one round of every cell, all systems together.
 pub(crate) fn once_s(cells: &[PlannedCell], systems: usize) -> f64 {
     Times::of(cells, systems).once_s
 }
 
-/// A study that is to use less than this part of its time does so because of its other bounds.
+/// A study that will use less than this share of its time is limited by its other bounds.
 const USED: f64 = 0.8;
 
-/// How much of what is to be measured fits in the time that is left of a study.
 #[derive(Debug, Clone, Copy)]
 pub struct Fitting {
-    /// Systems that are measured.
     pub systems: usize,
-    /// Seconds to start the instances of a block.
     pub start_s: f64,
-    /// Seconds of one round of every cell, all systems together.
     pub once_s: f64,
-    /// Seconds that are left.
     pub left_s: f64,
-    /// Blocks that fit; 0 if not even the shortest one does.
+    /// Blocks that fit; 0 if not even the shortest does.
     pub blocks: u32,
-    /// Rounds of a cell in each of these blocks.
     pub rounds: f64,
 }
 
 impl Fitting {
-    /// As planned, before anything was measured.
     #[must_use]
     pub fn planned(study: &Study, systems: usize, left_s: f64) -> Self {
         let times = Times::of(&study.cells, systems);
@@ -118,20 +103,19 @@ impl Fitting {
         Self { systems, start_s, once_s, left_s, blocks, rounds }
     }
 
-    /// Seconds of a block with as few rounds as possible.
     #[must_use]
     pub fn block_s(&self) -> f64 {
         Times { start_s: self.start_s, once_s: self.once_s }.block_s()
     }
 
-    /// Seconds that have to be left for a block to fit: what is known of its length is not exact.
+    /// Seconds that must remain for a block to fit, as its length is only estimated.
     #[must_use]
     pub fn needed_s(&self) -> f64 {
         1.1 * self.block_s()
     }
 }
 
-/// A time that is suggested to the user, as an option takes it: the next round one that is not less than this.
+/// A suggested time as an option value, rounded up to a round number.
 #[must_use]
 pub fn suggested_time(seconds: f64) -> String {
     let step = match seconds {
@@ -142,17 +126,14 @@ pub fn suggested_time(seconds: f64) -> String {
     duration_text((seconds / step).ceil().max(1.0) * step).replace(' ', "")
 }
 
-/// How long a study takes and what it can decide, for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outlook {
-    /// The same in one sentence.
     pub text: String,
-    /// What to use instead, if the time is too short.
     pub remedy: Option<String>,
 }
 
-/// Says how long a study takes and what it can decide in the time that is left, given the noise of the machine if it
-/// was measured. The cells of the study are those that are measured further.
+/// Expected duration and resolution in the remaining time, given the machine's noise if it was measured. `study` has
+/// the cells that are measured further.
 #[must_use]
 pub fn outlook(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>) -> Outlook {
     let is_too_short = study.experiment == Experiment::Interleaved && fitting.blocks < 1;
@@ -212,7 +193,7 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
             percent(needs.threshold),
         );
     }
-    // What the blocks so far have decided is in the report of them.
+    // The report shows the decisions of earlier blocks.
     if needs.is_resumed {
         return allowed;
     }
@@ -228,7 +209,6 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
     )
 }
 
-/// What to use where not even one block fits.
 fn remedy(study: &Study, fitting: Fitting, needs: Needs) -> String {
     let (left_s, needed_s) = (fitting.left_s, fitting.needed_s());
     match needs.is_resumed {
@@ -240,7 +220,6 @@ fn remedy(study: &Study, fitting: Fitting, needs: Needs) -> String {
     }
 }
 
-/// Blocks and rounds that a study can measure in the time that is left.
 fn affordable(study: &Study, systems: usize, left_s: f64) -> Spent {
     let times = Times::of(&study.cells, systems);
     let blocks = ((left_s / times.block_s()).max(1.0) as u32).min(study.blocks);
@@ -249,8 +228,7 @@ fn affordable(study: &Study, systems: usize, left_s: f64) -> Spent {
     Spent { blocks: f64::from(blocks), rounds: f64::from(rounds) }
 }
 
-/// The smallest change that a study, given this time, would call in half of those of its cells that are `of` interest;
-/// `None` without any.
+/// Smallest change that a study would detect in half of the cells that are `of` interest; `None` without any.
 #[must_use]
 pub fn smallest_change_in(
     study: &Study,
@@ -279,11 +257,11 @@ fn smallest_change(
     changes.get(changes.len() / 2).copied()
 }
 
-/// Most blocks that [`needed`] suggests, as many as presets plan.
+/// Most blocks suggested by [`needed`], as many as presets plan.
 const BLOCKS_MOST: u32 = 40;
 
-/// The least time in which a study like this one would call a change of this size in half of its cells, and the number
-/// of blocks to spend it on; `None` if no time is enough. Loading is left out.
+/// The least time, without loading, in which such a study would detect a change of this size in half of its cells, and
+/// the number of blocks to spend it on; `None` if no time suffices.
 #[must_use]
 pub fn needed(
     study: &Study,
@@ -303,7 +281,7 @@ pub fn needed(
         if !is_enough(many) {
             return None;
         }
-        // Half a round more or less does not matter.
+        // Half a round does not matter.
         while many - few > 0.5 {
             let middle = f64::midpoint(few, many);
             if is_enough(middle) { many = middle } else { few = middle }
@@ -314,7 +292,7 @@ pub fn needed(
     ways.min_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s))
 }
 
-/// Says before a study starts that it takes longer than its budget; `None` if the budget may be enough.
+/// Warning that a study takes longer than its budget; `None` if the budget may suffice.
 #[must_use]
 pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     if study.experiment != Experiment::Interleaved {
@@ -333,7 +311,7 @@ pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     })
 }
 
-/// `1.8%`, `12%`: rounded up, so that nothing smaller is promised.
+/// `1.8%`, `12%`: rounded up, to promise nothing smaller.
 fn percent(change: f64) -> String {
     match 100.0 * change {
         small if small < 9.95 => format!("{:.1}%", (10.0 * small).ceil() / 10.0),

@@ -1,4 +1,4 @@
-//! The systems of a study, read from the words of a request.
+//! Systems of a study, read from a request.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,40 +13,34 @@ use crate::request::{Request, SystemRequest};
 use crate::system_name::{check_option, parse_system, repository_login};
 use crate::url::{ServerUrl, parse_url};
 
-/// A checked study and the systems it wants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The systems, the base first, the twin last.
+    /// The base first, the twin last.
     pub systems: Vec<PlannedSystem>,
-    /// The only source that servers are taken from.
     pub source: Option<String>,
-    /// The study, without identity and times.
+    /// Without identity and times.
     pub study: Study,
-    /// What became of the sizes of config files; `None` if nothing was to be scaled.
+    /// Scaled sizes of config files; `None` if nothing was to be scaled.
     pub scaled: Option<ScaledSizes>,
-    /// The shard that it is; `None` for a whole study.
     pub shard: Option<ShardRun>,
 }
 
-/// A system of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedSystem {
-    /// Name in every report: the user's, or that of its words, shortened.
+    /// Name in every report: the user's, or a short name of its specification.
     pub name: String,
-    /// The system itself.
     pub spec: SystemSpec,
-    /// The variables that a config file for all systems sets, and where: what its version does not take is left out.
+    /// Variables set by a config file for all systems, with their places. Those unknown to its version are left out.
     pub of_file: BTreeMap<String, Option<String>>,
-    /// The base a second time, to count false alarms.
+    /// The base repeated, to count false alarms.
     pub is_twin: bool,
-    /// The address and login of a server that runs already, with its password; `None` for a server that assay starts.
+    /// Address and login of a running server, with password; `None` for a server started by assay.
     pub url: Option<ServerUrl>,
-    /// The login of the repository that it is built from, if one was given.
     pub login: Option<Login>,
 }
 
-/// Reads the systems. A system that is given again gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`. Names of
-/// many options are short.
+/// Reads the systems. A repeated system gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`. Names with many options
+/// are shortened.
 pub(crate) fn systems(
     request: &Request,
     twin_by_preset: bool,
@@ -77,7 +71,7 @@ pub(crate) fn systems(
         spec.overrides.splice(0..0, of_files);
         systems.push(PlannedSystem { name, spec, of_file, is_twin: false, url, login });
     }
-    // A server that runs already cannot take part twice.
+    // A running server cannot take part twice.
     let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());
     if request.twin.unwrap_or(by_preset)
         && let Some(base) = systems.first().cloned()
@@ -88,7 +82,6 @@ pub(crate) fn systems(
     Ok(systems)
 }
 
-/// The system of a request, without options of a config file for all systems.
 fn spec_of(asked: &SystemRequest) -> Result<SystemSpec, Error> {
     let mut spec = parse_system(&asked.words)?;
     for (name, value) in &asked.options {
@@ -98,7 +91,7 @@ fn spec_of(asked: &SystemRequest) -> Result<SystemSpec, Error> {
     Ok(spec)
 }
 
-/// The name of each system: the user's, or that of its words, shortened. Refuses a name for two different systems.
+/// Name of each system: the user's, or a short name of its specification. Refuses one name for two different systems.
 fn given_names(asked: &[SystemRequest], specs: &[SystemSpec]) -> Result<Vec<String>, Error> {
     for (index, system) in asked.iter().enumerate() {
         let mut before = asked.iter().take(index);
@@ -118,10 +111,10 @@ fn given_names(asked: &[SystemRequest], specs: &[SystemSpec]) -> Result<Vec<Stri
     Ok(asked.iter().zip(short).map(name).collect())
 }
 
-/// Bytes of a name that follows from a system's words at most: ` #100` or ` (twin)` may follow.
+/// Maximum bytes of a derived name, which ` #100` or ` (twin)` may follow.
 const NAME_ROOM: usize = NAME_BYTES - 20;
 
-/// The beginning of a name that is too long even without its options.
+/// Truncates a name that is too long even without its options.
 fn bounded(mut name: String) -> String {
     if name.len() > NAME_ROOM {
         let end = (0..=NAME_ROOM - '…'.len_utf8()).rev().find(|at| name.is_char_boundary(*at));

@@ -1,4 +1,4 @@
-//! Turns a request into a plan, checked for sense and against what the machine can hold.
+//! Turns a request into a plan, checked for consistency and for fitting the machine.
 
 use std::collections::HashSet;
 
@@ -31,12 +31,11 @@ use crate::study::study_of;
 use crate::tests_glob::select_of;
 use crate::url::parse_url;
 
-/// Turns a request into a checked plan.
 pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     plan_of(request, machine, request.shipped_tests())
 }
 
-/// The same with tests of any definition: those that the request selects from `suite`, in their order.
+/// Plans with tests of any definition: those that the request selects from `suite`, in their order.
 pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
     let plan = match &request.insert_bench {
         Some(bench) => insert_bench::plan(request, bench, machine),
@@ -46,8 +45,8 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
     plan.map_err(|error| advised(error, request))
 }
 
-/// Refuses a study whose reports would be too long. They have a line for each result, with the names of the test and
-/// the system.
+/// Refuses a study whose reports would be too long. They have a line for each result, with the names of test and
+/// system.
 fn check_size(plan: &Plan) -> Result<(), Error> {
     let results = plan.study.cells.len() * plan.systems.len();
     let fewer = "split the comparison into several studies, with fewer systems, tests or client counts each";
@@ -92,7 +91,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let footprint = Footprint::of(&setups, schema, terms).counting(request.count);
     check_room(&footprint, schema, &specs, effort.experiment, machine)?;
 
-    // A server that others use is not pinned, so the other servers are not pinned either.
+    // A server shared with others is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
     let request = &Request {
         placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
@@ -126,7 +125,6 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     Ok(Plan { systems, source: request.source.clone(), study, scaled, shard: None })
 }
 
-/// Refuses options that conflict with the suite or the preset.
 fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
     let is_published = effort.experiment == Experiment::Sequential;
     let is_tpcc = request.suite == Suite::Tpcc;
@@ -157,7 +155,7 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
     Err(Error::Conflict(conflict))
 }
 
-/// Refuses a longer look that is too short to show anything, or longer than its series may be.
+/// Refuses a soak too short to show anything, or too long for its series.
 fn check_soak(request: &Request) -> Result<(), Error> {
     match request.soak_s {
         Some(seconds) if !SOAK_S.contains(&seconds) => Err(Error::OutOfRange {
@@ -169,7 +167,7 @@ fn check_soak(request: &Request) -> Result<(), Error> {
     }
 }
 
-/// Refuses what cannot be counted, and options that say how to measure time where nothing is timed.
+/// Refuses tests that cannot be counted, and timing options where nothing is timed.
 fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
     if request.count != Counting::None && systems.iter().any(|system| system.url.is_some()) {
         return Err(Error::Conflict(
@@ -200,7 +198,7 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Er
     }
 }
 
-/// Refuses a text in `CREATE TABLE`, and a way to send statements, that not all systems can understand.
+/// Refuses `CREATE TABLE` options and statement modes that some system does not support.
 fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
     check_statements(request, systems)?;
     let is_postgres = |system: &PlannedSystem| system.spec.product.dialect() == Dialect::Postgres;
@@ -215,7 +213,6 @@ fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error>
     dialects.try_for_each(|dialect| check_variant(request.oltp.pgsql_variant, dialect))
 }
 
-/// Refuses a variant of Postgres for another product.
 pub fn check_variant(variant: PgsqlVariant, dialect: Dialect) -> Result<(), Error> {
     if variant == PgsqlVariant::Redshift && dialect != Dialect::Postgres {
         return Err(Error::Conflict("`--pgsql-variant redshift` applies only to Postgres"));
@@ -223,14 +220,13 @@ pub fn check_variant(variant: PgsqlVariant, dialect: Dialect) -> Result<(), Erro
     Ok(())
 }
 
-/// The system in words that may be kept and shown: a URL without its password.
+/// The system as it may be stored and shown: a URL without its password.
 fn without_password(system: &SystemRequest) -> SystemRequest {
     let clean = |_| assay_model::address_without_login(&system.words);
     let words = parse_url(&system.words).map_or_else(clean, |url| url.to_string());
     SystemRequest { words, ..system.clone() }
 }
 
-/// Refuses requests that servers that run already cannot fulfil.
 fn check_running(
     systems: &[PlannedSystem],
     experiment: Experiment,
@@ -256,7 +252,6 @@ fn check_running(
     Ok(())
 }
 
-/// Whether the system asks for a pool of threads that serve all connections together.
 fn shares_threads(spec: &SystemSpec) -> bool {
     let own = ["one-thread-per-connection", "0"];
     asked(spec, "thread_handling")
@@ -290,7 +285,6 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
     Ok(setups)
 }
 
-/// The setups with the rows of these tables, where the tables decide how many there are.
 fn setups_of(
     schema: &Schema,
     tests: &[Test],
@@ -323,7 +317,6 @@ fn setups_of(
     }
 }
 
-/// Checks that the machine is large enough.
 fn check_room(
     footprint: &Footprint,
     schema: &Schema,
@@ -336,7 +329,6 @@ fn check_room(
     checked.map_err(|error| if *schema == Schema::Sbtest { error } else { error.whatever_rows() })
 }
 
-/// Refuses options of the shipped tests with a workload of the user.
 fn refuse_shipped_options(request: &Request, effort: &Effort) -> Result<(), Error> {
     if effort.experiment == Experiment::Sequential {
         let why = "it reproduces published studies, which have the published tests".to_owned();
@@ -363,7 +355,6 @@ fn refuse_shipped_options(request: &Request, effort: &Effort) -> Result<(), Erro
     Ok(())
 }
 
-/// Checks that all systems can make the tables of a user's workload.
 fn check_tables(data: &UserData, tests: &[Test], systems: &[PlannedSystem]) -> Result<(), Error> {
     for system in systems {
         let dialect = system.spec.product.dialect();
@@ -375,7 +366,6 @@ fn check_tables(data: &UserData, tests: &[Test], systems: &[PlannedSystem]) -> R
     Ok(())
 }
 
-/// The setups with all rows as those of one table.
 fn with_rows(setups: &[Setup], rows: u64) -> Vec<Setup> {
     let rows = u32::try_from(rows).unwrap_or(u32::MAX).clamp(1, *ROWS.end());
     let mut own: Vec<Setup> = Vec::new();
@@ -388,7 +378,6 @@ fn with_rows(setups: &[Setup], rows: u64) -> Vec<Setup> {
     own
 }
 
-/// Checks that a server of this family can have the tables of a user's workload; `name` is that of the server.
 pub fn check_user_tables(data: &UserData, name: &str, dialect: Dialect) -> Result<(), Error> {
     let (name, workload) = (name.to_owned(), data.name.clone());
     if data.lacks_dump(dialect) {
@@ -401,8 +390,7 @@ pub fn check_user_tables(data: &UserData, name: &str, dialect: Dialect) -> Resul
     Err(Error::LacksTable { name, table: table.name.clone(), workload })
 }
 
-/// Checks that a test has a statement for a server of this family, unless only its program knows what it sends; `name`
-/// is that of the server.
+/// Checks that a test has a statement for a server of this dialect, unless only its program knows its statements.
 pub fn check_user_test(test: Test, name: &str, dialect: Dialect) -> Result<(), Error> {
     if test.user_data().is_none() || sends_something(test, dialect) {
         return Ok(());
@@ -414,7 +402,6 @@ pub fn check_user_test(test: Test, name: &str, dialect: Dialect) -> Result<(), E
     })
 }
 
-/// Whether a user's test has a statement for servers of a dialect.
 fn sends_something(test: Test, dialect: Dialect) -> bool {
     let kinds = test.roles.iter().flat_map(|role| &role.script.mix);
     kinds.flat_map(|kind| &kind.steps).any(|step| match step {
@@ -423,7 +410,6 @@ fn sends_something(test: Test, dialect: Dialect) -> bool {
     })
 }
 
-/// Refuses a way to send statements that a system's protocol does not have.
 fn check_statements(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
     let is_other = |it: &&PlannedSystem| it.spec.product.dialect() != Dialect::Postgres;
     match systems.iter().find(is_other) {
@@ -439,8 +425,8 @@ fn check_statements(request: &Request, systems: &[PlannedSystem]) -> Result<(), 
     }
 }
 
-/// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes
-/// come after all reads that precede them.
+/// Orders the cells by data set. On each, every test runs at all client counts in turn, as published: writes come after
+/// all reads that precede them.
 fn cells(
     request: &Request,
     effort: &Effort,
@@ -466,13 +452,12 @@ fn cells(
     cells
 }
 
-/// Seconds of the measured and the warm parts of a sequential study.
 fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
     let once: f64 = cells.iter().map(|cell| f64::from(cell.warm_ms + cell.slice_ms)).sum();
     once / 1000.0 * systems as f64
 }
 
-/// The warm part of a turn is this part of its measured part, or shorter.
+/// Maximum warm part of a turn: one part in this many of its measured part.
 const WARM_PART: u32 = 5;
 
 fn planned_cell(
@@ -505,7 +490,7 @@ fn planned_cell(
         1 => preset_turn_ms,
         _ => preset_turn_ms.saturating_mul(SEVERAL).max(SEVERAL_MIN_MS),
     };
-    // Who asks for long slices asks for long turns, unless they say otherwise.
+    // Long slices imply long turns unless specified otherwise.
     let turn_ms = request.turn_s.map(ms).or(asked_s.map(ms)).unwrap_or(preset_turn_ms);
     let turn_ms = turn_ms.clamp(1, slice_ms.max(1));
     let warm_ms = turn_ms.div_ceil(WARM_PART).min(effort.warm_ms);
@@ -522,12 +507,11 @@ fn planned_cell(
     }
 }
 
-/// Reads whose single event takes tens of milliseconds need longer slices than the rest, where the length of their
-/// turns is not measured.
+/// Factor for slices of reads with events of tens of milliseconds, where turn lengths are not measured.
 const LONG: u32 = 3;
 
-/// Several clients do not begin and end a turn at the same moment, so their turns are longer: by this factor, and at
-/// least so long.
+/// Several clients do not begin and end a turn at the same moment, so their turns are longer by this factor, with a
+/// minimum.
 const SEVERAL: u32 = 3;
 const SEVERAL_MIN_MS: u32 = 6;
 

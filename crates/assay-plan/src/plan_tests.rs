@@ -25,7 +25,7 @@ fn quick_is_the_published_set_on_one_small_table() {
     assert!(plan.study.blocks >= 4);
 }
 
-/// Error that is kept for blocks that never come would be wasted.
+/// Error reserved for blocks that never come would be wasted.
 #[test]
 fn a_study_plans_the_blocks_that_its_budget_has_time_for() {
     let blocks = |change: &dyn Fn(&mut Request)| {
@@ -115,7 +115,6 @@ fn names_are_those_that_were_given_or_short() {
     let planned = plan(&request, MACHINE).unwrap();
     assert_eq!(planned.systems[0].spec.to_string(), named.trim_start_matches("old="));
     assert_eq!(planned.systems[1].spec.to_string(), first);
-    // A name stands for one system.
     request.systems = ["a=mysql@8.0", "a=mysql@9.7"].map(SystemRequest::of).into();
     let error = plan(&request, MACHINE).unwrap_err().to_string();
     assert!(error.contains("`a`") && error.contains("two systems have this name"), "{error}");
@@ -132,7 +131,7 @@ fn the_twin_repeats_the_base() {
     let plan = plan(&request, MACHINE).unwrap();
     assert_eq!(plan.systems[0].spec, plan.systems[2].spec);
     assert_eq!(plan.systems.iter().filter(|system| system.is_twin).count(), 1);
-    // A system that is compared only with its twin is an A/A test.
+    // A system compared only with its twin is an A/A test.
     request.systems.truncate(1);
     assert_eq!(names(&request), ["mariadb@10.11", "mariadb@10.11 (twin)"]);
 }

@@ -1,50 +1,45 @@
-//! How precise the result of a test becomes, by the noise of the machine and the time spent.
+//! Precision of a test's result, from the machine's noise and the time spent.
 
 use assay_model::{Class, CpuPlacement, Noise, PlannedCell, TurnError};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// The noise of a machine that was not measured, as fixed work would show it: that of a shared virtual machine with two
-/// CPUs in a quiet hour.
+/// Assumed noise of an unmeasured machine, for fixed work: that of a shared virtual machine with two CPUs in a quiet
+/// hour.
 const USUAL: [(f64, f64); 6] =
     [(1.0, 0.003), (5.0, 0.008), (10.0, 0.0154), (50.0, 0.035), (200.0, 0.06), (1000.0, 0.12)];
 
-/// Standard error of the log ratio of two equal servers after one second, in addition to that of fixed work in turns of
-/// the same length: what their own threads and queries vary. MariaDB 11.8 compared with itself in turns of 1, 2, 3 and
-/// 5 ms (`docs/lab/turns.md`).
+/// Standard error of the log ratio of two equal servers after one second, beyond that of fixed work in turns of the
+/// same length: variation of their own threads and queries. From MariaDB 11.8 compared with itself in turns of 1, 2, 3
+/// and 5 ms (`docs/lab/turns.md`).
 const READS: f64 = 0.0055;
 const WRITES: f64 = 0.008;
 
-/// The factor for several clients that the kernel may put on any CPU: in 100 s, the intervals of five tests with eight
-/// clients on two CPUs were one to five times as wide as those with two clients in pairs. Not measured beside fixed
-/// work.
+/// Factor for several unpinned clients: in 100 s, the intervals of five tests with eight clients on two CPUs were one
+/// to five times as wide as those with two clients in pairs. Not measured relative to fixed work.
 const FREE_CLIENTS: f64 = 4.0;
 
-/// The needs of verdicts, which the crate that judges decides.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// Standard deviation between blocks of the log ratio of two systems.
     pub block_sd: f64,
-    /// Level of the last look of a study, of 0.05 for all of them.
+    /// Level of a study's last look, out of 0.05 for all.
     pub last_level: f64,
-    /// The smallest change that counts.
     pub threshold: f64,
-    /// Whether an earlier command began the study, so that this one can only give it more time.
+    /// Whether an earlier command began the study, so that this one can only extend it.
     pub is_resumed: bool,
 }
 
-/// Fewer tests than this share no knowledge of how much blocks differ.
+/// Fewer tests share no estimate of the differences between blocks.
 const CELLS_MIN: usize = 3;
 
-/// Degrees of freedom that other cells or the design add at least.
 const PRIOR_MIN: f64 = 6.0;
 
 /// Each test is judged by its rate and by its CPU time per operation.
 const QUANTITIES: f64 = 2.0;
 
-/// The probability that a change of the stated size is called.
+/// Probability of detecting a change of the stated size.
 const POWER: f64 = 0.8;
 
-/// The error of fixed work by the length of a turn.
 #[derive(Debug, Clone)]
 pub(crate) struct Precision {
     turns: Vec<TurnError>,
@@ -52,7 +47,6 @@ pub(crate) struct Precision {
 }
 
 impl Precision {
-    /// That of a machine whose noise was measured, or the usual one.
     pub(crate) fn of(noise: Option<&Noise>, needs: Needs) -> Self {
         let usable = |turn: &&TurnError| turn.turn_ms > 0.0 && turn.error > 0.0;
         let measured = noise.iter().flat_map(|noise| noise.turns.iter().filter(usable));
@@ -65,8 +59,8 @@ impl Precision {
         Self { turns, needs }
     }
 
-    /// Standard error of the log ratio of fixed work in turns of this length, after one second. Between two lengths,
-    /// it is interpolated on logarithmic scales. Beyond the longest, it grows with the square root of the length.
+    /// Standard error of the log ratio of fixed work after one second in turns of this length: interpolated on
+    /// logarithmic scales; beyond the longest, it grows with the square root of the length.
     fn of_turn(&self, turn_ms: f64) -> f64 {
         let (Some(first), Some(last)) = (self.turns.first(), self.turns.last()) else {
             return f64::NAN;
@@ -82,8 +76,8 @@ impl Precision {
         }
     }
 
-    /// The smallest relative change of a cell that would be called in four of five studies with this many blocks and
-    /// rounds. It is one of `cells` that are judged together.
+    /// Smallest relative change of a cell, one of `cells` judged together, that four of five studies with these blocks
+    /// and rounds would detect.
     pub(crate) fn smallest_change(
         &self,
         cell: &PlannedCell,
@@ -99,8 +93,8 @@ impl Precision {
         let of_turns = (factor * of_turn).powi(2) / seconds;
         let of_blocks = self.needs.block_sd.powi(2) / blocks;
         let variance = of_turns + of_blocks;
-        // The noise within blocks is known from many turns, the differences of blocks only from the blocks, those of
-        // other cells included (`docs/lab/derivations.md`).
+        // Noise within blocks is known from many turns, differences between blocks only from blocks, including those of
+        // other cells (`docs/lab/derivations.md`).
         let own = blocks - 1.0;
         let of_others = if cells < CELLS_MIN { PRIOR_MIN - own } else { own.max(PRIOR_MIN) };
         let freedom = (own + of_others.max(0.0)) * (variance / of_blocks).powi(2);
@@ -115,7 +109,7 @@ impl Precision {
     }
 }
 
-/// The measuring of every cell. Rounds may be a fraction while the number of them is sought.
+/// Measurements of every cell. Rounds may be fractional during the search for their number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spent {
     pub(crate) blocks: f64,

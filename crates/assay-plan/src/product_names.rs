@@ -1,4 +1,4 @@
-//! Other names of products, and the system name that a user probably meant.
+//! Alternative names of products, and hints at the intended system name.
 
 use assay_model::{Product, ProductFacts};
 
@@ -6,7 +6,7 @@ use crate::nearest::nearest;
 
 const PERCONA: [&str; 3] = ["percona", "percona-server", "ps"];
 
-/// A hint for a name that is not a system name; `is_system_name` checks what the hint suggests.
+/// Hint for an invalid system name; `is_system_name` validates the suggestion.
 pub(crate) fn system_hint(name: &str, is_system_name: fn(&str) -> bool) -> Option<String> {
     // The product ends where the version begins: `pg16`, `mariadb:10.11`, `mysql 8.0`.
     let at = name.find('@').or_else(|| name.find(|c: char| c.is_ascii_digit()));

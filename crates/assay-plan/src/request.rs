@@ -1,7 +1,8 @@
-//! Requests: what a command or a study file asks for.
+//! Requests from commands and study files.
 //!
-//! An option is a field: its documentation is the help of the option and its row in the reference of the command line,
-//! its reader reads the option and the key of the same name in study files, and its place is the place in both.
+//! An option is a field: its doc comment is the help of the option and its row in the command-line reference, its
+//! parser reads both the option and the key of the same name in study files, and its position determines the order in
+//! both.
 
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::limits::user::SCALE;
@@ -23,7 +24,6 @@ use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::system_name::name_of;
 use crate::workload::{ScriptOptions, script_variable};
 
-/// The headings of options in the help.
 const WORKLOAD: &str = "Workload";
 const EXPERIMENT: &str = "Experiment";
 const SERVERS: &str = "Servers";
@@ -272,7 +272,6 @@ pub struct Request {
     pub accept_expired_index: bool,
 }
 
-/// The way in which statements are sent, by the words of sysbench and of pgbench.
 pub fn ps_mode() -> impl TypedValueParser<Value = StatementMode> {
     let words = |mode| match mode {
         StatementMode::Prepared => ("auto", ["prepared", "named"]),
@@ -293,18 +292,14 @@ pub fn ps_mode() -> impl TypedValueParser<Value = StatementMode> {
     })
 }
 
-/// Smallest change of interest, unless the user sets another.
 pub const THRESHOLD: f64 = 0.02;
 
-/// The same of a study that counts so.
 pub(crate) fn usual_threshold(count: Counting) -> f64 {
     if count == Counting::Only { COUNT_THRESHOLD } else { THRESHOLD }
 }
 
-/// Seed, unless the user sets another.
 const SEED: u64 = 1;
 
-/// A request with all defaults and no systems yet.
 pub(crate) fn usual() -> Request {
     Request {
         setups: vec![SetupRequest::default()],
@@ -338,7 +333,7 @@ fn one_or_more<S: Serializer>(counts: &Option<Vec<u32>>, to: S) -> Result<S::Ok,
     }
 }
 
-/// One text alone, and several as a list. None is left out.
+/// One text as a string, several as a list; nothing is omitted.
 fn one_or_more_texts<S: Serializer>(texts: &[String], to: S) -> Result<S::Ok, S::Error> {
     match texts {
         [] => to.serialize_none(),
@@ -352,19 +347,16 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Request {
-    /// A request for these systems, with all defaults.
     #[must_use]
     pub fn of_systems(systems: &[String]) -> Self {
         Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
     }
 
-    /// What it says of the scripts of its workload.
     #[must_use]
     pub fn script_options(&self) -> ScriptOptions {
         ScriptOptions { scale: self.scale, define: self.define.clone() }
     }
 
-    /// The tests to select from, unless there is a workload file.
     #[must_use]
     pub fn shipped_tests(&self) -> Vec<Test> {
         match self.suite {
@@ -440,39 +432,34 @@ pub struct InsertBench {
     pub repeats: Option<u32>,
 }
 
-/// The limits of a gate as the user asked for them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GateRequest {
-    /// The largest change for the worse that passes where no limit applies: a fraction of the base's QPS, or of its
-    /// instructions per operation if only these are counted.
+    /// Largest regression that passes where no limit applies: a share of the base's QPS, or of its instructions per
+    /// operation if only these are counted.
     pub most: f64,
-    /// Limits of some tests, in order: a pattern for tests or the word of a group, and the largest change. The last
-    /// one that applies to a test counts.
+    /// Limits of some tests: a pattern for tests or the word of a group, with the largest regression. The last one that
+    /// applies to a test counts.
     pub limits: Vec<(String, f64)>,
-    /// Whether undecided tests let the gate pass.
     pub allow_undecided: bool,
 }
 
-/// A system as the user asked for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemRequest {
-    /// The words, such as `mariadb@10.11/rocksdb+innodb_doublewrite=OFF`.
+    /// Specification, such as `mariadb@10.11/rocksdb+innodb_doublewrite=OFF`.
     pub words: String,
-    /// Its name in reports, if that is not its words.
+    /// Name in reports, if different from `words`.
     pub name: Option<String>,
     /// The `my.cnf` or `postgresql.conf` to start from, relative to the study file, until
-    /// [`SystemRequest::started_from`] has put its options here.
+    /// [`SystemRequest::started_from`] puts its options here.
     pub config: Option<String>,
-    /// Options of that file that this system leaves out.
     pub without: Vec<String>,
-    /// Server options on top of those in `words`, in order.
+    /// Server options in addition to those in `words`, in order.
     pub options: Vec<(String, String)>,
-    /// The names of those of `options` that its config file had.
     pub of_file: Vec<String>,
 }
 
 impl SystemRequest {
-    /// A system by its words, or by `NAME=` and its words.
+    /// From a specification, or `NAME=` and a specification.
     #[must_use]
     pub fn of(words: &str) -> Self {
         let (name, words) = match name_of(words) {

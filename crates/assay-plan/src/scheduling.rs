@@ -1,4 +1,4 @@
-//! The CPUs and the priority of clients and servers in each cell.
+//! CPUs and priority of clients and servers in each cell.
 
 use assay_model::{
     Class, CpuPlacement, Experiment, Priority, RealtimeAccess, Setup, Study, Test, counted,
@@ -10,11 +10,10 @@ use crate::participants::PlannedSystem;
 use crate::request::Request;
 use crate::url::parse_url;
 
-/// What decides the CPUs and the priority of every cell of a study.
 pub(crate) struct Scheduling {
     placement: Option<CpuPlacement>,
     experiment: Experiment,
-    /// Whether the connections of a system share threads, which then cannot be pinned for one connection.
+    /// Whether a system's connections share threads, which then cannot be pinned per connection.
     is_pooled: bool,
     /// Whether cells that leave a CPU to other processes run at real-time priority.
     is_realtime: bool,
@@ -22,8 +21,7 @@ pub(crate) struct Scheduling {
 }
 
 impl Scheduling {
-    /// # Errors
-    /// When the user asked for real-time priority, and this user or a system cannot have it.
+    /// Fails if the user requested real-time priority, but this user or a system cannot have it.
     pub(crate) fn new(
         request: &Request,
         experiment: Experiment,
@@ -57,7 +55,6 @@ impl Scheduling {
         })
     }
 
-    /// The placement and the priority of a cell.
     pub(crate) fn of_cell(&self, test: Test, setup: Setup) -> (CpuPlacement, Priority) {
         let placement = self.placement.unwrap_or_else(|| self.default_placement(test, setup));
         if self.is_realtime && leaves_a_cpu(placement, setup.clients, self.cpus) {
@@ -85,8 +82,8 @@ impl Scheduling {
     }
 }
 
-/// What the user should know of tests that have normal priority although this machine permits the higher one; `None`
-/// if there are none, or if that was asked for.
+/// Note on tests at normal priority although this machine permits the higher one; `None` without such tests, or if
+/// requested.
 #[must_use]
 pub fn without_realtime(request: &Request, study: &Study, machine: MachineFacts) -> Option<String> {
     let is_usual = matches!(study.experiment, Experiment::Interleaved | Experiment::Stepwise);
@@ -110,8 +107,7 @@ pub fn without_realtime(request: &Request, study: &Study, machine: MachineFacts)
     ))
 }
 
-/// Whether clients and servers of this placement can be kept from one CPU, which other processes then have for
-/// themselves.
+/// Whether clients and servers of this placement can be kept off one CPU, which is then left to other processes.
 fn leaves_a_cpu(placement: CpuPlacement, clients: u32, cpus: u32) -> bool {
     match placement {
         CpuPlacement::OneCpu => cpus > 1,
@@ -121,9 +117,9 @@ fn leaves_a_cpu(placement: CpuPlacement, clients: u32, cpus: u32) -> bool {
     }
 }
 
-/// A connection on two CPUs would measure the wake-up of an idle CPU, so a client shares a CPU with the thread that
-/// serves it, and a single one of reads with its whole server. If every client has a CPU, where the kernel runs clients
-/// and threads would decide the result. More clients than CPUs leave no CPU idle.
+/// A connection across two CPUs would measure the wake-up of an idle CPU, so a client shares a CPU with the thread that
+/// serves it, and a single reading client with its whole server. If every client has a CPU, kernel placement of clients
+/// and threads would determine the result. More clients than CPUs leave no CPU idle.
 fn default_placement(test: Test, setup: Setup, cpus: u32) -> CpuPlacement {
     match (setup.clients, test.class) {
         (1, Class::Read) => CpuPlacement::OneCpu,
@@ -133,7 +129,6 @@ fn default_placement(test: Test, setup: Setup, cpus: u32) -> CpuPlacement {
     }
 }
 
-/// Whether the thread of each connection must be known.
 pub(crate) fn pins_connections(placement: CpuPlacement) -> bool {
     matches!(placement, CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs)
 }
@@ -148,7 +143,6 @@ mod tests {
         MachineFacts { cpus, memory_mb, disk_mb, realtime: Some(realtime) }
     }
 
-    /// A read and a write with each number of clients.
     fn request(clients: &[u32]) -> Request {
         let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
         let mut request = Request::of_systems(&words);

@@ -1,34 +1,28 @@
-//! The order of a sequential study on one instance, as the published harness had it.
+//! Order of a sequential study on one instance, as in the published harness.
 
 use assay_model::{Class, PlannedCell, StartFrom, Test};
 use assay_workloads::{WARMS_LOAD, WARMS_READS, test_by_name};
 
-/// One step on an instance whose tables are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Run a test that is not reported, so that later tests find their data in memory.
+    /// Run an unreported test, so that later tests find their data in memory.
     Warm {
-        /// The test.
         test: Test,
-        /// Connections.
         clients: u32,
-        /// The duration, seconds.
         seconds: u32,
     },
-    /// Let the server come to rest: statistics, dirty pages, compaction or vacuum.
+    /// Let the server settle: statistics, dirty pages, compaction or vacuum.
     Maintain {
-        /// The shortest duration, seconds.
         seconds: u32,
     },
-    /// Measure the cell of this index.
     Measure(usize),
 }
 
 /// The steps that measure `cells`, all of one data set, in their order.
 ///
-/// Warm-ups and maintenance come where the sequence of April 2025 has them. Those of tests that are not among the cells
-/// are left out. The published sequences differ in steps that are not reported: that of April 2025 also ran
-/// `point-query.pre` and `range-notcovered-si.pre` for set 32, and earlier ones had only the warm-up after the load.
+/// Warm-ups and maintenance are placed as in the sequence of April 2025, except for tests missing from the cells. The
+/// published sequences differ in unreported steps: that of April 2025 also ran `point-query.pre` and
+/// `range-notcovered-si.pre` for set 32, and earlier ones had only the warm-up after the load.
 #[must_use]
 pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let Some(first) = cells.first() else { return Vec::new() };
@@ -42,7 +36,7 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let read_s = read_seconds(cells);
     let maintain = Step::Maintain { seconds: maintenance_seconds(first, read_s) };
     let clients = client_counts(cells);
-    // Each client reads one table, so there are as many clients as tables, whatever the setup says.
+    // Each client reads one table, so there are as many clients as tables, whatever the setup.
     let tables = first.id.setup.tables;
     let load_warm = test_by_name(WARMS_LOAD).into_iter();
     let mut steps: Vec<Step> = load_warm
@@ -65,16 +59,14 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     steps
 }
 
-/// Warm-up steps: the test once with every number of clients.
 fn warm(test: Option<Test>, clients: &[u32], seconds: u32) -> Vec<Step> {
     let once = |test| move |&clients| Step::Warm { test, clients, seconds };
     test.into_iter().flat_map(|test| clients.iter().map(once(test))).collect()
 }
 
-/// The longest warm-up by `scan`, seconds.
 const SCAN_WARM_S: u32 = 60;
 
-/// Shortest and longest maintenance, seconds. In between, it takes a second more for each million rows.
+/// Shortest and longest maintenance, seconds. In between, it takes one second per million rows.
 const MAINTENANCE_S: (u64, u64) = (60, 1200);
 
 fn is_early_write(test: Test) -> bool {
@@ -89,7 +81,7 @@ fn read_seconds(cells: &[PlannedCell]) -> u32 {
     read_ms.or(shortest_ms).unwrap_or_default().div_ceil(1000).max(1)
 }
 
-/// The published duration, but never longer than a test: a scaled-down study must not spend its time at rest.
+/// The published duration, but no longer than a test: a scaled-down study must not spend its time resting.
 fn maintenance_seconds(cell: &PlannedCell, read_s: u32) -> u32 {
     let data = cell.id.setup.data();
     let millions = (u64::from(data.tables) * u64::from(data.rows) + 500_000) / 1_000_000;
@@ -97,7 +89,6 @@ fn maintenance_seconds(cell: &PlannedCell, read_s: u32) -> u32 {
     (base + millions).min(most).min(u64::from(read_s)) as u32
 }
 
-/// The client counts in the order in which they first occur.
 fn client_counts(cells: &[PlannedCell]) -> Vec<u32> {
     let mut counts = Vec::new();
     for cell in cells {
@@ -133,7 +124,6 @@ mod tests {
         tests.iter().flat_map(|&t| clients.iter().map(move |&c| cell(t, c))).collect()
     }
 
-    /// Describes the steps, one per line: measured tests by name, the others with clients and seconds.
     fn told(cells: &[PlannedCell]) -> Vec<String> {
         let tell = |step| match step {
             Step::Warm { test, clients, seconds } => format!("({test} {clients} {seconds})"),

@@ -1,4 +1,4 @@
-//! Splits a study into shards, each of which one machine measures.
+//! Splits a study into shards, each measured by one machine.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,24 +11,18 @@ use crate::outlook::{block_s, once_s};
 
 /// A part of a study: some of its cells, and of these every `step`-th block from `first` on.
 ///
-/// Blocks are shared out first, because a test that several machines measure shows whether it depends on the machine.
-/// Only where there are more shards than blocks, the cells are shared out too. The systems are never separated.
+/// Blocks are distributed first, because a test measured by several machines shows whether it depends on the machine.
+/// Cells are distributed only if there are more shards than blocks. Systems are never separated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Its cells.
     pub cells: Range<usize>,
-    /// Its first block.
     pub first: u32,
-    /// The distance between its blocks.
     pub step: u32,
-    /// The time that it may take, seconds.
     pub budget_s: f64,
 }
 
-/// All shards of a study, in order. They take about the same time, and the budget of the study together.
-///
-/// # Errors
-/// When there are more shards than there is to share out.
+/// All shards of a study, in order. They take about the same time, and together the study's budget. Fails for more
+/// shards than parts.
 pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Error> {
     let units = units(study);
     let blocks = blocks(study, systems);
@@ -58,7 +52,6 @@ pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Er
     Ok(shards)
 }
 
-/// The cells of these units.
 fn cells_of(units: &[Range<usize>], group: &Range<usize>) -> Range<usize> {
     let all = units.get(group.clone()).unwrap_or_default();
     all.first().map_or(0, |it| it.start)..all.last().map_or(0, |it| it.end)
@@ -68,12 +61,12 @@ fn sum(weights: &[f64], group: &Range<usize>) -> f64 {
     weights.get(group.clone()).unwrap_or_default().iter().sum()
 }
 
-/// The longest shard may take this many times as long as the mean before units are shared out more finely, which must
-/// then make it shorter by the same factor: tests that several machines measure are worth some time.
+/// Ratio of the longest shard to the mean above which units are distributed more finely, which must then shorten it by
+/// the same ratio: tests measured by several machines are worth some time.
 const UNEVEN: f64 = 1.03;
 
-/// Groups of units that follow each other, and among how many shards the blocks of each are shared out, at most
-/// `blocks`. There are as few groups as make shards that take about the same time, apart from the starts of servers.
+/// Groups of consecutive units, each with the number of shards, at most `blocks`, that share its blocks. Uses as few
+/// groups as give shards of about equal time, not counting server starts.
 fn evenly(weights: &[f64], count: u32, blocks: u32) -> Vec<(Range<usize>, u32)> {
     let mean_s = weights.iter().sum::<f64>() / f64::from(count);
     let mut best = (f64::INFINITY, Vec::new());
@@ -93,8 +86,8 @@ fn evenly(weights: &[f64], count: u32, blocks: u32) -> Vec<(Range<usize>, u32)> 
     best.1
 }
 
-/// So many groups of units that follow each other, at least one in each. Each takes time in proportion to its number of
-/// shards, which differs by one at most.
+/// Splits units into `count` groups of consecutive units, at least one each, with times proportional to their numbers
+/// of shards, which differ by at most one.
 fn groups_of(weights: &[f64], shards: u32, count: u32) -> Vec<Range<usize>> {
     let all_s: f64 = weights.iter().sum();
     let (mut taken, mut taken_s, mut before) = (0, 0.0, 0);
@@ -102,7 +95,7 @@ fn groups_of(weights: &[f64], shards: u32, count: u32) -> Vec<Range<usize>> {
         let from = taken;
         before += shards / count + u32::from(number < shards % count);
         let until_s = all_s * f64::from(before) / f64::from(shards);
-        // Each of the groups that follow has at least one unit, and the last has all that are left.
+        // Each following group has at least one unit, and the last takes all that remain.
         let last = weights.len() - (count - 1 - number) as usize;
         while taken < last {
             let unit_s = weights.get(taken).copied().unwrap_or_default();
@@ -117,8 +110,7 @@ fn groups_of(weights: &[f64], shards: u32, count: u32) -> Vec<Range<usize>> {
     (0..count).map(group).collect()
 }
 
-/// Shares `count` shards out among groups, at least one and at most `most` for each, so that the longest shard is as
-/// short as it can be.
+/// Distributes `count` shards among groups, from one to `most` each, to minimise the longest shard.
 fn steps_of(group_s: &[f64], count: u32, most: u32) -> Vec<u32> {
     let mut steps = vec![1; group_s.len()];
     for _ in group_s.len() as u32..count {
@@ -134,10 +126,7 @@ fn steps_of(group_s: &[f64], count: u32, most: u32) -> Vec<u32> {
     steps
 }
 
-/// The study of one shard, with the part that it is; `number` is from 1.
-///
-/// # Errors
-/// As [`shards`], and when there is no shard of this number.
+/// The study of shard `number`, from 1, with its part. Fails as [`shards`] does, and for a number out of range.
 pub fn shard(
     mut study: Study,
     systems: usize,
@@ -157,13 +146,13 @@ pub fn shard(
         gate.margins = gate.margins.get(part.cells.clone()).unwrap_or_default().to_vec();
     }
     study.budget_s = part.budget_s;
-    // Shards with the same cells have as many blocks each.
+    // Shards with the same cells have the same number of blocks.
     study.blocks = study.blocks.next_multiple_of(part.step).min(*BLOCKS.end());
     Ok((study, part))
 }
 
-/// Cells that stay together: the tests on one data set where they run in a sequence, and all steps of the Insert
-/// Benchmark, each of which needs those before it.
+/// Cells that stay together: the tests on one data set if they run in a sequence, and all steps of the Insert
+/// Benchmark, which build on each other.
 fn units(study: &Study) -> Vec<Range<usize>> {
     let together = |data: Option<DataSet>, cell: usize| {
         let of_cell = study.cells.get(cell).map(|cell| cell.id.setup.data());
@@ -185,7 +174,6 @@ fn units(study: &Study) -> Vec<Range<usize>> {
     units
 }
 
-/// Blocks of the study that can be shared out.
 fn blocks(study: &Study, systems: usize) -> u32 {
     let fitting = match study.experiment {
         Experiment::Interleaved => (study.budget_s / block_s(&study.cells, systems)) as u32,

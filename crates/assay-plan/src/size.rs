@@ -1,67 +1,58 @@
-//! How much memory and disk a plan needs.
+//! Memory and disk space needed by a plan.
 
 use assay_model::{
     Counting, Generator, IbenchStep, PlannedCell, Schema, Setup, Study, UserData, UserRows,
 };
 use assay_terms::Terms;
 
-/// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
-///
-/// 1 M rows took 260 MB in InnoDB after load; the writes that age the data add page splits.
+/// Loaded size of a row with primary key, secondary index and page overhead, bytes. 1 M rows took 260 MB in InnoDB
+/// after load; the writes that age the data add page splits.
 const ROW_BYTES: u64 = 300;
 
-/// Spare memory of a cached study, which keeps the whole data set in memory.
+/// Cache size relative to the data in a cached study, which keeps all of it in memory.
 const BUFFER_POOL_FACTOR: f64 = 1.5;
 
 /// Smallest buffer pool: the server's own tables and undo need room too.
 const BUFFER_POOL_MIN_MB: u64 = 256;
 
-/// The same for a row of a user's table besides its values, and for each statement that follows the load, which may
+/// Overhead of a row in a user's table beyond its values, and per row for each statement after the load, which may
 /// create an index.
 const USER_ROW_BYTES: u64 = 80;
 const USER_INDEX_BYTES: u64 = 40;
 
-/// Loaded size of a dump, in sizes of its text: rows, their indexes, and room for what an import leaves free.
+/// Loaded size of a dump relative to its text: rows, indexes, and space left free by an import.
 const DUMP_FACTOR: u64 = 3;
 
-/// The same for a row of the Insert Benchmark, with its three secondary indexes.
+/// Loaded size of a row of the Insert Benchmark, with its three secondary indexes.
 const IBENCH_ROW_BYTES: u64 = 230;
 
-/// The same for a row of the workload in the manner of TPC-C: most rows are short. Orders add rows while it runs.
+/// Loaded size of a row in the manner of TPC-C: most rows are short. Orders add rows at run time.
 const TPCC_ROW_BYTES: u64 = 230;
 
-/// The part of the tables that the cache holds if they are to exceed it, and the smallest cache, MB.
+/// Ratio of tables to cache where tables should exceed it, and the smallest cache, MB.
 const EXCEEDED_PART: u64 = 4;
 const EXCEEDED_MIN_MB: u64 = 32;
 
-/// The room that the data of a study take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Footprint {
-    /// Setups of sysbench's tables that need as much room.
     pub(crate) setups: Vec<Setup>,
-    /// Whether the cache holds only a part of the data.
     exceeds_cache: bool,
-    /// Whether loaded data are kept, to start instances from.
     pub(crate) has_templates: bool,
-    /// The terms that servers are started on.
     pub(crate) terms: &'static Terms,
-    /// Servers of each system that run at the same time.
     pub(crate) instances: u64,
-    /// Memory that each server needs besides its cache, MB.
     pub(crate) server_mb: u64,
 }
 
-/// Servers of each system that are counted at the same time.
+/// Servers of each system that are counted concurrently.
 pub const COUNTED_INSTANCES: usize = 2;
 
-/// What valgrind adds to the memory of a server, MB: 250 to 500 were measured with MySQL, MariaDB and Postgres.
+/// Memory added by valgrind per server: 250 to 500 MB were measured with MySQL, MariaDB and Postgres.
 const VALGRIND_MB: u64 = 400;
 
 impl Footprint {
-    /// The footprint of tables that are loaded once.
     pub(crate) fn of(setups: &[Setup], schema: &Schema, terms: &'static Terms) -> Self {
         let setups = match schema {
-            // The rows of a script are a guess, and so is their size.
+            // The rows of a script are an estimate, and so is their size.
             Schema::Sbtest | Schema::Ibench(_) | Schema::Lua(_) => setups.to_vec(),
             Schema::User(data) => alike(setups, own_bytes(data)),
             Schema::Tpcc(tpcc) => alike(setups, tpcc.rows().saturating_mul(TPCC_ROW_BYTES)),
@@ -70,7 +61,7 @@ impl Footprint {
         Self { setups, exceeds_cache: false, has_templates: true, terms, instances: 1, server_mb }
     }
 
-    /// The footprint of a study that also counts instructions, or only does so. It needs most while it counts.
+    /// For a study that also or only counts instructions, when it needs most.
     #[must_use]
     pub(crate) fn counting(self, counting: Counting) -> Self {
         if counting == Counting::None {
@@ -80,8 +71,8 @@ impl Footprint {
         Self { instances: COUNTED_INSTANCES as u64, server_mb, ..self }
     }
 
-    /// The footprint of the tables of the Insert Benchmark, in a study with at least one of its steps. Tables keep the
-    /// rows of the first one, or grow where nothing is deleted.
+    /// For the tables of the Insert Benchmark, given at least one of its steps. Tables keep the rows of the first step,
+    /// or grow where nothing is deleted.
     pub(crate) fn of_steps(cells: &[PlannedCell], terms: &'static Terms) -> Option<Self> {
         let setup = cells.first()?.id.setup;
         let steps: Vec<&IbenchStep> = cells.iter().filter_map(|it| it.id.test.ibench()).collect();
@@ -96,20 +87,17 @@ impl Footprint {
         Some(Self { exceeds_cache: tables.exceed_cache, has_templates: false, ..usual })
     }
 
-    /// The footprint of a study that counts no instructions.
     pub(crate) fn of_study(study: &Study) -> Self {
         let terms = Terms::or_default(study.terms.as_deref());
         Self::of_steps(&study.cells, terms)
             .unwrap_or_else(|| Self::of(&study.setups, study.schema(), terms))
     }
 
-    /// The setup with the most data: servers are configured for it.
     pub(crate) fn largest(&self) -> Setup {
         let none = Setup { clients: 1, tables: 1, rows: 1 };
         self.setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(none)
     }
 
-    /// The cache that servers get for a setup, MB.
     pub(crate) fn cache_mb(&self, setup: Setup) -> u64 {
         match self.exceeds_cache {
             true => (loaded_mb(setup) / EXCEEDED_PART).max(EXCEEDED_MIN_MB).next_multiple_of(8),
@@ -117,9 +105,8 @@ impl Footprint {
         }
     }
 
-    /// The redo log that servers get, MB: large enough that slices of writes are not stalled by a forced checkpoint.
-    ///
-    /// Its unused part is a hole in the file, so that a large log costs no copying.
+    /// Redo log of servers, MB: large enough that no forced checkpoint stalls slices of writes. Its unused part is a
+    /// hole in the file, so a large log costs no copying.
     pub(crate) fn log_mb(&self, setup: Setup) -> u64 {
         let wanted = (2 * loaded_mb(setup)).max(REDO_LOG_MIN_MB);
         let wanted = wanted.next_multiple_of(self.terms.log_step_mb);
@@ -127,35 +114,31 @@ impl Footprint {
     }
 }
 
-/// Setups of sysbench's tables that take as many bytes.
 fn alike(setups: &[Setup], bytes: u64) -> Vec<Setup> {
     let rows = bytes.div_ceil(ROW_BYTES);
     let rows = u32::try_from(rows).unwrap_or(u32::MAX).max(1);
     setups.iter().map(|setup| Setup { tables: 1, rows, ..*setup }).collect()
 }
 
-/// The setup with the most data: servers are configured for it. For other tables than sysbench's, it is a setup of
-/// sysbench's that needs as much room.
+/// The setup with the most data, for which servers are configured. For other tables, a sysbench setup of the same size.
 #[must_use]
 pub fn largest(study: &Study) -> Setup {
     Footprint::of_study(study).largest()
 }
 
-/// The cache that the servers of a study get, MB.
 #[must_use]
 pub fn cache_mb(study: &Study) -> u64 {
     let footprint = Footprint::of_study(study);
     footprint.cache_mb(footprint.largest())
 }
 
-/// The redo log that the servers of a study get, MB.
 #[must_use]
 pub fn log_mb(study: &Study) -> u64 {
     let footprint = Footprint::of_study(study);
     footprint.log_mb(footprint.largest())
 }
 
-/// Expected size of a user's tables, bytes. Rows that a script makes are not known, so they count as nothing.
+/// Expected size of a user's tables, bytes. Rows made by scripts are unknown and count as 0.
 fn own_bytes(data: &UserData) -> u64 {
     let of_table = |table: &assay_model::UserTable| {
         let row = match &table.rows {
@@ -173,7 +156,6 @@ fn own_bytes(data: &UserData) -> u64 {
     data.tables.iter().map(of_table).fold(dump, u64::saturating_add)
 }
 
-/// Usual size of a value, bytes.
 fn value_bytes(values: &Generator) -> u64 {
     match values {
         Generator::Text { least, most } => u64::midpoint((*least).into(), (*most).into()),
@@ -181,22 +163,19 @@ fn value_bytes(values: &Generator) -> u64 {
     }
 }
 
-/// Expected size of the loaded tables, MB.
 #[must_use]
 pub(crate) fn loaded_mb(setup: Setup) -> u64 {
     (u64::from(setup.tables) * u64::from(setup.rows) * ROW_BYTES).div_ceil(1 << 20)
 }
 
-/// Cache size from which the terms decide in which steps it grows, and the steps below it, MB.
+/// Cache size above which the terms determine its step size, and the step size below it, MB.
 const LARGE_POOL_MB: u64 = 1024;
 const POOL_STEP_MB: u64 = 128;
 
-/// Buffer pool for a study that is to be served from memory, MB.
 fn buffer_pool_mb(setup: Setup, terms: &Terms) -> u64 {
     let wanted = (loaded_mb(setup) as f64 * BUFFER_POOL_FACTOR).ceil() as u64;
     let step = if wanted < LARGE_POOL_MB { POOL_STEP_MB } else { terms.pool_step_mb };
     wanted.max(BUFFER_POOL_MIN_MB).next_multiple_of(step)
 }
 
-/// Smallest redo log, MB.
 const REDO_LOG_MIN_MB: u64 = 512;

@@ -1,4 +1,4 @@
-//! What every kind of study takes from its request.
+//! Common part of planning every kind of study.
 
 use assay_model::{Experiment, Study, WORKLOAD_VERSION};
 
@@ -6,7 +6,6 @@ use crate::document::FileError;
 use crate::request::{Request, usual_threshold};
 use crate::study_file::{read_study, write_study};
 
-/// A study without cells, with everything that follows from the request alone.
 pub(crate) fn study_of(request: &Request) -> Study {
     Study {
         id: String::new(),
@@ -34,7 +33,7 @@ pub(crate) fn study_of(request: &Request) -> Study {
     }
 }
 
-/// The request of a study that a ledger keeps. Studies of published results have none.
+/// Request of a study in a ledger. Studies of published results have none.
 pub fn request_of(study: &Study) -> Result<Request, FileError> {
     read_study(&format!("the recipe of study {}", study.id), &study.recipe)
 }

@@ -1,4 +1,4 @@
-//! Reads system names such as `mariadb@10.11/rocksdb+innodb_log_write_ahead_size=4096`.
+//! Parser of system names such as `mariadb@10.11/rocksdb+innodb_log_write_ahead_size=4096`.
 
 use std::ops::Range;
 
@@ -14,7 +14,6 @@ use crate::nearest::nearest;
 use crate::product_names::system_hint;
 use crate::url::{parse_url, shown};
 
-/// Reads a system name, or the URL of a server that already runs.
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
     read(name).map_err(|error| match error {
         Error::SystemName { name, at, why, .. } => {
@@ -25,7 +24,6 @@ pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
     })
 }
 
-/// Whether the name can be read.
 fn is_system_name(name: &str) -> bool {
     read(name).is_ok()
 }
@@ -58,7 +56,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     let origin_word = parts.next().unwrap_or_default();
     let mut overrides: Vec<(String, String)> = Vec::new();
     for word in parts {
-        // A secret may have a `+` in it.
+        // A secret may contain a `+`.
         let follows_secret = overrides.iter().any(|(name, _)| may_be_secret(name));
         let shown = if follows_secret { "..." } else { word.split('=').next().unwrap_or(word) };
         let option = parse_override(word)
@@ -103,7 +101,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     Ok(SystemSpec { product, origin, engine, overrides })
 }
 
-/// Refuses a name with control characters: it becomes a part of lines.
+/// Refuses control characters, as names become part of lines.
 fn refuse_control(name: &str) -> Result<(), Error> {
     if !name.contains(char::is_control) {
         return Ok(());
@@ -112,7 +110,7 @@ fn refuse_control(name: &str) -> Result<(), Error> {
     Err(Error::SystemName { name: without_secret_options(name), at: 0..0, why, hint: None })
 }
 
-/// The login of the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
+/// Login for the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
 #[must_use]
 pub fn repository_login(name: &str) -> Option<Login> {
     let (_, reference) = name.split_once("@git:")?;
@@ -123,10 +121,9 @@ pub fn repository_login(name: &str) -> Option<Login> {
     Some(login)
 }
 
-/// The longest name that a user may give a system, bytes.
 pub(crate) const GIVEN_MAX: usize = 40;
 
-/// The name and the words of `NAME=SYSTEM`; `None` without a name. Other texts with a `=` may hold a password.
+/// Name and specification of `NAME=SYSTEM`; `None` without a name. Other texts with `=` may hold a password.
 pub(crate) fn name_of(text: &str) -> Option<(&str, &str)> {
     let (name, words) = text.split_once('=')?;
     let product = match words.split_once("://") {
@@ -137,7 +134,6 @@ pub(crate) fn name_of(text: &str) -> Option<(&str, &str)> {
     (is_given_name(name) && is_product && !may_be_secret(name)).then_some((name, words))
 }
 
-/// The words that name products.
 fn known_words() -> impl Iterator<Item = &'static str> {
     let all = |product: Product| {
         std::iter::once(product.word()).chain(product.facts().aliases.iter().copied())
@@ -145,7 +141,7 @@ fn known_words() -> impl Iterator<Item = &'static str> {
     Product::ALL.into_iter().flat_map(all)
 }
 
-/// Whether a text may name a system: it stands in all reports, and is no system in words.
+/// Whether a text may name a system: it appears in all reports, and must not be a specification itself.
 pub(crate) fn is_given_name(name: &str) -> bool {
     name.len() <= GIVEN_MAX
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -158,7 +154,7 @@ fn is_url(name: &str) -> bool {
     scheme.is_some_and(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
-/// Whether a name may be meant as a URL, or is another tool's form of a server's address with a password.
+/// Whether a name may be meant as a URL, or is another tool's form of a server address with a password.
 fn is_like_url(name: &str) -> bool {
     let words = name.split('+').next().unwrap_or(name);
     match name.split_once('@') {
@@ -176,7 +172,7 @@ fn is_like_url(name: &str) -> bool {
     }
 }
 
-/// A name without the values of options that may be secret. `*` stand for them, so that all parts keep their positions.
+/// The name with `*` for values of options that may be secret; positions are unchanged.
 fn without_secret_options(name: &str) -> String {
     let mut at = 0;
     for part in name.split('+') {
@@ -208,7 +204,6 @@ fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
     Err(Error::SystemName { name: without_secret_options(name), at, why, hint: None })
 }
 
-/// The place of a part in `name`, bytes.
 fn place(name: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(name.as_ptr() as usize);
     start..start + part.len()
@@ -218,13 +213,12 @@ fn check_version(version: &str) -> Result<(), String> {
     if version.is_empty() {
         return Err("the version is missing".to_owned());
     }
-    // Each part is a number, and what may follow one: `8.0.36-28`, `19~beta1`, but not `10.11.x`.
+    // Each part is a number with an optional suffix: `8.0.36-28`, `19~beta1`, but not `10.11.x`.
     let well_formed = version.split('.').all(|it| it.starts_with(|c: char| c.is_ascii_digit()))
         && version.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '~'));
     if well_formed { Ok(()) } else { Err(format!("`{version}` is not a version")) }
 }
 
-/// The storage engine of a product that a word names.
 pub fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
     let engines = product.facts().engines;
     engines.iter().copied().find(|engine| engine.word() == word).ok_or_else(|| {
@@ -238,14 +232,12 @@ fn parse_override(word: &str) -> Option<(String, String)> {
     server_option(option, value)
 }
 
-/// A server option as assay writes it; `None` if it cannot be an option.
-///
-/// Option names are restricted so that no override can become another kind of server argument.
+/// A server option in assay's notation; `None` if malformed. Names are restricted so that no override can become
+/// another kind of server argument.
 pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String)> {
     is_option(option, value).then(|| (option.replace('-', "_"), value.to_owned()))
 }
 
-/// Checks that an option may be passed to a server.
 pub(crate) fn check_option(product: Product, name: &str, value: &str) -> Result<(), Error> {
     match refusal(product, name, value) {
         None => Ok(()),

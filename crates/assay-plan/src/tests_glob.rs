@@ -1,4 +1,4 @@
-//! Selects the tests that `--tests GLOB,...` asks for.
+//! Selects tests by `--tests GLOB,...`.
 
 use assay_model::{Test, TestSet};
 use assay_workloads::tests_of;
@@ -10,23 +10,20 @@ use crate::limits::at_most;
 use crate::nearest::nearest;
 use crate::sysbench;
 
-/// Most characters in a pattern: matching a longer one takes too much time.
 const LENGTH_MAX: usize = 200;
 
-/// Most patterns: there are fewer tests.
+/// Maximum patterns: there are fewer tests.
 const PATTERNS: usize = 1000;
 
-/// The tests of `set` that match any of `globs`, in the order of the set; all of them when there are no globs.
+/// The tests of `set` that match any of `globs`, in the order of the set; all of them without globs.
 pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Test>, Error> {
     select_of(tests_of(set), globs)
 }
 
-/// Fails if there are so many patterns that matching them takes long.
 pub(crate) fn bounded_patterns(count: usize) -> Result<(), Error> {
     at_most("patterns for tests", count, PATTERNS, "one pattern may match many tests")
 }
 
-/// The same for any list of tests.
 pub fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error> {
     if globs.is_empty() {
         return Ok(tests);
@@ -40,7 +37,6 @@ pub fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error>
     Ok(tests.into_iter().filter(is_matched).collect())
 }
 
-/// Says which names match a pattern.
 pub fn name_matcher(text: &str) -> Result<impl Fn(&str) -> bool, Error> {
     let fail = |why| Error::Glob { glob: text.to_owned(), why };
     let length = text.chars().count();
@@ -53,7 +49,6 @@ pub fn name_matcher(text: &str) -> Result<impl Fn(&str) -> bool, Error> {
     Ok(move |name: &str| pattern.is_match(name))
 }
 
-/// The matcher of a pattern, which matches one of `tests` at least.
 pub(crate) fn matcher_in(tests: &[Test], text: &str) -> Result<Regex, Error> {
     let matcher = matcher(text, tests).map_err(|why| Error::Glob { glob: text.to_owned(), why })?;
     if tests.iter().any(|test| matcher.is_match(test.name())) {
@@ -62,8 +57,8 @@ pub(crate) fn matcher_in(tests: &[Test], text: &str) -> Result<Regex, Error> {
     Err(no_such_test(text, tests))
 }
 
-/// The matcher of a pattern, or why the pattern cannot be read. The name of a sysbench script stands for the
-/// microbenchmark that does its work, unless the script is one of the tests.
+/// Matcher of a pattern, or its mistake. The name of a sysbench script means the equivalent microbenchmark, unless the
+/// script is one of the tests.
 fn matcher(text: &str, tests: &[Test]) -> Result<Regex, String> {
     let length = text.chars().count();
     if length > LENGTH_MAX {
@@ -75,7 +70,6 @@ fn matcher(text: &str, tests: &[Test]) -> Result<Regex, String> {
     glob::regex(sysbench::test_of_script(text).unwrap_or(text))
 }
 
-/// Whether these tests are sysbench's scripts.
 fn are_scripts(tests: &[Test]) -> bool {
     tests.first().is_some_and(|it| it.workload().is_none() && sysbench::is_script(it.name()))
 }
@@ -111,7 +105,7 @@ fn no_such_test(text: &str, tests: &[Test]) -> Error {
     Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), suite, hint }
 }
 
-/// Options may leave a script without statements, and then it is none of the tests.
+/// Options may leave a script without statements, which removes it from the tests.
 fn no_such_script(text: &str, tests: &[Test]) -> Error {
     if let Some(script) = sysbench::named(text) {
         return Error::EmptyScript(script);

@@ -9,36 +9,25 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::error::{Error, NO_SCHEME};
 
-/// A running server and how to log in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
-    /// The dialect that it speaks.
     pub dialect: Dialect,
-    /// The place where it listens.
     pub place: Place,
-    /// User to log in as.
     pub user: String,
-    /// The user's password, when the URL has one.
     pub password: Option<Password>,
-    /// The database that has the tables.
     pub database: String,
 }
 
-/// The place where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A unix socket.
     Socket(PathBuf),
-    /// A TCP port.
     Tcp {
-        /// Name or address of the host.
         host: String,
-        /// The port.
         port: u16,
     },
 }
 
-/// A password, which is never shown.
+/// A password that is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(pub String);
 
@@ -48,7 +37,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The URL without its password, as [`parse_url`] reads it.
+/// Without the password, in the form read by [`parse_url`].
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let encoded = |text| utf8_percent_encode(text, WORD);
@@ -72,8 +61,8 @@ impl fmt::Display for ServerUrl {
 }
 
 impl ServerUrl {
-    /// The URL without its password as the product's own programs take it. Those of Postgres need the directory and the
-    /// number of a socket.
+    /// Without the password, in the form of the product's own programs. Those of Postgres need directory and number of
+    /// a socket.
     #[must_use]
     pub fn for_programs(&self) -> String {
         let own = match (self.dialect, &self.place) {
@@ -88,7 +77,6 @@ impl ServerUrl {
     }
 }
 
-/// The beginning of the name of a Postgres socket; the port follows.
 const POSTGRES_SOCKET: &str = ".s.PGSQL.";
 
 fn directory_and_port(socket: &Path) -> Option<(&str, u16)> {
@@ -96,17 +84,17 @@ fn directory_and_port(socket: &Path) -> Option<(&str, u16)> {
     Some((socket.parent()?.to_str()?, port.parse().ok()?))
 }
 
-/// Characters that must be escaped in a word of a URL, and in a path.
+/// Characters to escape in a word of a URL, and in a path.
 const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const PATH: &AsciiSet = &WORD.remove(b'/');
 
-/// Reads the URL of a running server. Errors leave the password out.
+/// Parses the URL of a running server. Errors omit the password.
 pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
     read(text).map_err(|why| Error::Url { url: shown(text), why })
 }
 
-/// The crate `url` would bring tables of Unicode for host names. It would not replace [`shown`], which must also handle
-/// texts that are not URLs.
+/// The crate `url` would add Unicode tables for host names without replacing [`shown`], which must also handle texts
+/// that are not URLs.
 fn read(text: &str) -> Result<ServerUrl, String> {
     let (scheme, rest) = text.split_once("://").ok_or(NO_SCHEME)?;
     let dialect = match scheme {
@@ -119,7 +107,7 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-    // A password may hold an `@`; a host cannot.
+    // A password may contain an `@`; a host cannot.
     let (login, host) = authority.rsplit_once('@').ok_or("no user: it has no `@`")?;
     let (user, password) = match login.split_once(':') {
         Some((user, password)) => (user, Some(Password(decoded(password)?))),
@@ -145,12 +133,12 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     Ok(ServerUrl { dialect, place, user: decoded(user)?, password, database: decoded(database)? })
 }
 
-/// The name of a part of a query. Its value may be a password, and so may a part without a name.
+/// Name of a query part. Its value may be a password, as may a part without a name.
 fn named(part: &str) -> &str {
     part.split_once('=').map_or("...", |(name, _)| name)
 }
 
-/// The socket that a query names: by its path, or, for Postgres, by its directory and number.
+/// The socket named by a query: by its path, or, for Postgres, by its directory and number.
 fn socket(query: &str, dialect: Dialect) -> Result<Option<PathBuf>, String> {
     let (mut socket, mut directory, mut number) = (None, None, None);
     let of_postgres = dialect == Dialect::Postgres;
@@ -222,7 +210,7 @@ pub(crate) fn shown(text: &str) -> String {
         None => (None, authority),
     };
     let user = login.map(|login| login.split_once(':').map_or(login, |(user, _)| user));
-    // Without an `@`, what looks like a port may be a password.
+    // Without an `@`, a plausible port may be a password.
     let is_host = match host.rsplit_once(':') {
         Some((name, _)) => {
             scheme.is_some() && login.is_some() && (is_plain(name) || name.starts_with('['))
@@ -243,7 +231,7 @@ pub(crate) fn shown(text: &str) -> String {
         let hidden = if login.contains(':') { ":..." } else { "" };
         format!("{}{hidden}@", user.unwrap_or_default())
     });
-    // Something other than a number in the place of a port may be anything.
+    // A non-number in the place of a port may be anything.
     let host = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_err() && !port.ends_with(']') => {
             format!("{name}:...")
@@ -254,7 +242,7 @@ pub(crate) fn shown(text: &str) -> String {
     format!("{head}{login}{host}{slash}{database}{}", shown_query(query))
 }
 
-/// A query without its values, except those that say where the server is.
+/// A query without its values, except the server's location.
 fn shown_query(query: &str) -> String {
     let shown = |part: &str| match part.split_once('=') {
         Some((name, _)) if ["socket", "host"].contains(&name) => part.to_owned(),
@@ -294,7 +282,6 @@ mod tests {
         assert_eq!(parse_url(&url.to_string()), Ok(url));
         let url = parse_url("postgres://root@/sbtest?host=%2Frun").unwrap();
         assert_eq!(url.place, Place::Socket("/run/.s.PGSQL.5432".into()));
-        // Other URLs have one form.
         for text in ["postgres://me@/db?socket=/s", "mysql://me@/db?socket=/d/.s.PGSQL.1"] {
             assert_eq!(parse_url(text).unwrap().for_programs(), text);
         }

@@ -1,4 +1,4 @@
-//! The study files that come with assay, and those in its documentation, can be read and planned.
+//! The study files shipped with assay and in its documentation can be read and planned.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -11,7 +11,7 @@ use assay_plan::{MachineFacts, Plan, plan, read_study, read_workload, write_stud
 const LARGE: MachineFacts =
     MachineFacts { cpus: 64, memory_mb: 256_000, disk_mb: 4_000_000, realtime: None };
 
-/// The machine that the scaled studies are made for.
+/// Target machine of the scaled studies.
 const LAPTOP: MachineFacts =
     MachineFacts { cpus: 4, memory_mb: 8_000, disk_mb: 30_000, realtime: None };
 
@@ -60,7 +60,7 @@ fn each_post_has_an_exact_study_and_a_laptop_study() {
     }
 }
 
-/// Checks systems, set, setups, and seconds of reads and writes against those of the posts.
+/// Compares systems, set, setups, and seconds of reads and writes with the posts.
 #[test]
 fn exact_studies_are_those_of_the_posts() {
     let studies = studies();
@@ -104,7 +104,7 @@ fn the_documented_study_can_be_run() {
     }
 }
 
-/// The keys that the parser knows, as its own errors list them.
+/// Keys known to the parser, as listed by its errors.
 fn known_keys() -> Vec<(String, Vec<String>)> {
     let homes = [
         ("", "zzzzzzzz = 1\n"),

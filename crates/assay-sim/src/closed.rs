@@ -1,11 +1,10 @@
-//! What failed in a study, and where nothing is left to compare.
+//! Failed systems and closed cells of a study.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{CellId, SliceOutcome, StudyRecord};
 use assay_study::Outcome;
 
-/// The systems that failed in each cell in which any did.
 pub(crate) fn failed_systems(record: &StudyRecord) -> BTreeMap<CellId, BTreeSet<usize>> {
     let mut failed: BTreeMap<CellId, BTreeSet<usize>> = BTreeMap::new();
     for slice in record.slices.iter().filter(|it| matches!(it.outcome, SliceOutcome::Failed(_))) {
@@ -14,7 +13,7 @@ pub(crate) fn failed_systems(record: &StudyRecord) -> BTreeMap<CellId, BTreeSet<
     failed
 }
 
-/// The cells in which nothing is left to compare: the base failed, or all others did.
+/// Cells without a comparison left: the base failed, or all others did.
 pub(crate) fn closed(record: &StudyRecord) -> BTreeSet<CellId> {
     let compares_any = record.systems.iter().any(|it| !it.is_base && !it.is_twin);
     let failed = failed_systems(record);
@@ -28,7 +27,6 @@ pub(crate) fn closed(record: &StudyRecord) -> BTreeSet<CellId> {
     record.study.cells.iter().map(|it| it.id).filter(is_closed).collect()
 }
 
-/// These systems, at least one, could not do something.
 pub(crate) fn failed(struck: &[usize]) -> Outcome {
     let mut all = struck.iter().map(|system| (*system, "struck".to_owned()));
     let (system, why) = all.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The invariants that hold for every study that has ended, whatever went wrong on the way.
+//! Invariants of every completed study, whatever went wrong before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,12 @@ use assay_verdict::{Samples, Standing, judge};
 use crate::Machine;
 use crate::closed::{closed, failed_systems};
 
-/// Seconds that a block may need beyond its plan: instances that do not start, slices that hang.
+/// Seconds a block may exceed its plan: failed starts of instances, hanging slices.
 const SLACK_S: f64 = 120.0;
 
-/// The largest noise with which no verdict may be wrong: standard deviation of the logarithm of a rate.
+/// Largest standard deviation of a log rate at which no verdict may be wrong.
 const QUIET_SD: f64 = 0.001;
 
-/// Checks a study that has ended.
 pub(crate) fn check(machine: &Machine) -> Result<(), String> {
     let record = machine.record();
     if machine.scenario().is_sequential() {
@@ -33,7 +32,6 @@ pub(crate) fn check(machine: &Machine) -> Result<(), String> {
     no_early_end(machine, &open)
 }
 
-/// A sequential study has measured each cell on each system once.
 fn each_slice_once(record: &StudyRecord) -> Result<(), String> {
     let keys: BTreeSet<_> = record.slices.iter().map(|slice| (slice.system, slice.cell)).collect();
     let wanted = record.study.cells.len() * record.systems.len();
@@ -43,7 +41,6 @@ fn each_slice_once(record: &StudyRecord) -> Result<(), String> {
     }
 }
 
-/// A study is judged as it was decided.
 fn same_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String> {
     if machine.scenario().has_costly_checks() {
         let judged = judge(machine.record()).cells;
@@ -55,7 +52,7 @@ fn same_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String
     Ok(())
 }
 
-/// No verdict contradicts the truth if there is next to no noise.
+/// No verdict contradicts the truth when noise is negligible.
 fn true_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String> {
     let scenario = machine.scenario();
     if scenario.truth.slice_sd > QUIET_SD {
@@ -79,7 +76,7 @@ fn true_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String
     Ok(())
 }
 
-/// No block was left with rounds to take, unless a system did not start for it or its time was used up.
+/// No block lacks rounds unless a system did not start for it or its time was used up.
 fn complete_blocks(machine: &Machine) -> Result<(), String> {
     let record = machine.record();
     let (closed, failed) = (closed(record), failed_systems(record));
@@ -108,7 +105,7 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
             let good = taken.values().filter(|good| **good + failed >= systems).count();
             let most = taken.keys().next_back().map_or(0, |last| last + 1);
             let wanted = if cell.test.planning.uses_up_rows { 2 } else { wanted };
-            // Spoiled rounds are repeated only where there is time.
+            // Spoiled rounds are repeated only while time remains.
             let is_complete = good >= wanted as usize || most.next_multiple_of(2) >= wanted;
             let is_enough = cell.test.planning.uses_up_rows && most >= 2;
             let is_short = most > 0 && may_shorten(machine, block);
@@ -123,9 +120,9 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a block may take fewer rounds than planned. It does so to leave later tests and blocks their time: when most
-/// of its own part of the budget is used, and when restarts and failures, each with another start of the servers, let
-/// the driver expect starts that take longer than they then do.
+/// Whether a block may take fewer rounds than planned to leave time for later tests and blocks: when it used most of
+/// its part of the budget, and when restarts and failures, which start the servers again, made the driver overestimate
+/// start times.
 fn may_shorten(machine: &Machine, block: &Block) -> bool {
     const PART: f64 = 0.6;
     let is_failed = |slice: &Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
@@ -139,7 +136,6 @@ fn may_shorten(machine: &Machine, block: &Block) -> bool {
     end_s - begun_s >= PART * part_s
 }
 
-/// A study ends because everything is decided or has failed, all blocks are done, or the time is up.
 fn no_early_end(machine: &Machine, open: &[CellId]) -> Result<(), String> {
     let record = machine.record();
     let blocks = record.blocks.last().map_or(0, |block| block.number + 1);

@@ -1,5 +1,5 @@
-//! Carries out whole studies without a server. The driver is the real one; the machine and the faults that strike at
-//! random are simulated. A seed decides everything.
+//! Simulates whole studies without servers: the driver is real, the machine and random faults are simulated. A seed
+//! determines everything.
 
 mod closed;
 mod faults;
@@ -22,25 +22,20 @@ pub use strike::Strike;
 use assay_model::{StudyRecord, Verdict};
 use assay_study::{Driver, End, Executor as _, Shard, carry_out};
 
-/// The largest number of runs of a study. A study that needs more counts as one that never ends.
+/// Maximum runs per study; more count as a study that never ends.
 const RUNS_MAX: u32 = 2000;
 
-/// The result of a simulated study.
 #[derive(Debug)]
 pub struct Ended {
-    /// The record of the study.
     pub record: StudyRecord,
-    /// The end of its last run.
     pub end: End,
-    /// The number of runs: the first one, and one more for each time it was resumed.
+    /// The first run and all resumptions.
     pub runs: u32,
-    /// Time spent on the study, seconds.
     pub used_s: f64,
-    /// Each decision before a further block: when, seconds used, and the verdicts on the systems that are compared.
+    /// Decisions before each further block: time, seconds used, and verdicts on the compared systems.
     pub looks: Vec<(f64, Vec<Verdict>)>,
 }
 
-/// Carries out a study to its end, resuming it whenever a fault stops it.
 pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
     let mut machine = Machine::new(scenario, Shard::WHOLE);
     let mut runs = 0;
@@ -59,7 +54,7 @@ pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
         if machine.has_left_out() != (end == End::Unfinished) {
             return Err(format!("a run that ends as {end:?} says otherwise in its events"));
         }
-        // The fault that keeps servers from starting ends.
+        // Ends the fault that keeps servers from starting.
         match end {
             End::Unfinished => machine.mend(),
             End::Abandoned => {

@@ -1,5 +1,5 @@
-//! The executor of a simulated study. It checks that the driver keeps its contract: servers run before they are
-//! measured, their histories are equal, nothing is recorded twice, and events are noted when they happen.
+//! Executor of a simulated study. Checks the driver's contract: servers run before they are measured, their histories
+//! are equal, nothing is recorded twice, and events are noted when they happen.
 
 mod sizes;
 
@@ -16,38 +16,31 @@ use crate::closed::{closed, failed};
 use crate::speed::{Speed, Turns};
 use crate::{Noise, Scenario, Strike};
 
-/// The number of operations of a slice.
 const OPS: u64 = 1_000_000;
 
-/// Operations per second of the base.
 const RATE: f64 = 10_000.0;
 
-/// Seconds that it takes to load the data of all systems, and to start an instance.
+/// Seconds to load the data of all systems, and to start an instance.
 const LOAD_S: f64 = 5.0;
 const START_S: f64 = 0.7;
 
-/// Seconds of a slice besides its warm and measured parts.
+/// Seconds of a slice outside its warm and measured parts.
 const OVERHEAD_S: f64 = 0.008;
 
-/// Seconds that a slice hangs before it fails.
 const HANG_S: f64 = 60.0;
 
-/// Seconds by which the clock jumps.
 const JUMP_S: f64 = 300.0;
 
-/// Cell, system, block and round of a slice.
 type Of = (usize, usize, u32, u32);
 
-/// A server that runs.
 #[derive(Debug, Clone, Copy)]
 struct Server {
     phase: Option<Phase>,
-    /// A hash of the work that it has done so far.
+    /// Hash of its work so far.
     history: u64,
     is_alive: bool,
 }
 
-/// The simulated machine, its ledger and its servers.
 #[derive(Debug)]
 pub struct Machine {
     scenario: Scenario,
@@ -56,34 +49,27 @@ pub struct Machine {
     used_s: f64,
     servers: BTreeMap<usize, Server>,
     connected: Option<usize>,
-    /// A system that does not start, and the first block in which it does not.
+    /// A system that does not start, from this block on.
     down: Option<(usize, u32)>,
     block: u32,
-    /// Logarithm of the relative rate of each instance that runs, besides that of its system.
+    /// Log rate of each running instance relative to its system.
     shifts: BTreeMap<usize, f64>,
-    /// The speed of machine and servers, if it varies from turn to turn.
+    /// Speed of machine and servers, if it varies between turns.
     speed: Option<Speed>,
-    /// Each decision so far: when, seconds used, and the verdicts on the systems that are compared.
+    /// Decisions so far: time, seconds used, and verdicts on the compared systems.
     pub(crate) looks: Vec<(f64, Vec<Verdict>)>,
     recorded: BTreeSet<(usize, CellId, u32, u32)>,
-    /// The systems that a cell is measured without: those that failed in it, and those that did not answer.
+    /// Systems missing from a cell because they failed or did not answer.
     absent: BTreeMap<CellId, BTreeSet<usize>>,
-    /// Blocks in which tests were left out.
     left_out: BTreeSet<u32>,
-    /// Seconds used when each block began.
     begun_s: BTreeMap<u32, f64>,
-    /// Whether assay was started again.
     is_restarted: bool,
-    /// Attempts of this phase to start the servers that have failed, one after the other.
     failed_starts: u32,
-    /// The failed attempts that were noted.
     noted_starts: u32,
-    /// Whether tests were left out in this run.
     has_left_out: bool,
 }
 
 impl Machine {
-    /// A machine on which nothing runs.
     #[must_use]
     pub fn new(scenario: Scenario, shard: Shard) -> Self {
         let mut noise = Noise::new(scenario.seed ^ 0x5eed);
@@ -115,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// Starts assay again. No server has outlived the previous run.
+    /// Restarts assay; no server survives.
     pub fn restart(&mut self) {
         self.servers.clear();
         self.connected = None;
@@ -124,24 +110,20 @@ impl Machine {
         self.has_left_out = false;
     }
 
-    /// Ends the fault that kept a system from starting.
     pub fn mend(&mut self) {
         self.down = None;
         self.used_s += 1.0;
     }
 
-    /// The study has ended.
     pub(crate) fn finish(&mut self) {
         self.scenario.record.finished = true;
     }
 
-    /// The record in the ledger.
     #[must_use]
     pub fn record(&self) -> &StudyRecord {
         &self.scenario.record
     }
 
-    /// The record in the ledger at the end of the study.
     #[must_use]
     pub fn into_record(self) -> StudyRecord {
         self.scenario.record
@@ -151,22 +133,18 @@ impl Machine {
         &self.scenario
     }
 
-    /// Blocks in which tests were left out.
     pub(crate) fn left_out(&self) -> &BTreeSet<u32> {
         &self.left_out
     }
 
-    /// Seconds used when each block began.
     pub(crate) fn begun_s(&self) -> &BTreeMap<u32, f64> {
         &self.begun_s
     }
 
-    /// Whether assay was started again.
     pub(crate) fn is_restarted(&self) -> bool {
         self.is_restarted
     }
 
-    /// Whether tests were left out in this run.
     pub(crate) fn has_left_out(&self) -> bool {
         self.has_left_out
     }
@@ -184,7 +162,6 @@ impl Machine {
         if holds { Ok(()) } else { Err(Strike::Broken(what.to_owned())) }
     }
 
-    /// Adds something to the ledger, unless it is full.
     fn commit(&mut self) -> Result<(), Strike> {
         if self.noise.strikes(self.scenario.faults.full) { Err(Strike::LedgerFull) } else { Ok(()) }
     }
@@ -194,7 +171,7 @@ impl Machine {
         planned.ok_or_else(|| Strike::Broken(format!("there is no cell {cell}")))
     }
 
-    /// All systems take part in a cell, except those that have failed in it or did not answer.
+    /// All systems except failed and silent ones take part in a cell.
     fn ensure_those_left(&self, cell: usize, order: &[usize]) -> Result<(), Strike> {
         let absent = self.absent.get(&self.cell(cell)?.id);
         let mut sorted = order.to_vec();
@@ -251,7 +228,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A driver that received the samples one by one decides as one that receives the whole record.
+    /// Receiving samples one by one leads to the same decisions as receiving the whole record.
     fn ensure_decided(&self, cells: &[CellId], so_far: &[Verdict]) -> Result<(), Strike> {
         let record = self.record();
         if record.blocks.is_empty() || !self.scenario.has_costly_checks() {
@@ -305,7 +282,7 @@ impl Machine {
         Ok(Outcome::Done)
     }
 
-    /// Adds the work of a slice to a server's history. Reads leave none.
+    /// Adds a slice to a server's history. Reads leave no trace.
     fn works(&mut self, system: usize, (cell, round): (usize, u64)) {
         if self.cell(cell).is_ok_and(|it| it.id.test.class == Class::Read) {
             return;
@@ -359,7 +336,6 @@ impl Machine {
         Ok(Outcome::Measured { samples, seconds: self.used_s - began_s })
     }
 
-    /// Measures a slice without recording it.
     fn slice(
         &mut self,
         cell: usize,
@@ -450,7 +426,6 @@ impl Machine {
         self.ensure(is_alive, "uses a server that does not run")
     }
 
-    /// Records an event, if it happened.
     fn note(&mut self, system: Option<usize>, what: EventKind) -> Result<(), Strike> {
         let starts = (self.failed_starts, self.noted_starts);
         let has_slices = |system| self.record().slices.iter().any(|slice| slice.system == system);

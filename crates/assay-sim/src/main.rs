@@ -1,5 +1,4 @@
-//! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`. The first study has that seed, each further one
-//! the next number.
+//! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`, with consecutive seeds from SEED.
 #![expect(clippy::print_stdout, reason = "the totals go to stdout")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +10,11 @@ use assay_model::Verdict;
 use assay_sim::{Scenario, simulate};
 use assay_verdict::Samples;
 
-/// The totals of many studies.
 #[derive(Debug, Default)]
 struct Totals {
     studies: u64,
     runs: u64,
     slices: u64,
-    /// Verdicts on systems other than the base.
     verdicts: [u64; 6],
 }
 
@@ -66,7 +63,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Simulates studies, each with the next seed that no other thread has taken.
+/// Simulates studies with seeds claimed from `next`.
 fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> Result<Totals> {
     let mut totals = Totals::default();
     loop {

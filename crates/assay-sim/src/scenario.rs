@@ -1,4 +1,4 @@
-//! A scenario: a study, the truth about its systems, the noise and the faults.
+//! Scenarios: a study, the truth about its systems, noise and faults.
 
 use assay_model::{
     Artifact, Experiment, Host, Preset, ReportedServer, StudyRecord, System, TestSet,
@@ -7,35 +7,26 @@ use assay_plan::{MachineFacts, PlannedSystem, Request, plan};
 
 use crate::{Faults, Noise, SpeedModel};
 
-/// The machine for which studies are planned.
 const MACHINE: MachineFacts =
     MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000, realtime: None };
 
-/// The truth about the systems, which a study must find.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
-    /// Logarithms of the true relative rates: one list for each system after the base, with one number for each cell.
-    /// Missing lists and numbers count as 0.
+    /// Logarithms of true relative rates, one list per system after the base, one number per cell; 0 if missing.
     pub changes: Vec<Vec<f64>>,
-    /// Standard deviation of the logarithm of a slice's rate.
+    /// Standard deviation of a slice's log rate.
     pub slice_sd: f64,
     /// Standard deviation between fresh instances.
     pub block_sd: f64,
-    /// How the speed of machine and servers varies from turn to turn. Without it, a slice is one number with the noise
-    /// above.
+    /// Variation of speed between turns. Without it, a slice is one number with the noise above.
     pub speed: Option<SpeedModel>,
 }
 
-/// A study to simulate.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The seed, which decides everything that is random.
     pub seed: u64,
-    /// The study before its first slice.
     pub record: StudyRecord,
-    /// The truth about the systems.
     pub truth: Truth,
-    /// The faults and their probabilities.
     pub faults: Faults,
 }
 
@@ -49,7 +40,7 @@ impl Scenario {
         Self { seed, record: study(&request), truth, faults: Faults::NONE }
     }
 
-    /// Four blocks of four rounds of six tests on two equal systems, with no noise to speak of.
+    /// Four blocks of four rounds of six tests on two equal systems, nearly without noise.
     #[must_use]
     pub fn small() -> Self {
         let tests = ["point-query", "update-one", "update-index", "range-*"];
@@ -64,15 +55,14 @@ impl Scenario {
         Self { seed: 7, record: study(&request), truth, faults: Faults::NONE }
     }
 
-    /// The same study of equal systems with so much noise that no test is decided early.
     #[must_use]
     pub fn undecided(self) -> Self {
         let truth = Truth { slice_sd: 0.3, block_sd: 0.1, ..Truth::default() };
         Self { truth, ..self }
     }
 
-    /// A small study of any shape in which anything may go wrong. Its changes are so large, and its noise is so small,
-    /// that no verdict may be wrong.
+    /// A small study of any shape where anything may fail. Its changes are so large and its noise is so small that no
+    /// verdict may be wrong.
     #[must_use]
     pub fn faulty(seed: u64) -> Self {
         let mut noise = Noise::new(seed);
@@ -107,7 +97,6 @@ impl Scenario {
         Self { seed, record, truth, faults: Faults::random(&mut noise) }
     }
 
-    /// Logarithm of a system's true relative rate in a cell.
     pub(crate) fn change(&self, system: usize, cell: usize) -> f64 {
         let is_twin = self.record.systems.get(system).is_some_and(|system| system.is_twin);
         let others = system.checked_sub(1).filter(|_| !is_twin);
@@ -115,7 +104,7 @@ impl Scenario {
         of_system.and_then(|changes| changes.get(cell)).copied().unwrap_or(0.0)
     }
 
-    /// Whether to make the checks that take longer than the study itself: for small studies, and for some large ones.
+    /// Whether to make checks costlier than the study itself: for small studies and some large ones.
     pub(crate) fn has_costly_checks(&self) -> bool {
         const CELLS: usize = 50;
         const EVERY: u64 = 16;
@@ -140,10 +129,7 @@ fn with_clients(mut request: Request, clients: &[u32]) -> Request {
     request
 }
 
-/// The record of a study that begins.
-///
-/// # Panics
-/// When the request cannot be planned.
+/// A new study. Panics if the request cannot be planned.
 #[must_use]
 pub fn study(request: &Request) -> StudyRecord {
     let planned = plan(request, MACHINE);
@@ -153,7 +139,6 @@ pub fn study(request: &Request) -> StudyRecord {
     StudyRecord::new(plan.study, Host::default(), systems)
 }
 
-/// A system that does not exist.
 #[must_use]
 pub fn system(planned: PlannedSystem, is_base: bool) -> System {
     let reported = ReportedServer {

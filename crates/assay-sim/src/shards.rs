@@ -7,17 +7,14 @@ use assay_study::{Driver, End, Executor as _, Shard, carry_out};
 
 use crate::{Machine, Noise, Scenario, Strike};
 
-/// The result of a study on several nodes.
 #[derive(Debug)]
 pub struct Collected {
-    /// The study, put together from its shards.
     pub record: StudyRecord,
-    /// Time that each shard took, seconds.
     pub used_s: Vec<f64>,
 }
 
-/// Measures each of `count` shards on a node of its own, on which systems differ from other nodes by logarithms of this
-/// standard deviation, and puts the study together.
+/// Measures `count` shards, each on its own node, and collects them. Systems' log rates differ between nodes with
+/// standard deviation `node_sd`.
 pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<Collected, String> {
     let systems = scenario.record.systems.len();
     let mut parts = Vec::new();
@@ -61,7 +58,6 @@ pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<Collect
     Ok(Collected { record: together(&scenario.record, parts), used_s })
 }
 
-/// The study that the ledger puts together from these shards.
 fn together(whole: &StudyRecord, parts: Vec<StudyRecord>) -> StudyRecord {
     let mut all = StudyRecord { runs: Vec::new(), finished: true, ..whole.clone() };
     all.study.id = "whole".to_owned();

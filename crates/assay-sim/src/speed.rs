@@ -1,5 +1,5 @@
-//! The speed of a machine and of the servers on it, from turn to turn: noise that is correlated over milliseconds,
-//! pauses, busy neighbours, drift, instances that differ, and stalls of one system.
+//! Speed of a machine and its servers from turn to turn: noise correlated over milliseconds, pauses, busy neighbours,
+//! drift, differing instances, and stalls of one system.
 
 use std::collections::BTreeMap;
 
@@ -8,77 +8,71 @@ use assay_plan::round_order;
 
 use crate::Noise;
 
-/// How speed varies. All standard deviations (sd) and depths are those of the logarithm of a rate.
+/// Variation of speed. All standard deviations (sd) and depths refer to the logarithm of a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpeedModel {
-    /// Sd of the machine's speed over 2 ms. [`WHITE`] of the variance is independent from one 2 ms to the next, the
-    /// rest fades.
+    /// Sd of the machine's speed over 2 ms. [`WHITE`] of the variance is white noise, the rest decays.
     pub sd: f64,
-    /// Time in which it fades, milliseconds.
+    /// Its decay time, milliseconds.
     pub fades_ms: f64,
-    /// Pauses of the whole machine per second.
     pub pauses_per_s: f64,
-    /// Mean length of a pause, milliseconds; lengths are exponentially distributed.
+    /// Mean of the exponential distribution of pauses.
     pub pause_ms: f64,
-    /// Mean seconds between two phases in which a neighbour is busy; infinite for none.
+    /// Mean seconds between busy phases of a neighbour; infinite for none.
     pub neighbour_every_s: f64,
-    /// Sd of a slow drift of the machine over minutes.
     pub drift_sd: f64,
     /// Sd of the log ratio of two systems between blocks of fresh instances.
     pub instance_sd: f64,
-    /// The share of that variance that all tests of an instance have in common.
+    /// Share of that variance common to all tests of an instance.
     pub instance_common: f64,
-    /// Sd of a server's own noise over a turn of 5 ms; it is independent from turn to turn.
+    /// Sd of a server's own noise over a turn of 5 ms, independent between turns.
     pub own_sd: f64,
-    /// Sd of a server's own noise in writes.
     pub write_sd: f64,
-    /// Time in which that noise fades, milliseconds of the server's own turns.
+    /// Decay time of the noise in writes, milliseconds of the server's own turns.
     pub write_fades_ms: f64,
-    /// The factor by which cells with [`is_special`] vary more than others, between instances and within turns.
+    /// Factor by which [`is_special`] cells vary more, between instances and within turns.
     pub wide: f64,
-    /// The share of turns that the last system takes [`STALL`] times as long for, in cells with [`is_special`].
+    /// Share of turns in [`is_special`] cells that take the last system [`STALL`] times as long.
     pub stalls: f64,
 }
 
-/// The part of the machine's variance over 2 ms that is independent from one 2 ms to the next.
+/// Share of the machine's variance over 2 ms that is white noise.
 const WHITE: f64 = 0.1;
 
-/// The time in which the machine's drift fades, milliseconds.
+/// Decay time of the machine's drift, milliseconds.
 const DRIFT_FADES_MS: f64 = 300_000.0;
 
-/// The longest step in which the machine's speed is followed, milliseconds.
+/// Longest simulation step of the machine's speed, milliseconds.
 const STEP_MS: f64 = 5.0;
 
-/// The length of a turn that [`SpeedModel::own_sd`] refers to, milliseconds.
+/// Turn length for [`SpeedModel::own_sd`], milliseconds.
 const OWN_MS: f64 = 5.0;
 
-/// Mean length of a phase in which a neighbour is busy, seconds; lengths are exponentially distributed.
 const NEIGHBOUR_S: f64 = 2.0;
 
-/// How much slower the machine is meanwhile, and how many times as often it pauses.
+/// Slowdown of the machine in a busy phase, and the factor for its pauses.
 const NEIGHBOUR_DEPTH: f64 = 0.3;
 const NEIGHBOUR_PAUSES: f64 = 5.0;
 
 /// A turn with a stall takes this many times as long for the same work.
 const STALL: f64 = 5.0;
 
-/// The part of the machine's slowness that shows in the CPU time of an operation. Pauses and stalls do not show there.
+/// Share of the machine's slowness that shows in CPU time per operation. Pauses and stalls do not show there.
 const OF_CPU: f64 = 0.9;
 
-/// Part of an instance's difference that its CPU time per operation shares with its rate.
+/// Share of an instance's difference that its CPU time per operation has in common with its rate.
 const SHARED_CPU: f64 = 0.7;
 
-/// Fixed time of a turn in addition to its warm and measured parts, milliseconds.
+/// Fixed time of a turn beyond its warm and measured parts, milliseconds.
 const TURN_OVERHEAD_MS: f64 = 0.3;
 
-/// Operations of a turn at the usual speed, and the CPU time of one, nanoseconds. They are so many that whole numbers
-/// round nothing away.
+/// Operations of a turn at normal speed (enough to make rounding negligible), and CPU time of one, nanoseconds.
 const OPS: f64 = 1e6;
 const CPU_NS: f64 = 1000.0;
 
 impl SpeedModel {
-    /// The shared virtual machine of the measurements in `docs/lab/turns.md`, in a quiet hour: autocorrelation 0.89 at
-    /// 2 ms, 0.83 at 10 ms, 0.59 at 50 ms, 0.39 at 100 ms and 0.17 at 200 ms.
+    /// The shared virtual machine of `docs/lab/turns.md` in a quiet hour: autocorrelation 0.89 at 2 ms, 0.83 at 10 ms,
+    /// 0.59 at 50 ms, 0.39 at 100 ms and 0.17 at 200 ms.
     pub const VIRTUAL: Self = Self {
         sd: 0.15,
         fades_ms: 120.0,
@@ -95,7 +89,7 @@ impl SpeedModel {
         stalls: 0.0,
     };
 
-    /// The same machine in a noisy hour: the error of fixed work was 0.003 after one second with turns of 1 ms, 0.012
+    /// The same machine in a noisy hour: the error of fixed work after one second was 0.003 with turns of 1 ms, 0.012
     /// to 0.017 with 5 ms and 0.08 with 50 ms, and instances differed more.
     pub const NOISY: Self = Self {
         sd: 0.25,
@@ -108,38 +102,31 @@ impl SpeedModel {
         ..Self::VIRTUAL
     };
 
-    /// A machine of one's own.
     pub const QUIET: Self = Self { sd: 0.03, pauses_per_s: 0.1, drift_sd: 0.005, ..Self::VIRTUAL };
 
-    /// Logarithm of the true relative rate that stalls give the last of two systems.
+    /// True log rate of the last of two systems due to stalls.
     #[must_use]
     pub fn stalled(&self) -> f64 {
         -(self.stalls * (STALL - 1.0)).ln_1p()
     }
 }
 
-/// Whether a cell is one of those that vary more or stall: one of eight.
+/// Whether a cell varies more or stalls: one in eight.
 #[must_use]
 pub fn is_special(cell: usize) -> bool {
     cell % 8 == 3
 }
 
-/// The turns of a round.
 #[derive(Debug)]
 pub(crate) struct Turns<'a> {
-    /// Seed of the study.
     pub(crate) seed: u64,
     pub(crate) block: u32,
     pub(crate) round: u32,
-    /// Index of the cell.
     pub(crate) cell: usize,
-    /// The systems in the order of the round.
     pub(crate) order: &'a [usize],
-    /// Logarithm of the true relative rate of each system.
     pub(crate) changes: Vec<f64>,
 }
 
-/// What a system did in a round.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub(crate) turns: Vec<Turn>,
@@ -147,7 +134,7 @@ pub(crate) struct Part {
     pub(crate) counters: Counters,
 }
 
-/// A normally distributed quantity with sd 1 that fades exponentially (Ornstein and Uhlenbeck 1930).
+/// A standard normal quantity with exponential decay (Ornstein and Uhlenbeck 1930).
 #[derive(Debug, Clone, Copy)]
 struct Fading {
     value: f64,
@@ -166,30 +153,25 @@ impl Fading {
     }
 }
 
-/// An instance against its system: logarithms of its relative rate and of its relative CPU time per operation.
+/// An instance relative to its system: log rate and log CPU time per operation.
 #[derive(Debug, Clone, Copy)]
 struct Shift {
     rate: f64,
     cpu: f64,
 }
 
-/// The state of the machine and its servers.
 #[derive(Debug, Clone)]
 pub(crate) struct Speed {
     model: SpeedModel,
     noise: Noise,
-    /// Time since the beginning, milliseconds. Only measured time counts.
     now_ms: f64,
     shared: Fading,
     drift: Fading,
     next_pause_ms: f64,
-    /// When a neighbour becomes busy, and until when it is.
     neighbour_ms: (f64, f64),
-    /// The own noise of each system in writes.
     own: BTreeMap<usize, Fading>,
-    /// Shifts of each instance: those of all tests, and those of one test.
     shifts: BTreeMap<(usize, Option<usize>), Shift>,
-    /// Milliseconds of pauses and stalls that were not accounted for yet.
+    /// Milliseconds of pauses and stalls not yet accounted for.
     late_ms: f64,
 }
 
@@ -211,17 +193,14 @@ impl Speed {
         }
     }
 
-    /// A system has a new instance.
     pub(crate) fn started(&mut self, system: usize) {
         self.shifts.retain(|(of, _), _| *of != system);
     }
 
-    /// Seconds that the last turns took longer than planned.
     pub(crate) fn late_s(&mut self) -> f64 {
         std::mem::take(&mut self.late_ms) / 1000.0
     }
 
-    /// What each system does in the turns of a round.
     pub(crate) fn measure(
         &mut self,
         planned: &PlannedCell,
@@ -259,7 +238,7 @@ impl Speed {
         parts
     }
 
-    /// One turn of one system, and the CPU time that its server used, nanoseconds.
+    /// One turn of one system, and its server's CPU time in nanoseconds.
     fn turn(&mut self, round: &Turns, system: usize, is_write: bool, ms: f64) -> (Turn, f64) {
         let model = self.model;
         let is_special = is_special(round.cell);
@@ -274,7 +253,7 @@ impl Speed {
         let is_last = system > 0 && system + 1 == round.changes.len();
         let stalls = is_last && is_special && self.noise.strikes(model.stalls);
         let mut late_ms = self.paused_ms(ms);
-        // Reads are bounded by time, and a turn ends with the event in progress. Writes are bounded by work.
+        // Reads are bounded by time, with the event in progress completed; writes are bounded by work.
         let (units, worked_ms) = if is_write { (OPS, ms / rate) } else { (OPS * rate, ms) };
         if stalls {
             late_ms += (STALL - 1.0) * worked_ms;
@@ -284,7 +263,6 @@ impl Speed {
         (Turn { units: units as u64, ns, warm_units: 0, warm_ns: 0 }, units * cpu_per_op)
     }
 
-    /// Mean logarithm of the machine's speed over a turn, and that of a writing system's own noise.
     fn run(&mut self, ms: f64, writes: Option<usize>) -> (f64, f64) {
         let model = self.model;
         let steps = (ms / STEP_MS).ceil().max(1.0);
@@ -309,7 +287,7 @@ impl Speed {
         (machine, of_own / steps)
     }
 
-    /// Whether a neighbour is busy during the next milliseconds, which pass.
+    /// Advances time; returns whether a neighbour is busy.
     fn neighbour(&mut self, ms: f64) -> bool {
         self.now_ms += ms;
         let (from, until) = self.neighbour_ms;
@@ -328,7 +306,6 @@ impl Speed {
         true
     }
 
-    /// Milliseconds of pauses in a turn.
     fn paused_ms(&mut self, ms: f64) -> f64 {
         let is_busy = self.neighbour_ms.1 > self.neighbour_ms.0;
         let times = if is_busy { NEIGHBOUR_PAUSES } else { 1.0 };
@@ -342,21 +319,19 @@ impl Speed {
         paused_ms
     }
 
-    /// How a system's instance differs in a cell.
     fn shift(&mut self, system: usize, cell: usize, wide: f64) -> Shift {
         let model = self.model;
-        // Two instances differ by this.
+        // The difference of two instances has `instance_sd`.
         let sd = model.instance_sd / 2_f64.sqrt();
         let common = sd * model.instance_common.sqrt();
         let own = sd * (1.0 - model.instance_common).sqrt();
-        // A cell that varies more does so on its own.
+        // Additional variance of a special cell is its own.
         let more = sd * (wide * wide - 1.0).max(0.0).sqrt();
         let all = self.drawn((system, None), common);
         let one = self.drawn((system, Some(cell)), own.hypot(more));
         Shift { rate: all.rate + one.rate, cpu: all.cpu + one.cpu }
     }
 
-    /// The shift of an instance, drawn when it is first asked for.
     fn drawn(&mut self, key: (usize, Option<usize>), sd: f64) -> Shift {
         let noise = &mut self.noise;
         *self.shifts.entry(key).or_insert_with(|| {
@@ -367,7 +342,6 @@ impl Speed {
     }
 }
 
-/// An exponentially distributed number with this mean; infinite if that is.
 fn exponential(noise: &mut Noise, mean: f64) -> f64 {
     if mean.is_finite() { -mean * (1.0 - noise.uniform()).ln() } else { f64::INFINITY }
 }
@@ -383,7 +357,7 @@ mod tests {
         sum(lag) / sum(0)
     }
 
-    /// A loop of 2 ms, timed back to back, as it was on the machine of `docs/lab/turns.md`.
+    /// A loop of 2 ms, timed back to back, as measured in `docs/lab/turns.md`.
     #[test]
     fn speed_is_correlated_as_it_was_measured() {
         let mut speed = Speed::new(SpeedModel { drift_sd: 0.0, ..SpeedModel::VIRTUAL }, 1);

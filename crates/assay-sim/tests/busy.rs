@@ -13,7 +13,7 @@ use assay_sim::{Machine, Scenario};
 use assay_study::{Driver, Executor, Outcome, Shard};
 use assay_verdict::Fitness;
 
-/// On a machine that others use, everything takes longer than planned, and no slice is good.
+/// Everything takes longer than planned, and no slice is good.
 #[test]
 fn a_busy_machine_measures_every_test_briefly_rather_than_some_of_them_well() {
     const SLOWER: f64 = 2.0;
@@ -39,9 +39,8 @@ fn a_busy_machine_measures_every_test_briefly_rather_than_some_of_them_well() {
     }
 }
 
-/// Carries out a study on a machine on which an action takes `slower` times as long as planned: a function of the
-/// seconds that were used so far. Returns the number of measured cells, the seconds used, and those of the longest
-/// action.
+/// Runs a study whose actions take `slower` times as long as planned, a function of the seconds used so far. Returns
+/// the number of measured cells, seconds used, and seconds of the longest action.
 fn carried_out(scenario: Scenario, slower: &dyn Fn(f64) -> f64) -> (usize, f64, f64) {
     let mut machine = Machine::new(scenario, Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
@@ -66,7 +65,7 @@ fn carried_out(scenario: Scenario, slower: &dyn Fn(f64) -> f64) -> (usize, f64, 
     (measured.len(), used_s, longest_s)
 }
 
-/// The machine becomes busy at any time, or is so from time to time.
+/// The machine becomes busy at some point, or intermittently.
 #[test]
 fn a_budget_holds_on_a_machine_whose_speed_changes() {
     type Slower = Box<dyn Fn(f64) -> f64>;
@@ -96,7 +95,7 @@ fn a_budget_holds_on_a_machine_whose_speed_changes() {
     }
 }
 
-/// Preparing the data takes a part of the budget, or all of it: something is measured, in a time that is known.
+/// Data preparation takes part or all of the budget; still something is measured, in bounded time.
 #[test]
 fn preparations_leave_a_quarter_of_the_budget_to_the_first_block() {
     for (part, most) in [(0.5, 1.0), (0.8, 1.05), (0.95, 1.1), (1.5, 1.75)] {

@@ -1,4 +1,4 @@
-//! The driver through the simulated executor: budget, resume, stop rule, faults.
+//! The driver with the simulated executor: budget, resume, stop rule, faults.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,7 +17,6 @@ fn ended(scenario: Scenario) -> Ended {
     simulate(scenario).unwrap_or_else(|what| panic!("{what}"))
 }
 
-/// Good rounds of every cell and block.
 fn good_rounds(record: &StudyRecord) -> BTreeMap<(u32, CellId), usize> {
     let mut rounds = BTreeMap::new();
     let good = record.slices.iter().filter(|slice| slice.outcome == SliceOutcome::Good);
@@ -43,7 +42,7 @@ fn a_quick_study_takes_its_budget_and_no_more() {
     assert_eq!(quick.end, End::Complete);
     let budget_s = quick.record.study.budget_s;
     assert!((0.95 * budget_s..1.02 * budget_s).contains(&quick.used_s), "{} s", quick.used_s);
-    // Error that is kept for blocks that never come would be wasted.
+    // Error reserved for blocks that never come would be wasted.
     assert_eq!(quick.record.blocks.len() as u32, quick.record.study.blocks);
 }
 
@@ -82,10 +81,10 @@ fn a_budget_for_fewer_blocks_than_planned_gives_fewer_blocks() {
 #[test]
 fn decided_cells_stop_and_writes_go_on_together() {
     let mut scenario = Scenario::small();
-    // All are equal but one write, which is so noisy that it stays open.
+    // All are equal except one write, too noisy to be decided.
     scenario.record.study.blocks = 6;
     let equal = ended(scenario.clone());
-    // Three blocks show that instances hardly differ; the design lets expect more, and counts six degrees of freedom.
+    // Three blocks show that instances hardly differ; the design expects more, and counts six degrees of freedom.
     assert_eq!(equal.record.blocks.len(), 3);
     assert!(equal.used_s < 0.1 * equal.record.study.budget_s);
     let cells = scenario.record.study.cells.iter();
@@ -99,7 +98,7 @@ fn decided_cells_stop_and_writes_go_on_together() {
     assert_eq!((last.number, names), (5, vec!["update-index", "update-one"]));
 }
 
-/// [`small`] as a gate of 3% in six blocks; these cells change by so much.
+/// [`small`] as a gate of 3% in six blocks, with changed cells.
 fn gated(changes: &[(&str, f64)]) -> Scenario {
     let mut scenario = Scenario::small();
     scenario.record.study.blocks = 6;
@@ -124,10 +123,11 @@ fn a_gate_ends_once_it_is_decided_and_measures_what_is_open() {
         let last = ended.record.blocks.last().unwrap();
         (verdict, last.number + 1, names(&last.cells.iter().map(|it| it.id).collect::<Vec<_>>()))
     };
-    // The second block shows that instances hardly differ. A faster test passes. A tenth is known after the first.
+    // The second block shows that instances hardly differ. A faster test passes. A change of 10% is decided after the
+    // first.
     let (verdict, blocks, _) = gate(&[("point-query", 1.2)]);
     assert_eq!((verdict, blocks), (GateVerdict::Passed, 2));
-    // Nothing else can make it pass, so that the open test is left.
+    // Nothing else can make it pass, so the open test is dropped.
     let (verdict, blocks, _) = gate(&[("point-query", 0.9), ("range-covered-pk", 0.97)]);
     assert_eq!((verdict, blocks), (GateVerdict::Exceeded, 1));
     let (verdict, blocks, names) = gate(&[("range-covered-pk", 0.97)]);
@@ -164,7 +164,7 @@ fn a_study_that_is_killed_after_any_action_measures_the_same() {
         let wanted: BTreeMap<_, usize> = blocks
             .flat_map(|it| it.cells.iter().map(|cell| ((it.number, cell.id), cell.rounds as usize)))
             .collect();
-        // The first round of a broken two counts where it is good.
+        // The first round of a broken pair counts where it is good.
         let extra: Vec<usize> = found
             .iter()
             .map(|(key, rounds)| rounds.checked_sub(wanted[key]).expect("rounds are lacking"))
@@ -209,7 +209,7 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
                 starts.push(action);
                 Outcome::Failed { system: 1, why: "struck".to_owned(), also: Vec::new() }
             }
-            // The machine knows nothing of these failures.
+            // The machine is unaware of these failures.
             Action::Note { .. } => {
                 notes += 1;
                 Outcome::Done
@@ -219,7 +219,7 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
         driver.came(&outcome, machine.used_s());
     };
     assert_eq!(end, End::Unfinished);
-    // Twice for each of its two phases, with a note of each failure.
+    // Twice for each of its two phases, with a note per failure.
     assert_eq!((starts.len(), notes), (4, 4));
     let blocks = machine.record().slices.iter().map(|slice| slice.block);
     assert!(blocks.clone().all(|block| block != 2) && blocks.max() == Some(3));
@@ -297,7 +297,7 @@ fn a_cell_that_fails_on_one_system_is_measured_on_the_others() {
                 ControlFlow::Continue(action) => action,
             };
             let outcome = match action {
-                // A write: the writes after it need new instances, on which all systems did the same.
+                // A write: later writes need new instances, on which all systems did the same.
                 Action::Connect { cell: 0, ref order, .. } if order.contains(&failing) => {
                     Outcome::Failed { system: failing, why: "struck".to_owned(), also: Vec::new() }
                 }
@@ -384,11 +384,10 @@ fn a_study_ends_with_the_last_block_that_a_ledger_takes() {
     let last = *BLOCKS.end() - 1;
     assert_eq!(next_block(*BLOCKS.end(), last - 1), (Ok(End::Complete), Some(last)));
     assert_eq!(next_block(*BLOCKS.end(), last), (Ok(End::Complete), Some(last)));
-    // An edited ledger may say so.
+    // Possible in an edited ledger.
     assert_eq!(next_block(4, last), (Ok(End::Complete), Some(last)));
 }
 
-/// Two systems, two tests, one after the other.
 fn sequential() -> Scenario {
     let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
     let request = Request {
@@ -414,7 +413,7 @@ fn a_sequential_study_belongs_to_the_first_shard() {
     assert_eq!([slices(0), slices(1)], [2 * cells, 0]);
 }
 
-/// A server that ends while it repeats unrecorded writes would otherwise fail the next test for good.
+/// Otherwise, a server that ends while repeating unrecorded writes would fail the next test for good.
 #[test]
 fn a_server_is_checked_after_a_repeated_write_fails() {
     let mut machine = Machine::new(sequential(), Shard::WHOLE);
@@ -424,7 +423,7 @@ fn a_server_is_checked_after_a_repeated_write_fails() {
         let ControlFlow::Continue(action) = driver.next() else { panic!("no write") };
         driver.came(&machine.act(action).unwrap(), machine.used_s());
     }
-    // The first system is not complete, so a resumed study repeats its writes.
+    // The first system is incomplete, so a resumed study repeats its writes.
     machine.restart();
     let mut record = machine.into_record();
     record.slices.retain(is_write);
@@ -445,7 +444,7 @@ fn a_server_is_checked_after_a_repeated_write_fails() {
     assert!(matches!(checked, ControlFlow::Continue(Action::CheckAlive { system: 0, .. })));
 }
 
-/// Each action is asked for once, whatever the executor says of it.
+/// Each action is requested once, whatever its outcome.
 #[test]
 fn an_outcome_that_an_action_cannot_have_ends_the_study() {
     for scenario in [Scenario::small(), sequential()] {
@@ -526,7 +525,7 @@ fn a_large_sequential_study_is_planned_step_by_step() {
     assert!(matches!(next, ControlFlow::Continue(Action::StartOne { system: 0, .. })));
 }
 
-/// An event takes too long on a system: the cell goes on without it, and is judged by the bound.
+/// An event takes too long on a system: the cell continues without it, and is judged by the bound.
 #[test]
 fn a_system_that_does_not_answer_is_judged_by_a_bound() {
     for silent in [0, 1] {
@@ -552,7 +551,7 @@ fn a_system_that_does_not_answer_is_judged_by_a_bound() {
         assert_eq!(slices().filter(|it| is_unanswered(it)).count(), 1);
         let of_silent = slices().filter(|slice| slice.system == silent);
         assert_eq!(of_silent.count(), 1, "it is measured no further");
-        // Writes go on as long as others on the same instances do.
+        // Writes continue as long as others on the same instances do.
         let goes_on = id.test.class == assay_model::Class::Write;
         assert!(goes_on || slices().all(|slice| slice.block == 0), "the bound decides");
         let judged = judge(record);

@@ -1,11 +1,11 @@
-//! What fits in the time of a study, as its driver says it beforehand.
+//! The driver's forecast of what fits in the time of a study.
 
 use assay_model::StudyRecord;
 use assay_plan::Request;
 use assay_sim::{Machine, Scenario, study};
 use assay_study::{Driver, Executor as _, Shard, carry_out, forecast};
 
-/// The plan guesses how long rounds take. A study that goes on knows it.
+/// The plan estimates the duration of rounds; a continued study knows it.
 #[test]
 fn what_fits_in_more_time_is_known_from_what_was_measured() {
     let mut machine = Machine::new(Scenario::small().undecided(), Shard::WHOLE);
@@ -21,14 +21,14 @@ fn what_fits_in_more_time_is_known_from_what_was_measured() {
     }
     let slow_s = once_s(&record);
     assert!((slow_s / measured_s - 10.0).abs() < 0.5, "{measured_s} {slow_s}");
-    // All of its blocks are done.
+    // All planned blocks are done.
     record.study.blocks *= 2;
     let fitting = forecast(&record, record.budget_s() - 40.0 * slow_s).fitting;
     assert!(fitting.blocks >= 1 && (f64::from(fitting.blocks) * fitting.rounds) <= 40.0);
     assert_eq!(forecast(&record, record.budget_s() - slow_s).fitting.blocks, 0);
 }
 
-/// Some tests use up their rows, and turns may be shorter than was planned: the others get the time.
+/// Some tests exhaust their rows, and turns may be shorter than planned: other tests get the time.
 #[test]
 fn the_last_block_uses_the_budget() {
     let scenario = |rounds: Option<u32>| {

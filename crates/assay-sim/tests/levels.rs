@@ -1,4 +1,4 @@
-//! The rates of systems themselves, which no other system of the study cancels the machine's changes from.
+//! Absolute rates of systems, where no comparison cancels changes of the machine.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_model::{Estimate, StudyRecord};
@@ -32,7 +32,7 @@ fn rates(record: &StudyRecord, model: SpeedModel, seed: u64) -> (u32, Vec<Option
     (blocks, judged.cells.iter().filter(|it| it.system == 0).map(|it| it.qps).collect())
 }
 
-/// Two blocks are one degree of freedom: alone, it makes an interval of twelve standard errors.
+/// Two blocks give one degree of freedom, which alone makes an interval of twelve standard errors.
 #[test]
 fn rates_of_two_blocks_have_intervals_of_use() {
     let tests = ["point-query", "hot-points", "range-covered-pk", "update-index", "insert"];

@@ -1,11 +1,11 @@
-//! Studies that go on after an interruption.
+//! Resumed studies.
 
 use std::ops::ControlFlow;
 
 use assay_sim::{Machine, Scenario, simulate};
 use assay_study::{Driver, End, Executor as _, Shard, carry_out};
 
-/// A block that goes on after an interruption leaves the later ones their time.
+/// A resumed block leaves later ones their time.
 #[test]
 fn a_study_that_is_killed_early_has_as_many_blocks() {
     let scenario = || Scenario::quick(7).undecided();

@@ -1,4 +1,4 @@
-//! Studies on several nodes: how often they call what is not there, and how much sooner they end.
+//! Studies on several nodes: their false alarms, and their speedup.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_model::Verdict;
@@ -12,7 +12,7 @@ fn equal(seed: u64) -> Scenario {
     Scenario { truth, ..quick }
 }
 
-/// Calls of changes, of all cells of so many studies of equal systems, and the nodes' differences that were found.
+/// False alarms and cells over `studies` studies of equal systems, and detected differences between nodes.
 fn calls(studies: u64, nodes: u32, node_sd: f64) -> (usize, usize, usize) {
     let (mut called, mut differing, mut all) = (0, 0, 0);
     for seed in 0..studies {
@@ -27,10 +27,9 @@ fn calls(studies: u64, nodes: u32, node_sd: f64) -> (usize, usize, usize) {
     (called, differing, all)
 }
 
-/// Studies of each kind.
 const STUDIES: u64 = 4;
 
-/// The target is one in a hundred, with nodes on which a system is faster or slower than on others, and without.
+/// The target is one in a hundred, with and without nodes on which a system is faster or slower.
 #[test]
 fn equal_systems_are_seldom_called_different_however_much_nodes_differ() {
     let studies = std::env::var("ASSAY_STUDIES").ok().and_then(|it| it.parse().ok());
@@ -43,7 +42,6 @@ fn equal_systems_are_seldom_called_different_however_much_nodes_differ() {
     assert!(called * 100 <= all, "{called} of {all}");
 }
 
-/// Calls of slower and faster tests.
 fn found(record: &assay_model::StudyRecord) -> (usize, usize) {
     let judged = assay_verdict::judge(record);
     let count = |verdict| judged.cells.iter().filter(|cell| cell.verdict == verdict).count();
@@ -70,7 +68,6 @@ fn the_report_has_the_nodes() {
     assert!(nodes.each.iter().all(|node| (node.speed.unwrap() - 1.0).abs() < 0.1));
 }
 
-/// Versions compared, and the time that they have, seconds.
 fn many(versions: usize, budget_s: f64) -> Scenario {
     let words = vec!["mariadb@10.11".to_owned(); versions];
     let request = Request {
@@ -83,14 +80,14 @@ fn many(versions: usize, budget_s: f64) -> Scenario {
     Scenario { seed: 5, record: study(&request), truth, faults: Faults::NONE }
 }
 
-/// Slices a second of the longest shard.
+/// Slices per second of the longest shard.
 fn speed(scenario: &Scenario, nodes: u32) -> f64 {
     let Collected { record, used_s } = on_nodes(scenario, nodes, 0.0).unwrap();
     let longest_s = used_s.into_iter().fold(0.0, f64::max);
     record.slices.len() as f64 / longest_s
 }
 
-/// The time to load the data is not part of it: nodes with a shared cache load once.
+/// Excludes the time to load the data: nodes with a shared cache load once.
 #[test]
 fn three_nodes_measure_almost_three_times_as_much() {
     let scenario = many(4, 3600.0);

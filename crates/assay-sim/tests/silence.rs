@@ -1,4 +1,4 @@
-//! An event that takes too long, when there is little time.
+//! A hanging event when time is short.
 
 use std::ops::ControlFlow;
 
@@ -6,8 +6,8 @@ use assay_plan::ROUNDS_MIN;
 use assay_sim::{Machine, Scenario};
 use assay_study::{Action, Driver, Executor as _, Outcome, Shard, Silence};
 
-/// The silence takes longer than the part of the block, and yet the other system is measured: without it, the silence
-/// bounds nothing.
+/// The silence exceeds the block's share of time, yet the other system is measured: otherwise the silence bounds
+/// nothing.
 #[test]
 fn the_other_system_is_measured_in_the_block_of_a_silence() {
     for silent in [0, 1] {

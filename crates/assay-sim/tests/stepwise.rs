@@ -1,4 +1,4 @@
-//! The steps of the Insert Benchmark: their order, their failures, and what a resumed study repeats.
+//! Steps of the Insert Benchmark: order, failures, and repetition in a resumed study.
 
 use std::ops::ControlFlow;
 
@@ -11,17 +11,15 @@ use assay_sim::study;
 use assay_study::{Action, Driver, End, Outcome, Shard};
 use assay_verdict::{Sample, judge};
 
-/// Two systems and ten steps, twice.
 fn benchmark() -> StudyRecord {
     let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
     let bench = InsertBench { repeats: Some(2), ..InsertBench::default() };
     study(&Request { insert_bench: Some(bench), ..Request::of_systems(&words) })
 }
 
-/// A step that was asked for: block, cell, system, attempt, and whether it is recorded.
+/// A requested step: block, cell, system, attempt, and whether it is recorded.
 type Asked = (u32, usize, usize, u32, bool);
 
-/// What a run did.
 struct Done {
     record: StudyRecord,
     steps: Vec<Asked>,
@@ -30,7 +28,7 @@ struct Done {
     end: Option<End>,
 }
 
-/// Carries out a study until it ends, or until it has asked for `most` steps. `fails` says which steps fail.
+/// Runs a study to its end, or until it has requested `most` steps. `fails` selects failing steps.
 fn run(mut record: StudyRecord, shard: Shard, most: usize, fails: impl Fn(&Asked) -> bool) -> Done {
     let mut driver = Driver::new(&record, shard);
     let (mut steps, mut notes, mut started) = (Vec::new(), Vec::new(), Vec::new());
@@ -108,7 +106,7 @@ fn systems_alternate_step_by_step() {
     assert_eq!(done.steps.len(), 2 * 10 * 2);
     let places: Vec<(u32, usize)> = done.steps.iter().map(|step| (step.0, step.1)).collect();
     assert!(places.is_sorted());
-    // Who goes first in a step goes last in the next one.
+    // The first system of a step goes last in the next one.
     for four in done.steps.chunks(4) {
         assert_eq!([four[0].2, four[1].2], [four[3].2, four[2].2], "{four:?}");
         assert_ne!(four[0].2, four[1].2);
@@ -128,7 +126,7 @@ fn blocks_belong_to_shards() {
 
 #[test]
 fn a_resumed_study_repeats_the_steps_before_the_next_one() {
-    // The first system has done three steps, and the second one two.
+    // The first system has done three steps, the second two.
     let stopped = run(benchmark(), Shard::WHOLE, 5, never);
     let ahead = stopped.steps[4].2;
     let done = run(stopped.record, Shard::WHOLE, usize::MAX, never);
@@ -139,7 +137,6 @@ fn a_resumed_study_repeats_the_steps_before_the_next_one() {
     let of_third: Vec<_> = done.steps.iter().filter(|step| step.0 == 0 && step.1 == 2).collect();
     assert!(of_third.iter().all(|step| step.4 == (step.2 != ahead)), "{of_third:?}");
     assert_eq!(done.record.slices.len(), 40);
-    // Nothing is left then.
     let again = run(done.record, Shard::WHOLE, usize::MAX, never);
     assert_eq!((again.end, again.steps.len()), (Some(End::Complete), 0));
 }
@@ -159,7 +156,7 @@ fn a_system_that_fails_a_step_leaves_out_the_rest_until_the_study_is_resumed() {
         judge(record).cell(cell, 1).unwrap().verdict
     };
     assert_eq!(verdict(&done.record), Verdict::Failed);
-    // Only the system that failed is started again. Its failed step is attempted once more.
+    // Only the failed system is restarted. Its failed step is attempted once more.
     let resumed = run(done.record, Shard::WHOLE, usize::MAX, never);
     assert_eq!(resumed.end, Some(End::Complete));
     assert_eq!(resumed.started, [[1]]);
@@ -190,7 +187,7 @@ fn a_step_behind_its_background_rate_has_failed_and_is_not_compared() {
     let expected = "missed its SLA: 94 inserts/s, 94% of the background rate of 100 from second 7 on, in which an \
                     insert took up to 1.23 s and a delete up to 0.01 s";
     assert_eq!(why, expected);
-    // The system went on with the steps after it.
+    // The system continued with later steps.
     let next = judgement.cell(record.study.cells[5].id, 1).unwrap();
     assert_ne!(next.verdict, Verdict::Failed);
 }

@@ -1,4 +1,4 @@
-//! The driver, and the loop in which an executor carries out its actions.
+//! The driver, and the loop in which an executor performs its actions.
 
 use std::ops::ControlFlow;
 
@@ -10,11 +10,9 @@ use crate::sequential::Sequential;
 use crate::stepwise::Stepwise;
 use crate::{Action, End, Forecast, Outcome, Shard};
 
-/// Decides what a study does next.
 #[derive(Debug, Clone)]
 pub struct Driver {
     policy: Policy,
-    /// The next action, or the end.
     next: ControlFlow<End, Action>,
 }
 
@@ -26,7 +24,7 @@ enum Policy {
 }
 
 impl Driver {
-    /// A driver that continues where a record ends. A study that has just been created has a record without slices.
+    /// Continues where a record ends; a new study's record has no slices.
     #[must_use]
     pub fn new(record: &StudyRecord, shard: Shard) -> Self {
         let policy = match record.study.experiment {
@@ -35,7 +33,7 @@ impl Driver {
             }
             Experiment::Sequential => Policy::Sequential(Box::new(Sequential::new(record, shard))),
             Experiment::Stepwise => Policy::Stepwise(Box::new(Stepwise::new(record, shard))),
-            // Counting needs no turns, so the executor does it when the driver has ended.
+            // Counting needs no turns, so the executor counts after the driver has ended.
             Experiment::Counted => {
                 Policy::Sequential(Box::new(Sequential::without_tests(record, shard)))
             }
@@ -43,13 +41,13 @@ impl Driver {
         Self { next: policy.next(), policy }
     }
 
-    /// The next action, or how the study ends. The answer stays the same until [`Self::came`] receives an outcome.
+    /// The next action, or how the study ends, unchanged until [`Self::came`] receives an outcome.
     pub fn next(&self) -> ControlFlow<End, Action> {
         self.next.clone()
     }
 
-    /// Receives the outcome of the action that [`Self::next`] names. `used_s` is the time spent on the study so far,
-    /// earlier runs included, seconds.
+    /// Receives the outcome of the action named by [`Self::next`]. `used_s`: seconds spent on the study, earlier runs
+    /// included.
     pub fn came(&mut self, outcome: &Outcome, used_s: f64) {
         let ControlFlow::Continue(asked) = &self.next else { return };
         let fits = match &mut self.policy {
@@ -76,7 +74,7 @@ impl Policy {
     }
 }
 
-/// What a study has time for that has used so many seconds, as its driver is going to plan it.
+/// What fits into the study after `used_s` seconds, as its driver will plan it.
 #[must_use]
 pub fn forecast(record: &StudyRecord, used_s: f64) -> Forecast {
     match record.study.experiment {
@@ -93,22 +91,17 @@ pub fn forecast(record: &StudyRecord, used_s: f64) -> Forecast {
     }
 }
 
-/// Carries out the actions of a driver.
 pub trait Executor {
-    /// The reason why a study cannot go on, such as a full ledger or an interrupt.
+    /// Reason why a study cannot continue, such as a full ledger or an interrupt.
     type Error;
 
-    /// Time spent on the study so far, earlier runs included, seconds.
     fn used_s(&self) -> f64;
 
-    /// Carries out one action and returns its outcome. [`Action`] says which outcomes an action can have.
-    ///
-    /// # Errors
-    /// When the study cannot go on. A resumed study continues from what is in the ledger by then.
+    /// Performs an action and returns one of its outcomes as specified by [`Action`]. After an error, a resumed study
+    /// continues from the state of the ledger.
     fn act(&mut self, action: Action) -> Result<Outcome, Self::Error>;
 }
 
-/// Carries out a study to its end.
 pub fn carry_out<E: Executor>(driver: &mut Driver, executor: &mut E) -> Result<End, E::Error> {
     loop {
         match driver.next() {

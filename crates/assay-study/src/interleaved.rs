@@ -1,5 +1,4 @@
-//! Short slices of all systems in turn, on fresh instances block by block, until every cell is decided or the time is
-//! up.
+//! Short slices of all systems alternately, on fresh instances per block, until every cell is decided or time is up.
 
 mod next_block;
 
@@ -19,49 +18,39 @@ use crate::sizing::{is_unsized, is_untimed, rounds_for, write_events};
 use crate::turn_length::{event_rate, turn_length};
 use crate::{Action, End, Outcome, Phase, Shard, Silence, TurnLength, TurnTrace};
 
-/// A block may be late by this factor: how long a round takes is only known about.
+/// Factor by which a block may be late, as durations of rounds are approximate.
 const LATE: f64 = 1.05;
 
-/// An interleaved study: what is known of it, and its state.
 #[derive(Debug, Clone)]
 pub(crate) struct Interleaved {
     study: Study,
     systems: usize,
     shard: Shard,
     samples: Samples,
-    /// The verdicts of the last decision on the systems that are compared.
     so_far: Vec<Verdict>,
-    /// On which systems cells are still measured.
     left: Left,
     budget: Budget,
-    /// Maximum number of blocks.
     blocks_max: u32,
-    /// Number of the block after the last one that was begun.
+    /// Number of the next block after those begun.
     blocks_done: u32,
-    /// The last block of an earlier run, which is completed first.
+    /// Last block of an earlier run, which is completed first.
     begun: Option<Block>,
-    /// Rounds of each cell in the block in progress.
     taken: BTreeMap<usize, RoundsTaken>,
-    /// Events per second of one client, for each cell.
     rates: Vec<f64>,
-    /// Seconds used at which the block in progress ends.
+    /// Seconds used when the current block must end.
     ends_s: f64,
-    /// Seconds used at which it should end, for those after it to have their part.
+    /// Seconds used when it should end to leave later blocks their share.
     until_s: f64,
-    /// Seconds used so far.
     used_s: f64,
-    /// Whether that time is over.
     is_over: bool,
-    /// Whether a slice has been measured to its end.
     has_measured: bool,
     is_unfinished: bool,
     state: State,
 }
 
-/// The state of a study between two actions.
 #[derive(Debug, Clone)]
 enum State {
-    /// No block is in progress, and this action is next.
+    /// This action outside any block.
     Next(Action),
     InBlock(BlockState),
     Ended(End),
@@ -78,7 +67,7 @@ impl Interleaved {
             EventKind::Extended { ended_after, .. } => Some(ended_after),
             _ => None,
         });
-        // The look after a block with which the study had ended was the last one at it.
+        // The look after a block with which the study had ended was its last.
         let is_open = |block: &&Block| ended_after.flatten().is_none_or(|it| block.number > it);
         let begun = record.blocks.iter().rfind(|block| shard.has(block.number));
         let begun = begun.filter(is_open).cloned();
@@ -113,12 +102,10 @@ impl Interleaved {
         new
     }
 
-    /// The cells of the study with their indices.
     fn cells(&self) -> impl Iterator<Item = (usize, CellId)> {
         self.study.cells.iter().enumerate().map(|(index, cell)| (index, cell.id))
     }
 
-    /// Takes a slice in, measured just now or by an earlier run.
     fn add(&mut self, cell: usize, current: Option<u32>, sample: &Sample) {
         self.samples.add(sample);
         if Some(sample.block) == current {
@@ -155,7 +142,7 @@ impl Interleaved {
         Action::StartAll { block: block.number, phase: phase.phase, order }
     }
 
-    /// Connect, size, measure two by two: an order of the systems and its reverse.
+    /// Connect, size, then measure in pairs of rounds: an order of the systems and its reverse.
     fn next_in_cell(&self, block: u32, state: &CellState) -> Action {
         let CellState { cell, left, is_connected } = *state;
         if !is_connected {
@@ -176,9 +163,9 @@ impl Interleaved {
         Action::Round { cell, block, round: left.next, order: self.left.of(cell, order) }
     }
 
-    /// Takes the outcome of an action; `false` if the action cannot have it.
+    /// Processes an outcome; `false` if it is impossible for the action.
     pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome, used_s: f64) -> bool {
-        // What fails, and what a clock that jumped adds to a round, takes time that no other block needs.
+        // Failures, and the addition of a clock jump to a round, take time that no other block needs.
         let usual_s = match (asked, outcome) {
             (Action::RecordFailure { .. } | Action::RecordSilence { .. }, _)
             | (_, Outcome::Failed { .. }) => 0.0,
@@ -240,7 +227,7 @@ impl Interleaved {
             }
             (Action::Note { .. } | Action::Stop, Outcome::Done) => self.pending_done(),
             (Action::Disconnect, Outcome::Done) => self.disconnected(),
-            // What was measured has left tables that contradict themselves.
+            // The measurements left inconsistent tables.
             (Action::Disconnect, Outcome::Failed { system, why, also }) => {
                 match self.phase_mut().and_then(|phase| phase.cell.as_ref()).map(|it| it.cell) {
                     Some(cell) => self.could_not_begin(cell, (*system, why), also),
@@ -253,8 +240,8 @@ impl Interleaved {
         true
     }
 
-    /// Sizes the write slices of one client by the rates at which the data were aged, so that they take about the
-    /// planned time. Those of several clients, and of tests that age no data, are sized when they are first measured.
+    /// Sizes write slices of one client by the rates at which the data were aged, to take about the planned time. Those
+    /// of several clients, and of tests that age no data, are sized at their first measurement.
     fn calibrate_from(&mut self, first: usize, used_s: f64) {
         let mut cells = self.study.cells.iter().enumerate().skip(first);
         let is_known =
@@ -269,7 +256,6 @@ impl Interleaved {
         }
     }
 
-    /// Whether the next rounds of a cell would take longer than the block may.
     fn has_no_time(&self, cell: usize) -> bool {
         let ends_s = self.used_s + f64::from(ROUNDS_MIN) * self.budget.round_s(cell);
         self.has_measured && (self.is_over || ends_s > LATE * self.ends_s)
@@ -286,7 +272,7 @@ impl Interleaved {
         let State::InBlock(block) = &self.state else {
             return self.calibrate_from(cell + 1, used_s);
         };
-        // How many rounds a cell may take can depend on its events.
+        // A cell's rounds may depend on its events.
         let left = self.fitted(cell, block);
         self.pending_done();
         let state = self.phase_mut().and_then(|phase| phase.cell.as_mut());
@@ -307,7 +293,7 @@ impl Interleaved {
         self.budget.traced(seconds);
         let Some(planned) = self.study.cells.get(cell) else { return };
         let length = turn_length(planned.turn_ms, planned.slice_ms, systems);
-        // Until now, writes were sized by the rate at which the data were aged, where everything was done first.
+        // Until now, writes were sized by the rate of aging, where everything was done first.
         let rate = planned.events.and_then(|_| event_rate(systems));
         let events = rate.map(|rate| write_events(&self.study, planned, rate));
         if let Some(phase) = self.phase_mut() {
@@ -326,7 +312,6 @@ impl Interleaved {
         self.pending_done();
     }
 
-    /// Begins the next block, or ends the study.
     fn plan_block(&mut self, used_s: f64) {
         self.budget.between_blocks(used_s);
         self.ends_s = self.budget.ends_s(!self.has_measured, used_s);
@@ -354,7 +339,6 @@ impl Interleaved {
         };
     }
 
-    /// Enters the next phase of a block that has something left to measure, or leaves the block.
     fn enter_phase(
         &mut self,
         number: u32,
@@ -384,7 +368,6 @@ impl Interleaved {
         }
     }
 
-    /// Enters the next cell on instances that run.
     fn enter_cell(&mut self) {
         let State::InBlock(block) = &self.state else { return };
         let first = block.phase.cells.front().filter(|_| !self.is_over);
@@ -402,7 +385,6 @@ impl Interleaved {
         }
     }
 
-    /// Whether a cell takes further rounds in a block that has these.
     fn is_left(&self, cell: usize, rounds: &BTreeMap<usize, u32>) -> bool {
         let left = self.rounds_left(cell, rounds);
         !self.left.is_closed(cell) && !left.is_none_or(RoundsLeft::are_none)
@@ -421,10 +403,9 @@ impl Interleaved {
         })
     }
 
-    /// The rounds of the next cell for which its block has time.
     fn fitted(&self, cell: usize, block: &BlockState) -> Option<RoundsLeft> {
         let seconds = [self.until_s, self.ends_s].map(|end| end - self.used_s);
-        // A test that uses up its rows takes fewer rounds than there is time for.
+        // A test that uses up its rows takes fewer rounds than would fit.
         let wanted = |(cell, _)| Some((cell, self.rounds_left(cell, &block.rounds)?.wanted));
         let to_come: Vec<_> = block.to_come().into_iter().filter_map(wanted).collect();
         let cells = block.rounds.len();
@@ -435,14 +416,13 @@ impl Interleaved {
             let more = more.min(self.study.rounds);
             if more > left.wanted {
                 left = self.rounds_left(cell, &BTreeMap::from([(cell, more)]))?;
-                // None is left for repeating those that are spoiled.
+                // No time remains to repeat spoiled rounds.
                 left.most = left.wanted;
             }
         }
         Some(self.budget.fitted(left, &to_come, cells, seconds))
     }
 
-    /// Whether no block comes after this one.
     fn is_last(&self, block: &BlockState) -> bool {
         let next = block.number.saturating_add(1);
         self.blocks_left(next).left == 0
@@ -462,7 +442,6 @@ impl Interleaved {
         }
     }
 
-    /// Takes in the slices of a round; `false` if they are not those of the round.
     fn measured(&mut self, asked: &Action, samples: &[Sample], seconds: f64) -> bool {
         let &Action::Round { cell, block, round, ref order } = asked else { return false };
         let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return false };
@@ -493,8 +472,8 @@ impl Interleaved {
         true
     }
 
-    /// The cell has failed on systems before it began, or after its last round. The failure takes a round of its own:
-    /// what was measured before stays as it is.
+    /// Records a failure before the cell began or after its last round. It takes an extra round, so earlier
+    /// measurements stay unchanged.
     fn could_not_begin(&mut self, cell: usize, of: (usize, &str), also: &[(usize, String)]) {
         let also = also.iter().map(|(system, why)| (*system, why.as_str()));
         for (system, why) in std::iter::once(of).chain(also) {
@@ -509,7 +488,7 @@ impl Interleaved {
         self.leave_cell(cell);
     }
 
-    /// An event took too long before the first round. That takes a round of its own.
+    /// Records an event that took too long before the first round, in an extra round.
     fn is_silent(&mut self, cell: usize, system: usize, silence: &Silence) {
         if let State::InBlock(BlockState { number, phase, .. }) = &mut self.state {
             let (block, silence) = (*number, silence.clone());
@@ -543,8 +522,8 @@ impl Interleaved {
         self.add(cell, Some(block), &failed);
     }
 
-    /// The histories of the systems are no longer equal, or a server is gone: the rest gets new instances. That is the
-    /// cell without the system that failed, if there is still something to compare, and those after it.
+    /// Histories of the systems differ, or a server is gone: the rest gets new instances. That is the cell without the
+    /// failed system, if a comparison remains, and later cells.
     fn leave_cell(&mut self, cell: usize) {
         let (is_closed, is_over) = (self.left.is_closed(cell), self.is_over);
         if let Some(phase) = self.phase_mut() {
@@ -558,7 +537,7 @@ impl Interleaved {
         }
     }
 
-    /// Goes on with the next cell. A system without the writes of this one has another history, so the rest gets new
+    /// Continues with the next cell. A system without the writes of this one has another history, so the rest gets new
     /// instances.
     fn disconnected(&mut self) {
         let Some(phase) = self.phase_mut() else { return };
@@ -575,7 +554,7 @@ impl Interleaved {
         }
     }
 
-    /// Tries once more after a first failure. After a second, the cells are left for a later block or a resumed study.
+    /// Retries after a first failure. After a second, the cells are left for a later block or a resumed study.
     fn did_not_start(&mut self, system: usize, why: &str) {
         let has_measured = self.has_measured;
         let error = why.to_owned();

@@ -1,25 +1,22 @@
-//! How long rounds took in the runs of a study so far: a study that goes on repeats no wrong guess.
+//! Durations of rounds in earlier runs, so that a resumed study repeats no wrong estimate.
 
 use std::collections::BTreeMap;
 
 use assay_model::{CellId, Slice, StudyRecord};
 use assay_verdict::{Fitness, Sample};
 
-/// The time that the rounds of a cell took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RoundTime {
-    /// Index of the cell.
     pub(crate) cell: usize,
-    /// Seconds of a usual round, all systems together.
+    /// Of a usual round, all systems together.
     pub(crate) seconds: f64,
 }
 
-/// The time that rounds took, of each cell of which the record shows it: that until the next round of the same cell
-/// began.
+/// Durations of rounds, for cells whose record shows them: until the next round of the same cell began.
 pub(crate) fn round_times(record: &StudyRecord) -> Vec<RoundTime> {
     let cells = record.study.cells.iter().enumerate();
     let indices: BTreeMap<CellId, usize> = cells.map(|(index, cell)| (cell.id, index)).collect();
-    // When each round began, and whether all of its slices tell what a round takes.
+    // Start of each round, and whether all its slices are representative.
     let mut rounds: BTreeMap<(usize, u32, usize, u32), (i64, bool)> = BTreeMap::new();
     for slice in &record.slices {
         let Some(&cell) = indices.get(&slice.cell) else { continue };
@@ -40,14 +37,13 @@ pub(crate) fn round_times(record: &StudyRecord) -> Vec<RoundTime> {
     }
     let middle = |(cell, mut times): (usize, Vec<f64>)| {
         times.sort_unstable_by(f64::total_cmp);
-        // The machine may have been busy with something else, or its clock have been set: the lower one.
+        // The lower median: the machine may have been busy, or its clock set.
         let seconds = *times.get(times.len().saturating_sub(1) / 2)?;
         Some(RoundTime { cell, seconds })
     };
     times.into_iter().filter_map(middle).collect()
 }
 
-/// Whether a slice tells how long such slices take.
 fn is_usual(slice: &Slice) -> bool {
     matches!(Sample::of(slice).fitness, Fitness::Good | Fitness::Troubled)
 }

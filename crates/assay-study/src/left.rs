@@ -1,19 +1,19 @@
-//! On which systems a cell is still measured.
+//! Systems on which a cell is still measured.
 
 use std::collections::BTreeSet;
 
 use assay_model::System;
 
-/// The systems that take part in each cell: a test that one of them cannot run is measured on the others.
+/// Systems of each cell: a test that fails on one of them is measured on the others.
 #[derive(Debug, Clone)]
 pub(crate) struct Left {
-    /// Whether a system is compared with the base: neither the base nor its twin.
+    /// Whether a system is compared: neither the base nor its twin.
     is_compared: Vec<bool>,
     base: usize,
-    /// Systems that failed in a cell, which is measured on the others. By cell and system.
+    /// Failed cells and systems; the cell is measured on the others.
     failed: BTreeSet<(usize, usize)>,
-    /// Systems on which an event of a cell took too long. The cell is measured on the others, which are compared with
-    /// the bound that this sets.
+    /// Cells and systems with a hanging event. The cell is measured on the others, which are compared with the
+    /// resulting bound.
     silent: BTreeSet<(usize, usize)>,
 }
 
@@ -35,19 +35,17 @@ impl Left {
         self.silent.insert((cell, system));
     }
 
-    /// Whether a system is compared with the base.
     pub(crate) fn compares(&self, system: usize) -> bool {
         self.is_compared.get(system) == Some(&true)
     }
 
-    /// Those of some systems on which a cell is measured: they have not failed in it, and answer.
+    /// Filters systems to those without failure or silence in a cell.
     pub(crate) fn of(&self, cell: usize, mut systems: Vec<usize>) -> Vec<usize> {
         let is_left = |of: (usize, usize)| !self.failed.contains(&of) && !self.silent.contains(&of);
         systems.retain(|&system| is_left((cell, system)));
         systems
     }
 
-    /// Whether a cell is measured no further: nothing is left that can be compared.
     pub(crate) fn is_closed(&self, cell: usize) -> bool {
         let systems = 0..self.is_compared.len();
         if self.of(cell, systems.clone().collect()).is_empty() {
@@ -63,7 +61,6 @@ impl Left {
         !can_be_compared(self.base) || !others.any(can_be_compared)
     }
 
-    /// Whether a cell is measured without a system.
     pub(crate) fn lacks_a_system(&self, cell: usize) -> bool {
         let of_cell = (cell, 0)..=(cell, usize::MAX);
         let mut absent = self.failed.range(of_cell.clone()).chain(self.silent.range(of_cell));

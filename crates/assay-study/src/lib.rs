@@ -1,11 +1,10 @@
 //! Decides what a study does next.
 //!
 //! The [`Driver`] decides and an [`Executor`] acts. The executor holds the servers, the clients, the counters and the
-//! ledger. It carries out one [`Action`] after the other and answers each with an [`Outcome`]. The driver is pure. It
-//! has no clock and no chance of its own, so the same record and the same outcomes give the same actions. A study is
-//! resumed by replaying its record into a new driver. Interleaved, sequential and stepwise studies are policies of one
-//! driver. A [`Bisect`] searches the version that made a change, and
-//! [`suspect`] says where a watch begins such a search.
+//! ledger. It performs one [`Action`] after the other and answers each with an [`Outcome`]. The driver is pure, without
+//! clock or randomness, so the same record and outcomes give the same actions. A study is resumed by replaying its
+//! record into a new driver. Interleaved, sequential and stepwise studies are policies of one driver. A [`Bisect`]
+//! searches the version that made a change, and [`suspect`] says where a watch begins such a search.
 
 mod action;
 mod bisect;

@@ -4,26 +4,21 @@ use std::collections::{BTreeMap, VecDeque};
 
 use assay_model::{CellId, DataSet, StartFrom, Study};
 
-/// The part of a block whose cells are measured on the same instances. The instances start from this data set in this
-/// state.
+/// The part of a block measured on the same instances, which start from this data set in this state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Phase {
-    /// The data set.
     pub data: DataSet,
-    /// Its state.
     pub start_from: StartFrom,
 }
 
 impl Phase {
-    /// The phase that a cell belongs to.
     #[must_use]
     pub fn of(cell: CellId) -> Self {
         Self { data: cell.setup.data(), start_from: cell.test.start_from }
     }
 }
 
-/// The phases of some cells, each with its cells: the data sets in the order of their first cells; on each, fresh
-/// before aged.
+/// Phases of some cells, each with its cells: data sets in the order of their first cells; on each, fresh before aged.
 pub(crate) fn phases(study: &Study, cells: &[usize]) -> VecDeque<(Phase, Vec<usize>)> {
     let mut data_sets: BTreeMap<DataSet, usize> = BTreeMap::new();
     let mut phases: BTreeMap<(usize, StartFrom), (Phase, Vec<usize>)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! One system after the other, each test once and long, on one instance from load to end: as the posts ran it.
+//! One system after the other, each test once and long, on one instance from load to end, as in the posts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -11,34 +11,31 @@ use assay_verdict::Fitness;
 
 use crate::{Action, End, Outcome, Shard};
 
-/// The longest rest between two systems, milliseconds: what the published harness waits.
+/// Longest rest between two systems: that of the published harness.
 const REST_MAX_MS: u32 = 600_000;
 
-/// The state of a sequential study. It measures one instance for each data set and system, one after the other, and
-/// plans the actions of an instance when it comes to it: a study may have many.
+/// State of a sequential study, with one instance per data set and system. An instance's actions are planned when its
+/// turn comes, as a study may have many.
 #[derive(Debug, Clone)]
 pub(crate) struct Sequential {
     cells: Vec<PlannedCell>,
-    /// The data sets in the order in which they are measured, each with the indices of its cells.
     data_sets: Vec<(DataSet, Vec<usize>)>,
     systems: usize,
-    /// The slices that earlier runs measured, by system and index of the cell: whether each failed.
+    /// Slices of earlier runs by system and cell: whether each failed.
     measured: BTreeMap<(usize, usize), bool>,
     /// Rest between two instances, milliseconds.
     rest_ms: u64,
-    /// Instances whose audit has begun.
     audited: usize,
     /// Instances whose measurement has begun or was complete.
     begun: usize,
-    /// Whether this run has started an instance.
     has_started: bool,
-    /// What is left to do on the present instance, the next action first. It is empty at the end of the study.
+    /// Remaining actions of the current instance; empty at the end of the study.
     left: VecDeque<Action>,
     end: End,
 }
 
 impl Sequential {
-    /// A sequential study is a single block, so only the shard that has block 0 has anything to do.
+    /// A sequential study is a single block, so only the shard with block 0 has work.
     pub(crate) fn new(record: &StudyRecord, shard: Shard) -> Self {
         let cells = record.study.cells.clone();
         let indices: BTreeMap<CellId, usize> =
@@ -66,7 +63,7 @@ impl Sequential {
         }
     }
 
-    /// One that loads the data and compares the settings, and measures nothing.
+    /// Loads the data and compares the settings, without measuring.
     pub(crate) fn without_tests(record: &StudyRecord, shard: Shard) -> Self {
         Self { begun: usize::MAX, ..Self::new(record, shard) }
     }
@@ -78,7 +75,7 @@ impl Sequential {
         }
     }
 
-    /// Takes the outcome of an action; `false` if the action cannot have it.
+    /// Processes an outcome; `false` if it is impossible for the action.
     pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) -> bool {
         self.left.pop_front();
         match (asked, outcome) {
@@ -87,7 +84,7 @@ impl Sequential {
                 if sample.system != system {
                     return false;
                 }
-                // Once a server is gone, nothing more is recorded of it: a resumed study continues with the next test.
+                // Nothing more is recorded of a server that is gone: a resumed study continues with the next test.
                 if matches!(sample.fitness, Fitness::Failed | Fitness::Unanswered) {
                     self.left.push_front(Action::CheckAlive { system, cell });
                 }
@@ -109,7 +106,7 @@ impl Sequential {
     /// Plans the next audit or measurement of an instance; `false` if none is left.
     fn plan_next(&mut self) -> bool {
         if let Some((system, data, _)) = self.instance(self.audited) {
-            // A system that was measured before an interruption is not started again, but its settings are compared.
+            // A system measured before an interruption is not restarted, but its settings are compared.
             self.left.push_back(Action::Audit { system, data });
             self.audited += 1;
             return true;
@@ -126,14 +123,14 @@ impl Sequential {
         true
     }
 
-    /// The system, data set and cells of an instance: all systems on one data set, then all on the next one.
+    /// System, data set and cells of an instance: all systems on one data set, then all on the next.
     fn instance(&self, number: usize) -> Option<(usize, DataSet, &[usize])> {
         let (data, cells) = self.data_sets.get(number.checked_div(self.systems)?)?;
         Some((number % self.systems, *data, cells))
     }
 
-    /// The whole sequence on a new instance. Writes that an earlier run measured are repeated, unrecorded, so that the
-    /// tests after them find the data as they leave them.
+    /// The whole sequence on a new instance. Writes measured by an earlier run are repeated, unrecorded, to restore the
+    /// data for later tests.
     fn actions(&self, system: usize, data: DataSet, cells: &[usize]) -> Vec<Action> {
         let mut actions = vec![Action::StartOne { system, data }];
         if cells.iter().any(|&cell| self.measured.contains_key(&(system, cell))) {
@@ -164,7 +161,6 @@ impl Sequential {
         actions
     }
 
-    /// Measures a cell, or repeats its writes if an earlier run measured it.
     fn once(&self, system: usize, cell: usize) -> Option<Action> {
         let is_write = self.cells.get(cell)?.id.test.class == Class::Write;
         match self.measured.get(&(system, cell)) {
@@ -178,7 +174,6 @@ impl Sequential {
     }
 }
 
-/// The data sets in the order of the setups, each with the indices of its cells.
 fn data_sets(record: &StudyRecord) -> Vec<(DataSet, Vec<usize>)> {
     let mut sets: Vec<(DataSet, Vec<usize>)> = Vec::new();
     let mut indices: BTreeMap<DataSet, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The systems in alternation, step by step, on one instance each: for steps that build on what the steps before left.
+//! Systems in alternation, step by step, on one instance each, for steps that build on earlier ones.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
@@ -9,16 +9,13 @@ use assay_verdict::Fitness;
 
 use crate::{Action, End, Outcome, Phase, Shard};
 
-/// How far a system came in a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Standing {
-    /// Steps that were measured, from the first on.
     measured: usize,
-    /// Attempts at the step after these that failed.
     failed: u32,
 }
 
-/// The state of a stepwise study. Each block carries out all steps once on new instances.
+/// State of a stepwise study. Each block executes all steps once on new instances.
 #[derive(Debug, Clone)]
 pub(crate) struct Stepwise {
     seed: u64,
@@ -30,9 +27,8 @@ pub(crate) struct Stepwise {
     begun: BTreeSet<u32>,
     /// By block and system.
     standing: BTreeMap<(u32, usize), Standing>,
-    /// The next block to be planned.
     block: u32,
-    /// What is left to do in the present block, the next action first. It is empty at the end of the study.
+    /// Remaining actions of the current block; empty at the end of the study.
     left: VecDeque<Action>,
     end: End,
 }
@@ -70,7 +66,7 @@ impl Stepwise {
         }
     }
 
-    /// Takes the outcome of an action; `false` if the action cannot have it.
+    /// Processes an outcome; `false` if it is impossible for the action.
     pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) -> bool {
         self.left.pop_front();
         match (asked, outcome) {
@@ -87,11 +83,11 @@ impl Stepwise {
                     self.note(block, system, has_failed);
                 }
                 if has_failed {
-                    // The steps after it would find other data than those of the other systems.
+                    // Later steps would find other data than on other systems.
                     self.give_up(system);
                 }
             }
-            // Without one of its systems, a block compares nothing.
+            // A block without one of its systems compares nothing.
             (Action::StartAll { block, .. }, Outcome::Failed { system, why, .. }) => {
                 self.left.clear();
                 self.end = End::Unfinished;
@@ -112,7 +108,6 @@ impl Stepwise {
         true
     }
 
-    /// Counts a slice.
     fn note(&mut self, block: u32, system: usize, has_failed: bool) {
         let standing = self.standing.entry((block, system)).or_default();
         match has_failed {
@@ -121,7 +116,6 @@ impl Stepwise {
         }
     }
 
-    /// Leaves out what is left of a system in this block.
     fn give_up(&mut self, failed: usize) {
         self.end = End::Unfinished;
         self.left
@@ -132,14 +126,13 @@ impl Stepwise {
         self.standing.get(&(block, system)).copied().unwrap_or_default()
     }
 
-    /// Whether a step of a block is left to be measured.
     fn has_work(&self, block: u32) -> bool {
         let is_left = |system| self.standing(block, system).measured < self.cells;
         self.shard.has(block) && (0..self.systems).any(is_left)
     }
 
-    /// Plans the rest of a block. Steps that an earlier run measured are repeated, unrecorded, so that those after them
-    /// find the same data. Systems that are complete are not started again.
+    /// Plans the rest of a block. Steps measured by an earlier run are repeated, unrecorded, to restore the data for
+    /// later ones. Complete systems are not restarted.
     fn plan_block(&mut self, block: u32) {
         let Some(phase) = self.phase else { return };
         if !self.has_work(block) {
@@ -158,7 +151,7 @@ impl Stepwise {
             self.left.push_back(Action::Note { system: None, what: EventKind::WritesRepeated });
         }
         for cell in 0..self.cells {
-            // The system that is the first in one step is the last in the next.
+            // The first system of a step is the last in the next.
             let in_order = round_order(self.seed, block, 0, cell as u32, self.systems);
             for (system, position) in in_order.into_iter().zip(0..) {
                 if !order.contains(&system) {

@@ -1,43 +1,40 @@
-//! How long the turns of a cell are, and how much of them is warm-up: chosen from traces of a few turns.
+//! Chooses the length of a cell's turns and of their warm part from traces of a few turns.
 //!
-//! The first events of a turn are slow: while another system had the CPU, the caches lost what this one needs. The
-//! length of that warm part differs by test, from a fraction of a millisecond for a single row to several for a range
-//! of rows that are spread over the table.
+//! The first events of a turn are slow: while another system had the CPU, the caches lost what this one needs. The warm
+//! part depends on the test, from a fraction of a millisecond for a single row to several for a range of scattered
+//! rows.
 
 use crate::sizing::mean_rate;
 
-/// The ends of the events of one turn of one system, microseconds from its start, ascending.
+/// End times of the events of a system's turn, microseconds from its start, ascending.
 pub type TurnTrace = Vec<u32>;
 
-/// The length of a cell's turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLength {
-    /// Measured part, milliseconds.
     pub turn_ms: u32,
-    /// Warm part, microseconds.
     pub warm_us: u32,
 }
 
-/// Where a warm part may end, microseconds. It ends at the first of these after which events are no longer slow.
-/// By the last of them, they are slower by 3% at most in every test that was examined.
+/// Candidate lengths of the warm part, microseconds; the first after which events are no longer slow is chosen. After
+/// the last, they were slower by 3% at most in every examined test.
 const WARM_US: [u32; 5] = [500, 1000, 2000, 3000, 4000];
 
-/// Events that are slower by less than this part count as settled.
+/// Events slower by less than this share count as settled.
 const SLOW: f64 = 0.02;
 
 /// Standard errors by which events must be slower.
 const ERRORS: f64 = 2.0;
 
-/// Chooses the length of a cell's turns from traces of each system: as planned, or as long as an event where that is
-/// longer. Longer ones would spend a smaller part of the time on warm parts, but noise grows faster with the length of
-/// a turn than that saves. A slice of this length has at least two, so that the order of the systems can be reversed.
+/// Chooses the length of a cell's turns: as planned, or the duration of an event if that is longer. Longer turns would
+/// spend a smaller share of time on warm parts, but noise grows faster with the length of a turn than that saves. A
+/// slice has at least two turns, so that the order of systems can be reversed.
 #[must_use]
 pub fn turn_length(planned_ms: u32, slice_ms: u32, systems: &[Vec<TurnTrace>]) -> TurnLength {
     let settled: Vec<Vec<SettledTurn>> = systems
         .iter()
         .map(|turns| turns.iter().filter_map(|ends| SettledTurn::of(ends)).collect())
         .collect();
-    // One system alone shows what only it has, and all together show what is too small to be seen in one.
+    // One system alone shows its peculiarities; all together show effects too small to be seen in one.
     let is_slow = |from, to| {
         settled.iter().any(|turns| is_slow_within(turns.iter(), from, to))
             || is_slow_within(settled.iter().flatten(), from, to)
@@ -53,13 +50,12 @@ pub fn turn_length(planned_ms: u32, slice_ms: u32, systems: &[Vec<TurnTrace>]) -
     TurnLength { turn_ms: wanted_ms.clamp(planned_ms, longest_ms), warm_us }
 }
 
-/// Slices may take this many times the planned time where single events take much longer than the others.
+/// Factor by which slices may exceed the planned time where single events take much longer than others.
 const LONGER: f64 = 3.0;
 
-/// Events per second in traces: the geometric mean of the systems; `None` where none took time.
-///
-/// It is that of usual events. On a busy machine, every turn loses its CPU once for as long as dozens of events take;
-/// sized by the whole time, a slice would have a few events, and one loss would decide its rate.
+/// Events per second in traces: the geometric mean of the systems, of usual events; `None` if none took time. On a busy
+/// machine, every turn loses its CPU once for as long as dozens of events take; sized by total time, a slice would have
+/// a few events, and one loss would determine its rate.
 pub(crate) fn event_rate(systems: &[Vec<TurnTrace>]) -> Option<f64> {
     let of_turn = |ends: &TurnTrace| {
         let us = ends.last().filter(|us| **us > 0)?;
@@ -73,16 +69,14 @@ pub(crate) fn event_rate(systems: &[Vec<TurnTrace>]) -> Option<f64> {
     Some(mean_rate(systems.iter().filter_map(of_system))).filter(|rate| *rate > 0.0)
 }
 
-/// A turn's events, compared with those of its second half.
+/// Events of a turn compared with those of its second half.
 struct SettledTurn {
-    /// Median duration of an event in the second half, microseconds.
     event_us: f64,
-    /// When each event began, microseconds, and the logarithm of its duration relative to that median.
+    /// Start of each event, microseconds, and the log of its duration relative to the median of the second half.
     events: Vec<(u32, f64)>,
 }
 
 impl SettledTurn {
-    /// `None` where it has no event that took time.
     fn of(ends: &[u32]) -> Option<Self> {
         let begins = std::iter::once(&0).chain(ends);
         let events: Vec<(u32, u32)> =
@@ -98,13 +92,12 @@ impl SettledTurn {
     }
 }
 
-/// Whether the events that begin in this part of the turns are slower than later ones, beyond error.
 fn is_slow_within<'a>(
     turns: impl Iterator<Item = &'a SettledTurn>,
     from_us: u32,
     to_us: u32,
 ) -> bool {
-    // Medians: a turn in which another process had the CPU for a while says nothing of caches.
+    // Medians: a turn interrupted by another process says nothing about caches.
     let of_turn = |turn: &SettledTurn| {
         let within = turn.events.iter().filter(|(begin, _)| (from_us..to_us).contains(begin));
         median(within.map(|(_, relative)| *relative))
@@ -114,8 +107,8 @@ fn is_slow_within<'a>(
     let Some(middle) = median(slower.iter().copied()).filter(|_| count >= 3.0) else {
         return false;
     };
-    // 1.4826 turns the median absolute deviation of a normal distribution into its standard deviation, and 1.2533 the
-    // standard error of a mean into that of a median.
+    // 1.4826 converts the median absolute deviation of a normal distribution to its standard deviation, and 1.2533 the
+    // standard error of a mean to that of a median.
     let spread = median(slower.iter().map(|it| (it - middle).abs())).unwrap_or(0.0);
     let error = 1.2533 * 1.4826 * spread / count.sqrt();
     middle > SLOW.max(ERRORS * error)
@@ -137,8 +130,8 @@ mod tests {
         turn_length(5, 200, systems)
     }
 
-    /// Eight turns of 20 ms: events of so many microseconds, slower by a part that shrinks to 1/e in each `decay_us`.
-    /// In every third turn, the CPU is gone for 3 ms once.
+    /// Eight turns of 20 ms with events of `event_us`, initially slower by a share that decays to 1/e per `decay_us`.
+    /// In every third turn, the CPU is lost for 3 ms once.
     fn turns(event_us: f64, slower: f64, decay_us: f64) -> Vec<TurnTrace> {
         let turn = |number: u32| {
             let (mut now, mut ends) = (0.0_f64, Vec::new());

@@ -1,71 +1,61 @@
-//! Where a watched product may have changed. Pure.
+//! Detects where a watched product may have changed. Pure.
 //!
-//! A watch measures the newest version from time to time, together with the one measured last and a fixed baseline.
-//! Each version thus has the values of one or several studies. A change is suspected between two neighbours if the
-//! level of the versions from there on differs from that of the versions up to there. The suspicion is cheap and wrong
-//! now and then; a [`crate::Bisect`] decides.
+//! A watch periodically measures the newest version together with the previous one and a fixed baseline, so each
+//! version has values from one or several studies. A change is suspected between two neighbours if the levels of the
+//! versions on both sides differ. The suspicion is cheap and sometimes wrong; a [`crate::Bisect`] decides.
 
 use std::collections::BTreeMap;
 
-/// The value of a version relative to the baseline, in one study.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WatchValue {
-    /// Index of the version among those that are watched.
     pub version: usize,
-    /// The logarithm of its value divided by that of the baseline.
     pub log_ratio: f64,
-    /// The standard error of the logarithm.
     pub se: f64,
-    /// The source of its build, as a number of the caller's.
+    /// Source of its build, a number chosen by the caller.
     pub source: usize,
 }
 
-/// A search that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchSearch {
-    /// The versions that were its ends.
     pub ends: [usize; 2],
-    /// Whether a change was found.
     pub has_found: bool,
 }
 
-/// What is known of a measure beforehand: standard deviations of the log ratio.
+/// Prior knowledge of a measure: standard deviations of the log ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WatchNoise {
-    /// By how much a version differs from study to study beyond its errors.
+    /// Variation of a version between studies beyond its errors.
     pub between: f64,
-    /// By how much builds of equal speed differ, however often they are measured.
+    /// Difference of builds of equal speed, however often they are measured.
     pub build: f64,
-    /// The same of builds from different sources.
+    /// The same for builds from different sources.
     pub source: f64,
-    /// The least change that is worth a search: the absolute logarithm of the ratio.
+    /// Smallest change worth a search: absolute log ratio.
     pub least: f64,
-    /// Whether values repeat almost exactly, as counts of instructions do: neighbours then place a change.
+    /// Whether values repeat almost exactly, like instruction counts: neighbours then locate a change.
     pub is_exact: bool,
 }
 
-/// A search that is worthwhile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Suspicion {
-    /// The versions between which to search.
     pub ends: [usize; 2],
-    /// The difference of the levels, in standard errors.
+    /// Difference of the levels, in standard errors.
     pub significance: f64,
 }
 
-/// The number of versions on each side whose mean is the level.
+/// Versions on each side whose mean is the level.
 const REACH: usize = 5;
 
-/// The difference of levels, in standard errors, from which a change is suspected: by chance, one pair in fourteen has
-/// it, and the search refuses nearly all of these. Chosen with `cargo lab watch`.
+/// Difference of levels, in standard errors, from which a change is suspected: by chance, one pair in fourteen reaches
+/// it, and the search rejects nearly all of these. Chosen with `cargo lab watch`.
 const SUSPECTED: f64 = 1.8;
 
-/// By how much more significant a difference must be for each search that found nothing there.
+/// Additional significance required per fruitless search there.
 const AGAIN: f64 = 0.3;
 
-/// The search that is most worthwhile: between the neighbours with the most significant difference, and one version
-/// more on each side unless the measure is exact, because the level of a few versions does not place a change exactly.
-/// `None` if no difference calls for a search.
+/// The most worthwhile search: between the neighbours with the most significant difference, extended by one version on
+/// each side unless the measure is exact, because the level of a few versions does not locate a change exactly. `None`
+/// if no difference calls for a search.
 #[must_use]
 pub fn suspect(
     values: &[WatchValue],
@@ -74,7 +64,7 @@ pub fn suspect(
 ) -> Option<Suspicion> {
     let levels = levels(values, noise);
     let reach = if noise.is_exact { 1 } else { REACH };
-    // A search that found nothing may be repeated once there is more evidence.
+    // A fruitless search may be repeated once there is more evidence.
     let searched = |[after, at]: [usize; 2]| {
         let mut over = searches.iter().filter(|it| it.ends[0] <= after && at <= it.ends[1]);
         let in_vain = over.clone().filter(|it| !it.has_found).count();
@@ -87,12 +77,12 @@ pub fn suspect(
     for (place, pair) in levels.windows(2).enumerate() {
         let [before, after] = pair else { continue };
         let (has_found, in_vain) = searched([before.version, after.version]);
-        // An exact measure says the same again.
+        // An exact measure would repeat its answer.
         if has_found || (noise.is_exact && in_vain > 0.0) {
             continue;
         }
         let (left, right) = levels.split_at(place + 1);
-        // A level ends where a change was found, and where the builds come from another source.
+        // A level ends at a found change, and where the source of builds changes.
         let up_to = left.iter().rev().take(reach).take_while(|it| {
             it.source == before.source && !found_between(it.version, before.version)
         });
@@ -121,7 +111,6 @@ pub fn suspect(
     best
 }
 
-/// A version, the mean of its values and the variance of the mean.
 struct Level {
     version: usize,
     source: usize,
@@ -129,7 +118,6 @@ struct Level {
     variance: f64,
 }
 
-/// The measured versions in their order.
 fn levels(values: &[WatchValue], noise: WatchNoise) -> Vec<Level> {
     let mut of: BTreeMap<usize, (f64, f64, usize)> = BTreeMap::new();
     for it in values {
@@ -150,7 +138,6 @@ fn levels(values: &[WatchValue], noise: WatchNoise) -> Vec<Level> {
     levels.collect()
 }
 
-/// The mean of levels, weighted by their precision, and its variance.
 fn mean<'a>(levels: impl Iterator<Item = &'a Level>) -> Option<(f64, f64)> {
     let (mut sum, mut weights) = (0.0, 0.0);
     for it in levels {
@@ -207,7 +194,7 @@ mod tests {
         assert_eq!(ends(&exact, &[], COUNTED), Some([5, 10]));
         let found = WatchSearch { ends: [5, 10], has_found: true };
         assert_eq!(ends(&exact, &[found], COUNTED), None);
-        // A search in vain says the same again, also after more versions.
+        // A fruitless search would repeat its answer, also after more versions.
         let in_vain = WatchSearch { ends: [5, 10], has_found: false };
         assert_eq!(ends(&exact, &[in_vain], COUNTED), None);
     }
@@ -226,7 +213,7 @@ mod tests {
     fn one_search_is_enough_and_values_that_say_nothing_are_left_out() {
         let odd = [(0, 0.0), (5, f64::NAN), (10, 0.03)];
         assert_eq!(ends(&values(&odd), &[], TIMED), Some([0, 10]));
-        // More evidence is needed after a search in vain.
+        // More evidence is needed after a fruitless search.
         let refused = WatchSearch { ends: [0, 10], has_found: false };
         let weak = values(&[(0, 0.0), (10, 0.011)]);
         assert_eq!(ends(&weak, &[], TIMED), Some([0, 10]));

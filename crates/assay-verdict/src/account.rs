@@ -3,38 +3,30 @@
 use assay_model::{CpuPlacement, PlannedCell, Slice, recorded_values};
 use hdrhistogram::Histogram;
 
-/// The largest contradiction between counters and clock that counts as none, as part of the time. They are read one
-/// after the other.
+/// Largest tolerated contradiction between counters and clock, as a share of the time. They are read one after the
+/// other.
 pub(crate) const RESOLUTION: f64 = 0.02;
 
-/// Latency of events, microseconds. Published results tell only some of these.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Latency {
-    /// Mean.
     pub mean: Option<f64>,
-    /// Median.
     pub p50: Option<f64>,
-    /// 95th percentile.
     pub p95: Option<f64>,
-    /// 99th percentile.
     pub p99: Option<f64>,
-    /// Largest.
     pub max: Option<f64>,
 }
 
-/// Operations of all clients together.
 pub(crate) fn operations(slice: &Slice) -> f64 {
     slice.ops()
 }
 
-/// Server CPU per operation, connections and background together, nanoseconds.
 pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
     let cpu = slice.counter("connection_cpu_ns")? + slice.counter("background_cpu_ns")?;
     let ops = slice.counted_ops();
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
 
-/// Waits for a CPU per operation, of clients and of the threads that serve them, nanoseconds.
+/// Waits for a CPU per operation, of clients and the threads that serve them, nanoseconds.
 pub(crate) fn cpu_waits_per_op(slice: &Slice) -> Option<f64> {
     let server = slice.counter("connection_runq_ns")?;
     let waits = server.checked_add(slice.counter("client_runq_ns")?)?;
@@ -42,8 +34,8 @@ pub(crate) fn cpu_waits_per_op(slice: &Slice) -> Option<f64> {
     (ops > 0.0).then(|| waits as f64 / ops)
 }
 
-/// Whether each client of a cell shares a CPU with the thread that serves it, and with no other client. The machine
-/// has this many CPUs.
+/// Whether each client of a cell shares a CPU with the thread that serves it, and with no other client, on a machine
+/// with this many CPUs.
 pub(crate) fn shares_cpu(planned: &PlannedCell, cpus: u32) -> bool {
     let clients = planned.id.setup.clients;
     match planned.placement {
@@ -53,37 +45,31 @@ pub(crate) fn shares_cpu(planned: &PlannedCell, cpus: u32) -> bool {
     }
 }
 
-/// The measured terms of an operation, microseconds.
 pub(crate) struct Account {
     pub(crate) time_us: f64,
-    /// CPU time of its client.
     pub(crate) client_us: f64,
-    /// The thread that serves it: on a CPU, on the run queue, or waiting for the disk. It is in one state at a time.
+    /// Its serving thread: on a CPU, on the run queue, or waiting for the disk, which exclude each other.
     pub(crate) thread_us: f64,
-    /// On the run queue.
     pub(crate) runq_us: f64,
 }
 
-/// What follows from the measured terms, microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rest {
-    /// On the run queue during the operation.
     pub(crate) runq_us: f64,
-    /// The time counted twice.
+    /// Time counted twice.
     pub(crate) overlap_us: f64,
-    /// The time left over.
     pub(crate) other_us: f64,
 }
 
 impl Account {
-    /// The terms that were not measured; `None` if the thread was busier than the time allows.
+    /// `None` if the thread was busier than the time allows.
     pub(crate) fn rest(&self, shares_cpu: bool) -> Option<Rest> {
         let busy_us = self.thread_us - self.runq_us;
         if busy_us > (1.0 + RESOLUTION) * self.time_us {
             return None;
         }
-        // The thread's states exclude each other. What the scheduler counts beyond the time was before or after the
-        // operation: a server that is stopped and goes on queues all its threads.
+        // The thread's states exclude each other. Scheduler time in excess was before or after the operation: a server
+        // that is stopped and continued queues all its threads.
         let runq_us = self.runq_us.min((self.time_us - busy_us).max(0.0));
         let excess = self.client_us + busy_us + runq_us - self.time_us;
         let behind_client = if shares_cpu { runq_us.min(self.client_us) } else { 0.0 };
@@ -114,7 +100,6 @@ pub(crate) fn latency<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<Lat
     })
 }
 
-/// The latency among published figures; `None` if there is none.
 pub(crate) fn published_latency(published: &[(String, f64)]) -> Option<Latency> {
     let figure = |name: &str| published.iter().find(|(it, _)| it == name).map(|(_, us)| *us);
     let found = Latency {
@@ -128,7 +113,7 @@ pub(crate) fn published_latency(published: &[(String, f64)]) -> Option<Latency> 
     all.iter().any(Option::is_some).then_some(found)
 }
 
-/// The published figures of slices that all of them have: counts are added up, extremes kept, others averaged.
+/// Published figures common to all slices: counts are summed, extremes kept, others averaged.
 pub(crate) fn published(slices: &[&Slice]) -> Vec<(String, f64)> {
     let Some((first, rest)) = slices.split_first() else { return Vec::new() };
     let of_all = first.published.iter().filter_map(|(name, value)| {
@@ -157,7 +142,6 @@ mod tests {
         assert!((rest.overlap_us - 4.9).abs() < 1e-9 && rest.other_us.abs() < 1e-9, "{rest:?}");
     }
 
-    /// An update whose thread also waits for background threads and for a lock.
     #[test]
     fn waiting_beyond_the_own_client_stays() {
         let update =
@@ -165,7 +149,7 @@ mod tests {
         let rest = update.rest(true).unwrap();
         assert!((rest.overlap_us - 5.0).abs() < 1e-9, "{rest:?}");
         assert!((rest.other_us - 1.4).abs() < 1e-9, "{rest:?}");
-        // If client and server have separate CPUs, only the difference is known.
+        // With separate CPUs for client and server, only the difference is known.
         let rest = update.rest(false).unwrap();
         assert!((rest.overlap_us - 3.6).abs() < 1e-9 && rest.other_us.abs() < 1e-9, "{rest:?}");
     }

@@ -1,25 +1,23 @@
-//! What the clients of a system did, second by second of its own time.
+//! Work of a system's clients, second by second of its own time.
 
 use assay_model::{CellId, Slice, StudyRecord};
 
 use crate::account::{Latency, latency};
 use crate::sample::{Fitness, Sample};
 
-/// About a second of the time for which a cell of a system was measured: measured parts of turns, one after the other.
-/// The turns of other systems and the warm parts lie between them.
+/// About a second of measured time of a system in a cell: measured parts of consecutive turns, without other systems'
+/// turns and warm parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ActiveSecond {
-    /// Its duration, seconds: that of whole slices, so not exactly 1.
+    /// Duration in whole slices, so not exactly 1.
     pub seconds: f64,
-    /// Events that ended in it, of all clients.
     pub events: u64,
-    /// Queries of these events.
     pub queries: u64,
-    /// Latency of these events; `None` if none ended.
+    /// `None` if no event ended.
     pub latency: Option<Latency>,
 }
 
-/// The seconds of a cell of a system, in order. Slices in machine trouble are left out, unless the cell `is_disturbed`,
+/// The seconds of a system in a cell, in order. Slices in machine trouble are omitted unless the cell `is_disturbed`,
 /// so that verdicts use them. Each block has fresh instances.
 #[must_use]
 pub fn active_seconds(
@@ -48,8 +46,8 @@ pub fn active_seconds(
     seconds
 }
 
-/// How many slices make up the next second: the fewest that last at least a second, or all if the remaining ones last
-/// less than half a second.
+/// Number of slices in the next second: the fewest that last at least a second, or all if the rest is less than half a
+/// second.
 fn length(slices: &[&Slice]) -> usize {
     let mut ns = 0;
     let Some(last) = slices.iter().position(|slice| {

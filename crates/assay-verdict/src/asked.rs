@@ -1,18 +1,16 @@
-//! Options that a user asked for and in which two systems differ.
+//! Requested options in which two systems differ.
 
 use assay_model::{AuditClass, AuditFinding, Class, Reach, SystemSpec, reach};
 
-/// Options that are named before the rest of them is counted.
 const NAMED: usize = 2;
 
-/// The longest value that is shown, in characters.
 const VALUE_MAX: usize = 60;
 
-/// Beginnings of the names of settings whose removal changes the speed of a version.
+/// Prefixes of settings whose removal changes the speed of a version.
 const MISSED: [&str; 3] = ["optimizer_", "query_cache_", "thread_handling"];
 
-/// Whether a setting is a leftover of a config file for all systems: all were asked for the same value, and a version
-/// lacks the setting. It is named as the cause of a change only where its removal is known to change the speed.
+/// Whether a setting is a leftover of a shared config file: all systems requested the same value, and a version lacks
+/// the setting. It is named as a cause only if its removal is known to change speed.
 pub(crate) fn is_leftover<'a>(
     specs: impl Iterator<Item = &'a SystemSpec>,
     finding: &AuditFinding,
@@ -29,17 +27,14 @@ pub(crate) fn is_leftover<'a>(
         && !MISSED.iter().any(|it| finding.setting.starts_with(it))
 }
 
-/// Whether a difference in a setting can act on tests of a class, by itself or by their plans.
 #[must_use]
 pub fn can_act(setting: &str, class: Class) -> bool {
     reach(setting) == Reach::Plans || reach(setting).acts_on(class)
 }
 
-/// `as requested, performance_schema is ON instead of OFF`; `None` where no requested option differs that can act on
-/// tests of this class otherwise than by their plans. One that has no effect is no difference. Options that `named`
-/// has are left out, because the plan's sentence names them.
-///
-/// What one version does not know is a cause only if its removal is known to change the speed.
+/// `as requested, performance_schema is ON instead of OFF`; `None` if no requested option differs that can affect tests
+/// of this class other than through plans. Excludes options without effect, and those in `named`, which the sentence on
+/// the plan names. An option unknown to one version is a cause only if its removal is known to change speed.
 pub(crate) fn requested(
     audit: &[AuditFinding],
     class: Class,
@@ -132,7 +127,7 @@ mod tests {
             of("synchronous_commit", ["on", "off"]),
             of("log_size", ["1", "2"]),
             of("default_authentication_plugin", ["a", "b"]),
-            // It acts by plans alone, which have a sentence of their own.
+            // It acts only through plans, which have their own sentence.
             of("enable_hashjoin", ["on", "off"]),
         ];
         assert_eq!(requested(&audit, Class::Read, [0, 1], &[]), None);
@@ -154,11 +149,11 @@ mod tests {
             is_leftover(options.map(spec).iter(), &lacking(setting))
         };
         assert!(is_one("innodb_file_format", ["innodb-file-format", "innodb_file_format"]));
-        // Only one system was asked for it, or its removal matters.
+        // Only one system requested it, or its removal matters.
         assert!(!is_one("jit", ["jit", "work_mem"]) && !is_one("jit", ["work_mem", "jit"]));
         assert!(!is_one("query_cache_type", ["query_cache_type", "query_cache_type"]));
         let requested = |setting| requested(&[lacking(setting)], Class::Read, [0, 1], &[]);
-        // No option of a system that the other one does not know, unless its removal matters.
+        // No option of a system that the other does not know, unless its removal matters.
         assert_eq!(requested("default_authentication_plugin"), None);
         assert_eq!(requested("innodb_file_format"), None);
         let told = requested("query_cache_type");

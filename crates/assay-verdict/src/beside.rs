@@ -1,4 +1,4 @@
-//! Two studies of the same servers, beside each other: whether they find the same.
+//! Comparison of two studies of the same servers.
 
 use assay_model::{
     CellId, Estimate, Group, PublishedGroup, Setup, StudyRecord, System, TestSet, Verdict,
@@ -8,95 +8,71 @@ use crate::robust::median;
 use crate::special::{Z, log_error};
 use crate::{CellJudgement, GroupSummary, Judgement};
 
-/// The fewest tests that have a correlation: Fisher's interval needs four.
+/// Fewest tests for a correlation: Fisher's interval needs four.
 const TESTS_MIN: usize = 4;
 
-/// A study with its judgement.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
-    /// The study.
     pub record: &'a StudyRecord,
-    /// Its judgement.
     pub judgement: &'a Judgement,
 }
 
-/// A system of one study against its base, and the same pair of another study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairBeside {
-    /// Indices of the base and the system in the first study.
     pub ours: [usize; 2],
-    /// Indices of their counterparts in the other one.
     pub theirs: [usize; 2],
-    /// The tests that both have.
     pub tests: Vec<TestBeside>,
-    /// The groups of these tests, by the setups of the first study, without those of which either study has a bound.
+    /// Groups of these tests, by the setups of the first study, without those with a bound in either study.
     pub groups: Vec<GroupBeside>,
-    /// Pearson's correlation of the logarithms of relative QPS over the same tests, with Fisher's 95% interval. `None`
-    /// for fewer than four tests, and where one study has the same value in all.
+    /// Pearson's correlation of log relative QPS over these tests, with Fisher's 95% interval. `None` for fewer than
+    /// four tests, and if one study has the same value in all.
     pub correlation: Option<Estimate>,
-    /// Root mean square of the logarithms of `quotient`.
+    /// Root mean square of the logs of `quotient`.
     pub rms: Option<f64>,
-    /// Medians of the relative QPS of the same tests, in both studies.
     pub medians: Option<[f64; 2]>,
 }
 
-/// A test that both studies have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TestBeside {
-    /// The cell of the first study.
     pub cell: CellId,
-    /// The setup in the other one.
     pub their_setup: Setup,
-    /// The group of the first study.
     pub group: &'static Group,
-    /// Relative QPS in the first study.
     pub ours: Estimate,
-    /// Relative QPS in the other one.
     pub theirs: Estimate,
-    /// `ours` divided by `theirs`, with the uncertainty of both as far as it is known; NaN where their bounds say
-    /// nothing of it.
+    /// `ours` divided by `theirs`, with the known uncertainty of both; NaN if bounds leave it unknown.
     pub quotient: Estimate,
-    /// Whether they agree.
     pub agreement: Agreement,
 }
 
-/// Whether two studies agree in a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
     /// The interval of the quotient contains 1, or its value lies within the threshold around 1, and the interval is
-    /// narrow enough for a disagreement to show ([`could_disagree`]).
+    /// narrow enough to reveal a disagreement ([`could_disagree`]).
     Agrees,
-    /// The interval of the quotient excludes 1, and its value is further from 1 than the threshold.
+    /// The interval of the quotient excludes 1, and its value differs from 1 by more than the threshold.
     Differs,
-    /// The interval of the quotient contains 1, but it would contain 1 as well if the studies disagreed.
+    /// The interval of the quotient contains 1, but would do so even if the studies disagreed.
     TooWide,
-    /// Neither study knows its uncertainty, or what one knows is a bound that says nothing of this.
+    /// Both uncertainties are unknown, or a bound leaves it open.
     Unknown,
 }
 
-/// A group in both studies, over the tests that both have. Of a published table of groups, the other side is as it was
-/// printed, and this side is over the tests of this study in the groups of the set of 42.
+/// A group over the tests common to both studies. For a published table of groups, the other side is as printed, and
+/// this side has this study's tests in the groups of the set of 42.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupBeside {
-    /// The setup of the first study.
     pub setup: Setup,
-    /// The group.
     pub group: &'static Group,
-    /// Tests that both have.
     pub tests: u32,
-    /// Median of relative QPS in the first study.
     pub ours: f64,
-    /// Smallest and largest relative QPS in the first study.
     pub our_range: [f64; 2],
-    /// The median in the other one.
     pub theirs: f64,
-    /// Smallest and largest relative QPS in the other one.
     pub their_range: [f64; 2],
 }
 
-/// Sets studies beside each other, the other one with the groups that were published of it, if any. There is one entry
-/// for each system of the first study, other than base and twin, of which the other study has a counterpart, as well as
-/// one of the base. Counterparts are systems of the same product, engine and series, the very version if it is there.
+/// Compares studies; `groups` are published for the other one. One entry per system of the first study, other than base
+/// and twin, if it and the base have counterparts: systems of the same product, engine and series, preferably of the
+/// same version.
 #[must_use]
 pub fn beside(ours: Judged, theirs: Judged, groups: &[PublishedGroup]) -> Vec<PairBeside> {
     let Some(base) = ours.record.systems.iter().position(|it| it.is_base) else {
@@ -113,8 +89,8 @@ pub fn beside(ours: Judged, theirs: Judged, groups: &[PublishedGroup]) -> Vec<Pa
     others.filter_map(pair).collect()
 }
 
-/// The part of a version within which releases only fix errors, which is all but its last number: 10.11 of MariaDB
-/// 10.11.16, 17 of Postgres 17.2.
+/// Series of a version, within which releases only fix errors: all but its last number, such as 10.11 for MariaDB
+/// 10.11.16, 17 for Postgres 17.2.
 fn series(system: &System) -> Vec<String> {
     let version = system.artifact.version();
     let numbers = version.split(['.', '-', '+', '~']);
@@ -128,7 +104,6 @@ fn series(system: &System) -> Vec<String> {
     numbers
 }
 
-/// The system of another study that is most like this one.
 fn counterpart(system: &System, record: &StudyRecord) -> Option<usize> {
     // A published system of unknown product has no counterpart.
     system.artifact.product()?;
@@ -136,7 +111,7 @@ fn counterpart(system: &System, record: &StudyRecord) -> Option<usize> {
     let alike = record.systems.iter().enumerate().filter(|(_, it)| kind(it) == kind(system));
     let rank = |it: &System| {
         let is_same = it.artifact.version() == system.artifact.version();
-        // Of several configurations of a version, the first one.
+        // Among several configurations of a version, the first one.
         (!is_same, it.is_twin)
     };
     alike.min_by_key(|(index, it)| (rank(it), *index)).map(|(index, _)| index)
@@ -168,7 +143,7 @@ fn pair(
             })
         })
         .collect();
-    // A stable sort keeps the tests of a group in the order in which they run.
+    // A stable sort keeps the tests of a group in execution order.
     tests.sort_by_key(|test| (test.cell.setup, test.group));
     let valued: Vec<TestBeside> = tests.iter().copied().filter(|it| !it.has_bound()).collect();
     let logs: Vec<(f64, f64)> =
@@ -191,8 +166,8 @@ fn pair(
     }
 }
 
-/// The cell of the same test with as many clients, the one with the most similar number of rows if there are several;
-/// or the only cell of this test, if it has only one in both studies.
+/// Cell of the same test and client count, with the most similar number of rows; or the only cell of this test, if
+/// there is only one in both studies.
 fn same_test(cell: CellId, ours: &StudyRecord, theirs: &StudyRecord) -> Option<CellId> {
     let of_test = |record: &StudyRecord| -> Vec<CellId> {
         let cells = record.study.cells.iter().map(|planned| planned.id);
@@ -214,14 +189,12 @@ fn same_test(cell: CellId, ours: &StudyRecord, theirs: &StudyRecord) -> Option<C
     }
 }
 
-/// The relative rate that a system would have if every instruction took as long as one of the base's, where nothing was
-/// timed.
+/// Where nothing was timed: the relative rate a system would have if every instruction took as long as the base's.
 fn of_instructions(ours: Judged, cell: &CellJudgement) -> Option<Estimate> {
     let ratio = cell.count.as_ref().filter(|_| ours.record.counts_only())?.ratio?;
     Some(Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low })
 }
 
-/// The rate of a system relative to another one; without interval if that is not the base of its study.
 fn relative(theirs: Judged, cell: CellId, [base, other]: [usize; 2]) -> Option<Estimate> {
     let judged = |system| {
         let judged = theirs.judgement.cell(cell, system)?;
@@ -236,7 +209,6 @@ fn relative(theirs: Judged, cell: CellId, [base, other]: [usize; 2]) -> Option<E
 }
 
 impl TestBeside {
-    /// Whether either study knows only a bound.
     #[must_use]
     pub fn has_bound(&self) -> bool {
         self.ours.is_bound() || self.theirs.is_bound()
@@ -258,11 +230,11 @@ fn quotient(ours: Estimate, theirs: Estimate) -> Estimate {
     Estimate { value, low: value / reach, high: value * reach }
 }
 
-/// A disagreement of this size is worth seeing: a study that cannot see it confirms nothing.
+/// A disagreement of this size is relevant: a study that cannot reveal it confirms nothing.
 const DISAGREEMENT: f64 = 0.05;
 
 /// Whether the quotient would exclude 1 if the studies disagreed: by [`DISAGREEMENT`], or about the larger of the two
-/// changes, which one study finds and the other one would not.
+/// changes, found by one study and missed by the other.
 fn could_disagree(quotient: Estimate, [ours, theirs]: [Estimate; 2], threshold: f64) -> bool {
     let half_width = 0.5 * (quotient.high / quotient.low).ln();
     let change = ours.value.ln().abs().max(theirs.value.ln().abs());
@@ -285,7 +257,6 @@ fn agreement(quotient: Estimate, found: [Estimate; 2], threshold: f64) -> Agreem
     }
 }
 
-/// Pearson's correlation with the interval that follows from Fisher's transformation.
 fn correlation(pairs: &[(f64, f64)]) -> Option<Estimate> {
     if pairs.len() < TESTS_MIN {
         return None;
@@ -297,7 +268,7 @@ fn correlation(pairs: &[(f64, f64)]) -> Option<Estimate> {
         let (dx, dy) = (pair.0 - x, pair.1 - y);
         (xx, yy, xy) = (xx + dx * dx, yy + dy * dy, xy + dx * dy);
     }
-    // Sums of equal values differ from zero by rounding alone.
+    // Sums of equal values differ from zero only by rounding.
     if xx.min(yy) < f64::EPSILON * n {
         return None;
     }
@@ -308,7 +279,6 @@ fn correlation(pairs: &[(f64, f64)]) -> Option<Estimate> {
     Some(Estimate { value: r, low: (z - reach).tanh().min(r), high: (z + reach).tanh().max(r) })
 }
 
-/// The groups of a system, over the tests that both studies have.
 fn groups(summaries: &[GroupSummary], system: usize, tests: &[TestBeside]) -> Vec<GroupBeside> {
     let of_system = summaries.iter().filter(|summary| summary.system == system);
     let group = |summary: &GroupSummary| {
@@ -335,7 +305,7 @@ fn range(values: &[f64]) -> [f64; 2] {
     [least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)]
 }
 
-/// The tests of a published group, one entry for each setup of the first study that has any.
+/// Tests of a published group, one entry per setup of the first study that has any.
 fn published_group(ours: Judged, system: usize, published: &PublishedGroup) -> Vec<GroupBeside> {
     let group = |&setup: &Setup| {
         let cells =
@@ -389,13 +359,13 @@ mod tests {
         let wide = known(1.0, 0.55, 1.82);
         // Neither study would have seen a difference of 5%.
         assert_eq!(found(wide, known(1.04, 0.98, 1.1)), Agreement::TooWide);
-        // Values that happen to be near each other say no more.
+        // Values that happen to be close prove no more.
         assert_eq!(found(wide, wide), Agreement::TooWide);
-        // A change that both find is larger than the uncertainty of both.
+        // A change found by both exceeds the uncertainty of both.
         let slow = known(0.3, 0.25, 0.36);
         assert_eq!(found(slow, known(0.32, 0.28, 0.37)), Agreement::Agrees);
         assert_eq!(found(slow, known(1.0, 0.9, 1.1)), Agreement::Differs);
-        // One study found a change, the other one would not have seen it.
+        // One study found a change that the other would have missed.
         assert_eq!(found(known(0.8, 0.75, 0.85), wide), Agreement::TooWide);
         assert_eq!(found(known(1.0, 0.98, 1.02), known(1.01, 0.99, 1.03)), Agreement::Agrees);
     }
@@ -423,7 +393,7 @@ mod tests {
         assert!(r.value > 0.999_999 && r.low > 0.999 && r.high >= r.value, "{r:?}");
         assert_eq!(correlation(&line[..3]), None);
         assert_eq!(correlation(&[(1.0, 1.0); 10]), None);
-        // Every second pair lies on a line, the others do not depend on it.
+        // Every second pair lies on a line, the others are independent of it.
         let mixed: Vec<(f64, f64)> = (0..28)
             .map(|n| {
                 let x = if n % 4 < 2 { 1.0 } else { -1.0 };

@@ -1,29 +1,26 @@
-//! What is known of a rate if an event took so long that it was ended: a bound.
+//! Bounds on rates from events that were killed because they took too long.
 
 use assay_model::{Estimate, Verdict};
 
 use crate::sample::{Fitness, Sample};
 
-/// The events of a system in a cell, and the time that they took.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pace {
     events: u64,
     elapsed_s: f64,
     is_unanswered: bool,
-    /// Whether a slice was measured to its end. A single stall then bounds nothing: the slices say how fast it is.
+    /// Whether a slice was completed. A single stall then bounds nothing, as slices show the speed.
     is_measured: bool,
 }
 
-/// What is known of the rate of one system relative to another one, if either of them did not answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Bound {
-    /// Only the first one did not answer.
+    /// Only the first did not answer.
     AtMost(f64),
-    /// Only the second one did not answer.
+    /// Only the second did not answer.
     AtLeast(f64),
-    /// Neither answered.
     Neither,
-    /// One did not answer, and the other one was not measured.
+    /// One did not answer, and the other was not measured.
     Unmeasured,
 }
 
@@ -43,17 +40,15 @@ impl Pace {
         self.is_unanswered
     }
 
-    /// Whether its rate is known as a bound only.
     fn is_bounded(&self) -> bool {
         self.is_unanswered && !self.is_measured
     }
 
-    /// Events per second; `None` if none has ended.
     fn rate(&self) -> Option<f64> {
         (self.events > 0 && self.elapsed_s > 0.0).then(|| self.events as f64 / self.elapsed_s)
     }
 
-    /// Events per second at most: each client might have ended the one that it had begun.
+    /// Maximum events per second: each client might have completed its current one.
     fn most(&self, clients: u32) -> f64 {
         (self.events as f64 + f64::from(clients)) / self.elapsed_s
     }
@@ -76,7 +71,6 @@ impl Bound {
         }
     }
 
-    /// The bound as an estimate of the ratio; `None` without one.
     pub(crate) fn estimate(self) -> Option<Estimate> {
         match self {
             Self::AtMost(most) => Some(Estimate::at_most(most)),
@@ -85,7 +79,7 @@ impl Bound {
         }
     }
 
-    /// The verdict; `None` before the other system is measured.
+    /// `None` before the other system is measured.
     pub(crate) fn verdict(self, threshold: f64) -> Option<Verdict> {
         Some(match self {
             Self::AtMost(most) if most < 1.0 - threshold => Verdict::Slower,

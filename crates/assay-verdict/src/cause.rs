@@ -1,46 +1,32 @@
-//! The cause of a change, in one word: which rule of a list applies first.
+//! Cause of a change: the first applicable rule of a list.
 
 use assay_model::Verdict;
 
 use crate::{Term, TimeChange};
 
-/// The part of a change from which on a term is its cause by itself.
+/// Share of a change from which a term alone is its cause.
 const MOST: f64 = 0.6;
 
-/// The part of a change that terms must explain together.
+/// Share of a change that terms must explain together.
 const EXPLAINED: f64 = 0.8;
 
-/// What most of a change comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// One of the systems stalls at times.
     Stalls,
-    /// Committing.
     Commit,
-    /// Its statements are executed with other plans.
     Plan,
-    /// Threads that its statements start.
     Threads,
-    /// CPU time of the threads that serve connections.
     ServerCpu,
-    /// CPU time of the clients.
     ClientCpu,
-    /// Waiting for a CPU.
     CpuWait,
-    /// Waiting for the disk.
     DiskWait,
-    /// Other waiting.
     OtherWait,
-    /// Several terms, none of which is most of it.
     Several,
-    /// Other work per operation, such as rows and pages read, with a time that no term has.
     Work,
-    /// The counters do not say.
     Unknown,
 }
 
 impl Cause {
-    /// Its name in data.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -59,7 +45,6 @@ impl Cause {
         }
     }
 
-    /// What follows the number of tests.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -79,28 +64,22 @@ impl Cause {
     }
 }
 
-/// What rules decide on.
 pub(crate) struct Facts<'a> {
     pub(crate) verdict: Verdict,
-    /// Whether most of the change is the time of commits.
     pub(crate) has_other_commits: bool,
-    /// Whether statements have other plans, and the times and counters agree that these matter.
     pub(crate) has_other_plan: bool,
-    /// Whether statements start threads that they did not start before, or no longer do.
     pub(crate) has_other_threads: bool,
-    /// Whether counters of work changed by more than the time.
     pub(crate) has_other_work: bool,
     pub(crate) change: Option<&'a TimeChange>,
 }
 
 impl Facts<'_> {
-    /// The part of a term in the whole change, if it is certain that both changed.
+    /// Share of a term in the whole change, if both changed significantly.
     fn share(&self, term: Term) -> f64 {
         let shares = self.change.map(TimeChange::shares).unwrap_or_default();
         shares.into_iter().find(|(it, _)| *it == term).map_or(0.0, |(_, share)| share)
     }
 
-    /// Whether no other part is larger, and this one is most of the change.
     fn is_mostly(&self, term: Term) -> bool {
         let shares = self.change.map(TimeChange::shares).unwrap_or_default();
         let largest = shares.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
@@ -114,10 +93,8 @@ impl Facts<'_> {
     }
 }
 
-/// Whether a cause applies.
 type Applies = fn(&Facts<'_>) -> bool;
 
-/// Causes, and when they apply. The first one that does is the cause.
 const RULES: [(Cause, Applies); 12] = [
     (Cause::Stalls, |it| it.verdict == Verdict::Uneven),
     (Cause::Commit, |it| it.has_other_commits),
@@ -133,7 +110,6 @@ const RULES: [(Cause, Applies); 12] = [
     (Cause::Unknown, |_| true),
 ];
 
-/// The cause of a change; `None` if the verdict is no change.
 pub(crate) fn cause(facts: &Facts<'_>) -> Option<Cause> {
     let is_change = matches!(facts.verdict, Verdict::Faster | Verdict::Slower | Verdict::Uneven);
     let found = RULES.iter().find(|(_, applies)| applies(facts));
@@ -188,7 +164,7 @@ mod tests {
         assert_eq!(of(Same, true, &cpu), None);
         let less = [(Term::ServerCpu, 0.5), (Term::DiskWait, -4.0)];
         assert_eq!(of(Faster, false, &less), Some(Cause::DiskWait));
-        // Parts may exceed the whole where another one went back.
+        // Shares may exceed 1 where other terms decreased.
         let more = [(Term::ServerCpu, 6.5), (Term::OtherWait, 9.5), (Term::ClientCpu, -6.0)];
         assert_eq!(of(Slower, false, &more), Some(Cause::OtherWait));
         let both = [(Term::ServerCpu, 5.0), (Term::OtherWait, 5.0)];

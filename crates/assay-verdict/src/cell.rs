@@ -1,4 +1,4 @@
-//! The samples of one cell, and what follows from them.
+//! Samples of one cell and derived quantities.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,23 @@ use crate::robust::{Value, centres};
 use crate::sample::{Fitness, Sample};
 use crate::uneven::{Surplus, Totals, surplus};
 
-/// If a smaller share of a cell's rounds is free of machine trouble, the troubled rounds are judged too, and the cell
-/// is marked: on a machine that is always busy, a marked answer is better than none.
+/// If a smaller share of a cell's rounds is free of machine trouble, troubled rounds are judged too, and the cell is
+/// marked: on an always busy machine, a marked answer is better than none.
 pub const QUIET_SHARE: f64 = 0.25;
 
 #[derive(Debug, Clone)]
 pub(crate) struct CellSamples {
     pub(crate) id: CellId,
     blocks: BTreeMap<u32, BlockSamples>,
-    /// The node of each block.
     nodes: BTreeMap<u32, u32>,
-    /// Whether each system has failed.
     failed: Vec<bool>,
-    /// How fast each system was at best, over all its slices.
+    /// Best speed of each system over all slices.
     paces: Vec<Pace>,
-    /// Whether a sample was added since the last decision.
     has_changed: bool,
-    /// Whether troubled samples were judged in the last decision.
     is_disturbed: bool,
-    /// What the last decision found, by system.
     relative: Vec<Relative>,
 }
 
-/// A system relative to the base.
 #[derive(Debug, Clone, Default)]
 struct Relative {
     rate: Option<Reduced>,
@@ -40,22 +34,20 @@ struct Relative {
     cpu: Option<Reduced>,
 }
 
-/// The samples of one cell in one block.
 #[derive(Debug, Clone, Default)]
 struct BlockSamples {
-    /// The samples that may be judged. From the last decision on they are sorted by round and system; later ones follow
-    /// in the order in which they came.
+    /// Judgeable samples, sorted by round and system as of the last decision; later ones follow in order of arrival.
     figures: Vec<Figures>,
-    /// Logarithms of rates in every two turns, those of one sample one after the other.
+    /// Log rates in every two turns, sample after sample.
     twos: Vec<f64>,
     has_changed: bool,
-    /// Rounds in which all systems that are left have a sample.
+    /// Rounds with a sample of every remaining system.
     complete: u32,
-    /// Complete rounds in which none of them had machine trouble.
+    /// Complete rounds without machine trouble in any of them.
     quiet: u32,
 }
 
-/// The figures of one sample. An unknown figure is NaN.
+/// Figures of one sample; NaN if unknown.
 #[derive(Debug, Clone, Copy)]
 struct Figures {
     round: u32,
@@ -65,11 +57,10 @@ struct Figures {
     seconds: f64,
     cpu_per_op: f64,
     cpu_waits_per_op: f64,
-    /// Its part of [`BlockSamples::twos`].
+    /// Range within [`BlockSamples::twos`].
     twos: (u32, u32),
 }
 
-/// Operations, their time and their waits for a CPU.
 #[derive(Debug, Default)]
 struct Spent {
     ops: f64,
@@ -86,14 +77,10 @@ impl Spent {
     }
 }
 
-/// The samples of one round.
 struct Round<'a> {
     block: &'a BlockSamples,
-    /// Number of the block.
     number: u32,
-    /// Sorted by system.
     figures: &'a [Figures],
-    /// Whether troubled samples are judged too.
     is_disturbed: bool,
 }
 
@@ -147,44 +134,37 @@ impl CellSamples {
         self.failed.get(system).copied().unwrap_or(false)
     }
 
-    /// What is known of the rate of a system relative to another one, if an event of either took too long.
     pub(crate) fn bound(&self, system: usize, other: usize) -> Option<Bound> {
         let clients = self.id.setup.clients;
         Bound::of(self.paces.get(system)?, self.paces.get(other)?, clients)
     }
 
-    /// Whether so few rounds were quiet that the last decision judged troubled samples too.
     pub(crate) fn is_disturbed(&self) -> bool {
         self.is_disturbed
     }
 
-    /// The rate of a system relative to the base, as of the last decision.
     pub(crate) fn relative_rate(&self, system: usize) -> Option<Reduced> {
         self.relative.get(system)?.rate.clone()
     }
 
-    /// The server's CPU per operation relative to the base's, as of the last decision.
     pub(crate) fn relative_cpu(&self, system: usize) -> Option<Reduced> {
         self.relative.get(system)?.cpu.clone()
     }
 
-    /// How far totals exceed the relative rate, as of the last decision.
     pub(crate) fn surplus(&self, system: usize) -> Option<Surplus> {
         self.relative.get(system)?.surplus
     }
 
-    /// Operations per second.
     pub(crate) fn rate(&self, system: usize) -> Option<Reduced> {
         self.reduce(|round| Some(round.judged(system)?.rate.ln()))
     }
 
-    /// Takes in what was added since the last decision.
     pub(crate) fn update(&mut self, base: usize) {
         if !self.has_changed {
             return;
         }
         let systems = self.failed.len();
-        // The others are measured further without a system that failed or does not answer.
+        // A failed or silent system does not hold up the others.
         let is_left = |(failed, pace): (&bool, &Pace)| !failed && !pace.is_unanswered();
         let left: Vec<bool> = self.failed.iter().zip(&self.paces).map(is_left).collect();
         for block in self.blocks.values_mut().filter(|block| block.has_changed) {
@@ -207,7 +187,6 @@ impl CellSamples {
                 .collect();
     }
 
-    /// A system relative to another one.
     fn relative_to(&self, system: usize, other: usize) -> Relative {
         if self.bound(system, other).is_some() {
             return Relative::default();
@@ -216,14 +195,12 @@ impl CellSamples {
         Relative { rate, surplus, cpu: self.cpu_to(system, other) }
     }
 
-    /// The server's CPU per operation relative to that of another system.
     pub(crate) fn cpu_to(&self, system: usize, other: usize) -> Option<Reduced> {
         self.reduce(|round| {
             Some((round.judged(system)?.cpu_per_op / round.judged(other)?.cpu_per_op).ln())
         })
     }
 
-    /// The rate of a system relative to another one, and how far totals exceed it.
     pub(crate) fn rate_to(
         &self,
         system: usize,
@@ -252,8 +229,8 @@ impl CellSamples {
         }
     }
 
-    /// The part of the difference in the time per operation of two systems that waits for a CPU make up, over all
-    /// judged rounds; `None` if it was not measured. Waits between turns count too, so it may exceed 1.
+    /// Share of waits for a CPU in the difference of two systems' time per operation, over all judged rounds; `None` if
+    /// not measured. It may exceed 1, as waits between turns count too.
     pub(crate) fn waits_share(&self, system: usize, other: usize) -> Option<f64> {
         let (mut first, mut second) = (Spent::default(), Spent::default());
         for round in self.rounds() {
@@ -268,7 +245,6 @@ impl CellSamples {
         share.is_finite().then_some(share)
     }
 
-    /// A quantity of every round, reduced to blocks.
     fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<Reduced> {
         let values: Vec<Value> = self
             .rounds()
@@ -278,7 +254,6 @@ impl CellSamples {
         centres(&values).map(|centres| Reduced::new(&centres, &self.nodes))
     }
 
-    /// The rounds, in order of blocks.
     fn rounds(&self) -> impl Iterator<Item = Round<'_>> {
         self.blocks.iter().flat_map(|(&number, block)| {
             let rounds = block.figures.chunk_by(|one, next| one.round == next.round);
@@ -295,17 +270,16 @@ impl BlockSamples {
         self.figures.push(Figures::of(sample, (first, self.twos.len() as u32)));
     }
 
-    /// Rates in every two turns of a sample.
     fn twos(&self, figures: &Figures) -> &[f64] {
         let (first, end) = figures.twos;
         self.twos.get(first as usize..end as usize).unwrap_or_default()
     }
 
-    /// Sorts the samples and counts the rounds that all systems that are left completed. A later sample of the same
-    /// round and system replaces an earlier one.
+    /// Sorts samples and counts rounds completed by all remaining systems. A later sample of the same round and system
+    /// replaces an earlier one.
     fn sort(&mut self, left: &[bool]) {
         let key = |figures: &Figures| (figures.round, figures.system);
-        // The sort keeps the order of samples with the same key.
+        // The sort keeps the order of samples with equal keys.
         self.figures.sort_by_key(key);
         self.figures.dedup_by(|later, earlier| {
             let is_same = key(later) == key(earlier);
@@ -344,7 +318,7 @@ impl Figures {
 }
 
 impl Round<'_> {
-    /// The figures of a system, if it has a sample that is judged.
+    /// Figures of a system, if it has a judged sample.
     fn judged(&self, system: usize) -> Option<&Figures> {
         let index = self.figures.binary_search_by_key(&system, |it| it.system as usize).ok()?;
         self.figures.get(index).filter(|figures| self.is_disturbed || figures.is_good)
@@ -355,8 +329,7 @@ impl Round<'_> {
         Value { block: self.number, round, value }
     }
 
-    /// Logarithms of the ratio of the rates of two systems: of every two turns, or of the whole where they did not
-    /// alternate.
+    /// Log ratios of two systems' rates: of every two turns, or of the whole if they did not alternate.
     fn ratios(&self, one: &Figures, other: &Figures, values: &mut Vec<Value>) {
         let (twos, of_other) = (self.block.twos(one), self.block.twos(other));
         let whole = [(one.rate / other.rate).ln()];
@@ -371,7 +344,7 @@ impl Round<'_> {
 mod tests {
     use super::*;
 
-    /// Of three systems, the last but one takes no part any more: what it did in a round says nothing of the others.
+    /// The middle one of three systems has dropped out: its past in a round does not matter to the others.
     #[test]
     fn rounds_are_those_of_the_systems_that_are_left() {
         let figures = |round, system, is_good| Figures {

@@ -1,8 +1,8 @@
-//! How the time per operation of a system differs from that of the base, term by term.
+//! Change of a system's time per operation against the base, term by term.
 //!
-//! The terms add up to the whole difference, because they add up in both systems (`overlap_us` says what is
-//! counted once). Their errors are those of a jackknife over blocks (Tukey 1958): the difference is computed again
-//! without each block, and the spread of these differences is that of the estimate.
+//! The terms add up to the whole difference, because they do in both systems (`overlap_us` corrects double counting).
+//! Errors are those of a jackknife over blocks (Tukey 1958): the difference is recomputed without each block, and the
+//! spread of these differences is that of the estimate.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,24 @@ use crate::looks::ALPHA;
 use crate::student::upper_quantile;
 use crate::sums::Totals;
 
-/// Blocks from which a spread can be told.
+/// Fewest blocks that show a spread.
 const BLOCKS_MIN: usize = 3;
 
-/// A part of the time per operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Term {
-    /// CPU time of the clients, as far as the threads that serve them do not run meanwhile.
+    /// CPU time of clients, except while the threads that serve them run.
     ClientCpu,
-    /// CPU time of the threads that serve the connections.
+    /// CPU time of the threads that serve connections.
     ServerCpu,
     /// Time of these threads on the run queue, except behind their own client.
     CpuWait,
-    /// Time that these threads wait for block devices.
     DiskWait,
-    /// All other waiting: locks, network, wake-ups; the disk too if the kernel does not account it.
+    /// All other waiting: locks, network, wake-ups; also the disk if the kernel does not account it.
     OtherWait,
-    /// What no counter tells apart.
     Unknown,
 }
 
 impl Term {
-    /// Every term.
     pub const ALL: [Self; 6] = [
         Self::ClientCpu,
         Self::ServerCpu,
@@ -45,7 +41,6 @@ impl Term {
         Self::Unknown,
     ];
 
-    /// Its name for scripts.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -58,7 +53,7 @@ impl Term {
         }
     }
 
-    /// Its name for people. `tells_disk` is that of [`TimeChange::tells_disk`].
+    /// Name for people. `tells_disk`: see [`TimeChange::tells_disk`].
     #[must_use]
     pub fn word(self, tells_disk: bool) -> &'static str {
         match self {
@@ -76,46 +71,39 @@ impl Term {
 /// A quantity of the base and of another system, microseconds per operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Changed {
-    /// Its value in the base.
     pub before: f64,
-    /// Its value in the other system.
     pub after: f64,
-    /// The difference.
     pub by: Estimate,
 }
 
 impl Changed {
-    /// Whether it is certain that it changed.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         self.by.has_interval() && (self.by.low > 0.0 || self.by.high < 0.0)
     }
 }
 
-/// The change of the time per operation against the base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeChange {
-    /// The whole time.
     pub time: Changed,
-    /// Its terms. They add up to the time, and their changes to its change.
+    /// They add up to the time, and their changes to its change.
     pub terms: Vec<(Term, Changed)>,
-    /// The CPU time of the server's other threads, which is no part of the time; `None` if it was not measured.
+    /// CPU time of the server's other threads, not part of the time; `None` if not measured.
     pub background_cpu: Option<Changed>,
-    /// The part of [`Term::ServerCpu`] in the kernel, as its clock tells the modes apart; `None` if it did not.
+    /// Kernel part of [`Term::ServerCpu`]; `None` if the clock does not distinguish modes.
     pub kernel_cpu: Option<Changed>,
-    /// Instructions of the server outside the kernel, per operation; `None` where the processor did not count them.
+    /// User-space instructions of the server per operation; `None` if the processor did not count them.
     pub instructions: Option<Changed>,
 }
 
 impl TimeChange {
-    /// Whether waiting for the disk is a term of its own.
     #[must_use]
     pub fn tells_disk(&self) -> bool {
         self.terms.iter().any(|(term, _)| *term == Term::DiskWait)
     }
 
-    /// The terms of which it is certain that they changed, with their part of the whole change, the largest first.
-    /// Nothing if it is not certain that there is a change at all.
+    /// Significantly changed terms with their share of the whole change, the largest first; empty if the whole change
+    /// is not significant.
     #[must_use]
     pub fn shares(&self) -> Vec<(Term, f64)> {
         if !self.time.is_certain() {
@@ -130,8 +118,8 @@ impl TimeChange {
     }
 }
 
-/// The change from one system's slices to another's, over the blocks that both have; `None` if nothing was counted. The
-/// slices are in order of block. `shares_cpu` is that of [`Totals::per_op`].
+/// Change between two systems over their common blocks; `None` if nothing was counted. Slices are in order of block.
+/// `shares_cpu`: see [`Totals::per_op`].
 pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Option<TimeChange> {
     let (base, other) = (by_block(base), by_block(other));
     let pairs = base.iter().filter_map(|(block, base)| Some([base, other.get(block)?]));
@@ -145,7 +133,7 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
     let partial: Vec<[PerOp; 2]> = (0..pairs.len())
         .filter_map(|at| Some([of_pair(0, Some(at))?, of_pair(1, Some(at))?]))
         .collect();
-    // A term counts only if all blocks together tell it, and also those that remain without any one block.
+    // A term counts only if known from all blocks, and from those without any one block.
     let all = partial.iter().flatten().chain([&before, &after]);
     let kinds = kinds(all);
     let (before, after) = (Told::of(&kinds, &before)?, Told::of(&kinds, &after)?);
@@ -178,20 +166,15 @@ fn by_block(slices: &[&Slice]) -> BTreeMap<u32, Totals> {
     blocks.filter_map(of_block).collect()
 }
 
-/// The time per operation of a system, microseconds.
 struct Told {
     time: f64,
-    /// Its terms, in the order of [`kinds`].
+    /// In the order of [`kinds`].
     terms: Vec<f64>,
-    /// CPU time of the server's other threads.
     background: Option<f64>,
-    /// CPU time of the serving threads in the kernel.
     kernel: Option<f64>,
-    /// Instructions of the server.
     instructions: Option<f64>,
 }
 
-/// The terms that all of these tell.
 fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<Term> {
     let has = |key| all.clone().all(|per_op| per_op.get(key).is_some());
     let mut kinds = Vec::new();
@@ -202,7 +185,7 @@ fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<Term> {
     if has("server_cpu_us") {
         kinds.push(Term::ServerCpu);
     }
-    // What overlaps with the clients is known only with their counters.
+    // Overlap with clients is known only from their counters.
     if !has_clients || !has("other_wait_us") {
         kinds.push(Term::Unknown);
         return kinds;
@@ -216,7 +199,7 @@ fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<Term> {
 }
 
 impl Told {
-    /// The account in these terms; `None` if one of them is not told, or if they contradict the time.
+    /// Time in these terms; `None` if one is unknown, or if they contradict the time.
     fn of(kinds: &[Term], per_op: &PerOp) -> Option<Self> {
         let time_us = per_op.time_us();
         let mut told = 0.0;
@@ -234,7 +217,7 @@ impl Told {
                 Term::OtherWait => per_op.get("wait_us")?,
                 Term::Unknown => time_us - told,
             };
-            // CPU that took longer than all of the time explains nothing.
+            // CPU time exceeding the whole time explains nothing.
             if *term == Term::Unknown && value < -RESOLUTION * time_us {
                 return None;
             }
@@ -249,14 +232,13 @@ impl Told {
     }
 }
 
-/// CPU time of the clients while the threads that serve them run on other CPUs: it is no time of its own.
+/// CPU time of clients in parallel to their serving threads on other CPUs, which adds no time.
 fn beside_server(per_op: &PerOp) -> f64 {
     let beside = per_op.get("overlap_us").zip(per_op.get("runq_us"));
     beside.map_or(0.0, |(overlap_us, runq_us)| (overlap_us - runq_us).max(0.0))
 }
 
-/// An estimate with the interval that follows from estimates without each block, of confidence 1 − `level`; without
-/// interval if there are too few.
+/// An estimate with an interval of confidence 1 − `level` from leave-one-out estimates; without interval for too few.
 pub(crate) fn jackknife(value: f64, partial: &[f64], level: f64) -> Estimate {
     let count = partial.len() as f64;
     if partial.len() < BLOCKS_MIN {
@@ -277,7 +259,7 @@ mod tests {
             ("time_us", client + cpu + runq - client.min(runq) + other),
             ("client_cpu_us", client),
             ("server_cpu_us", cpu),
-            // Clocks that tick tell less than all of the time.
+            // Clocks that tick measure less than all of the time.
             ("server_user_us", 0.5 * cpu),
             ("server_sys_us", 0.25 * cpu),
             ("runq_us", runq),
@@ -322,7 +304,6 @@ mod tests {
         assert_eq!(accounts(&before, &after).0, [Term::ClientCpu, Term::Unknown]);
     }
 
-    /// The jackknife of a mean is the usual interval of a mean.
     #[test]
     fn the_spread_of_a_mean_is_the_usual_one() {
         let values = [1.0, 2.0, 4.0, 5.0];

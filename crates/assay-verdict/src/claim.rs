@@ -1,7 +1,7 @@
-//! Published statements against measured values.
+//! Checks published claims against measured values.
 //!
-//! A value with an interval is as claimed if the whole interval is, and is not as claimed if none of it is. A value
-//! that cannot have an interval, such as a published one, decides by itself.
+//! A value with an interval holds if its whole interval does, and fails if none of it does. A value that cannot have an
+//! interval, such as a published one, decides by itself.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,14 @@ use crate::judge::with_rates;
 use crate::robust::median;
 use crate::{CellJudgement, Judgement, group};
 
-/// What the evidence says of a claim, of a part of one, or of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClaimStatus {
-    /// It is as claimed.
     Holds,
-    /// It is not as claimed.
     Fails,
-    /// The evidence does not suffice for either.
     Unknown,
 }
 
 impl ClaimStatus {
-    /// The words used in every output format.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -37,7 +32,7 @@ impl ClaimStatus {
         }
     }
 
-    /// The status of all together: each must hold, and one that does not is enough.
+    /// Conjunction: all must hold, and one failure suffices to fail.
     #[must_use]
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         all.into_iter().fold(Self::Holds, |so_far, it| match (so_far, it) {
@@ -48,67 +43,52 @@ impl ClaimStatus {
     }
 }
 
-/// The part of a study that a statement is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimScope {
-    /// Systems, each with the one that it is compared with.
     pub pairs: Vec<(usize, Option<usize>)>,
-    /// Cells.
     pub cells: Vec<CellId>,
-    /// The systems that are claimed to have the smallest or largest value, if that is claimed.
     pub extremes: Vec<usize>,
 }
 
-/// A value that a statement is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimFigure {
-    /// Name of the study.
     pub study: String,
-    /// Name of the system.
     pub system: String,
-    /// Name of the system that it is compared with.
     pub than: Option<String>,
-    /// The test; `None` for a summary of several.
+    /// `None` for a summary of several.
     pub test: Option<String>,
-    /// Number of tests with a value; 1 if it is that of one test.
+    /// Number of tests with a value; 1 for a single test.
     pub tests: u32,
-    /// Clients, tables, rows.
     pub setup: Setup,
-    /// The value; `None` if there is none.
     pub value: Option<Estimate>,
-    /// Whether the value has no interval however much is measured, so that it decides by itself.
+    /// Whether the value never has an interval, so that it decides by itself.
     pub decides_alone: bool,
-    /// Whether it is claimed to be the smallest or largest of its test.
     pub is_extreme: bool,
 }
 
-/// A statement that was checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedStatement {
-    /// What the evidence says.
     pub status: ClaimStatus,
-    /// The values, each with what it says by itself.
     pub figures: Vec<(ClaimFigure, ClaimStatus)>,
-    /// Number of tests or values that the share counts, by status: as claimed, not so, unknown.
+    /// Number of tests or values counted by the share, by status: holds, fails, unknown.
     pub counts: [u32; 3],
 }
 
-/// A study whose systems can be compared with any of them.
+/// A study whose systems can each serve as base.
 #[derive(Debug)]
 pub struct ClaimSource<'a> {
     record: &'a StudyRecord,
-    /// By base, once it was needed.
+    /// By base, computed on demand.
     judged: BTreeMap<usize, (Judgement, Vec<Option<Reduced>>)>,
 }
 
 impl<'a> ClaimSource<'a> {
-    /// Of a study.
     #[must_use]
     pub fn new(record: &'a StudyRecord) -> Self {
         Self { record, judged: BTreeMap::new() }
     }
 
-    /// The values that a statement is about: by pair of systems, then by cell.
+    /// By pair of systems, then by cell.
     pub fn figures(&mut self, scope: &ClaimScope, statement: &Statement) -> Vec<ClaimFigure> {
         let record = self.record;
         let mut figures = Vec::new();
@@ -127,7 +107,6 @@ impl<'a> ClaimSource<'a> {
     }
 }
 
-/// The record with another base.
 fn compared_with(record: &StudyRecord, base: usize) -> StudyRecord {
     let mut record = record.clone();
     for (index, system) in record.systems.iter_mut().enumerate() {
@@ -136,7 +115,6 @@ fn compared_with(record: &StudyRecord, base: usize) -> StudyRecord {
     record
 }
 
-/// The values of a pair of systems.
 struct Values<'a> {
     record: &'a StudyRecord,
     scope: &'a ClaimScope,
@@ -158,7 +136,6 @@ impl Values<'_> {
         )
     }
 
-    /// A summary of the tests of each setup.
     fn of_setups(&self, summary: Summary) -> Vec<ClaimFigure> {
         let mut setups: Vec<Setup> = self.scope.cells.iter().map(|cell| cell.setup).collect();
         setups.sort_unstable();
@@ -170,7 +147,7 @@ impl Values<'_> {
             let value = match (summary, self.statement.quantity) {
                 // A test without a value may have had any.
                 _ if values.len() < cells => None,
-                // A bound has no place in blocks that are drawn again.
+                // Bounds cannot be resampled by blocks.
                 (Summary::Median, Quantity::Rqps) if !values.iter().any(|it| it.is_bound()) => {
                     self.median(setup)
                 }
@@ -181,7 +158,6 @@ impl Values<'_> {
         setups.into_iter().map(of_setup).collect()
     }
 
-    /// The cells of this system in the scope, with their values.
     fn values(&self) -> impl Iterator<Item = (&CellJudgement, Option<Estimate>)> {
         let mine = self.cells.iter().filter(|it| self.is_meant(it));
         mine.map(|cell| (cell, value(self.statement.quantity, cell)))
@@ -191,7 +167,6 @@ impl Values<'_> {
         judged.system == self.system && self.scope.cells.contains(&judged.cell)
     }
 
-    /// As reports show it for a group.
     fn median(&self, setup: Setup) -> Option<Estimate> {
         group::median_of(self.record, self.cells, self.rates, |judged| {
             judged.cell.setup == setup && self.is_meant(judged)
@@ -225,7 +200,6 @@ impl Values<'_> {
     }
 }
 
-/// A figure of a cell.
 fn value(quantity: Quantity, cell: &CellJudgement) -> Option<Estimate> {
     let latency = || cell.latency.as_ref();
     let per_op = |key| cell.per_op?.get(key);
@@ -256,7 +230,7 @@ fn value(quantity: Quantity, cell: &CellJudgement) -> Option<Estimate> {
     alone.map(Estimate::without_interval)
 }
 
-/// The median or an extreme of values. Each end of its interval is that of the ends, which contains the true one if
+/// Median or extreme of values. The ends of its interval are those of the values' ends, which contain the true one if
 /// all intervals contain theirs.
 fn summarised(summary: Summary, values: &[Estimate]) -> Option<Estimate> {
     let of = |values: Vec<f64>| match summary {
@@ -277,10 +251,9 @@ fn summarised(summary: Summary, values: &[Estimate]) -> Option<Estimate> {
 }
 
 impl ClaimFigure {
-    /// The ends between which the true value lies; `None` if they are not known.
     fn ends(&self) -> Option<(f64, f64)> {
         let value = self.value?;
-        // It is below any limit, however close to it, that it may not reach.
+        // It is below any limit that it may not reach, however close.
         let (least, most) = (f64::MIN_POSITIVE, f64::MAX);
         match value.ends() {
             Some((low, high)) if value.is_bound() => Some((low.max(least), high.min(most))),
@@ -289,7 +262,6 @@ impl ClaimFigure {
     }
 }
 
-/// Whether the values are as the statement says.
 #[must_use]
 pub fn check_claim(statement: &Statement, figures: Vec<ClaimFigure>) -> CheckedStatement {
     let figures = match &statement.relation {
@@ -333,8 +305,8 @@ fn in_region(figure: &ClaimFigure, region: Region) -> ClaimStatus {
     }
 }
 
-/// The values that are claimed to be the smallest, each against the others of its test, setup and study. `ends` turns
-/// the largest into the smallest.
+/// The values claimed to be smallest, each against the others of its test, setup and study. `ends` turns the largest
+/// into the smallest.
 fn extremes(
     figures: Vec<ClaimFigure>,
     ends: fn(f64, f64) -> (f64, f64),
@@ -369,7 +341,6 @@ fn extremes(
     both.filter_map(|(status, figure)| Some((status?, figure))).collect()
 }
 
-/// Whether so many values are as claimed.
 fn shared(share: Share, [holds, fails, unknown]: [u32; 3]) -> ClaimStatus {
     let all = holds + fails + unknown;
     let (least, most) = match share {
@@ -441,7 +412,7 @@ mod tests {
         assert_eq!(of(most, far), ClaimStatus::Unknown);
     }
 
-    /// The test without an answer is one of those that the median is of, not left out and not one with this value.
+    /// The test without an answer counts among those of the median, with a value beyond its bound.
     #[test]
     fn summaries_of_bounds_say_what_they_may_be() {
         let all = [Estimate::at_most(0.002), Estimate { value: 0.98, low: 0.93, high: 1.03 }];

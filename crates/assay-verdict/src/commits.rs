@@ -1,4 +1,4 @@
-//! How much of a change is the time of commits, as the clients of a user's test saw it.
+//! Share of commit time in a change, as seen by clients of a user's test.
 
 use assay_model::{CellId, StudyRecord, UserStep, Verdict};
 
@@ -6,23 +6,20 @@ use crate::part::{MOST, PartTime};
 use crate::phrases::{per_operation, times};
 use crate::plans::Place;
 
-/// The time of commits in a test whose statements clients timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CommitTime(PartTime);
 
 impl CommitTime {
-    /// The time of commits in two systems; `None` if statements were not timed, or none is a commit.
+    /// `None` if statements were not timed, or none is a commit.
     pub(crate) fn of(record: &StudyRecord, cell: CellId, systems: [usize; 2]) -> Option<Self> {
         let part = PartTime::of(record, cell, systems, |place| is_commit(cell, place))?;
         part.us.iter().all(|it| *it > 0.0).then_some(Self(part))
     }
 
-    /// Whether they are most of a change that has this verdict.
     pub(crate) fn is_most_of(&self, verdict: Verdict) -> bool {
         self.0.is_part_of(verdict, MOST)
     }
 
-    /// The part of the change that other statements are.
     pub(crate) fn rest(&self) -> f64 {
         1.0 - self.0.share
     }
@@ -40,7 +37,7 @@ impl CommitTime {
     }
 }
 
-/// Whether the statement at a place ends a transaction and keeps what it did.
+/// Whether the statement at a place ends a transaction and keeps its effects.
 fn is_commit(cell: CellId, (kind, step): Place) -> bool {
     let mut kinds = cell.test.roles.iter().flat_map(|role| &role.script.mix);
     let step = kinds.nth(kind as usize).and_then(|kind| kind.steps.get(step as usize));
@@ -59,7 +56,6 @@ mod tests {
 
     use super::*;
 
-    /// A test whose events have these statements.
     fn test(statements: &[&str]) -> Test {
         let send = |sql: &&str| UserStep::Send {
             sql: PerDialect::all(Sql { pieces: vec![(*sql).to_owned()], variables: Vec::new() }),
@@ -82,7 +78,7 @@ mod tests {
         Test::of(definition)
     }
 
-    /// What commits are of the change, if each statement takes so many microseconds in the base and in another system.
+    /// Share of commits in the change, given the microseconds of each statement in the base and in another system.
     fn share(statements: &[&str], us: [&[u64]; 2]) -> Option<CommitTime> {
         let cell =
             CellId { test: test(statements), setup: Setup { clients: 1, tables: 1, rows: 1000 } };
@@ -114,7 +110,7 @@ mod tests {
         );
         let update = share(&transaction, [&[10, 300, 500], &[10, 900, 550]]).unwrap();
         assert!(!update.is_most_of(Verdict::Slower), "{update:?}");
-        // Less time of commits does not make a test slower.
+        // Shorter commits do not make a test slower.
         let less = share(&transaction, [&[10, 400, 500], &[10, 390, 410]]).unwrap();
         assert!(less.is_most_of(Verdict::Faster) && !less.is_most_of(Verdict::Slower), "{less:?}");
         let single = ["UPDATE t SET a = 1"];

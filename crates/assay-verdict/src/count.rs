@@ -1,4 +1,4 @@
-//! Instructions per operation, and how many more or fewer they are than the base's.
+//! Instructions per operation, and their change against the base.
 
 use assay_model::{
     COUNT_THRESHOLD, CellId, Count, CountBatch, CountVerdict, CountedBy, Estimate, EventKind,
@@ -13,59 +13,47 @@ use crate::profile::Modules;
 use crate::robust::median;
 use crate::student::upper_quantile;
 
-/// The smallest relative change of instructions that is called in a study.
 #[must_use]
 pub fn count_threshold(study: &Study) -> f64 {
     if study.experiment == Experiment::Counted { study.threshold } else { COUNT_THRESHOLD }
 }
 
-/// How often a study looks at the counts of a cell at most: it counts on further instances while they do not decide.
+/// Maximum looks at the counts of a cell: it counts on further instances while they are undecided.
 pub const COUNT_LOOKS: usize = 3;
 
-/// The level at which a change is called, both sides and all looks together. Intervals have 95%.
+/// Level at which a change is called, both sides and all looks together. Intervals have 95%.
 const CALLED: f64 = 0.01;
 
-/// What two counts of the same code differ by at least, as a standard error: 0.01%.
+/// Minimum standard error between counts of the same code: 0.01%.
 const FLOOR: f64 = 1e-4;
 
-/// The instructions of a system in a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountJudgement {
-    /// What counted.
     pub by: CountedBy,
-    /// Instructions per operation of the serving thread, outside the kernel.
+    /// User-space instructions per operation of the serving thread.
     pub instructions: Estimate,
-    /// Instructions per operation of the server's other threads; `None` if they were not counted.
     pub background: Option<f64>,
-    /// Instructions per operation that the kernel executed for the serving thread; `None` if they were not counted.
     pub kernel: Option<f64>,
-    /// Instructions per operation divided by those of the base; `None` for the base.
+    /// Instructions per operation relative to the base's; `None` for the base.
     pub ratio: Option<Estimate>,
-    /// The verdict on `ratio`; `None` for the base.
     pub verdict: Option<CountVerdict>,
     /// The same with background threads; `None` if those were not counted on both sides.
     pub total: Option<CountTotal>,
-    /// Pairs of batches that were left out of `ratio`, because something happened in one of them that happens once.
+    /// Pairs of batches excluded from `ratio` because of a one-off event in one of them.
     pub left_out: u32,
-    /// The functions whose instructions changed; `None` for the base.
     pub functions: Option<Instructions>,
 }
 
-/// The instructions of all threads of a server, outside the kernel: the serving thread and those in the background.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CountTotal {
-    /// Instructions per operation.
     pub instructions: Estimate,
-    /// Instructions per operation divided by those of the base; `None` for the base.
     pub ratio: Option<Estimate>,
-    /// The verdict on `ratio`; `None` for the base. Background work comes at times of its own, so it is undecided more
-    /// often than that of the serving thread.
+    /// Verdict on `ratio`; `None` for the base. Undecided more often than for the serving thread, as background work
+    /// has its own schedule.
     pub verdict: Option<CountVerdict>,
-    /// Instructions per operation of the base's background threads; `None` for the base.
     pub base_background: Option<f64>,
 }
 
-/// The judgement of a system's count in a cell beside that of the base; `None` where nothing was counted.
 pub(crate) fn of(
     record: &StudyRecord,
     cell: CellId,
@@ -74,7 +62,7 @@ pub(crate) fn of(
     let mine = count(record, cell, system)?;
     let base_count = count(record, cell, base).filter(|_| system != base);
     let is_same_build = is_same_build(record, [base, system]);
-    // The processor does not tell functions.
+    // The processor does not attribute instructions to functions.
     let with_functions =
         base_count.filter(|base| !(base.functions.is_empty() || mine.functions.is_empty()));
     let functions =
@@ -82,8 +70,8 @@ pub(crate) fn of(
     Some(CountJudgement { functions, ..judge(mine, base_count, count_threshold(&record.study))? })
 }
 
-/// Judges the cells of a study that only counts: there is no rate to be undecided about, and what could not be counted
-/// has failed.
+/// Sets the verdicts of a study that only counts: no rate can be undecided, and cells that could not be counted have
+/// failed.
 pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
     for cell in cells {
         cell.doubt = None;
@@ -103,8 +91,8 @@ pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
     }
 }
 
-/// Whether the counts of a cell do not decide yet, so that counting on further instances is of use: those of the base
-/// and of another system.
+/// Whether the counts of a cell, of the base and another system, are undecided, so that counting on further instances
+/// helps.
 #[must_use]
 pub fn is_count_open(
     study: &Study,
@@ -121,10 +109,9 @@ pub fn is_count_open(
     planned.is_some_and(|(_, margin)| gate_ratio(other, base, *margin, level).1.is_none())
 }
 
-/// The error of a gate's claims that a limit is exceeded, over all tests and systems together, if no limit is.
+/// Error of a gate's claims that a limit is exceeded, over all tests and systems together, if no limit is.
 const GATE_LEVEL: f64 = 0.005;
 
-/// What a gate says of a study that only counts; `None` if the study is no gate.
 pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<GateJudgement> {
     let margins = &record.study.gate.as_ref()?.margins;
     let base = record.systems.iter().position(|system| system.is_base)?;
@@ -148,14 +135,12 @@ pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<Gate
     Some(GateJudgement { cells: judged.collect() })
 }
 
-/// The level of a gate's claim about a test of a system at a look, both sides together.
 fn gate_level(tests: usize, systems: usize) -> f64 {
     let claims = tests.max(1) * systems.saturating_sub(1).max(1) * COUNT_LOOKS;
     2.0 * GATE_LEVEL / claims as f64
 }
 
-/// The ratio of a system's instructions to the base's with its 95% interval, and what it says of a limit; `None` if it
-/// does not tell.
+/// Ratio of a system's instructions to the base's with its 95% interval, and the verdict on a limit; `None` if unknown.
 fn gate_ratio(
     one: &Count,
     base: &Count,
@@ -173,8 +158,7 @@ fn gate_ratio(
     (usual, verdict)
 }
 
-/// The counts of two systems in a cell, with the modules that tell which of their functions are the same. `None` unless
-/// both were counted.
+/// Counts of two systems in a cell, with the modules that match their functions; `None` unless both were counted.
 #[must_use]
 pub fn counted_pair(
     record: &StudyRecord,
@@ -193,7 +177,6 @@ fn count(record: &StudyRecord, cell: CellId, system: usize) -> Option<&Count> {
     found.map(|it| &it.count)
 }
 
-/// Whether both systems run the same program.
 fn is_same_build(record: &StudyRecord, systems: [usize; 2]) -> bool {
     let [base, other] = systems.map(|system| {
         let prefix = record.systems.get(system)?.artifact.prefix()?;
@@ -207,7 +190,7 @@ fn counted(count: &Count) -> Counted<'_> {
     Counted { ops: *ops, server, functions }
 }
 
-/// Judges a count beside that of the base, if it is not the base itself. `None` if it has no batch.
+/// Judges a count against the base's, if it is another one. `None` without batches.
 pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountJudgement> {
     let each = each_serving(count);
     let (ratio, verdict, left_out) = match base {
@@ -230,7 +213,6 @@ pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Opti
     })
 }
 
-/// Judges the instructions of all threads.
 fn total(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountTotal> {
     let each = each(count, all_threads)?;
     let compared = match base {
@@ -245,7 +227,6 @@ fn total(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountTot
     })
 }
 
-/// The ratio of a system's instructions to those of the base, its verdict, and the pairs of batches left out.
 fn compared(
     each: &[Vec<f64>],
     base: &[Vec<f64>],
@@ -257,7 +238,6 @@ fn compared(
     Some((ratio, verdict(ratio, called, threshold), left_out))
 }
 
-/// Which instructions of a batch are meant.
 type Threads = fn(&CountBatch) -> Option<u64>;
 
 fn serving(batch: &CountBatch) -> Option<u64> {
@@ -268,7 +248,7 @@ fn all_threads(batch: &CountBatch) -> Option<u64> {
     batch.serving.checked_add(batch.background?)
 }
 
-/// Instructions per operation over all batches; `None` unless all of them have the figure.
+/// Instructions per operation over all batches; `None` unless all have the figure.
 fn per_op(count: &Count, threads: Threads) -> Option<f64> {
     let batches = || count.instances.iter().flatten();
     let sum = batches().map(|batch| Some(threads(batch)? as f64)).sum::<Option<f64>>()?;
@@ -276,7 +256,7 @@ fn per_op(count: &Count, threads: Threads) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// What an operation takes, by instance and batch; `None` unless all batches have the figure.
+/// Instructions per operation, by instance and batch; `None` unless all batches have the figure.
 fn each(count: &Count, threads: Threads) -> Option<Vec<Vec<f64>>> {
     let of_instance = |batches: &Vec<CountBatch>| {
         batches.iter().map(|batch| Some(threads(batch)? as f64 / batch.ops)).collect()
@@ -284,12 +264,10 @@ fn each(count: &Count, threads: Threads) -> Option<Vec<Vec<f64>>> {
     count.instances.iter().map(of_instance).collect()
 }
 
-/// What an operation takes of the thread that serves it.
 fn each_serving(count: &Count) -> Vec<Vec<f64>> {
     each(count, serving).unwrap_or_default()
 }
 
-/// The ratios of batches that have the same events, by instance.
 fn ratios(each: &[Vec<f64>], base: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let is_ratio = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
     let of_instance = |(one, base): (&Vec<f64>, &Vec<f64>)| {
@@ -298,10 +276,9 @@ fn ratios(each: &[Vec<f64>], base: &[Vec<f64>]) -> Vec<Vec<f64>> {
     each.iter().zip(base).map(of_instance).collect()
 }
 
-/// The values without those of batches in which something happened that happens once, such as a page that was read or
-/// a job on statistics, and how many these are. Many of them are no exception, so they stay. Each is compared with the
-/// other batches of its instance: an instance that differs as a whole is no exception. Nor is a batch that deviates in
-/// other instances too: it has the same events there, so its deviation follows from them.
+/// Excludes batches with one-off events, such as a page read or a statistics job, and returns their number; frequent
+/// ones stay. Each batch is compared with the others of its instance, as an instance may differ as a whole. A batch
+/// that deviates in other instances too stays: it has the same events there, which cause its deviation.
 fn kept(values: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, u32) {
     let centres: Vec<f64> = values.iter().map(|of| median(of).unwrap_or_default()).collect();
     let deviations = |(of, centre): (&Vec<f64>, &f64)| -> Vec<f64> {
@@ -333,15 +310,15 @@ fn kept(values: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, u32) {
     (kept, left_out as u32)
 }
 
-/// A value is left out if it is further from its instance's median than so many standard deviations and than this part
-/// of it, as long as such values are no larger part of all.
+/// A value is excluded if its distance from its instance's median exceeds this many standard deviations and this share
+/// of it, up to a maximum share of such values.
 const FAR: f64 = 5.0;
 const EXCEPTION_MIN: f64 = 0.005;
 const EXCEPTIONS: f64 = 0.25;
 
-/// The mean of values and half of its interval of confidence 1 − `level`, from the values of each instance: the widest
-/// of three. Batches of an instance differ, and the error of their mean has as many degrees of freedom as there are
-/// batches beyond one an instance. So do the means of instances, whose error has few. Equal code differs besides.
+/// Mean of values and half-width of its interval of confidence 1 − `level`, from the values of each instance: the
+/// widest of three. Batches of an instance differ, with one degree of freedom per batch beyond the first of each
+/// instance. Means of instances differ, with few degrees of freedom. Equal code differs by the floor.
 fn mean(values: &[Vec<f64>], level: f64) -> Option<(f64, f64)> {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let of_instances: Vec<&Vec<f64>> = values.iter().filter(|it| !it.is_empty()).collect();
@@ -360,19 +337,18 @@ fn mean(values: &[Vec<f64>], level: f64) -> Option<(f64, f64)> {
     let within = half(squares, count - instances, count);
     let squares = means.iter().map(|it| (it - value).powi(2)).sum();
     let between = half(squares, instances - 1.0, instances);
-    // A floor that is known has no degrees of freedom to lose.
+    // A known floor has no degrees of freedom to lose.
     let floor = upper_quantile(level / 2.0, f64::INFINITY) * FLOOR * value;
     Some((value, within.max(between).max(floor)))
 }
 
-/// An estimate of a ratio with its interval of confidence 1 − `level`, from the values of each instance.
 fn estimate(values: &[Vec<f64>], level: f64) -> Option<Estimate> {
     let (value, half) = mean(values, level)?;
     Some(Estimate { value, low: value - half, high: value + half })
 }
 
-/// The instructions of a system with their 95% interval. Batches have different events, so their differences are no
-/// error; what the same events take on several instances is.
+/// Instructions of a system with their 95% interval. Batches have different events, so only differences between
+/// instances on the same events are errors.
 fn own_estimate(value: f64, each: &[Vec<f64>]) -> Option<Estimate> {
     let batches = each.iter().map(Vec::len).max()?;
     let of_all = (0..batches).map(|at| {
@@ -384,7 +360,6 @@ fn own_estimate(value: f64, each: &[Vec<f64>]) -> Option<Estimate> {
     Some(Estimate { value, low: value * (1.0 - half), high: value * (1.0 + half) })
 }
 
-/// The verdict on a ratio with its 95% interval and the wider one for calls.
 fn verdict(ratio: Estimate, called: Estimate, threshold: f64) -> CountVerdict {
     let within = 1.0 - threshold..=1.0 + threshold;
     match ratio {
@@ -405,7 +380,6 @@ mod tests {
 
     use super::*;
 
-    /// Two instances of six batches whose events differ, with noise.
     fn count(each: f64, noise: [f64; 12]) -> Count {
         let batch = |(number, noise): (usize, f64)| CountBatch {
             events: 100,
@@ -466,7 +440,6 @@ mod tests {
         assert_eq!((differ.verdict, differ.left_out), (Some(CountVerdict::Undecided), 0));
     }
 
-    /// A pair of systems that differ by a factor, counted on so many instances. Each instance has an effect of its own.
     fn drawn(random: &mut impl FnMut() -> f64, factor: f64, instances: usize) -> [Count; 2] {
         [1.0, factor].map(|factor| {
             let batches = (0..instances).flat_map(|_| {
@@ -512,7 +485,6 @@ mod tests {
         assert!(covered > 0.94 && called < 0.01 && found > 0.95, "{covered} {called} {found}");
     }
 
-    /// MariaDB moved work of an insert from background threads to the thread that serves it.
     #[test]
     fn background_threads_are_judged_with_the_serving_thread() {
         let with = |each: f64, background: u64| {
@@ -531,7 +503,7 @@ mod tests {
         assert_eq!((total.base_background, judged.background), (Some(50_847.0), Some(3_939.0)));
         let base = judge(&before, None, COUNT_THRESHOLD).unwrap().total.unwrap();
         assert_eq!((base.ratio, base.verdict, base.base_background), (None, None, None));
-        // What one side did not count is not compared.
+        // Figures missing on one side are not compared.
         let mut unknown = before;
         unknown.instances[0][0].background = None;
         assert_eq!(judge(&after, Some(&unknown), COUNT_THRESHOLD).unwrap().total, None);

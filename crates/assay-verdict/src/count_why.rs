@@ -1,14 +1,13 @@
-//! What instructions say of a change of QPS, or where QPS tell none, in words.
+//! Sentences on the share of instructions in a change of QPS.
 
 use assay_model::{CountVerdict, Estimate, Verdict, thousands};
 
 use crate::CountJudgement;
 
-/// What an operation takes besides the server's own instructions.
 const REST: &str = "(client, kernel, waits, caches)";
 
-/// `6% slower; 4.8% more instructions, the rest is not instructions (client, kernel, waits, caches)`, or
-/// `undecided in QPS, but 2.1% more instructions`. `None` where the count adds nothing to the verdict.
+/// `6% slower; 4.8% more instructions, the rest is not instructions (client, kernel, waits, caches)`, or `undecided in
+/// QPS, but 2.1% more instructions`. `None` where the count adds nothing to the verdict.
 pub(crate) fn sentence(
     verdict: Verdict,
     rqps: Option<Estimate>,
@@ -51,10 +50,9 @@ pub(crate) fn sentence(
     })
 }
 
-/// Which threads' instructions changed, where the verdict with background threads is another one than that of the
-/// serving thread: `43% more instructions in the serving thread, but 10% fewer instructions with background threads,
-/// whose instructions per operation went from 50,847 to 3,939`. `None` where both verdicts are the same, or one is
-/// missing.
+/// The threads whose instructions changed, if the verdict with background threads differs from that of the serving
+/// thread: `43% more instructions in the serving thread, but 10% fewer instructions with background threads, whose
+/// instructions per operation went from 50,847 to 3,939`. `None` if both verdicts are equal, or one is missing.
 #[must_use]
 pub fn moved(count: &CountJudgement) -> Option<String> {
     let (serving, total) = (count.verdict?, count.total.as_ref()?);
@@ -82,18 +80,15 @@ fn is_change(verdict: CountVerdict) -> bool {
     matches!(verdict, CountVerdict::More | CountVerdict::Fewer)
 }
 
-/// The part of a change of QPS beyond the change of instructions: the logarithm of a ratio of times, divided by that of
-/// instructions.
+/// The part of a change of QPS not due to instructions: log ratio of times minus that of instructions.
 enum Rest {
     /// Its interval excludes zero.
     Known(f64),
-    /// Its interval is small beside the change.
     Small,
-    /// Its interval is too wide for either.
     Unknown,
 }
 
-/// A rest is small if all of its interval is below this part of the change.
+/// A rest is small if its whole interval is below this share of the change.
 const SMALL: f64 = 0.25;
 
 impl Rest {
@@ -134,12 +129,12 @@ fn faster(rqps: f64) -> String {
     }
 }
 
-/// `2.6`, `13`, `2,600`: a factor from two on.
+/// `2.6`, `13`, `2,600`: a factor of at least two.
 fn factor_text(factor: f64) -> String {
     if factor < 9.95 { format!("{factor:.1}") } else { thousands(factor.round() as u64) }
 }
 
-/// `4.8%`, `6%`, `12%`: a decimal where it says something.
+/// `4.8%`, `6%`, `12%`: a decimal only where it matters.
 fn percent(part: f64) -> String {
     let percent = 100.0 * part;
     let decimals = usize::from(percent < 9.95);

@@ -1,5 +1,4 @@
-//! Counted instructions of two systems, function by function: which functions make up the change, to the last
-//! instruction.
+//! Attributes a change in instructions to functions, exactly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,71 +7,52 @@ use assay_model::FunctionCount;
 use crate::counted_modules::{Counted, counted_modules};
 use crate::profile::FunctionKey;
 
-/// A function in the base and in the other system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionCounts {
-    /// Its name; `None` for all functions of the module that have none.
+    /// `None` for all unnamed functions of the module.
     pub function: Option<String>,
-    /// The file that holds its code.
     pub module: String,
-    /// Whether each side has it.
     pub is_in: [bool; 2],
-    /// Instructions of the function itself in each.
     pub own: [u64; 2],
-    /// How often it was called in each.
     pub calls: [u64; 2],
 }
 
-/// Why functions are told together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It is one function.
     One,
-    /// A function of the base alone and one of the other system alone, which probably is the same with another name:
-    /// no other function of either side alone has these callers, or one whose name continues or begins this one, and
-    /// the costs are alike.
+    /// A function only in the base and one only in the other system, probably the same renamed: no other function of
+    /// either side alone has these callers, or a name extending or extended by this one, and the costs are similar.
     Renamed,
-    /// Functions that only one side has, and their only caller, the first, whose cost on the other side is higher by
-    /// about as much: they are probably a part of it there.
+    /// Functions only on one side and their only caller, listed first, whose cost on the other side is higher by about
+    /// as much: probably inlined there.
     Inlined,
 }
 
-/// A line of the account: a function, or functions that are told together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountChange {
-    /// Why there are several.
     pub kind: Kind,
-    /// The functions; of [`Kind::Renamed`], that of the base first.
+    /// For [`Kind::Renamed`], the base's first.
     pub functions: Vec<FunctionCounts>,
-    /// By how many instructions per operation it changed, as the numerator of a fraction: the denominator is
-    /// [`Instructions::denominator`]. These add up to [`Instructions::by`] without any rounding.
+    /// Change in instructions per operation, as the numerator of a fraction with denominator
+    /// [`Instructions::denominator`]. These add up exactly to [`Instructions::by`].
     pub by: i128,
 }
 
-/// The account of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instructions {
-    /// Operations of the base and of the other system.
     pub ops: [u64; 2],
-    /// Instructions of all functions of each.
     pub totals: [u64; 2],
-    /// The lines, the largest change first.
     pub changes: Vec<CountChange>,
 }
 
-/// The lines that are not shown, as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
-    /// Functions of these lines.
     pub functions: usize,
-    /// Their own instructions on each side.
     pub own: [u64; 2],
-    /// By how much they changed, as that of [`CountChange`].
     pub by: i128,
 }
 
 impl CountChange {
-    /// Instructions of the functions themselves on each side.
     #[must_use]
     pub fn own(&self) -> [u64; 2] {
         sum(self.functions.iter().map(|it| it.own))
@@ -80,34 +60,31 @@ impl CountChange {
 }
 
 impl Instructions {
-    /// The denominator of the changes: the operations of both sides multiplied.
+    /// Denominator of the changes: the product of both sides' operations.
     #[must_use]
     pub fn denominator(&self) -> i128 {
         let [base, other] = self.ops.map(i128::from);
         base * other
     }
 
-    /// The change of all instructions per operation, as the numerator of a fraction.
+    /// Change of all instructions per operation, as the numerator of a fraction.
     #[must_use]
     pub fn by(&self) -> i128 {
         by(self.totals, self.ops)
     }
 
-    /// A change in instructions per operation.
     #[must_use]
     pub fn per_op(&self, by: i128) -> f64 {
         by as f64 / self.denominator().max(1) as f64
     }
 
-    /// Instructions per operation of each side.
     #[must_use]
     pub fn each_per_op(&self, own: [u64; 2]) -> [f64; 2] {
         let [base, other] = self.ops.map(|ops| ops.max(1) as f64);
         [own[0] as f64 / base, own[1] as f64 / other]
     }
 
-    /// The largest changes, at most so many, and the rest, which has what they lack of the whole; `None` if it is
-    /// nothing.
+    /// The largest changes, up to `most`, and the rest, which completes the whole; `None` if it is empty.
     #[must_use]
     pub fn largest(&self, most: usize) -> (&[CountChange], Option<Rest>) {
         let (shown, others) = self.changes.split_at_checked(most).unwrap_or((&self.changes, &[]));
@@ -124,21 +101,18 @@ fn sum(counts: impl Iterator<Item = [u64; 2]>) -> [u64; 2] {
     counts.fold([0, 0], |[base, other], [a, b]| [base.saturating_add(a), other.saturating_add(b)])
 }
 
-/// after / ops of after − before / ops of before, multiplied by both.
 fn by([before, after]: [u64; 2], [ops_before, ops_after]: [u64; 2]) -> i128 {
     i128::from(after) * i128::from(ops_before) - i128::from(before) * i128::from(ops_after)
 }
 
-/// Costs of functions that are taken for the same may differ by this factor.
+/// Maximum cost ratio of functions that may be the same.
 const ALIKE: f64 = 2.0;
 
-/// The part of the cost of inlined functions by which their caller changes, at least and at most.
+/// Minimum and maximum change of a caller as a share of the cost of inlined functions.
 const INLINED: [f64; 2] = [0.25, 1.25];
 
-/// Compares the counts of the base and of another system. `None` if a side has no operations.
-///
-/// Functions are the same if name and module are, as [`counted_modules`] tells, or if only one function of each side
-/// alone has the name.
+/// Compares the counts of the base and of another system; `None` if a side has no operations. Functions match by name
+/// and module, as determined by [`counted_modules`], or by a name unique among the functions of each side alone.
 #[must_use]
 pub fn compare_counts(
     base: Counted<'_>,
@@ -152,7 +126,7 @@ pub fn compare_counts(
     let mut matched = Matched::of([base, other], is_same_build);
     matched.join_moved();
     let mut changes = Vec::new();
-    // In the same build, a function that only one side has was only called there.
+    // In the same build, a function on one side only was merely not called on the other.
     if !is_same_build {
         changes.extend(matched.renamed(ops));
         changes.extend(matched.inlined(ops));
@@ -160,7 +134,7 @@ pub fn compare_counts(
     changes.extend(
         matched.found.into_values().map(|found| change(Kind::One, vec![found.counts], ops)),
     );
-    // The order of equal changes is that of their names.
+    // Ties are ordered by name.
     changes.sort_by_key(|change| std::cmp::Reverse(change.by.abs()));
     let totals = sum(changes.iter().map(CountChange::own));
     Some(Instructions { ops, totals, changes })
@@ -171,12 +145,10 @@ fn change(kind: Kind, functions: Vec<FunctionCounts>, ops: [u64; 2]) -> CountCha
     CountChange { kind, functions, by: by(own, ops) }
 }
 
-/// The functions of both sides by key.
 struct Matched<'a> {
     found: BTreeMap<FunctionKey<'a>, Found<'a>>,
 }
 
-/// A function and its callers on each side.
 #[derive(Default)]
 struct Found<'a> {
     counts: FunctionCounts,
@@ -191,7 +163,6 @@ impl Default for FunctionCounts {
 }
 
 impl FunctionCounts {
-    /// The only side that has it.
     fn alone_in(&self) -> Option<usize> {
         match self.is_in {
             [true, false] => Some(0),
@@ -224,7 +195,7 @@ impl<'a> Matched<'a> {
         Self { found }
     }
 
-    /// Joins functions of one side alone that only moved to another module.
+    /// Joins one-sided functions that only moved to another module.
     fn join_moved(&mut self) {
         let mut by_name: BTreeMap<&'a str, [Vec<FunctionKey<'a>>; 2]> = BTreeMap::new();
         for (key, found) in &self.found {
@@ -253,11 +224,10 @@ impl<'a> Matched<'a> {
         }
     }
 
-    /// The functions of one side alone.
     fn alone(&self) -> impl Iterator<Item = (FunctionKey<'a>, usize, &Found<'a>)> {
         let alone = |(key, found): (&FunctionKey<'a>, _)| {
             let found: &Found<'a> = found;
-            // All functions without a name are no function.
+            // The group of unnamed functions is no function.
             key.function?;
             Some((*key, found.counts.alone_in()?, found))
         };
@@ -268,7 +238,6 @@ impl<'a> Matched<'a> {
         keys.iter().filter_map(|key| Some(self.found.remove(key)?.counts)).collect()
     }
 
-    /// Takes out the pairs of functions that only changed their name.
     fn renamed(&mut self, ops: [u64; 2]) -> Vec<CountChange> {
         let mut by_callers: BTreeMap<&BTreeSet<FunctionKey<'a>>, [Vec<FunctionKey<'a>>; 2]> =
             BTreeMap::new();
@@ -291,10 +260,10 @@ impl<'a> Matched<'a> {
         pairs.iter().map(|pair| change(Kind::Renamed, self.take(pair), ops)).collect()
     }
 
-    /// Functions of the base alone, each with the only one of the other side alone whose name continues or begins its
-    /// own.
+    /// Functions of the base alone, each with the only one-sided function of the other system whose name extends or is
+    /// extended by its own.
     fn related(&self) -> Vec<[FunctionKey<'a>; 2]> {
-        // By module and name, so that the names that continue one follow it.
+        // By module and name, so that a name is followed by its extensions.
         type Side<'a> = BTreeMap<(&'a str, &'a str), FunctionKey<'a>>;
         let mut sides: [Side<'a>; 2] = Default::default();
         for (key, side, _) in self.alone() {
@@ -323,15 +292,13 @@ impl<'a> Matched<'a> {
         pairs
     }
 
-    /// Whether a function of the base and one of the other side take about as much.
     fn are_alike(&self, [before, after]: &[FunctionKey<'a>; 2], ops: [u64; 2]) -> bool {
         let cost = |key, side| self.found.get(key).map_or(0.0, |it: &Found<'_>| it.cost(side, ops));
         (1.0 / ALIKE..=ALIKE).contains(&(cost(after, 1) / cost(before, 0)))
     }
 
-    /// Takes out callers with the functions that are a part of them on one side.
     fn inlined(&mut self, ops: [u64; 2]) -> Vec<CountChange> {
-        // By caller and side, the functions that nothing else calls.
+        // By caller and side, the functions without other callers.
         let mut by_caller: BTreeMap<FunctionKey<'a>, [Vec<FunctionKey<'a>>; 2]> = BTreeMap::new();
         for (key, side, found) in self.alone() {
             let callers = found.callers.get(side).map(|it| it.iter().collect::<Vec<_>>());
@@ -344,7 +311,7 @@ impl<'a> Matched<'a> {
         let mut groups = Vec::new();
         for (caller, keys) in by_caller {
             let Some(found) = self.found.get(&caller) else { continue };
-            // What the caller has more on the side that lacks the functions.
+            // The caller's additional cost on the side that lacks the functions.
             let (side, parts) = match keys {
                 [parts, none] if none.is_empty() => (0, parts),
                 [none, parts] if none.is_empty() => (1, parts),
@@ -359,17 +326,17 @@ impl<'a> Matched<'a> {
                 groups.push([vec![caller], parts].concat());
             }
         }
-        // A function may be the caller of one group and a part of another.
+        // A function may be the caller of one group and a member of another.
         let mut taken: BTreeSet<FunctionKey<'a>> = BTreeSet::new();
         groups.retain(|group| group.iter().all(|key| taken.insert(*key)));
         groups.iter().map(|group| change(Kind::Inlined, self.take(group), ops)).collect()
     }
 }
 
-/// Names with fewer bytes in common are not related.
+/// Minimum common bytes of related names.
 const COMMON_LEAST: usize = 8;
 
-/// Whether one of two names in a module is the other one with further words: `walk_tree` and `walk_tree_impl`.
+/// Whether one of two names in a module extends the other by further words: `walk_tree` and `walk_tree_impl`.
 fn are_related(one: &FunctionKey<'_>, other: &FunctionKey<'_>) -> bool {
     let (Some(a), Some(b)) = (one.function, other.function) else { return false };
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
@@ -379,7 +346,6 @@ fn are_related(one: &FunctionKey<'_>, other: &FunctionKey<'_>) -> bool {
 }
 
 impl Found<'_> {
-    /// Own instructions per operation.
     fn cost(&self, side: usize, ops: [u64; 2]) -> f64 {
         let own = self.counts.own.get(side).copied().unwrap_or(0);
         own as f64 / ops.get(side).copied().unwrap_or(1).max(1) as f64
@@ -403,7 +369,6 @@ mod tests {
 
     use super::*;
 
-    /// A function: name, module, own instructions, calls, and the names of its callers.
     type Row<'a> = (&'a str, &'a str, u64, u64, &'a [&'a str]);
 
     fn counts(rows: &[Row<'_>]) -> Vec<FunctionCount> {
@@ -527,7 +492,7 @@ mod tests {
             &[("main", "server", 1, 0, &[]), ("new_read", "server", 120, 1, &["main"])];
         let found = compared((1, base), (1, other), false);
         assert_eq!(told(&found)[0], (Kind::Renamed, vec!["old_read", "new_read"], 20.0));
-        // Two candidates, or costs that are not alike, prove nothing.
+        // Two candidates, or dissimilar costs, prove nothing.
         let more: &[Row<'_>] = &[
             ("main", "server", 1, 0, &[]),
             ("new_read", "server", 120, 1, &["main"]),

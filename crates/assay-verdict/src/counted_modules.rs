@@ -1,4 +1,4 @@
-//! What was counted of a system, and which of its functions are those of another one.
+//! Counts of a system, and the modules that match its functions with another's.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,15 @@ use assay_model::FunctionCount;
 
 use crate::profile::{Modules, plain};
 
-/// What was counted of a system.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted<'a> {
-    /// Operations meanwhile.
     pub ops: u64,
-    /// The module of the server's own code.
     pub server: &'a str,
-    /// The functions.
     pub functions: &'a [FunctionCount],
 }
 
 impl<'a> Counted<'a> {
-    /// Its modules as other versions know them, and whether most of their instructions have the name of a function.
+    /// Its modules by version-independent names, and whether most of their instructions have a function name.
     fn plain_modules(&self) -> BTreeMap<&'a str, bool> {
         let mut all: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
         for FunctionCount { frame, own, .. } in self.functions {
@@ -31,9 +27,9 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// The modules of the base and of another system, which tell which of their functions are the same. `is_same_build`:
-/// whether both run the same program, whose functions without a name are then known by the beginning of their code.
-/// Otherwise, they are told together, module by module; so are all functions of a module that only one side names.
+/// Modules of the base and of another system, which match their functions. With `is_same_build`, unnamed functions are
+/// identified by their start address. Otherwise, they are merged per module, as are all functions of a module named on
+/// one side only.
 pub(crate) fn counted_modules<'a>(
     base: Counted<'a>,
     other: Counted<'a>,

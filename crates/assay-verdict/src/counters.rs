@@ -1,4 +1,4 @@
-//! Counters of the servers' own status, per operation: those in which a system differs from the base.
+//! Server status counters per operation that changed against the base.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,27 +9,23 @@ use crate::looks::ALPHA;
 use crate::reads::PAGES_FREE;
 use crate::robust::median;
 
-/// A counter has changed when its ratio leaves 1 by more than this.
 const CHANGED: f64 = 0.05;
 
-/// Smaller changes per operation are those of the server's housekeeping.
+/// Smaller changes per operation are server housekeeping.
 const LEAST: f64 = 1e-3;
 
 /// A study with more names of counters was not measured by assay.
 const NAMES_MAX: usize = 200;
 
-/// A counter of the server's status, per operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CounterChange {
-    /// Its name on the server, such as `Innodb_rows_read`.
     pub name: String,
     /// Per operation of the base and of the system; for a level ([`STATUS_LEVELS`]), the mean.
     pub changed: Changed,
-    /// Whether most slices show at least half of the change. What happens in a few slices is no cause of a usual ratio.
+    /// Whether most slices show at least half of the change. Rare events do not explain a usual ratio.
     pub is_usual: bool,
 }
 
-/// Operations, and by how much the counters grew.
 #[derive(Debug, Clone, Default)]
 struct Block<'a> {
     ops: f64,
@@ -42,11 +38,11 @@ impl Block<'_> {
     }
 }
 
-/// The counters that both systems have and that changed from one system's slices to another's, over the blocks that
-/// both have: the largest change first. `None` if they were not read in all slices.
+/// Common counters of both systems that changed, over their common blocks: the largest change first. `None` if they
+/// were not read in all slices.
 ///
-/// A change must exceed its interval of confidence 1 − [`ALPHA`] / number of counters (Bonferroni), so that of all
-/// counters of a test, chance makes any appear in at most [`ALPHA`] of the cases.
+/// A change must exceed its interval of confidence 1 − [`ALPHA`] / number of counters (Bonferroni), so that chance
+/// makes any counter of a test appear in at most [`ALPHA`] of the cases.
 pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterChange>> {
     let slices = [base, other];
     let (base, other) = (by_block(base)?, by_block(other)?);
@@ -56,7 +52,7 @@ pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterCh
         let blocks = pairs.iter().filter_map(|pair| pair.get(side));
         blocks.flat_map(|block| block.grown.keys().copied()).collect()
     };
-    // What one version does not count did not fall to nothing.
+    // A counter missing in one version did not fall to zero.
     let names: BTreeSet<&str> = names(0).intersection(&names(1)).copied().collect();
     let names: Vec<&str> = names.into_iter().filter(|name| *name != PAGES_FREE).collect();
     if names.len() > NAMES_MAX {
@@ -69,9 +65,8 @@ pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterCh
     Some(changes)
 }
 
-/// The change of a counter, if it is certain at this level and large enough to matter. With fewer blocks than an
-/// interval needs, it is certain if all slices of one system have more than all slices of the other, by most of the
-/// change.
+/// Change of a counter, if significant at this level and large enough to matter. With too few blocks for an interval,
+/// it is significant if all slices of one system exceed all slices of the other by most of the change.
 fn change(
     pairs: &[[&Block; 2]],
     slices: [&[&Slice]; 2],
@@ -82,7 +77,7 @@ fn change(
         let blocks = pairs.iter().filter_map(|pair| pair.get(side));
         blocks.fold((0.0, 0.0), |(ops, grown), block| (ops + block.ops, grown + block.of(name)))
     });
-    // Counts are whole numbers, so what is left without a block is exact.
+    // Counts are integers, so leave-one-out sums are exact.
     let per_op = |left_out: Option<&[&Block; 2]>| -> Option<[f64; 2]> {
         let mut values = [0.0; 2];
         for (side, (value, (ops, grown))) in values.iter_mut().zip(sums).enumerate() {
@@ -116,7 +111,6 @@ fn change(
     })
 }
 
-/// A counter per operation in each slice.
 fn each_slice(slices: &[&Slice], name: &str) -> Vec<f64> {
     let is_level = STATUS_LEVELS.contains(&name);
     let key = format!("{STATUS}{name}");
@@ -128,16 +122,13 @@ fn each_slice(slices: &[&Slice], name: &str) -> Vec<f64> {
     slices.iter().filter_map(value).collect()
 }
 
-/// Whether the medians of slices differ by at least half of the change.
 fn is_usual([base, other]: &[Vec<f64>; 2], by: f64) -> bool {
     let medians = median(base).zip(median(other));
     medians.is_some_and(|(before, after)| (after - before) / by >= 0.5)
 }
 
-/// Slices of each system without which nothing is certain.
 const APART_MIN: usize = 3;
 
-/// Whether all slices of the systems are apart by at least half of the change.
 fn are_apart([base, other]: &[Vec<f64>; 2], by: f64) -> bool {
     let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -145,7 +136,7 @@ fn are_apart([base, other]: &[Vec<f64>; 2], by: f64) -> bool {
     base.len().min(other.len()) >= APART_MIN && gap >= 0.5 * by.abs()
 }
 
-/// How far the ratio is from 1. What was never counted before comes first.
+/// Distance of the ratio from 1. Counters that were zero before come first.
 fn size(change: &CounterChange) -> f64 {
     (change.changed.after.max(f64::MIN_POSITIVE) / change.changed.before.max(f64::MIN_POSITIVE))
         .ln()
@@ -205,9 +196,9 @@ mod tests {
         let read = change(&pairs, NO_SLICES, "read", ALPHA).unwrap().changed;
         assert!((read.before - 1.0).abs() < 1e-9 && (read.after - 2.004).abs() < 1e-9, "{read:?}");
         assert!(read.by.low > 1.0 && read.by.high < 1.01, "{read:?}");
-        // It differs from block to block as much as between the systems.
+        // It differs between blocks as much as between the systems.
         assert_eq!(change(&pairs, NO_SLICES, "noisy", ALPHA), None);
-        // Blocks that are all alike leave no doubt.
+        // Identical blocks leave no doubt.
         let waits = change(&pairs, NO_SLICES, "waits", ALPHA).unwrap();
         assert!(
             (waits.changed.after - 0.1).abs() < 1e-9

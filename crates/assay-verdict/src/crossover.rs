@@ -1,10 +1,10 @@
 //! Crossovers: the client counts at which a system is as fast as the base, between counts at which it is slower and
 //! counts at which it is faster.
 //!
-//! Between measured counts, the logarithm of the relative QPS and both ends of its interval are interpolated linearly
-//! over log2(clients). A count belongs to the interval of the crossover if the interpolated interval there contains no
-//! change (Fieller's construction). An interpolated half-width is at least the half-width of the interpolated estimate,
-//! however the errors of neighbouring counts are correlated, so the interval is never too narrow.
+//! Between measured counts, log relative QPS and both ends of its interval are interpolated linearly over
+//! log2(clients). A count belongs to the crossover's interval if the interpolated interval there contains no change
+//! (Fieller's construction). An interpolated half-width is at least the half-width of the interpolated estimate,
+//! whatever the correlation of neighbouring counts, so the interval is never too narrow.
 
 use std::collections::BTreeMap;
 
@@ -12,47 +12,38 @@ use assay_model::{CellId, Estimate, StudyRecord, Verdict};
 
 use crate::CellJudgement;
 
-/// A system that is slower at some client counts and faster at others, where the two meet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossover {
-    /// The cell with fewer clients.
     pub few: CellId,
-    /// The cell with more clients, of the same test and data.
+    /// Cell with more clients, of the same test and data.
     pub many: CellId,
-    /// Index into the record's systems.
     pub system: usize,
-    /// The verdict with few clients: faster or slower. With many clients, the verdict is the other one.
+    /// Verdict with few clients, faster or slower; with many clients, it is the opposite.
     pub verdict: Verdict,
-    /// Whether all measured counts below `few` have the same verdict.
     pub holds_below: bool,
-    /// Whether all measured counts above `many` have the same verdict.
     pub holds_above: bool,
-    /// The number of clients at which the system is as fast as the base, with its 95% interval.
+    /// Number of clients at which both are equally fast, with its 95% interval.
     pub clients: Estimate,
 }
 
-/// The relative QPS at one client count.
 #[derive(Debug, Clone, Copy)]
 struct Point {
-    /// Logarithm of the number of clients, to base 2.
+    /// Log2 of the number of clients.
     x: f64,
-    /// Logarithms of the relative QPS: the estimate and the ends of its interval.
+    /// Log relative QPS: the estimate and the ends of its interval.
     value: f64,
     low: f64,
     high: f64,
     verdict: Verdict,
 }
 
-/// Where a line of points crosses no change: between the points with these numbers.
 #[derive(Debug, PartialEq)]
 struct Crossing {
     few: usize,
     many: usize,
-    /// On the scale of `x`.
     x: Estimate,
 }
 
-/// The crossovers of all tests, data sets and systems. Systems are in the record's order.
 pub(crate) fn crossovers(record: &StudyRecord, cells: &[CellJudgement]) -> Vec<Crossover> {
     let mut series: BTreeMap<(CellId, usize), Vec<(CellId, Point)>> = BTreeMap::new();
     for judged in cells {
@@ -111,7 +102,7 @@ fn is_opposite(one: Verdict, other: Verdict) -> bool {
     matches!((one, other), (Verdict::Faster, Verdict::Slower) | (Verdict::Slower, Verdict::Faster))
 }
 
-/// Where points in order of `x` change between faster and slower. Points that are neither do not interrupt a change.
+/// Changes between faster and slower, of points in order of `x`. Undecided points do not interrupt a change.
 fn crossings(points: &[Point]) -> Vec<Crossing> {
     let is_called = |point: &Point| matches!(point.verdict, Verdict::Faster | Verdict::Slower);
     let called: Vec<(usize, &Point)> =
@@ -127,17 +118,15 @@ fn crossings(points: &[Point]) -> Vec<Crossing> {
         .collect()
 }
 
-/// Where the points cross zero, from below if they rise.
 fn meeting(points: &[Point], rises: bool) -> Option<Estimate> {
     let values = zeros(points, |point| point.value);
     let (first, last) = (zeros(points, |point| point.high), zeros(points, |point| point.low));
     let (first, last) = if rises { (first, last) } else { (last, first) };
-    // The points begin on one side of zero and end on the other, so the number of crossings is odd.
+    // The points begin and end on opposite sides of zero, so the number of crossings is odd.
     let value = *values.get(values.len() / 2)?;
     Some(Estimate { value, low: *first.first()?, high: *last.last()? })
 }
 
-/// The places, in order, where the line through the points is zero.
 fn zeros(points: &[Point], y: impl Fn(&Point) -> f64) -> Vec<f64> {
     let pairs = points.iter().zip(points.iter().skip(1));
     pairs
@@ -212,7 +201,7 @@ mod tests {
         assert_eq!(crossings(&[point(1.0, 0.0, 0.0), point(1.0, 0.0, 0.0)]), []);
     }
 
-    /// With independent errors and with errors that all counts share, at least 95% of the intervals contain the true
+    /// With independent errors and with errors common to all counts, at least 95% of the intervals contain the true
     /// crossing.
     #[test]
     fn intervals_cover_the_true_crossing() {

@@ -1,6 +1,6 @@
-//! Error spent over cells (false discovery rate).
+//! False discovery rate over cells.
 
-/// Says which hypotheses are rejected at false discovery rate `rate` (Benjamini and Hochberg 1995).
+/// Hypotheses rejected at false discovery rate `rate` (Benjamini and Hochberg 1995).
 #[must_use]
 pub fn benjamini_hochberg(p_values: &[f64], rate: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
@@ -15,8 +15,7 @@ pub fn benjamini_hochberg(p_values: &[f64], rate: f64) -> Vec<bool> {
     p_values.iter().map(|p| cut.is_some_and(|cut| *p <= cut)).collect()
 }
 
-/// The share of `rate` that each hypothesis must keep within to be rejected, with all others unchanged. It is the share
-/// of the rank that the hypothesis would have if it were the surest.
+/// Share of `rate` within which each hypothesis is rejected, others unchanged: that of its rank if it were the surest.
 pub(crate) fn shares(p_values: &[f64], rate: f64) -> Vec<f64> {
     let count = p_values.len() as f64;
     let mut order: Vec<(usize, f64)> = p_values.iter().copied().enumerate().collect();
@@ -25,8 +24,8 @@ pub(crate) fn shares(p_values: &[f64], rate: f64) -> Vec<f64> {
     let rejected = (1..).zip(&order).filter(|(rank, (_, p))| keeps_within(*p, *rank));
     let rejected = rejected.map(|(rank, _)| rank).last().unwrap_or(0);
     let mut shares = vec![0.0; p_values.len()];
-    // If a hypothesis were the surest, those before it would move back by one rank, and those after it would stay. Its
-    // rank is then the last one up to its own that would be rejected.
+    // If a hypothesis were the surest, earlier ones would move back by one rank, and later ones would stay. Its rank is
+    // then the last one up to its own that would be rejected.
     let mut moved = 1;
     let mut before = 0.0;
     for (rank, (index, p)) in (1..).zip(&order) {
@@ -59,7 +58,6 @@ mod tests {
         assert!(rejected[..4].iter().all(|&r| r));
     }
 
-    /// The share by its definition: all hypotheses are tested again for each one.
     fn shares_one_by_one(p_values: &[f64], rate: f64) -> Vec<f64> {
         let rejected_with = |index: usize| {
             let mut with = p_values.to_vec();

@@ -1,4 +1,4 @@
-//! Estimates, each with its standard error, from series.
+//! Estimates with standard errors from series.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,42 +12,33 @@ use crate::robust::{Centres, mean, variance};
 use crate::student::{is_of_use, two_sided, upper_quantile, upper_tail};
 use crate::uneven::Surplus;
 
-/// The blocks of a cell and system, reduced to the values that the estimation needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduced {
-    /// Robust centre of every block.
     pub(crate) blocks: Vec<(u32, f64)>,
-    /// The number of values of each block.
     counts: Vec<f64>,
-    /// The variance of a centre within its block, times its number of values, from sums of rounds.
+    /// Variance of a centre within its block times its number of values, from sums of rounds.
     spread: Option<f64>,
-    /// The same, if the values of a round were independent.
     plain: Option<f64>,
-    /// Rounds in all blocks.
     rounds: usize,
-    /// The node of every block.
     pub(crate) nodes: Vec<u32>,
-    /// Whether systems differ from node to node by more than from block to block, if it can be told.
+    /// Whether systems differ between nodes more than between blocks, if testable.
     pub(crate) node_test: Option<NodeTest>,
 }
 
-/// A logarithm with its standard error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effect {
     pub(crate) log: f64,
     pub(crate) se: f64,
     pub(crate) df: f64,
     pub(crate) blocks: u32,
-    /// Number of the last block.
     pub(crate) last: u32,
-    /// The part of the squared standard error that the spread within blocks explains.
+    /// Part of the squared standard error explained by the spread within blocks.
     within: f64,
-    /// Rounds in all blocks.
     rounds: usize,
 }
 
 impl Reduced {
-    /// `nodes` has the node of each block, if several have measured them.
+    /// `nodes` has the node of each block, if several measured them.
     pub(crate) fn new(centres: &Centres, nodes: &BTreeMap<u32, u32>) -> Self {
         let blocks: Vec<(u32, f64)> =
             centres.blocks.iter().map(|it| (it.block, it.value)).collect();
@@ -64,7 +55,6 @@ impl Reduced {
         }
     }
 
-    /// Plain mean of the blocks.
     pub(crate) fn log(&self) -> f64 {
         mean(&self.blocks.iter().map(|(_, centre)| *centre).collect::<Vec<_>>())
     }
@@ -77,12 +67,10 @@ impl Reduced {
         self.counts.iter().sum()
     }
 
-    /// Degrees of freedom of the spread of rounds.
     fn free_rounds(&self) -> f64 {
         self.rounds.saturating_sub(self.blocks.len()) as f64
     }
 
-    /// Degrees of freedom of the plain spread.
     fn free_values(&self) -> f64 {
         self.values() - self.blocks.len() as f64
     }
@@ -92,24 +80,22 @@ impl Reduced {
     }
 }
 
-/// The blocks of a cell, with what is known of their variance.
 #[derive(Debug, Clone)]
 struct Cell<'a> {
     reduced: &'a Reduced,
     class: Class,
-    /// Variance of each centre within its block.
     within: Vec<f64>,
-    /// Its degrees of freedom; 0 if it is unknown.
+    /// Degrees of freedom of `within`; 0 if unknown.
     within_df: f64,
 }
 
 impl<'a> Cell<'a> {
-    /// `usual` is the plain spread that other cells let expect.
+    /// `usual`: plain spread expected from other cells.
     fn new(reduced: &'a Reduced, class: Class, usual: f64, assumed: Assumed) -> Self {
         let (spread, within_df) = match (reduced.spread, reduced.plain) {
             (Some(spread), Some(plain)) => {
                 let (plain, df) = assumed.fill(usual, (plain, reduced.free_values()), DESIGN_DF);
-                // Rounds of one value each tell nothing else.
+                // Rounds of one value each have no other information.
                 if reduced.values() > reduced.rounds as f64 {
                     let measured = (spread, reduced.free_rounds());
                     let (spread, of_rounds) =
@@ -132,8 +118,7 @@ impl<'a> Cell<'a> {
         Self { reduced, class, within, within_df }
     }
 
-    /// Mean of the blocks, each with the inverse of its variance as weight, if instances differ by the variance
-    /// `between`.
+    /// Inverse-variance weighted mean of the blocks, for variance `between` of instances.
     fn weighted(&self, between: f64) -> Weighted {
         let variances = || self.within.iter().map(|within| between + within);
         let is_equal = variances().any(|variance| variance <= 0.0);
@@ -153,60 +138,50 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Degrees of freedom of the product of two estimates.
 fn product(one: f64, other: f64) -> f64 {
     1.0 / (1.0 / one + 1.0 / other)
 }
 
-/// The plain spread that the cells of a class let expect of another one.
 fn usual_spread(cells: &[&Reduced]) -> f64 {
     let known = cells.iter().filter(|cell| cell.free_values() > 0.0);
     let known: Vec<f64> = known.filter_map(|cell| cell.plain).collect();
     if known.len() < CELLS_MIN { ROUND_SD * ROUND_SD } else { mean(&known) }
 }
 
-/// A weighted mean of blocks.
 struct Weighted {
     log: f64,
-    /// Sum of the weights. Its inverse is the variance of the mean, if the weights are right.
+    /// Sum of the weights: the inverse variance of the mean, if the weights are right.
     sum: f64,
-    /// Weighted squares of the deviations from the mean (Cochran's Q). They add up to the degrees of freedom, if the
+    /// Weighted squares of deviations from the mean (Cochran's Q), which add up to the degrees of freedom if the
     /// weights are right.
     squares: f64,
-    /// The part of the variance of the mean that the spread within blocks explains.
     within: f64,
-    /// The sum of the squares of the parts that the nodes have in the mean: 1 divided by their number, if these are
-    /// equal.
+    /// Sum of squared weights of the nodes in the mean: 1 divided by their number, if equal.
     node_share: f64,
 }
 
-/// The estimates that the cells of a system share.
 struct Shared {
     assumed: Assumed,
-    /// Variance between instances, by class of cells.
     between: BTreeMap<Class, f64>,
-    /// That of all cells, for classes with few.
     between_all: f64,
-    /// How much more or less the blocks of single cells vary than that.
+    /// Distribution of single cells' variances relative to `between`.
     prior: Option<Prior>,
-    /// Variance between blocks that is common to the cells: an instance shifts nearly all tests together.
+    /// Variance between blocks common to the cells: an instance shifts nearly all tests together.
     variance: f64,
-    /// Its degrees of freedom.
     df: f64,
     /// Variance between nodes, in addition to that between their blocks.
     between_nodes: f64,
-    /// Number of nodes.
     nodes: usize,
 }
 
-/// Cells whose instances are taken to vary alike have the same class.
+/// Cells with the same variance between instances, by assumption.
 pub(crate) type Class = (assay_model::Class, assay_model::Setup);
 
-/// Estimates the cells of one system together, because they share the information on the spread between blocks.
+/// Estimates the cells of a system together, as they share information on the spread between blocks.
 ///
-/// Cochran's Q over its degrees of freedom says how much the blocks of a cell vary, relative to what their weights
-/// claim. It is moderated across cells and scales the variance of the mean (Hartung and Knapp 2001, with the moderation
-/// of Smyth 2004 instead of the cell's own Q alone).
+/// Cochran's Q over its degrees of freedom is the variance of a cell's blocks relative to that claimed by their
+/// weights. It is moderated across cells and scales the variance of the mean (Hartung and Knapp 2001, with the
+/// moderation of Smyth 2004 instead of the cell's own Q alone).
 pub(crate) fn estimate(
     reduced: &[&Option<Reduced>],
     classes: &[Class],
@@ -227,14 +202,12 @@ pub(crate) fn estimate(
     cells.iter().map(|cell| effect(cell.as_ref()?, &shared)).collect()
 }
 
-/// The largest variance between instances that is looked for, of logarithms.
 const BETWEEN_MAX: f64 = 100.0;
 
-/// Halvings of the range in which the variance between instances lies.
 const HALVINGS: u32 = 120;
 
-/// The variance between instances with which the weighted squares of all cells, and those that are assumed, add up to
-/// their degrees of freedom (Paule and Mandel 1982, over several cells).
+/// Variance between instances for which the weighted squares of all cells, and assumed ones, add up to their degrees of
+/// freedom (Paule and Mandel 1982, over several cells).
 fn variance_between(cells: &[&Cell], assumed: Assumed) -> f64 {
     let own: f64 = cells.iter().map(|cell| cell.reduced.degrees()).sum();
     // Cells share their instances.
@@ -245,7 +218,7 @@ fn variance_between(cells: &[&Cell], assumed: Assumed) -> f64 {
         let measured = cells.iter().map(|cell| cell.weighted(between).squares).sum::<f64>();
         if added > 0.0 { measured + added * assumed.between() / between } else { measured }
     };
-    // With any variance below this, equal weights would be used instead.
+    // A smaller variance would mean equal weights.
     let (mut low, mut high) = (f64::MIN_POSITIVE, BETWEEN_MAX);
     if df <= 0.0 || squares(low) <= df {
         return 0.0;
@@ -287,7 +260,7 @@ fn effect(cell: &Cell, shared: &Shared) -> Option<Effect> {
         (None, 1) => (1.0, known_df),
         (None, _) => (ratio, reduced.degrees()),
     };
-    // A second block never tells less than the first one alone: what is known without the deviations of blocks stays.
+    // A second block never reduces information: what is known without deviations of blocks stays.
     let (scale, df) = shared.assumed.fill(1.0, (scale, df), known_df.min(KNOWN_DF));
     let variance = scale / weighted.sum;
     let df = if shared.prior.is_some() { shared.limit(count * variance, df) } else { df };
@@ -341,14 +314,14 @@ impl Shared {
     fn between(&self, cell: &Cell) -> f64 {
         match self.between.get(&cell.class) {
             Some(between) => *between,
-            // Without a second block anywhere, nothing but the design tells.
+            // Without a second block anywhere, only the design is known.
             None if self.df <= 0.0 => self.assumed.between(),
             None => self.between_all,
         }
     }
 
-    /// Degrees of freedom of what is known of the variance of a block of a cell without its deviations (Satterthwaite):
-    /// the part within blocks is measured, and cells differ in the part between them.
+    /// Degrees of freedom of a block's variance known without its deviations (Satterthwaite): the part within blocks is
+    /// measured, and cells differ in the part between them.
     fn known_df(&self, between: f64, cell: &Cell) -> f64 {
         let within = mean(&cell.within);
         if self.assumed == Assumed::Nothing || cell.within_df <= 0.0 {
@@ -359,8 +332,8 @@ impl Shared {
         sum * sum / (within * within / cell.within_df + between * between / between_df)
     }
 
-    /// The variance of a mean, and its degrees of freedom, as an estimate of what is true of other nodes. What nodes
-    /// have in common with each other is known from all cells; a cell in which they differ by more counts with its own.
+    /// Variance of a mean as an estimate for other nodes, and its degrees of freedom. The common part of nodes'
+    /// differences is known from all cells; a cell with larger differences counts with its own.
     fn on_other_nodes(
         &self,
         reduced: &Reduced,
@@ -379,8 +352,8 @@ impl Shared {
         (sum, sum * sum / (variance * variance / df + added * added / of_nodes))
     }
 
-    /// Degrees of freedom of a moderated variance (Satterthwaite). Its common part is observed once per block, however
-    /// many cells there are.
+    /// Degrees of freedom of a moderated variance (Satterthwaite). Its common part is observed once per block, whatever
+    /// the number of cells.
     fn limit(&self, variance: f64, df: f64) -> f64 {
         let common = self.variance.min(variance);
         if common <= 0.0 || self.df <= 0.0 {
@@ -392,7 +365,6 @@ impl Shared {
 }
 
 impl Effect {
-    /// The estimate on the natural scale with its interval of level 1 − `alpha`.
     pub(crate) fn interval(&self, alpha: f64) -> Estimate {
         let half = self.half_width(alpha);
         Estimate {
@@ -402,13 +374,12 @@ impl Effect {
         }
     }
 
-    /// The 95% interval that reports show.
+    /// With the 95% interval of reports.
     pub(crate) fn shown(&self) -> Estimate {
         self.interval(ALPHA)
     }
 
-    /// Half the width of the interval of level 1 − `alpha`, of the logarithm; infinite where that is not
-    /// [of use](is_of_use).
+    /// Half-width of the log's interval of level 1 − `alpha`; infinite where that is not [of use](is_of_use).
     pub(crate) fn half_width(&self, alpha: f64) -> f64 {
         // Without spread, too.
         if is_of_use(alpha) {
@@ -418,13 +389,12 @@ impl Effect {
         }
     }
 
-    /// Whether differences between fresh instances, rather than the noise of slices, dominate its uncertainty.
     pub(crate) fn is_between_blocks(&self) -> bool {
         self.within < 0.5 * self.se * self.se
     }
 
-    /// Further rounds after which the half-width of the interval of level 1 − `alpha` is `room`, if the study comes to
-    /// have `blocks` blocks; infinite if no number of rounds suffices.
+    /// Further rounds until the half-width of the interval of level 1 − `alpha` is `room`, in a study of `blocks`
+    /// blocks; infinite if no number of rounds suffices.
     pub(crate) fn rounds_to(&self, room: f64, alpha: f64, blocks: u32) -> f64 {
         let critical = upper_quantile(alpha / 2.0, self.df);
         let blocks = f64::from(blocks.max(self.blocks));
@@ -438,7 +408,6 @@ impl Effect {
         }
     }
 
-    /// The logarithm with a surplus, taken as independent of it.
     pub(crate) fn with(&self, surplus: &Surplus) -> Self {
         let (own, other) = (self.se * self.se, surplus.se * surplus.se);
         let squared = own + other;
@@ -459,7 +428,6 @@ impl Effect {
         }
     }
 
-    /// Two-sided p-value of "no change".
     pub(crate) fn p_value(&self) -> f64 {
         two_sided(self.log, self.se, self.df)
     }
@@ -472,8 +440,8 @@ impl Effect {
         upper_tail((log - self.log) / self.se, self.df)
     }
 
-    /// The smallest relative change that a test of level `alpha` calls with probability `power`, if its estimate must
-    /// also exceed `threshold`. The change is an increase; a decrease needs no more.
+    /// Smallest relative change called with probability `power` by a test of level `alpha`, if its estimate must also
+    /// exceed `threshold`. The change is an increase; a decrease needs no more.
     pub(crate) fn detectable(&self, alpha: f64, power: f64, threshold: f64) -> f64 {
         let least = self.half_width(alpha).max(threshold.ln_1p());
         (least + upper_quantile(1.0 - power, self.df) * self.se).exp_m1()
@@ -491,7 +459,7 @@ pub(crate) mod tests {
         Effect { log, se, df, blocks: 4, last: 3, within: 0.0, rounds: 40 }
     }
 
-    /// A cell of so many blocks with four rounds of twelve values, whose second block is apart from the first.
+    /// A cell with four rounds of twelve values per block, whose second block differs from the first.
     fn reduced(blocks: u32, apart: f64) -> Option<Reduced> {
         let value = |index: u32| {
             let (block, round) = (index / 48, index / 12 % 4);
@@ -502,8 +470,8 @@ pub(crate) mod tests {
         centres(&values).map(|it| Reduced::new(&it, &BTreeMap::new()))
     }
 
-    /// One degree of freedom in each of eight cells is all that two blocks show: by chance, it looks as if cells vary
-    /// very differently.
+    /// Two blocks have one degree of freedom in each of eight cells: by chance, the variances of cells seem very
+    /// different.
     #[test]
     fn a_second_block_tells_no_less_than_the_first_alone() {
         let class = (assay_model::Class::Read, Setup { clients: 1, tables: 1, rows: 1 });
@@ -521,7 +489,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Two blocks are one degree of freedom; alone, it makes an interval of a twelvefold standard error.
+    /// Two blocks give one degree of freedom, which alone makes an interval of twelve standard errors.
     #[test]
     fn the_rates_of_two_blocks_have_an_interval_of_use() {
         let class = (assay_model::Class::Read, Setup { clients: 1, tables: 1, rows: 1 });
@@ -549,7 +517,6 @@ pub(crate) mod tests {
         }
     }
 
-    /// Values by Simpson's rule on the density.
     #[test]
     fn confidence_is_that_of_students_t() {
         for (log, df, confidence) in [(0.02, 7.0, 0.957_190_34), (0.015, 3.0, 0.884_708_07)] {

@@ -1,15 +1,14 @@
-//! What supports a change of a term of waiting: counters of the server, and what its threads were seen waiting for.
+//! Evidence for a change of a waiting term: server counters, and observed waits of threads.
 
 use crate::phrases::per_operation;
 use crate::{Changed, CounterChange, ProfileChange, Term, Wait};
 
-/// Counters of the time that threads wait, their words, and microseconds in one unit of the counter.
+/// Counters of waiting time, their description, and microseconds per unit of the counter.
 const TIMES: [(&str, &str, f64); 2] = [
     ("Innodb_row_lock_time", "waiting for row locks", 1000.0),
     ("Rocksdb_stall_micros", "write stalls", 1.0),
 ];
 
-/// Counters of servers that count waiting, and their words.
 const WAITS: [(&str, &str); 6] = [
     ("Innodb_row_lock_waits", "waits for row locks"),
     ("Table_locks_waited", "waits for table locks"),
@@ -19,7 +18,6 @@ const WAITS: [(&str, &str); 6] = [
     ("pg_stat_wal.wal_buffers_full", "waits for the log buffer"),
 ];
 
-/// Counters of what threads wait for at the disk, and their words.
 const DISK: [(&str, &str); 8] = [
     ("Innodb_os_log_fsyncs", "flushes of the log"),
     ("Rocksdb_wal_synced", "flushes of the log"),
@@ -31,15 +29,15 @@ const DISK: [(&str, &str); 8] = [
     ("pg_statio_user_tables.idx_blks_read", "pages read from files"),
 ];
 
-/// What is said where no such counter changed.
+/// Appended if no such counter changed.
 pub(crate) const NO_EVIDENCE: &str = " (no counter of the server tells why)";
 
-/// Nothing that a counter counts takes longer, µs. Fewer than that many are no evidence.
+/// Longest duration of a counted wait, µs. Fewer events than this implies are no evidence.
 const LONGEST_US: f64 = 10_000.0;
 
-/// What supports a change of a term of waiting: a time that the server measured, if it is large enough; otherwise, of
-/// the counters that changed in the same direction, often enough to explain it, the one that changed most. Nothing if
-/// the counters were not read.
+/// Evidence for a change of a waiting term: a time measured by the server, if large enough; otherwise, of counters that
+/// changed in the same direction often enough to explain it, the one with the largest change. Nothing if the counters
+/// were not read.
 pub(crate) fn evidence(
     term: Term,
     tells_disk: bool,
@@ -82,11 +80,9 @@ pub(crate) fn evidence(
     )
 }
 
-/// Waiting that was sampled, or measured by the server, supports a term if it changed by at least this part of it.
+/// Share of a term by which sampled or server-measured waits must change to support it.
 const SUPPORT: f64 = 0.5;
 
-/// The time that threads waited as the server measured it, if it changed in the direction of a term and enough to
-/// support it.
 fn timed(term: Term, wait_us: f64, counters: &[CounterChange]) -> Option<String> {
     if term != Term::OtherWait {
         return None;
@@ -105,7 +101,6 @@ fn timed(term: Term, wait_us: f64, counters: &[CounterChange]) -> Option<String>
     })
 }
 
-/// What threads were seen waiting for, if it changed in the direction of a term and enough to support it.
 fn sampled(term: Term, wait_us: f64, profile: &ProfileChange) -> Option<String> {
     let listed: &[Wait] = match term {
         Term::DiskWait => &[Wait::Flush, Wait::Disk],

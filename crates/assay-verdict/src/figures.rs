@@ -1,5 +1,5 @@
-//! The figures of a system in a cell. A row is all that there is of a figure: JSON, CSV, the exported tables, the page
-//! and the reference follow from the rows.
+//! Figures of a system in a cell. A row defines a figure completely: JSON, CSV, the exported tables, the page and the
+//! reference derive from it.
 
 use assay_model::{RESPONSE_CLASSES, TpccKind, response_bound_us};
 
@@ -7,49 +7,42 @@ use crate::CellJudgement;
 use crate::account::{Latency, Rest};
 use crate::sums::Totals;
 
-/// A figure of a system in a cell.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
-    /// Its name in files, which ends with its unit.
+    /// Name in files, which ends with its unit.
     pub key: &'static str,
-    /// `µs`, `KiB`; empty for a number of things.
+    /// `µs`, `KiB`; empty for a count.
     pub unit: &'static str,
-    /// What it is.
     pub about: &'static str,
-    /// Where it is shown.
     pub place: Place,
-    /// Its heading on a page, which fits a narrow column; empty if the page does not show it.
+    /// Heading for a narrow column of a page; empty if the page omits it.
     pub heading: &'static str,
-    /// Whether only some tests or machines have it. Pages omit it where no test has it.
+    /// Whether only some tests or machines have it. Pages omit it if no test has it.
     pub is_rare: bool,
     pub(crate) of: Of,
 }
 
-/// The place of a figure in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In all files.
     Files,
-    /// The same; in CSV, whose columns keep their places, after the columns of all others.
+    /// In all files; in CSV, after all other columns, whose positions are fixed.
     FilesLast,
-    /// In none: it is for pages, or other figures follow from it.
+    /// In no file: it is for pages or input for other figures.
     Nowhere,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Of {
-    /// The distribution of all events.
     Latency(fn(&Latency) -> Option<f64>),
-    /// From what the slices counted together, to be divided by the operations. Known if all slices have counted it.
+    /// From the slices' summed counters, to be divided by operations. Known if all slices counted it.
     Counted(fn(&Totals) -> Option<f64>),
-    /// From what the slices of some tests counted together. Unknown for all other tests, which do not show it.
+    /// From summed counters of some tests. Unknown, and hidden, for other tests.
     Whole(fn(&Totals) -> Option<f64>),
-    /// Computed from the figures above it, and from the rest of the time per operation, if the counters tell it.
+    /// Computed from preceding figures, and from the rest of the time per operation, if known.
     Follows(fn(&PerOp, Option<&Rest>) -> Option<f64>),
 }
 
 impl Figure {
-    /// Its value in a cell; `None` if it was not measured.
     #[must_use]
     pub fn value(&self, cell: &CellJudgement) -> Option<f64> {
         match self.of {
@@ -58,7 +51,6 @@ impl Figure {
         }
     }
 
-    /// Its value in a distribution; `None` if it is no latency, or was not measured.
     #[must_use]
     pub fn of_latency(&self, latency: &Latency) -> Option<f64> {
         match self.of {
@@ -67,7 +59,6 @@ impl Figure {
         }
     }
 
-    /// Its meaning with its unit.
     #[must_use]
     pub fn meaning(&self) -> String {
         match self.unit {
@@ -76,13 +67,11 @@ impl Figure {
         }
     }
 
-    /// Whether it is a figure per operation.
     #[must_use]
     pub fn is_per_op(&self) -> bool {
         !matches!(self.of, Of::Latency(_))
     }
 
-    /// Whether files have it.
     #[must_use]
     pub fn is_in_files(&self) -> bool {
         self.place != Place::Nowhere
@@ -141,7 +130,6 @@ const fn follows(
     Figure::row(key, unit, about, Of::Follows(of))
 }
 
-/// The latency of events.
 pub const LATENCIES: &[Figure] = &[
     latency("latency_avg_us", "mean latency of events", |latency| latency.mean)
         .at(Place::FilesLast),
@@ -340,23 +328,20 @@ pub const PER_OP: &[Figure] = &[
     .rare(),
 ];
 
-/// Transactions of these kinds per minute.
 fn per_minute(total: &Totals, kinds: &[TpccKind]) -> Option<f64> {
     let counts = kinds.iter().map(|kind| total.counters.get(kind.counter()));
     let count: u64 = counts.sum::<Option<u64>>()?;
     (total.measured_ns > 0).then(|| count as f64 / (total.measured_ns as f64 / 60e9))
 }
 
-/// Mean response time of transactions of a kind, microseconds; `None` if there were none.
 fn mean_us(total: &Totals, kind: TpccKind) -> Option<f64> {
     let count = total.counters.get(kind.counter()).filter(|count| *count > 0)?;
     let ns = total.counters.get(&format!("{}_ns", kind.counter()))?;
     Some(us(ns) / count as f64)
 }
 
-/// The 95th percentile of the response time of transactions of a kind, microseconds, from their numbers by class;
-/// `None` if there were none, or if it is longer than the classes reach. Within a class, response times are taken to
-/// be spread evenly on a logarithmic scale.
+/// 95th percentile of the response time of transactions of a kind, microseconds, from their numbers by class; `None`
+/// without any, or above the last class. Response times are assumed to be log-uniform within a class.
 fn p95_us(total: &Totals, kind: TpccKind) -> Option<f64> {
     let count = |class| total.counters.get(&kind.response_counter(class)).map(number);
     let counts: Vec<f64> = (0..RESPONSE_CLASSES).map(count).collect::<Option<_>>()?;
@@ -372,12 +357,11 @@ fn p95_us(total: &Totals, kind: TpccKind) -> Option<f64> {
     Some(low * (high / low).powf(part))
 }
 
-/// The figures per operation: totals over the slices that a verdict uses, divided by their operations.
+/// Figures per operation: totals over the slices used by a verdict, divided by their operations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PerOp(pub(crate) [Option<f64>; PER_OP.len()]);
 
 impl PerOp {
-    /// A figure by its name; `None` if it was not measured.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<f64> {
         let at = PER_OP.iter().position(|figure| figure.key == key);
@@ -391,7 +375,7 @@ impl PerOp {
         self.get("time_us").unwrap_or_default()
     }
 
-    /// The part of the CPU time of serving threads outside the kernel; `None` if the kernel's clock did not tell.
+    /// User-space share of the CPU time of serving threads; `None` if the clock did not distinguish modes.
     #[must_use]
     pub fn user_part(&self) -> Option<f64> {
         let user_us = self.get("server_user_us")?;
@@ -424,18 +408,15 @@ fn us(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e3
 }
 
-/// A metric of hardware per operation in the terms of the author's files.
+/// A hardware metric per operation as in the author's files.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
-    /// Its name as published.
     pub name: &'static str,
-    /// Its column in CSV, which has published values only.
+    /// Column in CSV, which has published values only.
     pub column: &'static str,
-    /// The decimals of published values.
     pub decimals: usize,
-    /// What is published.
     pub about: &'static str,
-    /// What assay measures, on a machine of so many CPUs.
+    /// assay's counterpart, on a machine with this many CPUs.
     pub of: fn(&PerOp, f64) -> Option<f64>,
 }
 
@@ -495,7 +476,6 @@ mod tests {
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
     }
 
-    /// Payments with these numbers by class, and none of the other classes.
     fn payments(counts: &[(usize, u64)]) -> Totals {
         let count = |class| counts.iter().find(|it| it.0 == class).map_or(0, |it| it.1);
         let counters = (0..RESPONSE_CLASSES)

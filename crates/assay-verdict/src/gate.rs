@@ -12,25 +12,19 @@ use crate::looks::ALPHA;
 use crate::rules::{NEAR, Rules};
 use crate::student::is_of_use;
 
-/// The one-sided error of either claim: half of the two-sided error of an interval, so that the 95% interval of a
-/// single look agrees with the claim.
+/// One-sided error of either claim: half the two-sided error of an interval, so that the 95% interval of a single look
+/// agrees with the claim.
 const ONE_SIDED: f64 = ALPHA / 2.0;
 
-/// What a gate says of a cell or of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateVerdict {
-    /// The slowdown, if there is one, is smaller than the limit.
     Passed,
-    /// The slowdown is larger than the limit.
     Exceeded,
-    /// Neither is certain enough.
     Undecided,
-    /// A slice was cut off, so that there is nothing to compare.
     Failed,
 }
 
 impl GateVerdict {
-    /// The word used in every output format.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -42,53 +36,45 @@ impl GateVerdict {
     }
 }
 
-/// What a gate says of one system in one cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GateCell {
-    /// The cell.
     pub cell: CellId,
-    /// Index into the record's systems.
     pub system: usize,
-    /// The largest change for the worse that passes, a fraction of the base's rate or instructions.
+    /// Largest regression that passes, a share of the base's rate or instructions.
     pub margin: f64,
-    /// The relative rate, with its bounds at the level of the look; in a study that only counts, the ratio of
-    /// instructions per operation with its 95% interval. `None` if it is not known with an uncertainty.
+    /// Relative rate, with bounds at the level of the look; in a study that only counts, ratio of instructions per
+    /// operation with its 95% interval. `None` if its uncertainty is unknown.
     pub ratio: Option<Estimate>,
-    /// The verdict.
     pub verdict: GateVerdict,
-    /// Why it is undecided, if it is.
     pub doubt: Option<Doubt>,
 }
 
-/// What a gate says of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateJudgement {
-    /// One per cell and system that is compared with the base: cells in the study's order, within a cell the systems in
-    /// theirs. The twin is left out, unless it is all that is compared.
+    /// One per cell and compared system: by cell in the study's order, then by system. Excludes the twin, unless it is
+    /// the only compared system.
     pub cells: Vec<GateCell>,
 }
 
 impl GateJudgement {
-    /// The verdict on the study: exceeded if any cell is, else failed, else undecided, else passed.
+    /// Exceeded if any cell is, else failed, else undecided, else passed.
     #[must_use]
     pub fn verdict(&self) -> GateVerdict {
         let order = [GateVerdict::Exceeded, GateVerdict::Failed, GateVerdict::Undecided];
         order.into_iter().find(|it| self.count(*it) > 0).unwrap_or(GateVerdict::Passed)
     }
 
-    /// The number of cells and systems with this verdict.
     #[must_use]
     pub fn count(&self, verdict: GateVerdict) -> usize {
         self.of(verdict).count()
     }
 
-    /// The cells and systems with this verdict.
     pub fn of(&self, verdict: GateVerdict) -> impl Iterator<Item = &GateCell> {
         self.cells.iter().filter(move |cell| cell.verdict == verdict)
     }
 
-    /// The cells that further blocks should measure, in the study's order: those that are undecided, and none once a
-    /// limit is exceeded, since nothing can make the gate pass then.
+    /// Undecided cells for further blocks, in the study's order; empty once a limit is exceeded, since nothing can make
+    /// the gate pass then.
     #[must_use]
     pub fn open_cells(&self) -> Vec<CellId> {
         if self.verdict() == GateVerdict::Exceeded {
@@ -100,7 +86,6 @@ impl GateJudgement {
     }
 }
 
-/// What is known of one system in one cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim {
     pub(crate) cell: CellId,
@@ -109,34 +94,29 @@ pub(crate) struct Claim {
     pub(crate) effect: Option<Effect>,
     pub(crate) is_measured: bool,
     pub(crate) has_failed: bool,
-    /// What is known if a side did not answer.
     pub(crate) bound: Option<Bound>,
     /// Whether the change is known [of one busy block](crate::rules::is_of_one_busy_block) only.
     pub(crate) is_of_one: bool,
-    /// The ratio of the totals, if the system stalls at times and its totals are too slow.
     pub(crate) stalled: Option<f64>,
 }
 
-/// An effect as one look sees it.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     effect: Effect,
-    /// Logarithm of the smallest relative rate that is not too slow.
+    /// Log of the smallest relative rate that is not too slow.
     limit: f64,
-    /// Two-sided nominal level of the look.
     level: f64,
-    /// The part that the level is of those of all looks.
+    /// The level as a share of all looks' levels.
     share: f64,
 }
 
 impl Look {
-    /// Whether the lower bound exceeds the limit.
     fn passes(&self) -> bool {
         self.effect.log - self.effect.half_width(self.level) > self.limit
     }
 
-    /// p-value of "not too slow", over all looks: the sum of the looks' shares is 1, so by Bonferroni's inequality none
-    /// of them is below p with a larger probability than p.
+    /// p-value of "not too slow", over all looks: the looks' shares sum to 1, so by Bonferroni's inequality any of them
+    /// is below p with probability at most p.
     fn p_too_slow(&self) -> f64 {
         if !is_of_use(self.level) {
             return 1.0;
@@ -144,7 +124,7 @@ impl Look {
         (self.effect.p_below(self.limit) / self.share).min(1.0)
     }
 
-    /// Why it is undecided. `rivals` is the number of claims among which a slowdown must stand out.
+    /// Why it is undecided. `rivals`: number of claims among which a slowdown must stand out.
     fn doubt(&self, rivals: usize) -> Doubt {
         let room = (self.effect.log - self.limit).abs();
         let near = NEAR * self.limit.abs();
@@ -163,7 +143,6 @@ impl Look {
     }
 }
 
-/// Judges all claims of a gate.
 pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
     let look = |claim: &Claim| {
         let effect = claim.effect.filter(|it| !claim.has_failed && it.blocks >= rules.blocks_min());
@@ -205,7 +184,6 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
 }
 
 impl Claim {
-    /// Why nothing can be said yet.
     fn doubt(&self, rules: &Rules) -> Doubt {
         match self.effect {
             Some(effect) => Doubt::FewBlocks { blocks: effect.blocks, needed: rules.blocks_min() },
@@ -218,7 +196,7 @@ impl Claim {
     }
 }
 
-/// Says which hypotheses are rejected with a probability of at most `error` that any of them is true (Holm 1979).
+/// Hypotheses rejected with a probability of at most `error` that any of them is true (Holm 1979).
 fn holm(p_values: &[f64], error: f64) -> Vec<bool> {
     let mut order: Vec<(usize, f64)> = p_values.iter().copied().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| one.total_cmp(other));

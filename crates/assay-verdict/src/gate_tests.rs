@@ -24,7 +24,6 @@ fn claim(effect: Option<Effect>) -> Claim {
     }
 }
 
-/// The ratio with this standard error after so many blocks.
 fn after(blocks: u32, ratio: f64, se: f64) -> Claim {
     let mut effect = effect(ratio.ln(), se, f64::INFINITY);
     (effect.blocks, effect.last) = (blocks, blocks - 1);
@@ -58,7 +57,7 @@ fn bounds_decide() {
     assert_eq!(one(0.985, 0.009), Undecided);
     assert_eq!(one(0.95, 0.009), Exceeded);
     assert_eq!(one(0.95, 0.012), Undecided);
-    // More cells, a stricter bound for a failure, and the same for passing.
+    // More cells make the bound for a failure stricter, but not that for passing.
     let many = |ratio, se| {
         verdicts(&[[after(1, ratio, se); 1].as_slice(), &[after(1, 0.97, 0.01); 31]].concat(), 1)[0]
     };
@@ -70,7 +69,6 @@ fn bounds_decide() {
     assert_eq!(verdicts(&[failed, claim(None)], 1), [Failed, Undecided]);
 }
 
-/// Its usual rate would pass.
 #[test]
 fn a_system_that_stalls_does_not_pass() {
     let stalled = Claim { stalled: Some(0.83), ..after(1, 1.0, 0.005) };
@@ -113,21 +111,17 @@ fn holm_stops_at_the_first_that_is_not_rejected() {
     assert_eq!(holm(&[], 0.05), Vec::<bool>::new());
 }
 
-/// Studies of a gate over blocks, and how often it errs.
 struct Errors {
-    /// Studies in which a limit was exceeded.
     exceeded: f64,
-    /// Cells that passed.
     passed: f64,
-    /// Blocks that the study took.
     blocks: f64,
 }
 
 const CELLS: usize = 16;
 const BLOCKS: u32 = 6;
 
-/// Every cell changed by `ratio`, with blocks of this standard deviation, which is estimated with `df` more degrees of
-/// freedom than the blocks of the cell have. Cells that are decided are measured no further.
+/// Every cell changed by `ratio`, with blocks of standard deviation `sd`, estimated with `df` degrees of freedom beyond
+/// those of the cell's blocks. Decided cells are measured no further.
 fn simulated(ratio: f64, sd: f64, df: f64, studies: u32) -> Errors {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(12);
     let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
@@ -177,7 +171,7 @@ fn estimated(values: &[f64], squares: f64, df: f64) -> Claim {
     claim(Some(effect))
 }
 
-/// Where every system is exactly as much slower as the limit allows, both claims are wrong.
+/// Where every system is exactly as slow as the limit allows, both claims are wrong.
 #[test]
 fn errors_keep_within_their_rates() {
     for df in [0.0, 40.0] {

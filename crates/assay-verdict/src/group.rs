@@ -12,20 +12,16 @@ use crate::looks::ALPHA;
 use crate::robust::{mean, median, median_of_any_order, variance};
 use crate::{CellJudgement, GroupSummary};
 
-/// Resamples of the block bootstrap.
 const RESAMPLES: usize = 2000;
 
 /// Distances between logarithms up to this are rounding errors.
 const NO_DISTANCE: f64 = 1e-9;
 
-/// A test of a group.
 struct Member<'a> {
-    /// The estimate that is shown for the cell alone.
     rqps: Estimate,
     reduced: &'a Reduced,
 }
 
-/// Summaries of all groups that have a relative QPS, by setup, group and system.
 pub(crate) fn summaries(
     record: &StudyRecord,
     cells: &[CellJudgement],
@@ -74,7 +70,7 @@ fn summary(
     })
 }
 
-/// The median over all tests of a system that did not fail. It has no interval if there are too few blocks for one.
+/// Median over all tests of a system that did not fail; without interval for too few blocks.
 pub(crate) fn median_of_system(
     record: &StudyRecord,
     cells: &[CellJudgement],
@@ -84,7 +80,6 @@ pub(crate) fn median_of_system(
     median_of(record, cells, reduced, |judged| judged.system == system)
 }
 
-/// The same over some cells.
 pub(crate) fn median_of(
     record: &StudyRecord,
     cells: &[CellJudgement],
@@ -110,12 +105,10 @@ fn median_interval(members: &[Member], median: f64, seed: u64) -> Option<Estimat
     }
 }
 
-/// Fewest blocks that are resampled.
 const RESAMPLED_MIN: usize = 4;
 
-/// Resamples blocks, the same ones for all tests of the group, because instances shift nearly all tests together.
-///
-/// `None` with few blocks: two blocks have three resamples, whose spread says hardly anything.
+/// Resamples blocks, the same for all tests of the group, because instances shift nearly all tests together. `None`
+/// with few blocks: two blocks have three resamples, whose spread is meaningless.
 fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     let mut blocks: Vec<u32> =
         members.iter().flat_map(|it| it.reduced.blocks.iter().map(|(block, _)| *block)).collect();
@@ -151,7 +144,7 @@ fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     Some(Estimate { value, low: (centre - below).exp(), high: (centre + above).exp() })
 }
 
-/// The distances to both ends of an interval. If all resamples lie on one side, the other side is as uncertain.
+/// Distances to both ends of an interval. If all resamples lie on one side, the other side is as uncertain.
 fn both_sides(below: f64, above: f64) -> [f64; 2] {
     let is_none = |distance: f64| distance < NO_DISTANCE;
     match (is_none(below), is_none(above)) {
@@ -161,8 +154,8 @@ fn both_sides(below: f64, above: f64) -> [f64; 2] {
     }
 }
 
-/// The factor by which the spread of resampled means is too small for so few blocks: the sample variance is too small
-/// by (B − 1) / B, and the quantiles are those of a normal instead of a t distribution.
+/// Correction for the spread of resampled means with few blocks: the sample variance is too small by (B − 1) / B, and
+/// the quantiles are those of a normal instead of a t distribution.
 fn widening(blocks: usize) -> Option<f64> {
     let count = blocks as f64;
     let upper = 1.0 - ALPHA / 2.0;
@@ -170,11 +163,10 @@ fn widening(blocks: usize) -> Option<f64> {
     Some((count / (count - 1.0)).sqrt() * t / Normal::standard().inverse_cdf(upper))
 }
 
-/// A test whose blocks are drawn again and again.
 struct Resampled {
-    /// The centres of all blocks of its group; `None` where it has none.
+    /// Centres of all blocks of its group; `None` where missing.
     centres: Vec<Option<f64>>,
-    /// Its estimate, which it keeps if none of its blocks is drawn.
+    /// Its estimate, kept if none of its blocks is drawn.
     log: f64,
 }
 
@@ -185,7 +177,6 @@ impl Resampled {
         Self { centres, log: test.log() }
     }
 
-    /// Its ratio over the drawn blocks.
     fn ratio(&self, drawn: &[usize]) -> f64 {
         let (mut sum, mut count) = (0.0, 0_u32);
         for centre in drawn.iter().filter_map(|&block| *self.centres.get(block)?) {
@@ -201,7 +192,6 @@ mod tests {
     use super::*;
     use crate::robust::{Value, centres};
 
-    /// Blocks with these logarithms, each the same in four rounds.
     fn reduced(logs: &[f64]) -> Reduced {
         let value =
             |(block, &value): (u32, &f64)| [0, 1, 2, 3].map(|round| Value { block, round, value });
@@ -209,7 +199,6 @@ mod tests {
         Reduced::new(&centres(&values).unwrap(), &BTreeMap::new())
     }
 
-    /// The interval of the median over tests with these logarithms, one for each block.
     fn interval(tests: &[&[f64]]) -> Option<Estimate> {
         let reduced: Vec<Reduced> = tests.iter().map(|blocks| reduced(blocks)).collect();
         let members: Vec<Member> = reduced

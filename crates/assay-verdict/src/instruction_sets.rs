@@ -1,12 +1,12 @@
-//! Which instruction sets the servers' code used under valgrind. Servers and libraries choose code by what the CPU can
-//! do, and valgrind shows another CPU than the machine's.
+//! Instruction sets used by server code under valgrind. Servers and libraries choose code by CPU features, and valgrind
+//! presents another CPU than the machine's.
 
 use std::collections::BTreeSet;
 
 use assay_model::{CellCount, CountedBy};
 
-/// Words in the names of functions that exist for an instruction set, and the set. A word ends where no letter or digit
-/// follows. Most of these functions are the C library's, such as `__memmove_avx_unaligned_erms`.
+/// Words in names of functions specific to an instruction set, and the set. A word ends before a character that is no
+/// letter or digit. Most are functions of the C library, such as `__memmove_avx_unaligned_erms`.
 const WORDS: [(&str, &str); 28] = [
     ("sse2", "SSE2"),
     ("sse3", "SSE3"),
@@ -38,12 +38,10 @@ const WORDS: [(&str, &str); 28] = [
     ("xsavec", "XSAVEC"),
 ];
 
-/// The CPU that servers had under valgrind, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionSets<'a> {
-    /// Features of the machine's CPU that valgrind hid, by their names in `/proc/cpuinfo`.
+    /// Features of the machine's CPU hidden by valgrind, by their names in `/proc/cpuinfo`.
     pub hidden: BTreeSet<&'a str>,
-    /// The instruction sets that names of counted functions tell, by the index of their system.
     pub used: Vec<(usize, BTreeSet<&'static str>)>,
 }
 
@@ -65,7 +63,7 @@ pub fn instruction_sets(counts: &[CellCount]) -> Option<InstructionSets<'_>> {
     })
 }
 
-/// The instruction sets that a function's name tells. What follows a parenthesis are the types of its arguments.
+/// Instruction sets in a function's name. Types of arguments follow a parenthesis.
 fn named(function: &str) -> BTreeSet<&'static str> {
     let name = function.replace("(anonymous namespace)", "").to_ascii_lowercase();
     let name = name.split('(').next().unwrap_or_default();
@@ -76,7 +74,7 @@ fn named(function: &str) -> BTreeSet<&'static str> {
             [before, after].into_iter().flatten().all(|it| !it.is_alphanumeric())
         })
     };
-    // The C library has functions such as `fma`, which are not variants for a CPU.
+    // Functions of the C library such as `fma` are no variants for a CPU.
     let is_whole = |word: &str| word == name;
     WORDS.iter().filter(|(word, _)| has(word) && !is_whole(word)).map(|(_, set)| *set).collect()
 }

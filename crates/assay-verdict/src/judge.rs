@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl Quantity {
-    /// The estimate with its interval. A single measurement has no interval, because its uncertainty is unknown.
+    /// Estimate with its interval. A single measurement has none, as its uncertainty is unknown.
     pub(crate) fn shown(&self, index: usize) -> Option<Estimate> {
         match (self.effects.get(index)?, self.reduced.get(index)?) {
             (Some(effect), _) => Some(effect.shown()),
@@ -31,26 +31,23 @@ impl Quantity {
         }
     }
 
-    /// Leaves a cell and system without an estimate.
     fn forget(&mut self, index: usize) {
         self.reduced.get_mut(index).into_iter().for_each(|it| *it = None);
         self.effects.get_mut(index).into_iter().for_each(|it| *it = None);
     }
 
-    /// The ratio of totals.
     fn total(&self, index: usize, surplus: &[Option<Surplus>]) -> Option<Estimate> {
         let effect = self.effects.get(index)?.as_ref()?;
         Some(effect.with(surplus.get(index)?.as_ref()?).shown())
     }
 }
 
-/// Judges everything a record holds, finished or not.
 #[must_use]
 pub fn judge(record: &StudyRecord) -> Judgement {
     with_rates(record).0
 }
 
-/// The judgement of a record, and the relative rates of its cells, in the order of the judged cells.
+/// Judgement of a record, and relative rates in the order of the judged cells.
 pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced>>) {
     let mut samples = Samples::of(record);
     let base = samples.base();
@@ -140,7 +137,6 @@ fn gate(
     if record.counts_only() { count::gate(record, cells) } else { samples.gate() }
 }
 
-/// What follows if a side did not answer.
 fn hear(
     described: &mut CellJudgement,
     bound: Option<Bound>,
@@ -157,7 +153,6 @@ fn hear(
     }
 }
 
-/// Why a cell is undecided, if it is.
 fn doubt(decision: &Decision, described: &CellJudgement, is_paced: bool) -> Option<Doubt> {
     match decision.doubt {
         _ if decision.verdict != Verdict::Undecided => None,
@@ -168,7 +163,7 @@ fn doubt(decision: &Decision, described: &CellJudgement, is_paced: bool) -> Opti
     }
 }
 
-/// Rates that were asked for say nothing about each other.
+/// Prescribed rates cannot be compared.
 fn forget_paced(
     record: &StudyRecord,
     paced: &BTreeSet<CellId>,
@@ -190,12 +185,11 @@ fn forget_paced(
     }
 }
 
-/// The cells in which the rate of any system was limited.
 fn paced(record: &StudyRecord) -> BTreeSet<CellId> {
     record.slices.iter().filter(|slice| slice.is_paced()).map(|slice| slice.cell).collect()
 }
 
-/// The slices that verdicts use, by cell and system; in order of block and round.
+/// Slices used by verdicts, by cell and system; in order of block and round.
 fn judged_slices<'a>(
     record: &'a StudyRecord,
     samples: &Samples,
@@ -215,7 +209,7 @@ fn judged_slices<'a>(
     judged
 }
 
-/// The verdict on a ratio for which less is better.
+/// Verdict on a ratio for which less is better.
 fn of_cost(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Faster => Verdict::Slower,
@@ -224,15 +218,12 @@ fn of_cost(verdict: Verdict) -> Verdict {
     }
 }
 
-/// Counts over all slices of a cell and system, whether verdicts use them or not.
 #[derive(Default)]
 struct Counts {
     troubled: u32,
     troubled_by: TroubledBy,
     errors: u64,
-    /// The first reason why a slice was cut off.
     failure: Option<String>,
-    /// What was not answered in time.
     unanswered: Option<String>,
 }
 
@@ -331,11 +322,10 @@ fn described(
 fn events_per_second(slices: &[&Slice]) -> Option<f64> {
     let events: f64 = slices.iter().map(|slice| slice.work.events as f64).sum();
     let ns: f64 = slices.iter().map(|slice| slice.work.elapsed_ns as f64).sum();
-    // An imported result may tell queries, but no events.
+    // An imported result may have queries, but no events.
     (ns > 0.0 && events > 0.0).then(|| events / (ns / 1e9))
 }
 
-/// The systems other than the base.
 fn summaries(
     record: &StudyRecord,
     cells: &[CellJudgement],

@@ -108,250 +108,188 @@ pub use trend::{
 pub use waits::Wait;
 pub use weighted::{WeightedTotal, weighted_totals};
 
-/// The results of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// One per cell and system: cells in the study's order, within a cell the systems in theirs.
+    /// One per cell and system: by cell in the study's order, then by system.
     pub cells: Vec<CellJudgement>,
     /// One per setup, group and system other than the base, in this order.
     pub groups: Vec<GroupSummary>,
-    /// One per system other than the base.
     pub systems: Vec<SystemSummary>,
-    /// One per cell and step of a line of versions, in this order. A line that has no step but that from the base to
-    /// another system is left out, because the cells compare these two.
+    /// One per cell and step of a line of versions, in this order. Excludes lines whose only step leads from the base,
+    /// because cells compare these two.
     pub steps: Vec<Step>,
     /// One per cell and line of three or more versions, in this order.
     pub lines: Vec<LineSummary>,
-    /// The client counts between which a system changes from faster to slower, or back; by test.
     pub crossovers: Vec<Crossover>,
-    /// What the gate says; `None` if the study is no gate.
+    /// `None` without a gate.
     pub gate: Option<GateJudgement>,
-    /// The machines that measured its shards; `None` if one machine measured all.
+    /// `None` if one machine measured all.
     pub nodes: Option<Nodes>,
-    /// Which systems are the fastest; `None` of fewer than three, and where no rate was measured.
+    /// `None` for fewer than three systems, and without measured rates.
     pub rankings: Option<Rankings>,
 }
 
-/// The result for one system in one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellJudgement {
-    /// The cell: test, clients, tables and rows.
     pub cell: CellId,
-    /// The published group of the test in the study's set.
     pub group: &'static Group,
-    /// Index into the record's systems.
     pub system: usize,
-    /// Operations per second.
     pub qps: Option<Estimate>,
-    /// Events per second: all events of the slices that the verdict uses, divided by the total time of these slices.
+    /// Events per second of the slices used by the verdict: all events divided by total time.
     pub tps: Option<f64>,
-    /// Operations per second divided by those of the base; `None` for the base.
+    /// Operations per second relative to the base; `None` for the base.
     pub rqps: Option<Estimate>,
-    /// Verdict on `rqps`. The base is `same` as itself.
     pub verdict: Verdict,
-    /// Confidence that the change exceeds the threshold in the direction of the estimate, from 0 to 1; `None` for the
-    /// base and without the blocks that a verdict needs.
+    /// Confidence that the change exceeds the threshold in the direction of the estimate, 0 to 1; `None` for the base
+    /// and without the blocks that a verdict needs.
     pub beyond_threshold: Option<f64>,
-    /// The largest relative change, either way, that the interval at the level of the last look contains; `None` for
-    /// the base and without the blocks that a verdict needs.
+    /// Largest relative change, in either direction, within the interval at the level of the last look; `None` for the
+    /// base and without the blocks that a verdict needs.
     pub bound: Option<f64>,
-    /// Relative QPS of the totals: all operations by all the time, stalls included. `rqps` is that of usual turns.
+    /// Relative QPS of totals: all operations by all the time, stalls included. `rqps` is that of usual turns.
     pub total: Option<Estimate>,
-    /// Server CPU per operation, background threads included, divided by that of the base.
+    /// Server CPU per operation, background threads included, relative to the base.
     pub cpu_ratio: Option<Estimate>,
     /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
     pub cpu_verdict: Option<Verdict>,
-    /// Slices of this system that the verdict uses.
     pub slices: u32,
-    /// Slices in machine trouble. The verdict uses them only if the cell is disturbed.
+    /// Slices in machine trouble, used by the verdict only if the cell is disturbed.
     pub troubled: u32,
-    /// The same slices by kind of trouble.
     pub troubled_by: TroubledBy,
     /// Whether too few slices were free of machine trouble, so that the verdict uses those in trouble too.
     pub is_disturbed: bool,
-    /// Blocks with at least one slice that the verdict uses.
     pub blocks: u32,
-    /// Operations in the slices that the verdict uses.
     pub ops: f64,
-    /// Retried errors in all slices.
     pub errors: u64,
-    /// Why a slice was cut off, if one was.
     pub failure: Option<String>,
     /// An event that took too long, here or on the base: `rqps` is then a bound.
     pub silence: Option<Silence>,
-    /// Figures that were published with the rate, by their published names; empty for what assay measured.
     pub published: Vec<(String, f64)>,
-    /// What the clients did, if the test is a step of the Insert Benchmark.
     pub step: Option<StepSummary>,
-    /// Latency of events over all slices that the verdict uses.
+    /// Over all slices used by the verdict.
     pub latency: Option<Latency>,
-    /// Time and hardware per operation.
     pub per_op: Option<PerOp>,
-    /// KiB that the server fetched from block devices per operation, in the median of the slices; `None` if never
-    /// measured.
+    /// KiB fetched from block devices per operation, median of the slices; `None` if never measured.
     pub usual_read_kb: Option<f64>,
-    /// Whether the server goes on reading pages from block devices that it has read before.
     pub rereads: bool,
-    /// How its time per operation differs from that of the base, term by term; `None` for the base.
     pub change: Option<TimeChange>,
-    /// Counters of the server's own status that changed for certain against the base, the largest change first; `None`
-    /// for the base, and if they were not read.
+    /// Server status counters that changed significantly against the base, the largest change first; `None` for the
+    /// base, and if they were not read.
     pub counters: Option<Vec<CounterChange>>,
-    /// Its instructions per operation; `None` if they were not counted.
+    /// `None` if not counted.
     pub count: Option<CountJudgement>,
-    /// Where the change of its CPU time comes from, function by function; `None` for the base, and without profiles.
     pub profile: Option<ProfileChange>,
-    /// The smallest relative change for which 4 of 5 studies like this one would call this cell, if its other cells
-    /// stayed as they are. `None` if too few blocks were measured for any call.
+    /// Smallest relative change that 4 of 5 such studies would call in this cell, other cells unchanged. `None` if too
+    /// few blocks were measured for any call.
     pub detectable: Option<f64>,
-    /// The reason why an undecided cell is undecided.
     pub doubt: Option<Doubt>,
-    /// What most of a change comes from; `None` without a change.
     pub cause: Option<Cause>,
-    /// One sentence on the cause of a change.
     pub why: Option<String>,
 }
 
 impl CellJudgement {
-    /// Whether only a bound of its relative QPS is known.
     #[must_use]
     pub fn has_bound(&self) -> bool {
         self.rqps.is_some_and(Estimate::is_bound)
     }
 
-    /// A figure that was published with the rate.
     #[must_use]
     pub fn published(&self, name: &str) -> Option<f64> {
         self.published.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
-    /// Whether its operations and errors were counted. A published rate becomes a slice of which only the rate is true.
+    /// Whether its operations and errors were counted. A published rate becomes a slice in which only the rate is real.
     #[must_use]
     pub fn is_counted(&self, record: &StudyRecord) -> bool {
         !record.is_reported() || self.tps.is_some()
     }
 }
 
-/// Slices in machine trouble by its kind. One slice may be in several.
+/// Slices in machine trouble by kind; a slice may count several times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TroubledBy {
-    /// The hypervisor took CPU time.
     pub steal: u32,
-    /// Other processes used CPU time.
     pub other_process: u32,
-    /// The clock jumped.
     pub clock_jump: u32,
-    /// Threads of real-time priority had to wait.
     pub throttled: u32,
 }
 
-/// An event that was ended because it took too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Silence {
-    /// The system that did not answer.
     pub system: usize,
-    /// What it did not answer, and for how long, in words.
     pub what: String,
 }
 
-/// Why a cell is undecided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Doubt {
-    /// There is no pair of slices to compare.
     Unmeasured,
-    /// There is a single pair of slices, whose uncertainty is unknown.
     SinglePair,
-    /// One side did not answer within the limit, and the other one takes about as long.
+    /// One side did not answer within the limit, and the other takes about as long.
     AlsoSlow,
-    /// Rates were limited, so they do not say what systems are able to do.
+    /// Rates were limited, so they do not show the systems' capacity.
     Paced,
-    /// The machine was busy, and a single block shows a change that consists of waits for a CPU and that the server's
-    /// CPU per operation does not show.
+    /// The machine was busy, and a single block shows a change that consists of waits for a CPU, without a change in
+    /// server CPU per operation.
     OneBusyBlock,
-    /// At real-time priority, threads that its statements started shared a CPU with the thread that waited for them.
-    /// Each keeps the CPU for a tenth of a second.
+    /// At real-time priority, threads started by its statements shared a CPU with the thread waiting for them. Each
+    /// keeps the CPU for a tenth of a second.
     SharedTurns,
-    /// Fewer blocks were measured than a verdict needs.
     FewBlocks {
-        /// Measured.
         blocks: u32,
-        /// Needed.
         needed: u32,
     },
     /// Preset smoke calls gross changes only, and nothing the same.
     Smoke,
-    /// The estimate lies where "same" and a change meet, so that more measuring hardly helps.
+    /// The estimate lies where "same" and a change meet, so more measuring hardly helps.
     AtThreshold,
-    /// The totals differ from the usual ratio by more than the threshold, but that may be chance.
+    /// The totals differ from the usual ratio by more than the threshold, but perhaps by chance.
     PerhapsUneven {
-        /// Relative QPS of the totals.
         total: f64,
     },
-    /// The interval is too wide.
     Wide {
-        /// About how many times the measuring would narrow it enough, if the estimate is right.
+        /// Approximate factor of measuring that would narrow it enough, if the estimate is right.
         times: f64,
         /// Whether fresh instances differ more than slices do; then only more blocks help.
         is_between_blocks: bool,
     },
 }
 
-/// Relative QPS over the tests of a group, as in the published tables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupSummary {
-    /// The group.
     pub group: &'static Group,
-    /// Clients, tables, rows.
     pub setup: Setup,
-    /// Index into the record's systems.
     pub system: usize,
-    /// Tests that have a relative QPS.
     pub n: u32,
-    /// Tests of which only a bound of it is known, because they were not answered. The other figures leave them out.
+    /// Unanswered tests with only a bound, excluded from the other figures.
     pub bounded: u32,
-    /// Smallest relative QPS.
     pub min: f64,
-    /// Largest relative QPS.
     pub max: f64,
-    /// Arithmetic mean of the relative QPS.
     pub avg: f64,
-    /// Median of the relative QPS.
     pub median: f64,
     /// Sample standard deviation; `None` for a single test.
     pub stddev: Option<f64>,
-    /// 95% interval of the median. For a single test, it is that test's interval. Otherwise it comes from a block
-    /// bootstrap, and is `None` with fewer blocks than a verdict needs.
+    /// 95% interval of the median. For a single test, that test's interval; otherwise from a block bootstrap, `None`
+    /// with fewer blocks than a verdict needs.
     pub median_interval: Option<Estimate>,
 }
 
-/// A system against the base, over all cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemSummary {
-    /// Index into the record's systems.
     pub system: usize,
-    /// Cells with the verdict slower.
     pub slower: u32,
-    /// Cells with the verdict faster.
     pub faster: u32,
-    /// Cells with the verdict same.
     pub same: u32,
-    /// Cells with the verdict uneven.
     pub uneven: u32,
-    /// Cells with the verdict undecided.
     pub undecided: u32,
-    /// Cells with the verdict failed.
     pub failed: u32,
-    /// Median of the relative QPS over all cells that did not fail. Its interval follows the rules for groups. `None`
-    /// if no cell has a relative QPS.
+    /// Median relative QPS over all cells that did not fail, with an interval as for groups. `None` without any.
     pub median: Option<Estimate>,
-    /// Cells of which only a bound of it is known. The median leaves them out.
+    /// Cells with only a bound, excluded from the median.
     pub bounded: u32,
-    /// Median over cells of the smallest change that would be called.
     pub detectable: Option<f64>,
 }
 
 impl SystemSummary {
-    /// The number of cells, whatever their verdict.
     #[must_use]
     pub fn cells(&self) -> u32 {
         self.slower + self.faster + self.same + self.uneven + self.undecided + self.failed
@@ -359,7 +297,6 @@ impl SystemSummary {
 }
 
 impl Judgement {
-    /// The verdicts and estimates that a ledger keeps.
     #[must_use]
     pub fn conclusions(&self) -> Vec<Conclusion> {
         let mut cell = 0;
@@ -380,7 +317,6 @@ impl Judgement {
         concluded.collect()
     }
 
-    /// The judgement of one cell and system.
     #[must_use]
     pub fn cell(&self, cell: CellId, system: usize) -> Option<&CellJudgement> {
         self.cells.iter().find(|judged| judged.cell == cell && judged.system == system)

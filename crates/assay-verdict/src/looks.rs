@@ -1,82 +1,70 @@
-//! Error spent over the looks at the data of a study (group-sequential).
+//! Error spent over the looks at a study's data (group-sequential).
 //!
-//! Every block is a look. What a look may spend follows from the share of its information that the study has by then.
-//! How many blocks fit is estimated anew before each block, from measured times only, so shares do not depend on the
-//! estimates that are tested.
+//! Every block is a look. The error a look may spend follows from the share of the study's information by then. The
+//! number of blocks that fit is re-estimated before each block, from measured times only, so shares do not depend on
+//! the estimates under test.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Two-sided error of a verdict, and one minus the level of every interval.
 pub const ALPHA: f64 = 0.05;
 
-/// The part of [`ALPHA`] that is kept back for looks beyond the plan, so that a finished study may be given more time.
+/// Part of [`ALPHA`] reserved for looks beyond the plan, so that a finished study can be extended.
 pub const KEPT_BACK: f64 = 0.005;
 
-/// The part of the error that is spent evenly: what makes large changes known after the first block of many.
+/// Share of the error that is spent evenly, so that large changes are known after the first block of many.
 const EVEN: f64 = 0.2;
 
-/// Points of the grid on which the density of the test statistic is followed from look to look.
 const GRID: usize = 200;
 
-/// Half-width of that grid, standard deviations.
 const REACH: f64 = 8.0;
 
-/// Halvings of the range in which a bound lies.
 const HALVINGS: u32 = 50;
 
-/// The looks at a study so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Looks {
-    /// Blocks that were planned before the first one.
+    /// Blocks planned before the first one.
     planned: u32,
-    /// By number of the block.
     looks: Vec<Look>,
-    /// Blocks that were expected to follow the last one.
     to_come: u32,
-    /// Whether the study has ended: the last look at each test spends what is left.
+    /// Whether the study has ended: the last look at each test spends the rest.
     has_ended: bool,
 }
 
-/// A look after a block.
 #[derive(Debug, Clone)]
 struct Look {
     /// Two-sided nominal level.
     level: f64,
-    /// The error that it spends.
     spends: f64,
-    /// The same if it is the last look.
+    /// Nominal level if it is the last look.
     last_level: f64,
     last_spends: f64,
-    /// What is known after it.
     path: Path,
 }
 
-/// Where a study without any effect may be after a look: the score process, whose variance is the share of the planned
-/// information, among the studies that have not crossed a boundary.
+/// Distribution after a look of a study without effect among studies that have crossed no boundary: the score process,
+/// whose variance is the share of the planned information.
 #[derive(Debug, Clone)]
 struct Path {
     share: f64,
-    /// Error spent so far.
     spent: f64,
-    /// Points and weights of the density.
     inside: Vec<(f64, f64)>,
 }
 
 impl Looks {
-    /// No look yet of a study that is planned with so many blocks.
     pub(crate) fn new(planned: u32) -> Self {
         let planned = planned.max(1);
         Self { planned, looks: Vec::new(), to_come: planned, has_ended: false }
     }
 
-    /// A block begins, and as many blocks as `left`, itself included, are expected to fit the time that is left. A
-    /// block that was begun before changes nothing.
+    /// Begins a block, where `left` blocks, itself included, are expected to fit the remaining time. No effect for a
+    /// block begun before.
     pub(crate) fn begin(&mut self, block: u32, left: u32) {
         self.skip_to(block);
         if self.looks.len() == block as usize {
             let before = self.path();
             let share = match before.share {
-                // Beyond the plan, blocks bring as much as those before.
+                // Beyond the plan, blocks carry as much information as earlier ones.
                 full if full >= 1.0 => full * (1.0 + 1.0 / f64::from(block.max(1))),
                 share => share + (1.0 - share) / f64::from(left.max(1)),
             };
@@ -85,7 +73,7 @@ impl Looks {
         }
     }
 
-    /// Takes note of a block of which nothing else is known: one of those that were planned, of equal size.
+    /// Registers a block without further information, as one of the planned blocks of equal size.
     pub(crate) fn see(&mut self, block: u32) {
         while self.looks.len() <= block as usize {
             let next = self.looks.len() as u32;
@@ -93,12 +81,10 @@ impl Looks {
         }
     }
 
-    /// The study has ended, whatever ended it.
     pub(crate) fn end(&mut self) {
         self.has_ended = true;
     }
 
-    /// A study that had ended after this block goes on.
     pub(crate) fn reopen_after(&mut self, block: u32) {
         self.looks.truncate(block as usize + 1);
         if let Some(look) = self.looks.pop() {
@@ -112,31 +98,27 @@ impl Looks {
         }
     }
 
-    /// The two-sided nominal level of the look after a block.
     pub(crate) fn level(&self, block: u32) -> f64 {
         let look = self.looks.get(block as usize);
         look.map_or(ALPHA, |it| if self.has_ended { it.last_level } else { it.level })
     }
 
-    /// The part of the error of all looks that the look after a block spends.
     pub(crate) fn part(&self, block: u32) -> f64 {
         let look = self.looks.get(block as usize);
         let spends = look.map_or(0.0, |it| if self.has_ended { it.last_spends } else { it.spends });
         spends / spent(1.0)
     }
 
-    /// Blocks that the study is expected to have in the end.
     pub(crate) fn expected(&self) -> u32 {
         let had = self.looks.iter().filter(|look| look.last_spends > 0.0).count() as u32;
         had.saturating_add(self.to_come).max(1)
     }
 
-    /// The level of the last look of a study like this one.
     pub(crate) fn last_level(&self) -> f64 {
         last_level(self.expected())
     }
 
-    /// Blocks that are missing, such as those of other shards, are no looks.
+    /// Missing blocks, such as those of other shards, are no looks.
     fn skip_to(&mut self, block: u32) {
         while self.looks.len() < block as usize {
             let path = self.path();
@@ -202,7 +184,6 @@ impl Path {
         0.5 * (low + high)
     }
 
-    /// The density one step later, cut off at ±`bound` (Simpson's rule).
     fn advance(&self, sd: f64, bound: f64) -> Vec<(f64, f64)> {
         let step = 2.0 * bound / GRID as f64;
         let scale = step / 3.0 / (2.0 * std::f64::consts::PI).sqrt() / sd;
@@ -229,7 +210,7 @@ fn normal() -> Normal {
     Normal::standard()
 }
 
-/// The error that may be spent by a share of the planned information (Lan and DeMets 1983).
+/// Error that may be spent by a share of the planned information (Lan and DeMets 1983).
 ///
 /// Of [`ALPHA`] less [`KEPT_BACK`], the part [`EVEN`] is spent in proportion to the share t, and the rest by the
 /// O'Brien-Fleming-like function 4 − 4 Φ(z(1 − α/4) / √t). Beyond the plan, [`KEPT_BACK`] (1 − 1/t) is spent in
@@ -245,7 +226,7 @@ fn spent(share: f64) -> f64 {
     even * share + 4.0 * normal.sf(z / share.sqrt())
 }
 
-/// The nominal level of the last of so many looks, about: between that of one look and that of forty.
+/// Approximate nominal level of the last of this many looks: between that of one look and that of forty.
 #[must_use]
 pub fn last_level(looks: u32) -> f64 {
     let forty = 0.0245;
@@ -270,7 +251,7 @@ mod tests {
         (0..count).map(|look| normal().inverse_cdf(1.0 - looks.level(look) / 2.0)).collect()
     }
 
-    /// Without any effect, the part of studies that cross a bound at one of these shares of the information.
+    /// Share of studies without effect that cross a bound at one of these shares of information.
     fn crossed(shares: &[f64], bounds: &[f64]) -> f64 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
         let paths = 40_000;
@@ -307,7 +288,7 @@ mod tests {
         }
     }
 
-    /// The first look of many calls what is ten standard errors off, though hundreds of comparisons are made.
+    /// The first look of many calls a difference of ten standard errors, despite hundreds of comparisons.
     #[test]
     fn the_first_look_spends_a_part() {
         let first = equal(20).level(0);
@@ -315,7 +296,7 @@ mod tests {
         assert!(equal(20).level(19) > 0.028);
     }
 
-    /// Twenty blocks were planned, and after the first one it turns out that three more fit.
+    /// Twenty blocks were planned, but after the first one only three more fit.
     #[test]
     fn a_plan_that_is_revised_spends_all_of_the_error() {
         let mut looks = Looks::new(20);
@@ -330,7 +311,6 @@ mod tests {
         assert!((parts - 1.0).abs() < 1e-9, "{parts}");
     }
 
-    /// Twenty blocks were planned, and the time was over after the second one.
     #[test]
     fn the_last_look_spends_what_is_left_whatever_ends_the_study() {
         let mut looks = Looks::new(20);
@@ -346,7 +326,7 @@ mod tests {
         assert!(is_all(spent), "{spent}");
     }
 
-    /// Studies without any effect cross a bound in no more than [`ALPHA`] of all cases, however often they go on.
+    /// Studies without effect cross a bound in no more than [`ALPHA`] of all cases, however often they are extended.
     #[test]
     fn looks_beyond_the_plan_keep_the_error() {
         let all = {
@@ -361,7 +341,6 @@ mod tests {
         assert!((0.045..ALPHA + SLACK).contains(&spent), "{spent}");
     }
 
-    /// It ended after two of twenty blocks, and was given time for six more.
     #[test]
     fn a_study_that_goes_on_keeps_the_error() {
         let mut looks = Looks::new(20);

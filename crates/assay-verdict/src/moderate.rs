@@ -5,28 +5,26 @@ use statrs::function::gamma::digamma;
 use crate::robust::{mean, median};
 use crate::special::{trigamma, trigamma_inverse};
 
-/// Fewest variances from which a common prior can be learnt.
 pub(crate) const CELLS_MIN: usize = 3;
 
-/// Variances below this part of their median are raised to it: a variance of zero says nothing.
+/// Variances below this share of their median are raised to it: a variance of zero is meaningless.
 const VARIANCE_FLOOR: f64 = 1e-5;
 
-/// Degrees of freedom that the prior may count even where a cell has fewer of its own.
+/// Degrees of freedom allowed to the prior even if a cell has fewer of its own.
 const DF_MIN: f64 = 6.0;
 
-/// The common distribution of the variances of all cells: a scaled inverse chi-squared distribution.
+/// Common distribution of the variances of all cells: a scaled inverse chi-squared distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
     /// Degrees of freedom; infinite if the variances differ only by chance.
     pub df: f64,
-    /// Typical variance.
     pub variance: f64,
-    /// Degrees of freedom of all cells together. No moderated variance can have more.
+    /// Degrees of freedom of all cells together, the maximum of a moderated variance.
     pub df_pooled: f64,
 }
 
-/// Fits the prior to `(variance, degrees of freedom)` of many cells by the moments of log variances; `None` if there
-/// are too few.
+/// Fits the prior to `(variance, degrees of freedom)` of many cells by the moments of log variances; `None` for too
+/// few.
 #[must_use]
 pub fn fit_prior(variances: &[(f64, f64)]) -> Option<Prior> {
     let usable: Vec<_> = variances
@@ -59,13 +57,13 @@ pub fn fit_prior(variances: &[(f64, f64)]) -> Option<Prior> {
 }
 
 impl Prior {
-    /// The variance of one cell with its degrees of freedom, moderated by the others.
+    /// Variance of one cell with its degrees of freedom, moderated by the others.
     ///
-    /// The prior counts no more than the cell's own variance, [`DF_MIN`] or `known`. Few blocks cannot show that one
-    /// cell in eight varies three times as much as the others, and the full prior would give it intervals that
-    /// cover 84%.
+    /// The prior counts at most as much as the cell's own variance, [`DF_MIN`] or `known`. Few blocks cannot reveal one
+    /// cell in eight varying three times as much as the others, and the full prior would give it intervals that cover
+    /// 84%.
     ///
-    /// A cell without a variance of its own has `df` 0 and receives the prior's.
+    /// For a cell without a variance, `df` is 0 and the result is the prior's.
     #[must_use]
     pub fn moderate(&self, (variance, df): (f64, f64), known: f64) -> (f64, f64) {
         if df <= 0.0 {

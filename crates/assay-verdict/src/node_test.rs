@@ -1,4 +1,4 @@
-//! Whether rates differ between the nodes that measured them.
+//! Tests whether rates differ between nodes.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,22 @@ use statrs::distribution::{ContinuousCDF as _, FisherSnedecor};
 
 use crate::robust::mean;
 
-/// Whether a ratio of two systems differs from node to node by more than from block to block of a node (one-way
-/// analysis of variance).
+/// Whether a ratio of two systems differs between nodes more than between blocks of a node (one-way analysis of
+/// variance).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct NodeTest {
-    /// The p-value of "all nodes have the same ratio".
+    /// p-value of "all nodes have the same ratio".
     pub(crate) p_value: f64,
     /// Variance between nodes, in addition to that between their blocks; at least 0.
     pub(crate) variance: f64,
-    /// By how much the squares between nodes exceed what the blocks let expect.
+    /// Excess of the squares between nodes over the expectation from blocks.
     excess: f64,
-    /// The variance between nodes that adds one to the excess, inverted.
+    /// Inverse of the variance between nodes that adds one to the excess.
     per_variance: f64,
 }
 
 impl NodeTest {
-    /// Tests the centres of blocks, each given with its node. Returns `None` if there is only one node, or if no node
-    /// has two blocks.
+    /// Tests centres of blocks, each with its node; `None` for a single node, or if no node has two blocks.
     pub(crate) fn of(blocks: impl Iterator<Item = (u32, f64)>) -> Option<Self> {
         let mut nodes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         blocks.for_each(|(node, centre)| nodes.entry(node).or_default().push(centre));
@@ -54,7 +53,6 @@ impl NodeTest {
     }
 }
 
-/// The variance between nodes that the tests of all cells show together.
 pub(crate) fn between_nodes(tests: impl Iterator<Item = NodeTest>) -> f64 {
     let (mut excess, mut per_variance) = (0.0, 0.0);
     for test in tests {
@@ -75,7 +73,6 @@ mod tests {
         NodeTest::of((0..).zip(nodes).flat_map(of))
     }
 
-    /// `scipy.stats.f_oneway([1, 2, 3], [2, 3, 4], [5, 6, 7])`: F = 13, p = 0.00659.
     #[test]
     fn the_test_is_that_of_scipy() {
         let test = test(&[&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.0], &[5.0, 6.0, 7.0]]).unwrap();

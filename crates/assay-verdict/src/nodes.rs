@@ -11,56 +11,40 @@ use crate::sample::{Fitness, Sample};
 use crate::student::upper_quantile;
 use crate::{CellJudgement, benjamini_hochberg};
 
-/// The nodes of a study that several have measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Nodes {
-    /// Each of them, in the order of their names.
     pub each: Vec<NodeSummary>,
-    /// Cells and systems whose ratio to the base can be compared between nodes.
     pub tested: u32,
-    /// Those of them whose ratio differs between nodes by more than between the blocks of a node, at a false discovery
-    /// rate of 5%.
+    /// Those whose ratio differs between nodes more than between the blocks of a node, at a false discovery rate of 5%.
     pub differing: Vec<(CellId, usize)>,
-    /// How fast each node ran each system, in the order of cells, systems and nodes.
     pub rates: Vec<NodeRate>,
 }
 
-/// How fast a node ran a system in a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeRate {
-    /// The cell.
     pub cell: CellId,
-    /// Index into the systems.
     pub system: usize,
-    /// Index into the nodes.
     pub node: usize,
-    /// Blocks that the rate is from.
     pub blocks: u32,
     /// Operations per second: the geometric mean of the blocks.
     pub qps: f64,
-    /// The rate divided by the geometric mean of all nodes that ran the same; `None` on the only one. It has an
+    /// Rate relative to the geometric mean of all nodes with the same measurement; `None` on the only one. It has an
     /// interval if a node has two blocks or more.
     pub relative: Option<Estimate>,
 }
 
-/// What a node has measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeSummary {
-    /// Its name.
     pub name: String,
-    /// The machine, as of its first run.
     pub host: Host,
-    /// Blocks that it measured.
     pub blocks: u32,
-    /// Slices that it measured, whatever their outcome.
     pub slices: u32,
-    /// The rate of the base, divided by the mean of all nodes: the geometric mean over the cells that several nodes
-    /// measured; `None` without one.
+    /// Rate of the base relative to the mean of all nodes: geometric mean over the cells measured by several nodes;
+    /// `None` without any.
     pub speed: Option<f64>,
 }
 
-/// What there is to say of the nodes of a study; `None` if one machine measured it. `rates` are the relative rates of
-/// the cells.
+/// `None` if one machine measured the study. `rates`: relative rates of the cells.
 pub(crate) fn summaries(
     record: &StudyRecord,
     cells: &[CellJudgement],
@@ -104,10 +88,8 @@ pub(crate) fn summaries(
     Some(Nodes { each: each.collect(), tested: tests.len() as u32, differing, rates })
 }
 
-/// Logarithms of rates by block.
 type Blocks = BTreeMap<u32, Vec<f64>>;
 
-/// How fast each node ran each system, by the slices that can be judged.
 fn node_rates(record: &StudyRecord, cells: &[CellJudgement], nodes: &[u32]) -> Vec<NodeRate> {
     let mut logs: BTreeMap<(CellId, usize), BTreeMap<u32, Blocks>> = BTreeMap::new();
     for slice in record.slices_that_count() {
@@ -138,7 +120,7 @@ fn node_rates(record: &StudyRecord, cells: &[CellJudgement], nodes: &[u32]) -> V
     cells.iter().flat_map(of_cell).collect()
 }
 
-/// The rate of each node divided by the geometric mean of all, of the logarithms of the blocks of each.
+/// Rate of each node relative to the geometric mean of all, from the log rates of its blocks.
 fn relative(nodes: &[Vec<f64>]) -> Vec<Option<Estimate>> {
     if nodes.len() < 2 {
         return vec![None; nodes.len()];
@@ -157,7 +139,7 @@ fn relative(nodes: &[Vec<f64>]) -> Vec<Option<Estimate>> {
         if df == 0.0 {
             return Some(Estimate::without_interval(log.exp()));
         }
-        // The mean of all has the node's own error in it.
+        // The mean of all includes the node's own error.
         let se = (error(blocks) * (1.0 - 2.0 / count) + of_all).sqrt();
         let half = upper_quantile(ALPHA / 2.0, df) * se;
         Some(Estimate { value: log.exp(), low: (log - half).exp(), high: (log + half).exp() })
@@ -169,7 +151,7 @@ fn name(run: &Run) -> &str {
     run.shard.as_ref().map_or("", |shard| &shard.node)
 }
 
-/// The node of each run of a study, from 0 in the order of their names; all are 0 in a study of one machine.
+/// Node of each run, from 0 in order of name; all 0 in a study of one machine.
 pub(crate) fn nodes(record: &StudyRecord) -> Vec<u32> {
     let mut names: Vec<&str> = record.runs.iter().map(name).collect();
     names.sort_unstable();

@@ -1,15 +1,14 @@
-//! The mean of a ratio over tests.
+//! Mean of a ratio over tests.
 
 use std::collections::BTreeMap;
 
 use crate::assumed::{Assumed, COMMON, DESIGN_DF};
 use crate::effect::{Effect, Reduced, common_variance};
 
-/// The mean of the logarithms of a ratio over tests that share their instances, which is the logarithm of the geometric
-/// mean of the ratio; `None` without tests.
+/// Mean log ratio over tests that share instances, i.e. the log of the geometric mean ratio; `None` without tests.
 ///
-/// What the tests of a block have in common does not become smaller with the number of tests. The rest of each test's
-/// variance is its own. Tests that several machines have measured may share all of it.
+/// The common part of a block's tests does not shrink with the number of tests; the rest of each test's variance is
+/// independent. Tests measured by several machines may share all of it.
 pub(crate) fn mean_over_tests(cells: &[(&Reduced, Effect)], assumed: Assumed) -> Option<Effect> {
     let count = cells.len() as f64;
     let (_, first) = cells.first()?;
@@ -26,7 +25,7 @@ pub(crate) fn mean_over_tests(cells: &[(&Reduced, Effect)], assumed: Assumed) ->
     let parts = if has_nodes { count } else { count * count };
     let rest: f64 = cells.iter().map(|it| squares(it).0).sum::<f64>() / parts;
     let variance = of_common + rest;
-    // Satterthwaite. Where nothing is known of the common part, the degrees of freedom are those of a single test.
+    // Satterthwaite. If nothing is known of the common part, the degrees of freedom are those of a single test.
     let least = cells.iter().map(|(_, effect)| effect.df).fold(f64::INFINITY, f64::min);
     let of_rest = if has_nodes { least } else { least * count };
     let spent = part(of_common, common_df) + part(rest, of_rest);
@@ -40,12 +39,12 @@ pub(crate) fn mean_over_tests(cells: &[(&Reduced, Effect)], assumed: Assumed) ->
     (mean.log.is_finite() && mean.se.is_finite() && df > 0.0).then_some(mean)
 }
 
-/// What a variance adds to the denominator of Satterthwaite's degrees of freedom.
+/// Contribution of a variance to the denominator of Satterthwaite's degrees of freedom.
 fn part(variance: f64, df: f64) -> f64 {
     if variance > 0.0 { variance * variance / df } else { 0.0 }
 }
 
-/// The sum over blocks of the squared weight of each block in the mean: 1 divided by the number of blocks, if all tests
+/// Sum over blocks of the squared weight of each block in the mean: 1 divided by the number of blocks, if all tests
 /// were measured in all of them.
 fn block_share(cells: &[&Reduced]) -> f64 {
     let mut weights: BTreeMap<u32, f64> = BTreeMap::new();

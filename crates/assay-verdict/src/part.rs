@@ -1,4 +1,4 @@
-//! How much of a change is the time of some statements of a user's test, as its clients saw it.
+//! Share of some statements of a user's test in a change, as seen by its clients.
 
 use assay_model::{CellId, Slice, StudyRecord, Verdict};
 
@@ -6,20 +6,18 @@ use crate::plans::Place;
 use crate::robust::median_of_any_order;
 use crate::statements::{STATEMENTS_NS, is_whole, place};
 
-/// The part of a change from which on statements are its cause.
+/// Share of a change from which statements are its cause.
 pub(crate) const MOST: f64 = 0.5;
 
-/// The time of some statements in a test whose statements clients timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PartTime {
-    /// Microseconds per event in the base and in the other system.
     pub(crate) us: [f64; 2],
-    /// Its part of the change of the time of all statements.
+    /// Share of the change of all statements' time.
     pub(crate) share: f64,
 }
 
 impl PartTime {
-    /// The time of the statements at some places in two systems; `None` if statements were not timed.
+    /// `None` if statements were not timed.
     pub(crate) fn of(
         record: &StudyRecord,
         cell: CellId,
@@ -33,21 +31,20 @@ impl PartTime {
         share.is_finite().then_some(Self { us: [before.part_us, after.part_us], share })
     }
 
-    /// Whether they are at least this part of a change that has this verdict: they and all statements changed in its
-    /// direction.
+    /// Whether they are at least this share of a change with this verdict, and changed in its direction together with
+    /// all statements.
     pub(crate) fn is_part_of(&self, verdict: Verdict, least: f64) -> bool {
         let [before, after] = self.us;
         self.share >= least && (after > before) == (verdict == Verdict::Slower)
     }
 }
 
-/// Microseconds per event.
 struct PerEvent {
     part_us: f64,
     all_us: f64,
 }
 
-/// The medians over slices: a disk that stalls once is no cause.
+/// Medians over slices: a single stall of the disk is no cause.
 fn medians(
     record: &StudyRecord,
     cell: CellId,

@@ -2,7 +2,6 @@
 
 use assay_model::thousands;
 
-/// A number of small things per operation, as people read it.
 pub(crate) fn per_operation(value: f64) -> String {
     match value {
         none if none < 0.0005 => "0".to_owned(),
@@ -16,7 +15,7 @@ pub(crate) fn ratio(before: f64, after: f64) -> Option<f64> {
     (before > 0.0 && after > 0.0).then(|| after / before)
 }
 
-/// Smaller ratios are written as what they divide by: their first two decimals are zeros, or nearly so.
+/// Smaller ratios are written as fractions: their first two decimals are zeros, or nearly so.
 pub(crate) const NEAR_LEAST: f64 = 0.0995;
 
 /// A ratio as a factor: `×2.5`, `×2,600`, `÷2,600`.
@@ -39,7 +38,7 @@ pub(crate) fn relative(ratio: f64) -> String {
     }
 }
 
-/// A change in percent, or as a factor if that reads better.
+/// A change in percent, or as a factor if more readable.
 pub(crate) fn percent(ratio: f64) -> String {
     match ratio {
         factor if !(0.5..2.0).contains(&factor) => times(factor),

@@ -1,4 +1,4 @@
-//! What is said of a test whose statements have other plans than those of the base.
+//! Explains changes by statements whose plans differ from the base's.
 
 use assay_model::{
     CellId, SettingsTried, StudyRecord, SystemSpec, Verdict, changes_plans, may_be_secret,
@@ -8,33 +8,27 @@ use crate::PlanFindings;
 use crate::part::{MOST, PartTime};
 use crate::plans::Place;
 
-/// Another version has other plans.
 const ANOTHER_PLAN: &str = "executed with another plan than by the base";
 
-/// An option that undoes this part of a change undoes it, percent.
 const WHOLE_PERCENT: u32 = 95;
 
-/// The most options that a sentence names.
 const OPTIONS: usize = 2;
 
-/// Statements whose time is a smaller part of a change are no reason for it.
+/// Statements with a smaller share of a change do not explain it.
 const LEAST: f64 = 0.1;
 
-/// A difference of plans between the base and another system.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PlanChange {
     /// `` `enable_hashjoin=off` changed the plan (Hash Join → Merge Join) ``.
     pub(crate) sentence: String,
-    /// The options that the sentence names, as variables.
     pub(crate) options: Vec<String>,
     /// Whether the statements with other plans are most of the change, as far as their times are known.
     pub(crate) is_most: bool,
 }
 
 impl PlanChange {
-    /// `None` if the audit found no other plan, and if the times of the statements tell that those with other plans are
-    /// no part of a change that has this verdict. Where options were tried one by one and some of them undo the change,
-    /// no others are named.
+    /// `None` if the audit found no other plan, or if statement times exclude those with other plans as part of a
+    /// change with this verdict. If options were tried one by one and some undo the change, only these are named.
     pub(crate) fn of(
         record: &StudyRecord,
         plans: &PlanFindings<'_>,
@@ -47,7 +41,7 @@ impl PlanChange {
             return None;
         }
         let part = plans.places(cell, systems).and_then(|places| {
-            // Statements of a pipeline are not timed one by one.
+            // Statements of a pipeline are not timed individually.
             let is_timed = |one: &Place| {
                 let time = PartTime::of(record, cell, systems, |place| place == *one);
                 time.is_some_and(|time| time.us.iter().all(|us| *us > 0.0))
@@ -85,7 +79,6 @@ impl PlanChange {
     }
 }
 
-/// An option that was asked for of one of two systems, and that can change plans.
 struct PlanOption {
     variable: String,
     /// `enable_hashjoin=off`.
@@ -93,12 +86,11 @@ struct PlanOption {
     is_of_base: bool,
 }
 
-/// The variable that an option sets.
 fn variable(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
-/// An option with a value in both systems counts with that of the system.
+/// An option with a value in both systems is listed with the system's.
 fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
     let mut found: Vec<PlanOption> = Vec::new();
     for (of, other, is_of_base) in [(system, base, false), (base, system, true)] {
@@ -117,7 +109,7 @@ fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
     found
 }
 
-/// The options that undo the whole change, if some of them do; otherwise all.
+/// The options that undo the whole change, if any; otherwise all.
 fn narrowed(options: Vec<PlanOption>, tried: Option<&SettingsTried>) -> Vec<PlanOption> {
     let causes = tried.map(|tried| tried.causes.as_slice()).unwrap_or_default();
     let undone = |option: &PlanOption| {
@@ -131,8 +123,8 @@ fn narrowed(options: Vec<PlanOption>, tried: Option<&SettingsTried>) -> Vec<Plan
     }
 }
 
-/// `` `enable_hashjoin=off` ``, `` `enable_hashjoin=off` of the base ``,
-/// `` the requested options (`a=1`, `b=2`, 3 more) ``.
+/// `` `enable_hashjoin=off` ``, `` `enable_hashjoin=off` of the base ``, `` the requested options (`a=1`, `b=2`, 3
+/// more) ``.
 fn named(options: &[PlanOption]) -> String {
     let quoted = |it: &PlanOption| {
         format!("`{}`{}", it.text, if it.is_of_base { " of the base" } else { "" })
@@ -161,8 +153,8 @@ mod tests {
         SystemSpec { overrides: overrides.collect(), ..SystemSpec::of(Product::Postgres, origin) }
     }
 
-    /// What is said of a mix whose second statement has another plan, if each statement takes so many microseconds in
-    /// the base and in another system.
+    /// Plan change of a mix whose second statement has another plan, given the microseconds of each statement in the
+    /// base and in another system.
     fn of_mix(us: [[u64; 2]; 2], verdict: Verdict, is_placed: bool) -> Option<PlanChange> {
         let test = assay_workloads::tests_of(TestSet::All)[0];
         let cell = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
@@ -199,13 +191,13 @@ mod tests {
         assert_eq!(of_mix([[500, 300], [2_200, 305]], Slower, true), None);
         let small = of_mix([[500, 300], [1_200, 500]], Slower, true).unwrap();
         assert!(!small.is_most && small.sentence.ends_with(", 22% of the change"), "{small:?}");
-        // The better plan is no reason for a slower test.
+        // A better plan does not explain a slower test.
         assert_eq!(of_mix([[500, 300], [900, 200]], Slower, true), None);
         assert_eq!(of_mix([[500, 300], [900, 200]], Faster, true), None);
         assert!(of_mix([[500, 300], [2_200, 305]], Uneven, true).is_some());
         // The statement is part of a pipeline.
         assert!(of_mix([[500, 0], [2_200, 0]], Slower, true).is_some_and(|it| it.is_most));
-        // Nothing tells which statement has the plan.
+        // It is unknown which statement has the plan.
         assert!(of_mix([[500, 300], [2_200, 305]], Slower, false).is_some_and(|it| it.is_most));
     }
 

@@ -1,15 +1,13 @@
-//! What the audit found about the plans of each test.
+//! Audit findings about the plans of each test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{AuditFinding, CellId, StatementPlans};
 
-/// Differences of plans, by test.
 #[derive(Debug, Default)]
 pub struct PlanFindings<'a>(BTreeMap<&'a str, Vec<&'a AuditFinding>>);
 
 impl<'a> PlanFindings<'a> {
-    /// Those among the findings of an audit.
     #[must_use]
     pub fn new(audit: &'a [AuditFinding]) -> Self {
         let mut by_test: BTreeMap<&str, Vec<&AuditFinding>> = BTreeMap::new();
@@ -20,7 +18,6 @@ impl<'a> PlanFindings<'a> {
         Self(by_test)
     }
 
-    /// Those about a test on the data of its setup in which at least two plans differ.
     pub fn of(&self, cell: CellId) -> impl Iterator<Item = &'a AuditFinding> {
         let found = self.0.get(cell.test.name()).into_iter().flatten().copied();
         let data = cell.setup.data().to_string();
@@ -33,7 +30,6 @@ impl<'a> PlanFindings<'a> {
         })
     }
 
-    /// Whether a statement of the test has different plans on these systems.
     #[must_use]
     pub fn differ(&self, cell: CellId, systems: [usize; 2]) -> bool {
         self.of(cell).any(|finding| {
@@ -43,12 +39,11 @@ impl<'a> PlanFindings<'a> {
     }
 }
 
-/// The place of a statement in a user's test: the kind of events, and the step.
+/// Place of a statement in a user's test: the kind of events, and the step.
 pub(crate) type Place = (u32, u32);
 
 impl PlanFindings<'_> {
-    /// The places of the statements of a user's test that these systems execute otherwise; `None` if they are not
-    /// known.
+    /// Places of a user's statements that these systems execute differently; `None` if unknown.
     pub(crate) fn places(&self, cell: CellId, systems: [usize; 2]) -> Option<BTreeSet<Place>> {
         let mut places = BTreeSet::new();
         for finding in self.of(cell) {
@@ -66,12 +61,11 @@ impl PlanFindings<'_> {
     }
 }
 
-/// The longest plan that is shown in a sentence, in characters.
 const PLAN_MAX: usize = 120;
 
 impl<'a> PlanFindings<'a> {
-    /// The plans of the first statement of the test that these systems execute otherwise; `None` where there is none,
-    /// and for plans too long for a sentence.
+    /// Plans of the first statement that these systems execute differently; `None` without any, and for plans too long
+    /// for a sentence.
     #[must_use]
     pub fn pair(&self, cell: CellId, systems: [usize; 2]) -> Option<[&'a str; 2]> {
         let pairs = self.of(cell).filter_map(|finding| {
@@ -83,7 +77,6 @@ impl<'a> PlanFindings<'a> {
     }
 }
 
-/// A test and, where a study has several data sets, the data on which its plans differ.
 fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once(" on ").map_or((name, None), |(test, data)| (test, Some(data)))
 }

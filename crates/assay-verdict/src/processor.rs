@@ -7,19 +7,16 @@ use crate::change::Changed;
 use crate::looks::ALPHA;
 use crate::student::upper_quantile;
 
-/// What the processor did for the threads that serve the clients of a system and of the base.
-///
-/// The intervals are those of the parts of the time in which it was counted: what differs from instance to instance is
-/// not in them.
+/// Processor counters of serving threads, in a system and in the base. The intervals reflect variation between counting
+/// periods, but not between instances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessorChange {
-    /// Instructions per operation.
+    /// Per operation.
     pub instructions: Changed,
-    /// Cycles per instruction.
+    /// Per instruction.
     pub cycles: Changed,
 }
 
-/// The change from the base; `None` if nothing was counted in one of them.
 pub(crate) fn change(base: &[ProcessorPart], other: &[ProcessorPart]) -> Option<ProcessorChange> {
     let (instructions, cycles) =
         (|it: &ProcessorPart| it.instructions as f64, |it: &ProcessorPart| it.cycles as f64);
@@ -29,7 +26,6 @@ pub(crate) fn change(base: &[ProcessorPart], other: &[ProcessorPart]) -> Option<
     })
 }
 
-/// The ratio of two totals, in both systems.
 fn changed(
     sides: [&[ProcessorPart]; 2],
     above: impl Fn(&ProcessorPart) -> f64,
@@ -39,7 +35,7 @@ fn changed(
     for (parts, of_side) in sides.into_iter().zip(&mut of_sides) {
         let total = |of: &dyn Fn(&ProcessorPart) -> f64| parts.iter().map(of).sum::<f64>();
         let value = total(&above) / total(&below);
-        // The variance of a ratio of totals, linearised.
+        // Variance of a ratio of totals, linearised.
         let squares = parts.iter().map(|it| (above(it) - value * below(it)).powi(2)).sum::<f64>();
         let count = parts.len() as f64;
         let variance = squares * count / (count - 1.0) / total(&below).powi(2);

@@ -1,4 +1,4 @@
-//! Profiles of two systems, function by function: where the change of their CPU time and of their waiting comes from.
+//! Changes of CPU time and waiting between profiles of two systems, by function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,44 +12,38 @@ use crate::special::Z;
 use crate::student::upper_quantile;
 use crate::waits::{Wait, waits};
 
-/// What a function itself spends per operation, without what it calls.
+/// Cost of a function per operation, without callees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionChange {
-    /// Its name; `None` for all functions of the module that have none.
+    /// `None` for all unnamed functions of the module.
     pub function: Option<String>,
-    /// The file that holds its code, or `[kernel]`.
     pub module: String,
-    /// Microseconds per operation. The interval contains the error of sampling, but not what differs from instance to
-    /// instance.
+    /// Microseconds per operation. The interval includes the sampling error, but not variation between instances.
     pub changed: Changed,
-    /// Whether it changed for certain, given how many functions there are.
     pub is_certain: bool,
 }
 
-/// The profiles of a system and of the base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileChange {
     /// CPU time of the threads that serve connections, by function: the largest change first. The changes add up to
-    /// that of the whole CPU time of these threads.
+    /// that of their whole CPU time.
     pub serving: Vec<FunctionChange>,
-    /// CPU time of the other threads of the server, likewise.
     pub background: Vec<FunctionChange>,
-    /// Whether the times add up to the CPU time of the account. Otherwise they are those of the samples.
+    /// Whether the times add up to measured CPU time; otherwise they are sampled times.
     pub adds_up: bool,
-    /// Instructions and cycles of the serving threads; `None` if the processor did not count them.
     pub processor: Option<ProcessorChange>,
-    /// What serving threads wait for, microseconds per operation, without intervals: the longest first. `None` if the
-    /// kernel did not tell.
+    /// Waits of serving threads, microseconds per operation, without intervals: the longest first. `None` if the kernel
+    /// did not report them.
     pub waits: Option<Vec<(Wait, Changed)>>,
 }
 
-/// A function with a smaller part of the change is no cause: instances, whose differences the intervals do not contain,
-/// change some functions by more than their error.
+/// Functions with a smaller share of the change are no cause: differences between instances, which intervals do not
+/// include, change some functions by more than their error.
 const CAUSE_SHARE: f64 = 0.1;
 
 impl ProfileChange {
-    /// The functions of serving threads whose change for certain has the direction of the whole and makes up a part of
-    /// it that is worth telling, the largest first.
+    /// Functions of serving threads with a significant and substantial change in the direction of the whole, the
+    /// largest first.
     pub fn causes(&self) -> impl Iterator<Item = &FunctionChange> {
         let whole: f64 = self.serving.iter().map(|it| it.changed.by.value).sum();
         let share = move |it: &FunctionChange| it.changed.by.value / whole;
@@ -58,15 +52,15 @@ impl ProfileChange {
     }
 }
 
-/// Whether two profiles tell times that can be compared: the kernel's part was sampled in both or in neither, and in
-/// both, at least one operation ended.
+/// Whether the times of two profiles are comparable: the kernel was sampled in both or in neither, and at least one
+/// operation ended in each.
 #[must_use]
 pub fn are_comparable(base: &Profile, other: &Profile) -> bool {
     base.limits.no_kernel == other.limits.no_kernel && base.ops >= 1.0 && other.ops >= 1.0
 }
 
-/// Compares the profiles of the base and of a system. CPU times are those of `time`, measured without sampling, where
-/// it has them. `None` if the profiles are not comparable.
+/// Compares the profiles of the base and of a system; `None` if not comparable. CPU times are those of `time`, measured
+/// without sampling, if available.
 pub(crate) fn compare(
     base: &Profile,
     other: &Profile,
@@ -130,17 +124,16 @@ pub(crate) fn compare(
     })
 }
 
-/// What tells the part of the CPU time outside the kernel, where the kernel hides its own from the samples. The number
-/// of samples does so badly: one that is due while the kernel runs is taken as soon as it returns.
+/// Source of the user-space share of CPU time if the kernel hides its functions from samples. The number of samples is
+/// a poor one: a sample due in the kernel is taken on return from it.
 #[derive(Clone, Copy)]
 enum User {
-    /// The kernel's clock, which tells the modes of serving threads apart.
+    /// The kernel's clock, which distinguishes the modes of serving threads.
     Told,
-    /// The samples, where nothing else does; never more than all of the time.
+    /// The samples, as a last resort; never more than the whole time.
     Sampled,
 }
 
-/// All functions of the kernel, which were not sampled: the rest of the CPU time.
 fn unseen_kernel(cpu_us: [f64; 2], user_us: [f64; 2]) -> FunctionChange {
     let [before, after] = [cpu_us[0] - user_us[0], cpu_us[1] - user_us[1]];
     FunctionChange {
@@ -167,24 +160,22 @@ fn wait_changes(before: &BTreeMap<Wait, f64>, after: &BTreeMap<Wait, f64>) -> Ve
 /// A function in both versions: its name, and the kernel or library that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionKey<'a> {
-    /// `None` for all functions of the module that have no name.
+    /// `None` for all unnamed functions of the module.
     pub function: Option<&'a str>,
-    /// Empty for the server itself, whose program versions may name otherwise.
+    /// Empty for the server itself, whose program name may differ between versions.
     pub(crate) module: &'a str,
 }
 
-/// The modules of a profile, which tell which functions are the same in another one.
 #[derive(Debug)]
 pub struct Modules<'a> {
     server: &'a str,
-    /// Modules that name all their functions in only one of the profiles. Their functions are told together.
+    /// Modules whose functions are all named in only one of the profiles. Their functions are merged.
     unequal: BTreeSet<&'a str>,
-    /// Whether both sides run the same build, in which the beginning of its code names a function.
+    /// Whether both sides run the same build, so that start addresses identify functions.
     is_same_build: bool,
 }
 
 impl<'a> Modules<'a> {
-    /// Those of the base and of the other system.
     #[must_use]
     pub fn of(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
         Self::between([base, other].map(|it| {
@@ -193,7 +184,7 @@ impl<'a> Modules<'a> {
         }))
     }
 
-    /// The same, of the module of each server's own code, and of the modules that do not name all their functions.
+    /// Each side is the module of the server's own code, and the modules with unnamed functions.
     #[must_use]
     pub fn between(sides: [(&'a str, Vec<&'a str>); 2]) -> [Self; 2] {
         let stripped = |(server, stripped): &(&'a str, Vec<&'a str>)| -> BTreeSet<&'a str> {
@@ -204,12 +195,11 @@ impl<'a> Modules<'a> {
         sides.map(|(server, _)| Self { server, unequal: unequal.clone(), is_same_build: false })
     }
 
-    /// The same of a build that both sides run.
     pub(crate) fn of_same_build(self, is_same_build: bool) -> Self {
         Self { is_same_build, ..self }
     }
 
-    /// The function of a frame of this profile: the same one in both profiles has the same key.
+    /// Function of a frame of this profile; equal functions of both profiles have equal keys.
     #[must_use]
     pub fn key(&self, frame: &'a Frame) -> FunctionKey<'a> {
         let module = plain(&frame.module, self.server);
@@ -218,7 +208,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// A module as other versions know it: without the version of a library, such as that of `libc-2.31.so`.
+/// Version-independent name of a module: without the version of a library, as in `libc-2.31.so`.
 pub(crate) fn plain<'a>(module: &'a str, server: &str) -> &'a str {
     if module == server {
         return "";
@@ -290,7 +280,6 @@ fn functions<'a>(
     changes
 }
 
-/// The largest change first.
 fn sort(changes: &mut [FunctionChange]) {
     changes.sort_by(|one, next| next.changed.by.value.abs().total_cmp(&one.changed.by.value.abs()));
 }
@@ -298,7 +287,7 @@ fn sort(changes: &mut [FunctionChange]) {
 /// Fewer samples are no evidence.
 const SAMPLES_MIN: u64 = 10;
 
-/// The variance of a function's time: that of a share of independent samples, never that of none.
+/// Variance of a function's time, as a share of independent samples; never zero.
 fn share_variance((samples, all, cpu_us): (u64, f64, f64)) -> f64 {
     if all <= 0.0 {
         return 0.0;
@@ -307,12 +296,12 @@ fn share_variance((samples, all, cpu_us): (u64, f64, f64)) -> f64 {
     share * (1.0 - share) / all * cpu_us * cpu_us
 }
 
-/// Functions with fewer samples in a part, on average, do not show how much they vary.
+/// Functions with fewer samples per part, on average, do not reveal their variation.
 const IN_PART_MIN: f64 = 5.0;
 
-/// By how much the functions of a sampling vary from part to part, divided by what the number of samples alone
-/// explains: Pearson's χ² of functions by parts, divided by its degrees of freedom (McCullagh and Nelder 1989,
-/// section 4.5), over functions with enough samples. At least 1.
+/// Variation of a sampling's functions between parts, divided by that expected from the number of samples: Pearson's χ²
+/// of functions by parts, divided by its degrees of freedom (McCullagh and Nelder 1989, section 4.5), over functions
+/// with enough samples. At least 1.
 #[must_use]
 pub fn dispersion(parts: &[CallTree]) -> f64 {
     let mut by_function: BTreeMap<&Frame, Vec<u64>> = BTreeMap::new();
@@ -380,12 +369,12 @@ mod tests {
 
     #[test]
     fn functions_that_vary_from_part_to_part_are_less_certain() {
-        // As many samples as expected in each part: nothing is explained by more than chance.
+        // As many samples as expected in each part: no variation beyond chance.
         let steady: Vec<CallTree> =
             (0..8).map(|_| tree(&[("parse", 400), ("read", 600)])).collect();
         assert_eq!(dispersion(&steady), 1.0);
-        // Shares of 0.3 and 0.5 in turn: (400 − 300)² / (400 · 0.6) in each part, of both functions, with 7 degrees of
-        // freedom each.
+        // Alternating shares of 0.3 and 0.5: (400 − 300)² / (400 · 0.6) in each part, of both functions, with 7 degrees
+        // of freedom each.
         let unsteady = |part| if part % 2 == 0 { 300 } else { 500 };
         let parts: Vec<CallTree> = (0..8)
             .map(|part| tree(&[("parse", unsteady(part)), ("read", 1000 - unsteady(part))]))
@@ -421,7 +410,6 @@ mod tests {
         assert_eq!(causes, [Some("check")]);
     }
 
-    /// An account of which the kernel has a part.
     fn account([before, after]: [f64; 2], [kernel_before, kernel_after]: [f64; 2]) -> TimeChange {
         let changed = |before: f64, after: f64| Changed {
             before,
@@ -439,7 +427,7 @@ mod tests {
 
     #[test]
     fn functions_add_up_to_the_cpu_time_where_the_kernel_hides_its_part() {
-        // More samples than the account has CPU time: 25 and 27 µs per operation of 20 and 22.
+        // More samples than measured CPU time: 25 and 27 µs per operation of 20 and 22.
         let hidden = |parse: u64, ops: f64| {
             let mut profile = profile(&[("parse", parse), ("read", 5000)], ops);
             profile.background = tree(&[("purge", 1000)]);
@@ -457,7 +445,7 @@ mod tests {
         let kernel = found.serving.iter().find(|it| it.module == KERNEL).unwrap();
         assert_eq!((kernel.changed.before, kernel.changed.after), (8.0, 7.5));
         assert!(!kernel.is_certain && kernel.function.is_none());
-        // Nothing tells the modes of other threads apart: 2.5 µs were sampled, and the rest is what was not.
+        // The modes of other threads are unknown: 2.5 µs were sampled, and the rest was not.
         assert_eq!(sums(&found.background), [3.0, 6.0]);
         let kernel = found.background.iter().find(|it| it.module == KERNEL).unwrap();
         assert_eq!((kernel.changed.before, kernel.changed.after), (0.5, 3.5));

@@ -1,9 +1,9 @@
-//! Which system is the fastest: every system against every other, in each test and over all tests.
+//! Ranks systems: every system against every other, in each test and over all tests.
 //!
-//! The interval of a pair has the level of its last look divided by the number of pairs (Bonferroni), so with 95%
-//! probability all intervals of a ranking hold at once. Two systems are told apart where that interval excludes 1 and
-//! the difference exceeds the threshold of the study. In a test, the rate of false discoveries over all pairs and tests
-//! must allow it too.
+//! The interval of a pair has the level of its last look divided by the number of pairs (Bonferroni), so all intervals
+//! of a ranking hold simultaneously with 95% probability. Two systems are told apart if that interval excludes 1 and
+//! the difference exceeds the study's threshold. In a test, the false discovery rate over all pairs and tests must
+//! allow it too.
 
 use std::collections::BTreeSet;
 
@@ -15,73 +15,61 @@ use crate::over_tests::mean_over_tests;
 use crate::rules::{Decision, Rules};
 use crate::samples::{Quantity, Samples};
 
-/// Fewest systems that are ranked. Of two, the verdicts say which is faster.
+/// Fewest ranked systems. For two, the verdicts suffice.
 pub const RANKED_MIN: usize = 3;
 
-/// The most comparisons, pairs times tests, that a report waits for.
+/// Maximum comparisons, pairs times tests, to keep reports fast.
 const COMPARISONS_MAX: usize = 20_000;
 
-/// All rankings of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rankings {
-    /// Over all tests, by the geometric mean; `None` if no test has all of the ranked systems.
+    /// Over all tests, by geometric mean; `None` if no test has all ranked systems.
     pub overall: Option<Ranking>,
-    /// One per test that has at least two systems to rank, in the order of the cells.
+    /// One per test with at least two systems to rank, in the order of the cells.
     pub tests: Vec<Ranking>,
 }
 
-/// The order of systems by rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
-    /// The cell; `None` over all tests.
     pub cell: Option<CellId>,
-    /// Number of tests that it covers.
     pub tests: u32,
-    /// Tests that are left out, because a ranked system has no rate there.
     pub left_out: u32,
-    /// The systems in groups, the fastest group first, and in each group the system with the highest estimate first.
-    /// The systems of a group cannot be told apart from each other.
+    /// Groups of indistinguishable systems, the fastest first; within a group, the highest estimate first.
     pub groups: Vec<Vec<usize>>,
-    /// Every ranked system with every one below it.
     pub pairs: Vec<RankedPair>,
-    /// Systems that are not ranked: they failed, did not answer, or were not measured.
+    /// Systems that failed, did not answer, or were not measured.
     pub unranked: Vec<usize>,
 }
 
-/// Two systems of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankedPair {
-    /// Index of the system with the higher rank.
     pub above: usize,
-    /// Index of the system with the lower rank.
     pub below: usize,
-    /// Operations per second of the lower one divided by those of the higher one, with its simultaneous 95% interval.
+    /// Operations per second of the lower relative to the higher one, with its simultaneous 95% interval.
     pub ratio: Estimate,
-    /// `Slower` if the lower one is slower for certain, `Same` if the interval is within the threshold, otherwise
+    /// `Slower` if the lower one is significantly slower, `Same` if the interval is within the threshold, otherwise
     /// `Undecided`.
     pub verdict: Verdict,
 }
 
 impl Ranking {
-    /// The ranked systems, the fastest first.
+    /// The fastest first.
     pub fn systems(&self) -> impl Iterator<Item = usize> {
         self.groups.iter().flatten().copied()
     }
 
-    /// The pair of two systems, in either order.
+    /// In either order.
     #[must_use]
     pub fn pair(&self, one: usize, other: usize) -> Option<&RankedPair> {
         let is_it = |it: &&RankedPair| [(one, other), (other, one)].contains(&(it.above, it.below));
         self.pairs.iter().find(is_it)
     }
 
-    /// Whether two systems are told apart.
     #[must_use]
     pub fn tells_apart(&self, one: usize, other: usize) -> bool {
         self.pair(one, other).is_some_and(|pair| pair.verdict == Verdict::Slower)
     }
 
-    /// The rank of a system: 1 more than the number of systems that are faster for certain.
     #[must_use]
     pub fn rank(&self, system: usize) -> u32 {
         let faster = |it: &&RankedPair| it.below == system && it.verdict == Verdict::Slower;
@@ -89,8 +77,8 @@ impl Ranking {
     }
 }
 
-/// The rankings of a study of at least [`RANKED_MIN`] systems besides the twin. `paced` are the cells in which rates
-/// were limited: they say nothing of what a system is able to do.
+/// Rankings of a study with at least [`RANKED_MIN`] systems besides the twin. `paced`: cells with rate limits, which do
+/// not show a system's capacity.
 pub(crate) fn rankings(
     record: &StudyRecord,
     samples: &Samples,
@@ -118,7 +106,6 @@ pub(crate) fn rankings(
     (!tests.is_empty()).then_some(Rankings { overall, tests })
 }
 
-/// Each system with every later one.
 fn pairs(systems: &[usize]) -> Vec<(usize, usize)> {
     let later = |at: usize| systems.iter().skip(at + 1);
     systems
@@ -128,7 +115,6 @@ fn pairs(systems: &[usize]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// All pairs, compared in every cell.
 struct Compared<'a> {
     systems: Vec<usize>,
     pairs: Vec<(usize, usize)>,
@@ -137,7 +123,6 @@ struct Compared<'a> {
     samples: &'a Samples,
 }
 
-/// The estimate for a pair, and whether it may be called.
 #[derive(Clone, Copy)]
 struct Comparison {
     pair: (usize, usize),
@@ -160,7 +145,6 @@ impl Compared<'_> {
         self.rates.effects.get(index)?.filter(|_| !has_failed)
     }
 
-    /// The systems that have an estimate with each other in a cell; none if no two have.
     fn measured(&self, number: usize) -> Vec<usize> {
         let known = |pair: usize| self.effect(number, pair).is_some();
         let measured = largest_complete(&self.systems, |one, other| {
@@ -180,7 +164,6 @@ impl Compared<'_> {
         self.ranking(ranked, comparisons).map(|it| Ranking { cell: Some(cell), tests: 1, ..it })
     }
 
-    /// The ranking over the tests in which all systems were measured that were measured in most of them.
     fn overall(&self, numbers: &[(usize, CellId)]) -> Option<Ranking> {
         let measured: Vec<Vec<usize>> =
             numbers.iter().map(|(number, _)| self.measured(*number)).collect();
@@ -219,7 +202,6 @@ impl Compared<'_> {
         2 * doubts.count() > cells.len()
     }
 
-    /// The ranking of systems that all have an estimate with each other; `None` of fewer than two.
     fn ranking(&self, ranked: Vec<usize>, comparisons: Vec<Comparison>) -> Option<Ranking> {
         let is_ranked =
             |it: &Comparison| ranked.contains(&it.pair.0) && ranked.contains(&it.pair.1);
@@ -272,8 +254,8 @@ impl Compared<'_> {
     }
 }
 
-/// The systems that remain once those without most of their comparisons are removed one by one, until each has one with
-/// every other. `is_known` is asked with the earlier system first.
+/// Removes systems without most of their comparisons one by one, until each has one with every other. `is_known` takes
+/// the earlier system first.
 fn largest_complete(systems: &[usize], is_known: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut left = systems.to_vec();
     loop {
@@ -289,7 +271,7 @@ fn largest_complete(systems: &[usize], is_known: impl Fn(usize, usize) -> bool) 
     }
 }
 
-/// The systems by the mean logarithm of their ratios to all others, the fastest first. Ties go to the first.
+/// Systems by mean log ratio to all others, the fastest first. Ties go to the first.
 fn order(ranked: &[usize], comparisons: &[Comparison]) -> Vec<usize> {
     let score = |system: usize| -> f64 {
         let logs = comparisons.iter().map(|Comparison { pair: (from, to), effect, .. }| {
@@ -303,7 +285,7 @@ fn order(ranked: &[usize], comparisons: &[Comparison]) -> Vec<usize> {
     order
 }
 
-/// The systems in groups, from the fastest on: a system that is told apart from any of the group begins the next one.
+/// Groups, the fastest first: a system distinguishable from any of the group begins the next one.
 fn groups(order: &[usize], tells_apart: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for &system in order {
@@ -332,7 +314,6 @@ mod tests {
         assert_eq!(order(&[0, 1, 2], &all), [1, 0, 2]);
     }
 
-    /// The middle one cannot be told from either of the others, which are told apart.
     #[test]
     fn a_group_has_only_systems_that_are_not_told_apart() {
         let apart = |one, other| (one, other) == (0, 2);

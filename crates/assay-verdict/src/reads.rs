@@ -1,28 +1,26 @@
-//! Whether a server goes on reading its data from the disk, or only reads each page once because the server is fresh.
+//! Whether a server continues to read data from disk, or only reads each page once because it is fresh.
 
 use std::collections::BTreeMap;
 
 use assay_model::{STATUS, Slice};
 
-/// The counter of bytes that a server read from block devices.
 const READ: &str = "server_read_bytes";
 
-/// InnoDB's pages that were read, and those in its cache that hold nothing yet.
+/// InnoDB's pages read, and free pages in its cache.
 const PAGES_READ: &str = "Innodb_pages_read";
 pub(crate) const PAGES_FREE: &str = "Innodb_buffer_pool_pages_free";
 
-/// An instance that read fewer pages tells nothing.
 const PAGES_MIN: f64 = 64.0;
 
-/// Where a server does not count free pages, an instance that read less may have read each page once.
+/// If a server does not count free pages, an instance that read less may have read each page once.
 const BYTES_MIN: f64 = 64.0 * 1024.0 * 1024.0;
 
-/// The later half of the reads of an instance is at least this part of the earlier half, if reading goes on.
+/// Reading continues if the later half of an instance's reads is at least this share of the earlier half.
 const PERSISTS: f64 = 0.5;
 
-/// Whether most instances of a system go on reading from the disk in a cell: the slices are those of the cell. A page
-/// that is read for the first time takes a free page of InnoDB's cache; once none is left, or if the server does not
-/// keep what it reads, reading takes none.
+/// Whether most instances of a system continue to read from disk in a cell with these slices. The first read of a page
+/// takes a free page of InnoDB's cache; once none is left, or if the server does not keep what it reads, reading takes
+/// none.
 pub(crate) fn reads_go_on(slices: &[&Slice]) -> bool {
     let mut by_block: BTreeMap<u32, Vec<&Slice>> = BTreeMap::new();
     for slice in slices {
@@ -39,7 +37,6 @@ pub(crate) fn reads_go_on(slices: &[&Slice]) -> bool {
     2 * going_on > told.len()
 }
 
-/// What free pages of an instance tell; `None` if they were not counted or too little was read after its first slice.
 fn of_pages(slices: &[&Slice]) -> Option<bool> {
     let status = |slice: &Slice, name: &str| slice.counter(&format!("{STATUS}{name}"));
     let free = |slice: Option<&&Slice>| Some(status(slice?, PAGES_FREE)? as f64);
@@ -49,7 +46,6 @@ fn of_pages(slices: &[&Slice]) -> Option<bool> {
     Some(read >= PAGES_MIN && taken < PERSISTS * read)
 }
 
-/// What bytes tell; `None` if they were not counted.
 fn of_bytes(slices: &[&Slice]) -> Option<bool> {
     let read: Vec<(f64, f64)> = slices
         .iter()
@@ -71,7 +67,6 @@ mod tests {
 
     use super::*;
 
-    /// Slices of an instance: free pages at the end, pages read, bytes read.
     fn instance(block: u32, read: &[(Option<u64>, u64, u64)]) -> Vec<Slice> {
         let test = assay_workloads::tests_of(TestSet::All)[0];
         let cell = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
@@ -103,7 +98,7 @@ mod tests {
         };
         let all: Vec<Slice> = (0..3).flat_map(full).collect();
         assert!(go_on(&all));
-        // One instance of several is no rule, and few pages tell nothing.
+        // One instance of several is no rule, and few pages prove nothing.
         let mixed: Vec<Slice> = full(0).into_iter().chain((1..4).flat_map(fresh)).collect();
         assert!(!go_on(&mixed));
         assert!(!go_on(&instance(0, &[(Some(9), 5, 1), (Some(9), 5, 1)])));

@@ -1,18 +1,16 @@
-//! Centres of blocks: robust against the spikes of a shared machine.
+//! Centres of blocks, robust against spikes of a shared machine.
 
-/// The part of a cell's values that deviate most, which are pulled in to the limit of the others.
+/// Share of a cell's values, those with the largest deviations, that are winsorized.
 pub const TRIM: f64 = 0.2;
 
-/// A block with fewer values has no middle of its own from which the search for its centre could begin.
+/// Fewest values of a block whose own median can start the search for its centre.
 const MEDIAN_MIN: usize = 10;
 
-/// Limits are computed anew from better centres this often. The second time changes hardly anything.
+/// Number of recomputations of limits from better centres. The second hardly changes anything.
 const PASSES: u32 = 3;
 
-/// Steps to a centre. Five are usual.
 const STEPS_MAX: u32 = 60;
 
-/// A value, and the block and round that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Value {
     pub(crate) block: u32,
@@ -20,43 +18,38 @@ pub(crate) struct Value {
     pub(crate) value: f64,
 }
 
-/// The robust centre of a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Centre {
     pub(crate) block: u32,
     pub(crate) value: f64,
-    /// The number of values in the block.
     pub(crate) count: f64,
 }
 
-/// The centres of the blocks of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Centres {
     /// In the order of blocks.
     pub(crate) blocks: Vec<Centre>,
-    /// The variance of a block's centre within the block, times its number of values; `None` without two rounds in
-    /// any block.
+    /// Variance of a block's centre within the block, times its number of values; `None` without two rounds in any
+    /// block.
     pub(crate) spread: Option<f64>,
-    /// The same, if the values of a round were independent of each other.
     pub(crate) plain: Option<f64>,
-    /// Rounds in all blocks.
     pub(crate) rounds: usize,
-    /// What each round adds to the deviation of its block's centre, in the order of the values.
+    /// Contribution of each round to the deviation of its block's centre, in the order of the values.
     pub(crate) influences: Vec<f64>,
 }
 
-/// The largest usual deviation from the centre of a block, in either direction.
+/// Largest usual deviation from the centre of a block, in either direction.
 ///
-/// One limit for each direction would not do: if the few spikes of a small cell are uneven, one of these limits is that
-/// of the usual values and the other that of a spike, and the centre, computed again and again, swings out to a spike.
+/// Separate limits per direction would fail: if the few spikes of a small cell are uneven, one limit is that of usual
+/// values and the other that of a spike, and the recomputed centre drifts to a spike.
 #[derive(Debug, Clone, Copy)]
 struct Limit(f64);
 
-/// Centres of blocks (Huber's M-estimates); `None` without values. Values must come in the order of blocks and rounds.
+/// Centres of blocks (Huber's M-estimates); `None` without values. Values must be in order of block and round.
 ///
-/// A value further from the centre of its block than the limit counts as one at the limit. The limit leaves out the
-/// largest deviations, [`TRIM`] of them. It is that of all blocks together, because a block may have too few
-/// values to say what is usual.
+/// A value further from its block's centre than the limit counts as one at the limit. The limit excludes the share
+/// [`TRIM`] of the largest deviations over all blocks together, because a block may have too few values to show what is
+/// usual.
 ///
 /// Values of one round depend on each other, and rounds do not. The variance is therefore that of the sums of rounds
 /// (the cluster-robust variance of a mean).
@@ -110,7 +103,6 @@ fn middle(values: &[Value]) -> Option<f64> {
 }
 
 impl Limit {
-    /// The limit of values in blocks with these centres.
     fn of(values: &[Value], centres: &[f64]) -> Option<Self> {
         let blocks = values.chunk_by(|one, next| one.block == next.block);
         let deviations = |(block, centre): (&[Value], &f64)| {
@@ -134,8 +126,8 @@ impl Limit {
         deviation.max(-self.0).min(self.0)
     }
 
-    /// The centre from which the pulled-in deviations of a block add up to zero. Their sum falls as the centre rises,
-    /// so Newton's steps are kept within what is known of it.
+    /// The centre at which the winsorized deviations of a block add up to zero. Their sum falls as the centre rises, so
+    /// Newton's steps are bracketed.
     fn centre(self, block: &[Value], from: f64) -> f64 {
         let values = || block.iter().map(|it| it.value);
         let (mut low, mut high) = values()
@@ -176,20 +168,19 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Sample variance; `None` with fewer than two values.
 pub(crate) fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let sum: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     (values.len() > 1).then(|| sum / (values.len() - 1) as f64)
 }
 
-/// The middle of the values; `None` without values.
+/// `None` without values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     median_of_any_order(&mut values.to_vec())
 }
 
-/// The same, of values whose order does not matter afterwards.
+/// Reorders the values.
 pub(crate) fn median_of_any_order(values: &mut [f64]) -> Option<f64> {
     let count = values.len();
     if count == 0 {
@@ -243,7 +234,6 @@ mod tests {
         assert!((centre(&values).0 - 1.0).abs() < 1e-9);
     }
 
-    /// Four blocks of five values: none of them shows alone what is usual.
     #[test]
     fn limits_are_those_of_all_blocks_together() {
         let values = |spike: f64| -> Vec<Value> {
@@ -286,7 +276,7 @@ mod tests {
         assert!((0.9..1.1).contains(&(claimed / true_squares)), "{}", claimed / true_squares);
     }
 
-    /// The ratios of two equal servers on a busy machine: three spikes, one of them upwards.
+    /// Ratios of two equal servers on a busy machine: three spikes, one of them upwards.
     #[test]
     fn the_centre_of_few_values_is_no_spike() {
         let log_ratios =
@@ -326,7 +316,7 @@ mod tests {
         assert_eq!(centres(&[]), None);
     }
 
-    /// Two groups of values in the same block, far from each other: the centre stays between them.
+    /// Two distant groups of values in a block: the centre stays between them.
     #[test]
     fn centres_lie_between_the_values() {
         for stalled in 1..20 {

@@ -1,4 +1,4 @@
-//! The rules for verdicts, and the reasons why a cell stays undecided.
+//! Rules for verdicts, and reasons for undecided cells.
 
 use assay_model::{Experiment, Preset, Study, Verdict};
 
@@ -10,15 +10,13 @@ use crate::looks::{ALPHA, Looks};
 use crate::student::is_of_use;
 use crate::uneven::Surplus;
 
-/// Repeats that a verdict on a step of the Insert Benchmark needs, unless fewer are planned: nothing is known of how
-/// much repeats vary but what they show. Other studies have no such number: the design tells how much blocks may
-/// differ.
+/// Repeats required for a verdict on a step of the Insert Benchmark, unless fewer are planned: only repeats show their
+/// own variation. Other studies need no such number, because the design has a prior for blocks.
 pub const REPEATS_MIN: u32 = 4;
 
-/// Preset smoke calls no smaller change, whatever the threshold is.
+/// Preset smoke calls no smaller change, whatever the threshold.
 pub const SMOKE_GROSS: f64 = 0.10;
 
-/// The smallest relative change that a study may call.
 #[must_use]
 pub fn threshold(study: &Study) -> f64 {
     match study.preset {
@@ -27,29 +25,29 @@ pub fn threshold(study: &Study) -> f64 {
     }
 }
 
-/// The power of [`crate::CellJudgement::detectable`]: the probability that a change of that size is called.
+/// Power of [`crate::CellJudgement::detectable`]: the probability that a change of that size is called.
 const POWER: f64 = 0.8;
 
-/// An estimate lies at the threshold if its distance from it is less than this part of the threshold.
+/// An estimate lies at the threshold if its distance from it is less than this share of the threshold.
 pub(crate) const NEAR: f64 = 0.2;
 
-/// The half-width of an interval, at the level of the look, at which a decided cell is measured no further, as part of
-/// the threshold: a verdict says whether there is a change, and the interval how large it is.
+/// Half-width of an interval, at the level of the look, at which a decided cell is measured no further, as a share of
+/// the threshold: a verdict shows whether there is a change, the interval its size.
 const PRECISION: f64 = 0.35;
 
-/// The factor below which the difference of two instances on a busy machine may be the machine's. Other processes kept
-/// the CPU from one of two equal servers for a whole block so often that it was up to five times as slow.
+/// Factor below which a difference of two instances may be due to a busy machine. Other processes kept the CPU from one
+/// of two equal servers for a whole block so often that it was up to five times as slow.
 const MACHINES_MOST: f64 = 10.0;
 
-/// The part of a change, of its logarithm, that the server's CPU per operation must show to confirm it.
+/// Share of a log change that server CPU per operation must show to confirm it.
 const CONFIRMED: f64 = 0.5;
 
-/// The part of a difference in time that waits for a CPU must make up to be its reason.
+/// Share of a time difference that waits for a CPU must reach to explain it.
 const WAITED: f64 = 0.5;
 
-/// Whether a single block on a busy machine shows a change that consists of waits for a CPU and that the server's CPU
-/// per operation does not confirm. It may be due to how the machine treated one instance, which no number of its rounds
-/// tells. `waits_share` is [`crate::cell::CellSamples::waits_share`].
+/// Whether a single block on a busy machine shows a change that consists of waits for a CPU, unconfirmed by server CPU
+/// per operation. It may be due to the machine's treatment of one instance, which no number of its rounds reveals.
+/// `waits_share`: see [`crate::cell::CellSamples::waits_share`].
 pub(crate) fn is_of_one_busy_block(
     is_disturbed: bool,
     (rate, cpu): (Option<&Effect>, Option<&Effect>),
@@ -65,24 +63,17 @@ pub(crate) fn is_of_one_busy_block(
     })
 }
 
-/// The decision on one effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decision {
     pub(crate) verdict: Verdict,
-    /// Smallest relative change that would be called; `None` if nothing would be.
     pub(crate) detectable: Option<f64>,
-    /// Confidence that the change exceeds the threshold.
     pub(crate) beyond: Option<f64>,
-    /// The largest change that the interval of this look contains.
     pub(crate) bound: Option<f64>,
-    /// The reason why it is undecided, if it is.
     pub(crate) doubt: Option<Doubt>,
-    /// Whether its interval is as narrow as a study aims at.
     pub(crate) is_precise: bool,
-    /// Further rounds after which it would be decided and precise, if the estimate is right; infinite if rounds do not
-    /// help.
+    /// Further rounds until it would be decided and precise, if the estimate is right; infinite if rounds do not help.
     pub(crate) rounds_to_go: Option<f64>,
-    /// Whether a side did not answer and all is known that can be known, so that further blocks would not help.
+    /// Whether a side did not answer and nothing more can be learnt, so that further blocks would not help.
     pub(crate) is_bounded: bool,
 }
 
@@ -98,7 +89,6 @@ impl Decision {
         is_bounded: false,
     };
 
-    /// What follows if a side did not answer.
     pub(crate) fn bound_by(&mut self, bound: Option<Bound>, threshold: f64) {
         let Some(bound) = bound else { return };
         let verdict = bound.verdict(threshold);
@@ -110,12 +100,10 @@ impl Decision {
         };
     }
 
-    /// Takes back a change that is known [of one busy block](is_of_one_busy_block) only.
     pub(crate) fn wait_for_a_block(&mut self) {
         self.leave_open_for(Doubt::OneBusyBlock);
     }
 
-    /// Takes back a change because of a doubt.
     pub(crate) fn leave_open_for(&mut self, doubt: Doubt) {
         if matches!(self.verdict, Verdict::Faster | Verdict::Slower) {
             self.verdict = Verdict::Undecided;
@@ -124,18 +112,15 @@ impl Decision {
         }
     }
 
-    /// What is left of it without an estimate.
     pub(crate) fn leave_open(&mut self) {
         let verdict = Some(self.verdict).filter(|it| *it == Verdict::Failed);
         *self = Self { verdict: verdict.unwrap_or(Verdict::Undecided), ..Self::NONE };
     }
 }
 
-/// How verdicts are reached in a study.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     looks: Looks,
-    /// Blocks that a verdict needs.
     blocks_min: u32,
     threshold: f64,
     smoke: bool,
@@ -157,12 +142,10 @@ impl Rules {
         }
     }
 
-    /// The looks at the study.
     pub(crate) fn looks(&mut self) -> &mut Looks {
         &mut self.looks
     }
 
-    /// Rules of a study that is planned with so many blocks.
     #[cfg(test)]
     pub(crate) fn of_blocks(planned: u32) -> Self {
         let mut looks = Looks::new(planned);
@@ -170,29 +153,25 @@ impl Rules {
         Self { looks, blocks_min: 1, threshold: 0.02, smoke: false }
     }
 
-    /// The level at which an effect is tested: that of the look at its last block.
     pub(crate) fn level(&self, effect: &Effect) -> f64 {
         self.looks.level(effect.last)
     }
 
-    /// The look at an effect: its two-sided nominal level, and the part of the error of all looks that it spends.
+    /// Look at an effect: its two-sided nominal level, and its share of the error of all looks.
     pub(crate) fn look(&self, effect: &Effect) -> (f64, f64) {
         (self.level(effect), self.looks.part(effect.last))
     }
 
-    /// The smallest relative change that is called.
     pub(crate) fn threshold(&self) -> f64 {
         self.threshold
     }
 
-    /// Blocks that a verdict needs.
     pub(crate) fn blocks_min(&self) -> u32 {
         self.blocks_min
     }
 
-    /// The p-value as a share of what this look may spend; 1 if that is too little to compute with, and 1 for what is
-    /// never called, a change within the threshold or of too few blocks: the rate of false discoveries is that of the
-    /// calls.
+    /// p-value as a share of this look's error; 1 if that is too small to compute with, and 1 for effects that are
+    /// never called, within the threshold or of too few blocks: the false discovery rate is that of calls.
     fn spent_p_value(&self, effect: &Effect) -> f64 {
         let level = self.level(effect);
         let is_callable =
@@ -200,18 +179,17 @@ impl Rules {
         if is_callable { (effect.p_value() * ALPHA / level).min(1.0) } else { 1.0 }
     }
 
-    /// Whether a change exceeds the threshold.
     fn is_beyond(&self, log: f64) -> bool {
         (log.exp() - 1.0).abs() > self.threshold
     }
 
-    /// Verdicts on ratios for which more is better. The rate of false discoveries is controlled over all ratios of all
-    /// lists together.
+    /// Verdicts on ratios for which more is better. The false discovery rate is controlled over all ratios of all lists
+    /// together.
     pub(crate) fn decisions<const N: usize>(
         &self,
         family: [&[Option<Effect>]; N],
     ) -> [Vec<Decision>; N] {
-        // A p-value is compared with the error that this look may spend.
+        // A p-value is compared with the error of this look.
         let p_values: Vec<f64> = family
             .iter()
             .flat_map(|list| list.iter().flatten())
@@ -242,14 +220,14 @@ impl Rules {
             bound: Some((1.0 - wide.low).max(wide.high - 1.0))
                 .filter(|it| is_ready && it.is_finite()),
             doubt: Some(self.doubt(effect, strict)),
-            // At the level of the look: an interval that looks narrow after few blocks often is so by chance.
+            // At the level of the look: after few blocks, an interval is often narrow by chance.
             is_precise: is_ready && effect.half_width(self.level(effect)) <= self.precision(),
             rounds_to_go: Some(self.rounds_to_go(effect, share)),
             is_bounded: false,
         }
     }
 
-    /// Takes back what totals contradict: a system that stalls at times is not the same, and not faster.
+    /// Withdraws verdicts contradicted by totals: a system that stalls at times is neither the same nor faster.
     pub(crate) fn see_uneven(
         &self,
         decisions: &mut [Decision],
@@ -295,7 +273,7 @@ impl Rules {
         }
     }
 
-    /// The verdict on an effect of which the interval of level 1 − `level` is one of several that hold at once.
+    /// Verdict on an effect from one of several simultaneous intervals, of level 1 − `level`.
     pub(crate) fn simultaneous(&self, effect: &Effect, level: f64) -> Verdict {
         let interval = effect.interval(level);
         let is_ready = effect.blocks >= self.blocks_min;
@@ -313,8 +291,7 @@ impl Rules {
         }
     }
 
-    /// The largest half-width with which an effect would be called, or would be called the same; and whether it is a
-    /// change that would be called.
+    /// Largest half-width for a call, or for calling it the same; and whether it is a change that would be called.
     fn room(&self, effect: &Effect) -> (f64, bool) {
         let (low, high) = ((-self.threshold).ln_1p(), self.threshold.ln_1p());
         if effect.log < low || effect.log > high {
@@ -324,12 +301,10 @@ impl Rules {
         }
     }
 
-    /// The half-width that a study aims at, of a logarithm.
     fn precision(&self) -> f64 {
         PRECISION * self.threshold.ln_1p()
     }
 
-    /// Rounds that are needed until the last planned look.
     fn rounds_to_go(&self, effect: &Effect, share: f64) -> f64 {
         let (level, planned) = (self.looks.last_level(), self.looks.expected());
         let (room, is_change) = self.room(effect);
@@ -343,7 +318,6 @@ impl Rules {
         }
     }
 
-    /// Why an effect is undecided, given the level at which a change of it would be called.
     fn doubt(&self, effect: &Effect, strict: f64) -> Doubt {
         if self.smoke {
             return Doubt::Smoke;
@@ -354,8 +328,7 @@ impl Rules {
         let high = self.threshold.ln_1p();
         let (room, is_change) = self.room(effect);
         let half = effect.half_width(if is_change { strict } else { self.level(effect) });
-        // An estimate says where the change lies only once the half-width of its interval is no larger than the
-        // threshold.
+        // An estimate locates the change only once the half-width of its interval is no larger than the threshold.
         if room < NEAR * high && half <= high {
             return Doubt::AtThreshold;
         }
@@ -389,8 +362,8 @@ mod tests {
         }
     }
 
-    /// Equal servers differed by a factor of 4.1 in one block on a busy machine, while the CPU time of their operations
-    /// differed by a tenth.
+    /// Equal servers differed by a factor of 4.1 in one block on a busy machine, while CPU time per operation differed
+    /// by a tenth.
     #[test]
     fn one_busy_block_needs_the_cpu_to_confirm_a_change() {
         let of = |blocks, log| {
@@ -410,7 +383,7 @@ mod tests {
             assert!(!is_of_one(false, rate, cpu, most));
             assert!(!is_of_one(true, rate, cpu, Some(0.2)) && !is_of_one(true, rate, cpu, None));
         }
-        // The CPU speaks against it, or confirms it.
+        // CPU time contradicts it, or confirms it.
         assert!(is_of_one(true, &slower, Some(-1.0), most));
         assert!(!is_of_one(true, &slower, Some(1.2), most));
         assert!(!is_of_one(true, &faster, Some(-1.2), most));

@@ -1,60 +1,48 @@
-//! A slice, reduced to what decisions need.
+//! A slice reduced to the input of decisions.
 
 use assay_model::{CellId, Slice, SliceOutcome, Trouble, Turn};
 
 use crate::account::{cpu_waits_per_op, server_cpu_per_op};
 
-/// Whether a sample can be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fitness {
-    /// It is judged.
     Good,
-    /// The machine was in trouble: judged only where too few samples are good.
+    /// The machine was in trouble: judged only if too few samples are good.
     Troubled,
-    /// It did not keep its background rate: shown, never compared.
+    /// It lost its background rate: shown, never compared.
     Missed,
-    /// The clock jumped while it was measured: never judged.
+    /// The clock jumped during measurement: never judged.
     Mistimed,
-    /// It was broken off: its system has failed in the cell.
+    /// It was cut off: its system has failed in the cell.
     Failed,
-    /// An event took too long: it bounds the rate of its system in the cell.
+    /// An event took too long, which bounds the rate of its system in the cell.
     Unanswered,
 }
 
-/// The judged figures of one slice, no matter who measured it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// Index into the systems.
     pub system: usize,
-    /// The cell that was measured.
     pub cell: CellId,
-    /// The block, from 0.
     pub block: u32,
-    /// The node that measured it, from 0; 0 in a study of one machine.
+    /// Node that measured it, from 0; 0 in a study of one machine.
     pub node: u32,
-    /// The round within block and cell, from 0. Samples of one round form a pair.
+    /// Within block and cell, from 0. Samples of one round form a pair.
     pub round: u32,
-    /// Whether it can be judged.
     pub fitness: Fitness,
-    /// Operations per second; `None` without operations.
     pub rate: Option<f64>,
-    /// The time that the rate divides by, seconds.
     pub seconds: f64,
-    /// Events that ended.
     pub events: u64,
-    /// For how long clients worked on these and, in a slice without an answer, on one that did not end, seconds.
+    /// Clients' time on these and, in an unanswered slice, on an incomplete one, seconds.
     pub elapsed_s: f64,
-    /// Server CPU per operation, nanoseconds; `None` if it was not measured.
+    /// Server CPU per operation, nanoseconds; `None` if not measured.
     pub cpu_per_op: Option<f64>,
-    /// Waits for a CPU per operation, of clients and server, nanoseconds; `None` if they were not measured.
+    /// Waits for a CPU per operation, of clients and server, nanoseconds; `None` if not measured.
     pub cpu_waits_per_op: Option<f64>,
-    /// Logarithm of the rate in every two turns, of which one is early in the order of systems and one late; empty for
-    /// a slice of one turn.
+    /// Log rates in pairs of turns, one early in the order of systems and one late; empty for a slice of one turn.
     pub twos: Vec<f64>,
 }
 
 impl Sample {
-    /// That nothing was measured in this block and round.
     #[must_use]
     pub fn without_rate(
         system: usize,
@@ -79,7 +67,6 @@ impl Sample {
         }
     }
 
-    /// The figures of a slice.
     #[must_use]
     pub fn of(slice: &Slice) -> Self {
         let fitness = match slice.outcome {

@@ -1,7 +1,7 @@
-//! The samples of a study, and what is known from them.
+//! Samples of a study and the decisions based on them.
 //!
-//! A study decides after every block. [`Samples`] keeps what follows from the samples of a cell, so a decision reads
-//! only those of the cells that changed since the last one.
+//! A study decides after every block. [`Samples`] caches results per cell, so a decision reads only samples of cells
+//! that changed since the last one.
 
 use std::collections::BTreeMap;
 
@@ -18,66 +18,50 @@ use crate::rules::{Decision, Rules, is_of_one_busy_block};
 use crate::sample::Sample;
 use crate::uneven::Surplus;
 
-/// One quantity in all cells and systems, estimated together. Cells are in the study's order, and each of them has all
-/// systems in theirs.
+/// One quantity in all cells and systems, estimated together: by cell in the study's order, then by system.
 pub(crate) struct Quantity {
     pub(crate) reduced: Vec<Option<Reduced>>,
     pub(crate) effects: Vec<Option<Effect>>,
 }
 
-/// The samples of a study, and what is known from them.
 #[derive(Debug, Clone)]
 pub struct Samples {
-    /// In the study's order.
     cells: Vec<CellSamples>,
-    /// Index of each cell.
     indices: BTreeMap<CellId, usize>,
     systems: usize,
     base: usize,
     /// Whether a system's verdicts keep the study going.
     counts: Vec<bool>,
     rules: Rules,
-    /// The margins of a gate, in the order of the cells.
     margins: Option<Vec<f64>>,
-    /// What is known of relative quantities beforehand.
     assumed: Assumed,
 }
 
-/// What is known of a system in a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
-    /// The cell.
     pub cell: CellId,
-    /// Index into the systems.
     pub system: usize,
-    /// The verdict so far.
     pub verdict: Verdict,
-    /// Whether further blocks should go there, because it is not decided or its interval is wide.
+    /// Whether further blocks should measure it, because it is undecided or its interval is wide.
     pub is_open: bool,
-    /// Further rounds after which it would be neither, if the estimate is right; infinite if rounds alone never decide
-    /// it, `None` without an estimate.
+    /// Further rounds until it would be neither, if the estimate is right; infinite if rounds alone never decide it,
+    /// `None` without an estimate.
     pub rounds_to_go: Option<f64>,
 }
 
-/// The judgement on the samples of a study. All lists have the cells in the study's order, and in each cell the systems
-/// in theirs.
+/// Judgement on a study's samples. All lists are by cell in the study's order, then by system.
 pub(crate) struct Decided {
-    /// Relative rates.
     pub(crate) rates: Quantity,
     pub(crate) rate_decisions: Vec<Decision>,
-    /// Changes of relative rates that are known [of one busy block](is_of_one_busy_block) only.
+    /// Changes of relative rates known [of one busy block](is_of_one_busy_block) only.
     pub(crate) is_of_one: Vec<bool>,
-    /// Bounds of relative rates, where a side did not answer.
     pub(crate) bounds: Vec<Option<Bound>>,
-    /// How far the totals exceed the trimmed means, of relative rates.
     pub(crate) surplus: Vec<Option<Surplus>>,
-    /// Server CPU per operation, relative to the base's.
     pub(crate) cpu: Quantity,
     pub(crate) cpu_decisions: Vec<Decision>,
 }
 
 impl Samples {
-    /// No samples yet of a study.
     #[must_use]
     pub fn new(study: &Study, systems: &[System]) -> Self {
         let has_others = systems.iter().any(|system| !system.is_base && !system.is_twin);
@@ -88,7 +72,7 @@ impl Samples {
             cells,
             systems: systems.len(),
             base: systems.iter().position(|system| system.is_base).unwrap_or(0),
-            // Nobody waits for the twin to be the same as the base, unless it is all that is compared.
+            // Nobody waits for the twin to be the same as the base, unless nothing else is compared.
             counts: systems.iter().map(|it| !(it.is_base || has_others && it.is_twin)).collect(),
             rules: Rules::new(study),
             margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
@@ -101,7 +85,6 @@ impl Samples {
         }
     }
 
-    /// All samples of a record.
     #[must_use]
     pub fn of(record: &StudyRecord) -> Self {
         let mut samples = Self::with_blocks(record);
@@ -112,7 +95,6 @@ impl Samples {
         samples
     }
 
-    /// No samples yet of a study, but its looks so far.
     #[must_use]
     pub fn with_blocks(record: &StudyRecord) -> Self {
         let mut samples = Self::new(&record.study, &record.systems);
@@ -134,12 +116,11 @@ impl Samples {
         samples
     }
 
-    /// A block begins, and as many as `left`, itself included, are expected to fit the time that is left.
+    /// Begins a block, where `left` blocks, itself included, are expected to fit the remaining time.
     pub fn begin(&mut self, block: u32, left: u32) {
         self.rules.looks().begin(block, left);
     }
 
-    /// Adds a sample. Those of unplanned cells and unknown systems are left out.
     pub fn add(&mut self, sample: &Sample) {
         let index = self.indices.get(&sample.cell);
         let Some(cell) = index.and_then(|&index| self.cells.get_mut(index)) else { return };
@@ -149,7 +130,6 @@ impl Samples {
         }
     }
 
-    /// What is known of every cell and system: cells in the study's order, in each the systems in theirs.
     #[must_use]
     pub fn standings(&mut self) -> Vec<Standing> {
         let decisions = self.decide().rate_decisions;
@@ -166,7 +146,6 @@ impl Samples {
         self.keys().zip(decisions).map(standing).collect()
     }
 
-    /// What the study's gate says so far; `None` if the study is no gate.
     #[must_use]
     pub fn gate(&mut self) -> Option<GateJudgement> {
         let margins = self.margins.clone()?;
@@ -201,7 +180,6 @@ impl Samples {
         Some(gate::judge(&claims, &self.rules))
     }
 
-    /// Estimates of the relative rates and of the server's CPU per operation, and what is decided on each.
     pub(crate) fn decide(&mut self) -> Decided {
         let base = self.base;
         self.cells.iter_mut().for_each(|cell| cell.update(base));
@@ -211,7 +189,7 @@ impl Samples {
             .keys()
             .map(|(cell, system)| cell.has_failed(system) || cell.has_failed(base))
             .collect();
-        // What failed is no discovery.
+        // Failures are no discoveries.
         let judged = |effects: &[Option<Effect>]| -> Vec<Option<Effect>> {
             let all = effects.iter().zip(&has_failed);
             all.map(|(effect, failed)| effect.filter(|_| !failed)).collect()
@@ -252,8 +230,8 @@ impl Samples {
         Decided { rates, rate_decisions, is_of_one, bounds, surplus, cpu, cpu_decisions }
     }
 
-    /// The rate of the second system of each pair relative to the first, as of the last decision, and the decisions:
-    /// cells in the study's order, each of them with all pairs in theirs. They are a family of their own.
+    /// Rate of the second system of each pair relative to the first, as of the last decision, with decisions: by cell
+    /// in the study's order, then by pair. They are a separate family of tests.
     pub(crate) fn compare(&self, pairs: &[(usize, usize)]) -> (Quantity, Vec<Decision>) {
         let keys =
             || self.cells.iter().flat_map(|cell| pairs.iter().map(move |pair| (cell, *pair)));
@@ -281,7 +259,6 @@ impl Samples {
         (rates, decisions)
     }
 
-    /// Estimates of operations per second, as of the last decision.
     pub(crate) fn rates(&self) -> Quantity {
         let assumed = match self.assumed {
             Assumed::Nothing => Assumed::Nothing,
@@ -290,23 +267,19 @@ impl Samples {
         self.quantity(|cell, system| cell.rate(system), assumed)
     }
 
-    /// Whether so few rounds of the cell were quiet that the last decision judged its troubled samples too.
     pub(crate) fn is_disturbed(&self, cell: CellId) -> bool {
         let index = self.indices.get(&cell);
         index.and_then(|&index| self.cells.get(index)).is_some_and(CellSamples::is_disturbed)
     }
 
-    /// How verdicts are reached.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// What is known of relative quantities beforehand.
     pub(crate) fn assumed(&self) -> Assumed {
         self.assumed
     }
 
-    /// Index of the base.
     pub(crate) fn base(&self) -> usize {
         self.base
     }
@@ -315,12 +288,10 @@ impl Samples {
         self.cells.iter().flat_map(|cell| (0..self.systems).map(move |system| (cell, system)))
     }
 
-    /// Estimates a relative quantity in all cells.
     fn relative(&self, of: impl Fn(&CellSamples, usize) -> Option<Reduced>) -> Quantity {
         self.quantity(of, self.assumed)
     }
 
-    /// Estimates a quantity in all cells, those of each system together.
     fn quantity(
         &self,
         of: impl Fn(&CellSamples, usize) -> Option<Reduced>,
@@ -330,7 +301,7 @@ impl Samples {
         self.estimated(reduced, self.systems, assumed)
     }
 
-    /// Estimates of all cells, each of which has so many columns. Those of a column are estimated together.
+    /// Estimates all cells, each with the same number of columns. Each column is estimated together.
     fn estimated(
         &self,
         reduced: Vec<Option<Reduced>>,

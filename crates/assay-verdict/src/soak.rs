@@ -1,10 +1,10 @@
-//! What a longer look shows of a test: the steady rate, decay and stalls of each system, and whether the steady rates
-//! agree with the verdict of the short turns.
+//! Judges soaks: steady rate, decay and stalls of each system, and whether steady rates agree with the verdict of short
+//! turns.
 //!
-//! Systems take long turns, one in each round, in the order A B, B A, A B. The rate of a turn is the median of its
-//! seconds, so that a stall does not change it; stalls are told apart. The last third of the rounds gives the steady
-//! rate and the first rounds, as many, the early one. Ratios are those of turns of the same round: what the machine
-//! does in a round meets all systems, and because their order alternates, a steady drift cancels.
+//! Systems take long turns, one per round, in the order A B, B A, A B. The rate of a turn is the median of its seconds,
+//! unaffected by stalls, which are reported separately. The last third of the rounds gives the steady rate and as many
+//! first rounds the early one. Ratios are those of turns of the same round: machine effects in a round hit all systems,
+//! and because their order alternates, a steady drift cancels.
 
 use assay_model::{CellId, Estimate, Soak, SoakTurn, StudyRecord};
 
@@ -13,74 +13,62 @@ use crate::robust::median;
 use crate::rules::threshold;
 use crate::student::upper_quantile;
 
-/// A second with fewer events than this part of the median second is a stall.
+/// A second with less than this share of the median second's events is a stall.
 pub const SOAK_STALL: f64 = 0.1;
 
-/// With fewer events in the median second, a second without any is no stall, and a rate is the mean of its turn.
+/// With fewer events in the median second, an empty second is no stall, and a rate is the mean of its turn.
 const EVENTS_MIN: f64 = 20.0;
 
-/// Probability above the interval.
 const TAIL: f64 = 0.025;
 
-/// A longer look with turns of at least this length has the larger number of rounds, seconds.
 const LONG_TURN_S: f64 = 2.0;
 const ROUNDS: [u32; 2] = [4, 12];
 
-/// From this time on, a longer look has the larger number of rounds, seconds: with fewer, figures have no intervals.
+/// Duration from which a soak has the larger number of rounds: with fewer, figures have no intervals.
 pub const SOAK_INTERVALS_S: f64 = LONG_TURN_S * ROUNDS[1] as f64;
 
-/// Turns of which an interval can be told. That of two would exceed every change.
+/// Fewest turns for an interval. That of two would exceed every change.
 const TURNS_MIN: usize = 3;
 
-/// The rounds of a longer look that takes so many seconds on each system.
 #[must_use]
 pub fn soak_rounds(seconds: f64) -> u32 {
     let [few, many] = ROUNDS;
     if seconds / f64::from(many) >= LONG_TURN_S { many } else { few }
 }
 
-/// Seconds in which a system did next to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SoakStalls {
-    /// How many there were.
     pub seconds: u32,
-    /// The longest one.
     pub longest_s: u32,
 }
 
-/// What a longer look shows of a system in a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoakJudgement {
-    /// The cell.
     pub cell: CellId,
-    /// Index into the systems.
     pub system: usize,
-    /// Steady operations per second.
     pub qps: Estimate,
-    /// The steady rate divided by the early one; `None` with a single turn.
+    /// Steady rate relative to the early one; `None` with a single turn.
     pub decay: Option<Estimate>,
-    /// The steady rate divided by that of the base; `None` for the base.
+    /// Steady rate relative to the base's; `None` for the base.
     pub ratio: Option<Estimate>,
-    /// The decay divided by that of the base, from which the machine's own drift is gone; `None` for the base.
+    /// Decay relative to the base's, free of the machine's own drift; `None` for the base.
     pub decay_ratio: Option<Estimate>,
-    /// `None` where too few events end in a second to tell.
+    /// `None` if too few events end in a second to tell.
     pub stalls: Option<SoakStalls>,
-    /// Whether the steady ratio agrees with that of the short turns: their intervals meet, or are apart by no more than
-    /// the threshold. `None` if one of them has no interval.
+    /// Whether the steady ratio agrees with that of short turns: their intervals overlap, or are apart by at most the
+    /// threshold. `None` if one has no interval.
     pub agrees: Option<bool>,
-    /// Events of all turns.
     pub events: u64,
-    /// The time of all turns, seconds.
     pub seconds: f64,
-    /// Rounds of which all systems have a turn, and rounds that were planned.
+    /// Rounds with a turn of every system, and planned rounds.
     pub rounds: [u32; 2],
-    /// Server processes: after an interruption, another one goes on, without the history of the one before.
+    /// Server processes: after an interruption, a new one continues without the history of the previous one.
     pub instances: u32,
     /// Operations per second, second by second, turn after turn.
     pub series: Vec<f64>,
 }
 
-/// The longer look at a system in a cell; `None` if nothing was seen.
+/// `None` without data.
 #[must_use]
 pub fn soak(record: &StudyRecord, judged: &CellJudgement) -> Option<SoakJudgement> {
     let base = record.systems.iter().position(|system| system.is_base)?;
@@ -102,10 +90,8 @@ fn agree(long: Estimate, short: Estimate, threshold: f64) -> Option<bool> {
     (long.has_interval() && short.has_interval()).then_some(apart <= 1.0 + threshold)
 }
 
-/// A turn as the statistics use it.
 struct Rated {
     round: u32,
-    /// Logarithm of its operations per second.
     log: f64,
 }
 
@@ -146,7 +132,7 @@ fn judge(
     })
 }
 
-/// How many of so many rounds are late: a third, at least two of four. As many are early.
+/// Number of late rounds: a third, at least two of four. As many are early.
 fn part_of(rounds: usize) -> usize {
     match rounds {
         0..=3 => rounds.min(1),
@@ -154,15 +140,14 @@ fn part_of(rounds: usize) -> usize {
     }
 }
 
-/// Operations per event, of all turns; `None` without events.
 fn ops_per_event(soak: &Soak) -> Option<f64> {
     let events: u64 = soak.turns.iter().map(|turn| turn.events).sum();
     let ops: f64 = soak.turns.iter().map(|turn| turn.ops).sum();
     (events > 0 && ops > 0.0).then_some(ops / events as f64)
 }
 
-/// The rates of turns, in order; `None` if nothing was ever done. A turn without any event has half of one, so that a
-/// system that stood still does not look as fast as in its other turns.
+/// Rates of turns, in order; `None` if nothing was ever done. A turn without events counts half an event, so that a
+/// standstill does not look as fast as other turns.
 fn rated(soak: &Soak) -> Option<Vec<Rated>> {
     let each = ops_per_event(soak)?;
     let rated = soak.turns.iter().map(|turn| {
@@ -174,12 +159,10 @@ fn rated(soak: &Soak) -> Option<Vec<Rated>> {
     Some(rated.collect::<Vec<_>>()).filter(|rated| !rated.is_empty())
 }
 
-/// Events in the median second.
 fn usual(seconds: &[u64]) -> Option<f64> {
     median(&seconds.iter().map(|events| *events as f64).collect::<Vec<_>>())
 }
 
-/// The stalls of all turns. A stall ends with its turn.
 fn stalls(turns: &[SoakTurn]) -> Option<SoakStalls> {
     let all: Vec<u64> = turns.iter().flat_map(|turn| turn.seconds.iter().copied()).collect();
     let least = SOAK_STALL * usual(&all).filter(|usual| *usual >= EVENTS_MIN)?;
@@ -195,7 +178,6 @@ fn stalls(turns: &[SoakTurn]) -> Option<SoakStalls> {
     Some(found)
 }
 
-/// Mean, and variance if there are enough values to tell.
 fn moments(values: &[f64]) -> Option<(f64, Option<f64>)> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -204,14 +186,13 @@ fn moments(values: &[f64]) -> Option<(f64, Option<f64>)> {
     (!values.is_empty()).then(|| (mean, is_known.then(|| squares / (count - 1.0))))
 }
 
-/// The mean of logarithms, with an interval if there are several.
 fn mean(logs: &[f64]) -> Option<Estimate> {
     let (mean, variance) = moments(logs)?;
     let count = logs.len() as f64;
     Some(estimate(mean, variance.map(|variance| (variance / count, count - 1.0))))
 }
 
-/// The difference of two means of logarithms (Welch 1947).
+/// Difference of two means of logs (Welch 1947).
 fn difference(late: &[f64], early: &[f64]) -> Option<Estimate> {
     let ((late_mean, of_late), (early_mean, of_early)) = (moments(late)?, moments(early)?);
     let error = of_late.zip(of_early).map(|(of_late, of_early)| {
@@ -224,7 +205,6 @@ fn difference(late: &[f64], early: &[f64]) -> Option<Estimate> {
     Some(estimate(late_mean - early_mean, error))
 }
 
-/// A ratio from its logarithm, and the squared error of that with its degrees of freedom, if they are known.
 fn estimate(log: f64, error: Option<(f64, f64)>) -> Estimate {
     let Some((square, freedom)) = error else { return Estimate::without_interval(log.exp()) };
     let half = upper_quantile(TAIL, freedom) * square.sqrt();
@@ -246,15 +226,15 @@ mod tests {
         CellId { test: tests_of(TestSet::Set32)[0], setup }
     }
 
-    /// A system whose events per second are a function of the time on the wall, and of its own time, both seconds.
-    /// `is_first` says whether its turn comes first in the even rounds.
+    /// A system whose events per second are a function of wall time and of its own time, both in seconds. `is_first`:
+    /// whether its turn comes first in even rounds.
     fn soaked(is_first: bool, rate: impl Fn(f64, f64) -> f64) -> Soak {
         let turn = |round: u32| {
             let is_first = is_first == round.is_multiple_of(2);
             let began = SECONDS * (2 * round + u32::from(!is_first));
             let second = |at: u32| {
                 let (wall, own) = (f64::from(began + at), f64::from(SECONDS * round + at));
-                // Small and certain noise.
+                // Small, deterministic noise.
                 let noise = 1.0 + 0.004 * f64::from((7 * (began + at)) % 11) / 10.0;
                 (rate(wall, own) * noise) as u64
             };
@@ -304,7 +284,7 @@ mod tests {
         let found = judged(&base, &other);
         assert!(is_near(found.ratio.unwrap(), 0.9), "{found:?}");
         assert!(is_near(found.decay_ratio.unwrap(), 1.0), "{found:?}");
-        // What the machine does is not told from what the system does by the system alone.
+        // A system alone does not separate machine effects from its own.
         assert!(found.decay.unwrap().high < 0.96, "{found:?}");
         let short = Estimate { value: 0.91, low: 0.90, high: 0.92 };
         assert_eq!(agree(found.ratio.unwrap(), short, 0.02), Some(true));

@@ -1,11 +1,11 @@
-//! Trigamma and its inverse, for the moments of log variances; the errors of logarithms.
+//! Trigamma and its inverse, for moments of log variances; errors of logarithms.
 
 use assay_model::Estimate;
 
 /// The 97.5% quantile of the normal distribution.
 pub(crate) const Z: f64 = 1.959_964;
 
-/// The standard error of an estimate's logarithm, from its 95% interval; `None` if none is known.
+/// Standard error of an estimate's log, from its 95% interval; `None` if unknown.
 pub(crate) fn log_error(estimate: Estimate) -> Option<f64> {
     let is_known = estimate.has_interval() && estimate.low > 0.0;
     is_known.then(|| (estimate.high / estimate.low).ln() / (2.0 * Z))
@@ -14,7 +14,7 @@ pub(crate) fn log_error(estimate: Estimate) -> Option<f64> {
 /// From here on the asymptotic series is exact to double precision.
 const ASYMPTOTIC_FROM: f64 = 12.0;
 
-/// The second derivative of ln Γ at `x` > 0.
+/// Second derivative of ln Γ at `x` > 0.
 pub(crate) fn trigamma(x: f64) -> f64 {
     let mut shifted = x;
     let mut sum = 0.0;

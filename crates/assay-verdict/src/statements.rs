@@ -1,4 +1,4 @@
-//! The statements of a user's test one by one: how long each took, as its clients saw it, and which of them changed.
+//! Client-side times of the statements of a user's test, and their changes.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,14 @@ use assay_model::{CellId, STATEMENT, Slice, SliceOutcome, StudyRecord};
 use crate::change::{Changed, jackknife};
 use crate::looks::ALPHA;
 
-/// A statement of a user's test in the base and in another system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatementChange {
-    /// Its place: the kind of events.
     pub kind: u32,
-    /// Its place: the step of the kind.
     pub step: u32,
-    /// Microseconds from sending it to the end of the reply, mean.
+    /// Mean microseconds from sending it to the end of the reply.
     pub time: Changed,
 }
 
-/// How often a statement was sent, and how long it took in all, nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sent {
     count: u64,
@@ -42,11 +38,10 @@ impl Sent {
     }
 }
 
-/// The blocks of a system by number, each with its statements by place.
 type Blocks = BTreeMap<u32, BTreeMap<(u32, u32), Sent>>;
 
-/// The statements of a test in the base and in another system, in their order, over the blocks that both have. There
-/// are none where clients did not time them.
+/// Statements of a test in the base and in another system, in order, over their common blocks; empty if clients did not
+/// time them.
 ///
 /// The error of a change is that of a jackknife over blocks. A change must exceed its interval of confidence 1 −
 /// [`ALPHA`] / number of statements (Bonferroni).
@@ -78,7 +73,6 @@ pub fn statement_changes(
     places.iter().filter_map(change).collect()
 }
 
-/// A statement in each block.
 fn of_place(blocks: &Blocks, place: (u32, u32)) -> Vec<Sent> {
     blocks.values().map(|it| it.get(&place).copied().unwrap_or_default()).collect()
 }
@@ -101,15 +95,13 @@ fn by_block(record: &StudyRecord, cell: CellId, system: usize) -> Blocks {
     blocks
 }
 
-/// Whether a slice was not cut off.
 pub(crate) fn is_whole(slice: &Slice) -> bool {
     matches!(slice.outcome, SliceOutcome::Good | SliceOutcome::Troubled)
 }
 
-/// The last part of the names of counters of time.
 pub(crate) const STATEMENTS_NS: &str = "ns";
 
-/// Of a counter such as `statement.0.3.ns`: kind and step, and what was counted.
+/// Parses a counter such as `statement.0.3.ns`: kind and step, and the counted thing.
 pub(crate) fn place(name: &str) -> Option<((u32, u32), &str)> {
     let mut parts = name.strip_prefix(STATEMENT)?.splitn(3, '.');
     let kind = parts.next()?.parse().ok()?;

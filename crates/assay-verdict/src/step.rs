@@ -1,41 +1,30 @@
-//! A step of the Insert Benchmark, over all its slices.
+//! A step of the Insert Benchmark over all its slices.
 
 use assay_model::{LowestQueries, Slice, Statements};
 
-/// What the clients of a system did in a step, over all repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepSummary {
-    /// Mean duration, seconds.
     pub seconds: f64,
-    /// Rows inserted per second; in a step with a background rate, per whole second ([`Slice::rate_s`]).
+    /// Rows inserted per second; with a background rate, per whole second ([`Slice::rate_s`]).
     pub ips: f64,
-    /// Rows deleted per second, like the inserted ones.
     pub dps: f64,
-    /// Queries per second.
     pub qps: f64,
-    /// Background rate, rows per second of all clients; `None` if the step has none.
     pub target_ips: Option<f64>,
-    /// Whether every repeat kept the background rate; `None` if there is none.
     pub sla_met: Option<bool>,
-    /// Mean time to create the secondary indexes, seconds; `None` if the step creates none.
     pub indexes_s: Option<f64>,
-    /// Half-width of the 95% interval of the rate, as a fraction of it, within the step on its only instance; `None`
-    /// for a short step, and where repeats say how instances differ.
+    /// Half-width of the 95% interval of the rate within the step on its only instance, as a share of the rate; `None`
+    /// for a short step, and if repeats show how instances differ.
     pub within: Option<f64>,
-    /// All inserts.
     pub insert: Statements,
-    /// All deletes.
     pub delete: Statements,
-    /// All queries.
     pub query: Statements,
-    /// All queries for the lowest key.
     pub lowest: LowestQueries,
 }
 
 /// The 97.5% quantile of Student's t with nine degrees of freedom: the error comes from ten parts of the step.
 const T_9: f64 = 2.262;
 
-/// Sums up the slices of a system in a step; `None` if it is no step, or was not measured.
+/// `None` if it is no step, or was not measured.
 pub(crate) fn summary(slices: &[&Slice]) -> Option<StepSummary> {
     let all: Vec<_> =
         slices.iter().filter_map(|slice| Some((*slice, slice.step.as_ref()?))).collect();
@@ -78,7 +67,6 @@ pub(crate) fn summary(slices: &[&Slice]) -> Option<StepSummary> {
     Some(summary)
 }
 
-/// In words: how far a step was behind its background rate, from when on, and the longest response then.
 pub(crate) fn missed(slice: &Slice) -> String {
     let Some((rate, target)) = slice.background_rate() else { return String::new() };
     let broke = slice.step.as_ref().and_then(|step| step.broke);

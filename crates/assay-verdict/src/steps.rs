@@ -1,8 +1,8 @@
 //! Steps between neighbouring versions: at which of them did a test change?
 //!
 //! A *line* consists of the systems of a study that differ only in their version, in the order of the study. A *step*
-//! leads from one system of a line to the next. Systems of different products, engines or settings are not
-//! neighbours, and a twin is no version of its own.
+//! leads from one system of a line to the next. Systems of different products, engines or settings are not neighbours,
+//! and a twin is no separate version.
 
 use assay_model::{CellId, Estimate, EventKind, StudyRecord, System, Verdict};
 
@@ -11,57 +11,43 @@ use crate::effect::Effect;
 use crate::rules::Decision;
 use crate::samples::{Quantity, Samples};
 
-/// A version against the one before it, in one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The cell: test, clients, tables and rows.
     pub cell: CellId,
-    /// Index of the earlier system.
     pub from: usize,
-    /// Index of the later system.
     pub to: usize,
-    /// Operations per second of the later system divided by those of the earlier one.
     pub ratio: Option<Estimate>,
-    /// Verdict on `ratio`. A step from the base has the verdict of the comparison with the base, because both are the
-    /// same question.
+    /// Verdict on `ratio`. A step from the base has the verdict of the comparison with the base, which is the same
+    /// question.
     pub verdict: Verdict,
-    /// The confidence that the change exceeds the threshold in the direction of its estimate. `None` after a failure,
-    /// and with fewer blocks than a verdict needs.
+    /// Confidence that the change exceeds the threshold in the direction of its estimate. `None` after a failure, and
+    /// with fewer blocks than a verdict needs.
     pub beyond_threshold: Option<f64>,
-    /// Whether reports name it: it is faster or slower, and the false discovery rate of the named steps is controlled
-    /// over all steps of the study.
+    /// Whether reports name it: it is faster or slower, with the false discovery rate of named steps controlled over
+    /// all steps of the study.
     pub is_change: bool,
 }
 
-/// A line of three or more versions in one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineSummary {
-    /// The cell: test, clients, tables and rows.
     pub cell: CellId,
-    /// Indices of the systems, the earliest first.
     pub systems: Vec<usize>,
-    /// Operations per second of the last system divided by those of the first.
+    /// Operations per second of the last system relative to the first.
     pub ratio: Option<Estimate>,
-    /// Verdict on `ratio`.
     pub verdict: Verdict,
     /// The step that changed most. `None` if `ratio` has not changed, or no step in its direction is named.
     pub main: Option<MainStep>,
 }
 
-/// The largest step of a line in the direction of its whole change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MainStep {
-    /// Index of the earlier system.
     pub from: usize,
-    /// Index of the later system.
     pub to: usize,
-    /// Its part of the whole change, of logarithms. More than 1 if other steps went back.
+    /// Share of the whole log change; more than 1 if other steps went back.
     pub share: f64,
-    /// The confidence that no other step changed more in this direction.
     pub confidence: f64,
 }
 
-/// The steps of a study and the summaries of its lines, by cell.
 pub(crate) fn steps(
     record: &StudyRecord,
     samples: &Samples,
@@ -88,7 +74,6 @@ pub(crate) fn steps(
     (steps, summaries)
 }
 
-/// The lines that have a step other than a comparison with the base.
 fn lines(systems: &[System], asked: &[Options], base: usize) -> Vec<Vec<usize>> {
     let mut lines: Vec<Vec<usize>> = Vec::new();
     let versions = systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
@@ -107,16 +92,14 @@ fn lines(systems: &[System], asked: &[Options], base: usize) -> Vec<Vec<usize>> 
     lines
 }
 
-/// Whether two systems that were asked for with the same options differ only in their version.
 fn is_neighbour(one: &System, other: &System) -> bool {
     let settings = |system: &System| (system.spec.product, system.spec.engine);
     settings(one) == settings(other)
 }
 
-/// Options with their values.
 type Options = Vec<(String, String)>;
 
-/// What was asked of each system, with what its version does not take of a config file.
+/// Requested options of each system, including config file options that its version rejects.
 fn asked(record: &StudyRecord) -> Vec<Options> {
     let of_system = |(index, system): (usize, &System)| {
         let events = record.events.iter().filter(|event| event.system == Some(index));
@@ -136,8 +119,8 @@ fn neighbours(line: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     line.iter().copied().zip(line.iter().copied().skip(1))
 }
 
-/// The pairs of systems to compare: the neighbours of every line, and its first with its last system unless the cells
-/// compare these two.
+/// Pairs of systems to compare: neighbours of every line, and its first with its last system unless the cells compare
+/// these two.
 fn pairs(lines: &[Vec<usize>], base: usize) -> Vec<(usize, usize)> {
     let whole = |line: &[usize]| Some((*line.first()?, *line.last()?));
     let mut pairs: Vec<(usize, usize)> = lines.iter().flat_map(|line| neighbours(line)).collect();
@@ -146,12 +129,9 @@ fn pairs(lines: &[Vec<usize>], base: usize) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Pairs of systems, compared in every cell.
 struct Compared<'a> {
     base: usize,
     systems: usize,
-    /// The judged cells, in which all systems are compared with the base: cells in the study's order, in each of them
-    /// all systems.
     cells: &'a [CellJudgement],
     pairs: Vec<(usize, usize)>,
     rates: Quantity,
@@ -159,7 +139,6 @@ struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// Two systems in a cell, and the effect that the comparison rests on.
     fn step(&self, number: usize, cell: CellId, from: usize, to: usize) -> (Step, Option<Effect>) {
         let pair = self.pairs.iter().position(|pair| *pair == (from, to));
         let index = pair.map(|pair| number * self.pairs.len() + pair);
@@ -200,7 +179,7 @@ fn summary(line: &[usize], whole: Step, steps: &[(Step, Option<Effect>)]) -> Lin
     }
 }
 
-/// The largest named step in the direction of the whole change; `None` if there is none, or a step was not measured.
+/// The largest named step in the direction of the whole change; `None` without any, or if a step was not measured.
 fn main_step(whole: &Step, steps: &[(Step, Option<Effect>)]) -> Option<MainStep> {
     let measured: Option<Vec<(&Step, Effect)>> =
         steps.iter().map(|(step, effect)| Some((step, (*effect)?))).collect();
@@ -226,7 +205,7 @@ fn main_step(whole: &Step, steps: &[(Step, Option<Effect>)]) -> Option<MainStep>
 }
 
 impl Effect {
-    /// The difference from another step of the same line. Neighbours share a system, whose error enters the two with
+    /// Difference from another step of the same line. Neighbours share a system, whose error enters the two with
     /// opposite signs. Its variance is at most that of either step, so the variance of the difference is not
     /// underestimated.
     fn minus(&self, other: &Self, are_neighbours: bool) -> Self {
@@ -264,7 +243,7 @@ mod tests {
         }
     }
 
-    /// Steps with these logarithms and standard errors, of which those that are called have a verdict.
+    /// Steps with these logs and standard errors; called ones have a verdict.
     fn main(logs: &[(f64, f64)], verdicts: &[Verdict], whole: Verdict) -> Option<MainStep> {
         let steps: Vec<(Step, Option<Effect>)> = logs
             .iter()

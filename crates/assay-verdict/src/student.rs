@@ -2,16 +2,15 @@
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
-/// The smallest tail probability for which a quantile is computed. No distribution of measurements is known so far out,
-/// so nothing is called at a lower level.
+/// Smallest tail probability for which a quantile is computed. No distribution of measurements is known so far out, so
+/// nothing is called at a lower level.
 const TAIL_MIN: f64 = 1e-30;
 
-/// Whether anything can be called at a two-sided level.
 pub(crate) fn is_of_use(alpha: f64) -> bool {
     alpha / 2.0 >= TAIL_MIN
 }
 
-/// Two-sided p-value of a logarithm of 0, given an estimate of it, the standard error and its degrees of freedom.
+/// Two-sided p-value of a log of 0, given its estimate, standard error and degrees of freedom.
 pub(crate) fn two_sided(log: f64, se: f64, df: f64) -> f64 {
     if se <= 0.0 {
         return if log == 0.0 { 1.0 } else { 0.0 };
@@ -39,11 +38,11 @@ pub(crate) fn upper_quantile(tail: f64, df: f64) -> f64 {
     }
 }
 
-/// Maximum number of steps to a quantile. Ten are usual.
+/// Maximum steps to a quantile. Ten are usual.
 const STEPS_MAX: u32 = 200;
 
-/// The quantile above which the part `tail` lies, at most one half. It uses Newton's method on logarithms within
-/// bounds: the library's own inverse fails or does not end if the tail is small.
+/// The quantile above which the part `tail` lies, at most one half. Newton's method on logarithms within bounds: the
+/// library's own inverse fails or does not end for small tails.
 fn upper_half(student: &StudentsT, tail: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, f64::INFINITY);
     let mut at = -Normal::standard().inverse_cdf(tail);

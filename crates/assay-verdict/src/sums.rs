@@ -1,25 +1,21 @@
-//! What slices counted, added up.
+//! Sums of counters over slices.
 
 use std::borrow::Borrow;
 
 use assay_model::{Counters, Slice};
 
-/// Sums over slices of a cell. A counter that one of them lacks is missing, because the share of the others is not
-/// known.
+/// Sums over slices of a cell. A counter missing in one slice is omitted, because its share is unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Totals {
     pub(crate) ops: f64,
-    /// The clients of the cell.
     pub(crate) clients: u32,
-    /// Time for which they worked, nanoseconds.
     pub(crate) ns: u64,
-    /// The part of it that was measured, nanoseconds.
+    /// Measured part of `ns`.
     pub(crate) measured_ns: u64,
     pub(crate) counters: Counters,
 }
 
 impl Totals {
-    /// The counters of a slice.
     pub(crate) fn of(slice: &Slice) -> Self {
         Self {
             ops: slice.counted_ops(),
@@ -30,7 +26,6 @@ impl Totals {
         }
     }
 
-    /// The sum of several; `None` of nothing.
     pub(crate) fn sum<T: Borrow<Self>>(mut all: impl Iterator<Item = T>) -> Option<Self> {
         let mut sum = all.next()?.borrow().clone();
         for more in all {
@@ -43,7 +38,6 @@ impl Totals {
         Some(sum)
     }
 
-    /// The sum of several slices; `None` of nothing.
     pub(crate) fn of_all<'a>(mut slices: impl Iterator<Item = &'a Slice>) -> Option<Self> {
         let mut sum = Self::of(slices.next()?);
         for slice in slices {

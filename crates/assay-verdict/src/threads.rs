@@ -5,24 +5,22 @@ use assay_model::{AuditFinding, PlannedCell, Priority, Slice, Verdict};
 use crate::PerOp;
 use crate::phrases::per_operation;
 
-/// A thread that begins and ends takes longer than this, µs of CPU time.
+/// Minimum cost of starting and ending a thread, µs of CPU time.
 const LEAST_US: f64 = 10.0;
 
-/// Threads that use this part of a change are its cause.
 const CAUSE: f64 = 0.05;
 
-/// So are those that use this part of it, if serving threads wait for them more often: starting threads and waiting for
-/// them takes more time than they use.
+/// The share if serving threads wait for them more often: starting and waiting for threads takes more time than they
+/// use.
 const CAUSE_WITH_WAITS: f64 = 0.005;
 
-/// The factor from which on context switches became more.
+/// Factor from which context switches count as increased.
 const WAITS: f64 = 2.0;
 
-/// Settings that limit the threads of a statement.
 const SETTINGS: [&str; 2] = ["innodb_parallel_read_threads", "innodb_ddl_threads"];
 
-/// What threads say that begin and end with a statement: their CPU time per operation, if it changed in the direction
-/// of the verdict and is large enough to matter.
+/// Text on threads that begin and end with a statement: their CPU time per operation, if it changed in the direction of
+/// the verdict and is large enough to matter.
 pub(crate) fn started_threads(
     [before, after]: [&PerOp; 2],
     verdict: Verdict,
@@ -52,23 +50,22 @@ pub(crate) fn started_threads(
     })
 }
 
-/// The counter of the CPU time of threads that begin and end in a slice, nanoseconds.
+/// Counter of the CPU time of threads that begin and end in a slice, nanoseconds.
 pub const SHORT_LIVED_NS: &str = "server_short_lived_cpu_ns";
 
-/// How long the kernel lets one real-time thread run before another one of the same priority, less a tenth for the
-/// events of a slice that took less (`kernel.sched_rr_timeslice_ms` is 100).
+/// Time slice of a real-time thread before another of the same priority runs, less a tenth for events of a slice that
+/// took less (`kernel.sched_rr_timeslice_ms` is 100).
 const TURN_NS: u64 = 90_000_000;
 
-/// Whether the statements of an event that took so long started threads, which used so much CPU time, and waited as
-/// long as the kernel lets one of them run at real-time priority.
+/// Whether statements of an event of this duration started threads with this CPU time, and waited for a real-time time
+/// slice of one of them.
 #[must_use]
 pub fn waits_for_turns(threads_ns: u64, event_ns: u64) -> bool {
     threads_ns > 0 && event_ns >= TURN_NS
 }
 
 /// Whether most slices of a system were measured at real-time priority with statements that start threads, and an event
-/// took as long as the kernel lets one of these threads run: they waited for each other's turns, which is the
-/// priority's doing.
+/// took as long as a time slice: the threads waited for each other's turns, an effect of the priority.
 pub(crate) fn share_turns(cell: &PlannedCell, slices: &[&Slice]) -> bool {
     let clients = u64::from(cell.id.setup.clients);
     let is_shared = |slice: &&&Slice| {
@@ -96,7 +93,6 @@ mod tests {
 
     use super::*;
 
-    /// Time, CPU time of threads that begin and end with a statement, context switches.
     fn per_op([time, threads, switches]: [f64; 3]) -> PerOp {
         PerOp::of_test(&[("time_us", time), ("short_lived_cpu_us", threads), ("cs", switches)])
     }
@@ -131,13 +127,13 @@ mod tests {
     #[test]
     fn threads_that_matter_little_are_no_cause() {
         for (figures, verdict) in [
-            // Less than one thread in an operation.
+            // Less than one thread per operation.
             ([[83.0, 0.0, 1.0], [99.0, 1.2, 1.1]], Verdict::Slower),
             // They use little of the change, and nothing waits for them.
             ([[43.0, 0.0, 1.0], [12_400.0, 165.0, 1.0]], Verdict::Slower),
             // There were as many before.
             ([[400.0, 200.0, 9.0], [500.0, 230.0, 9.0]], Verdict::Slower),
-            // They point the other way.
+            // They changed in the other direction.
             ([[43.0, 0.0, 1.0], [30.0, 20.0, 9.0]], Verdict::Faster),
             ([[43.0, 0.0, 1.0], [12_400.0, 165.0, 18.0]], Verdict::Uneven),
         ] {

@@ -1,4 +1,4 @@
-//! What slices counted, divided by their operations.
+//! Counters of slices divided by operations.
 
 use assay_model::Slice;
 
@@ -7,7 +7,7 @@ use crate::figures::{Of, PER_OP, PerOp};
 use crate::sums::Totals;
 
 impl Totals {
-    /// Means per operation; `None` without operations. `shares_cpu` says whether a single client shares a CPU with the
+    /// Means per operation; `None` without operations. `shares_cpu`: whether a single client shares a CPU with the
     /// threads that serve it.
     pub(crate) fn per_op(&self, shares_cpu: bool) -> Option<PerOp> {
         let mean = |at: usize| match PER_OP.get(at)?.of {
@@ -20,7 +20,7 @@ impl Totals {
     }
 }
 
-/// Means over slices; `None` without operations. `shares_cpu` is that of [`Totals::per_op`].
+/// Means over slices; `None` without operations. `shares_cpu`: see [`Totals::per_op`].
 pub(crate) fn per_op<'a>(
     slices: impl Iterator<Item = &'a Slice>,
     shares_cpu: bool,
@@ -28,7 +28,7 @@ pub(crate) fn per_op<'a>(
     Totals::of_all(slices)?.per_op(shares_cpu)
 }
 
-/// These figures, and those that follow from them. `shares_cpu` is that of [`Totals::per_op`].
+/// Adds derived figures. `shares_cpu`: see [`Totals::per_op`].
 fn followed(mut means: PerOp, shares_cpu: bool) -> PerOp {
     let thread = means.get("server_cpu_us").zip(means.get("scheduled_runq_us"));
     let account = thread.map(|(cpu_us, runq_us)| Account {

@@ -1,40 +1,36 @@
-//! Stalls: what trimmed means hide.
+//! Stalls, which trimmed means hide.
 
 use crate::robust::Centres;
 use crate::student::two_sided;
 
-/// Work and time of two systems in a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Totals {
     pub(crate) block: u32,
     /// Operations of the system and of the other one.
     pub(crate) ops: [f64; 2],
-    /// The time that they took, seconds.
     pub(crate) seconds: [f64; 2],
 }
 
-/// How far the ratio of the totals exceeds the usual ratio, as a logarithm. It is negative if the system stalls at
-/// times and the other one does not, or does so less.
+/// Log of the ratio of totals divided by the usual ratio. Negative if the system stalls at times and the other one less
+/// or not at all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Surplus {
     pub(crate) log: f64,
     pub(crate) se: f64,
-    /// Degrees of freedom of the standard error.
     pub(crate) df: f64,
 }
 
 impl Surplus {
-    /// Two-sided p-value of "even".
     pub(crate) fn p_value(&self) -> f64 {
         two_sided(self.log, self.se, self.df)
     }
 }
 
-/// The surplus of a cell, whose totals are in the order of the rounds behind the centres; `None` without two rounds in
-/// any block.
+/// Surplus of a cell, whose totals are in the order of the rounds behind the centres; `None` without two rounds in any
+/// block.
 ///
-/// Its variance is that of a difference of ratio estimates (linearised, round by round): what a round adds to the one
-/// it often adds to the other.
+/// Its variance is that of a difference of ratio estimates (linearised, round by round), because a round often
+/// contributes to both.
 pub(crate) fn surplus(centres: &Centres, totals: &[Totals]) -> Option<Surplus> {
     let rounds = totals.len();
     let free = rounds.checked_sub(centres.blocks.len()).filter(|free| *free > 0)? as f64;
@@ -65,7 +61,6 @@ mod tests {
     use super::*;
     use crate::robust::{Value, centres};
 
-    /// Rounds of equal time; `rate` gives the first system's.
     fn of_rates(rate: impl Fn(u32) -> f64) -> Surplus {
         let numbered = || (0..80_u32).map(|index| (index / 20, index % 20, rate(index)));
         let values: Vec<Value> =
@@ -76,7 +71,6 @@ mod tests {
         surplus(&centres(&values).unwrap(), &totals).unwrap()
     }
 
-    /// Noise of ±3%, the same in each direction.
     fn even(index: u32) -> f64 {
         1.0 + 0.01 * (f64::from(index * 5 % 7) - 3.0)
     }

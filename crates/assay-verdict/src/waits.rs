@@ -1,30 +1,23 @@
-//! What a thread waits for, told from its stack.
+//! Classifies waits of threads by stack.
 
 use std::collections::BTreeMap;
 
 use assay_model::CallTree;
 
-/// What a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
-    /// The next statement of its client.
     Client,
-    /// Another thread, at a lock or a condition.
     Lock,
-    /// Data to be safe on the disk.
+    /// Data to be safe on disk.
     Flush,
-    /// Data from or to the disk.
     Disk,
-    /// A CPU.
     Cpu,
-    /// The end of a time.
+    /// A timeout.
     Sleep,
-    /// Something else.
     Other,
 }
 
 impl Wait {
-    /// Its name in data.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -38,7 +31,6 @@ impl Wait {
         }
     }
 
-    /// Its name for people.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -53,11 +45,10 @@ impl Wait {
     }
 }
 
-/// Functions that say what their thread waits for, those that say most first: the first rule with a function of the
-/// stack applies. Names are those of Linux, and of Postgres, whose processes wait for locks and for clients with the
-/// same calls of the kernel.
+/// Functions that identify a wait, the most specific first: the first rule with a function on the stack applies. Names
+/// are those of Linux, and of Postgres, whose processes wait for locks and for clients with the same system calls.
 const RULES: &[(Wait, &[&str])] = &[
-    // A thread that the kernel interrupts could go on, whatever it was doing.
+    // A thread interrupted by the kernel was runnable, whatever it was doing.
     (
         Wait::Cpu,
         &[
@@ -123,7 +114,6 @@ const RULES: &[(Wait, &[&str])] = &[
     ),
 ];
 
-/// How long the threads of a tree waited, by what they waited for.
 pub(crate) fn waits(tree: &CallTree) -> BTreeMap<Wait, u64> {
     let of_frame: Vec<Option<usize>> = tree.frames.iter().map(|it| rule(&it.function)).collect();
     let mut first: Vec<Option<usize>> = Vec::with_capacity(tree.nodes.len());

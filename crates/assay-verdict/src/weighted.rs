@@ -1,4 +1,4 @@
-//! What the events of a mix cost in another system, from the tests that measure each kind of them alone.
+//! Cost of a mix's events in another system, from tests that measure each kind of them alone.
 //!
 //! The time of the mix is the sum of weight × mean time of an event over its kinds, and the change is that sum in the
 //! other system divided by that in the base. The ends of its interval are the sums with the ends of all intervals at
@@ -8,29 +8,24 @@ use assay_model::{CellId, Estimate, StudyRecord, Transaction};
 
 use crate::CellJudgement;
 
-/// What the events of a mix cost in a system, relative to the base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedTotal {
-    /// The cell of the mix.
     pub mix: CellId,
-    /// Index into the record's systems.
     pub system: usize,
-    /// Time of the events in the system, divided by their time in the base. It is a lower bound if an event was not
-    /// answered.
+    /// Time of the events in the system, relative to the base. A lower bound if an event was not answered.
     pub time: Estimate,
-    /// Kinds of events that were measured alone in both systems. The others are left out.
+    /// Kinds of events measured alone in both systems. Others are excluded.
     pub measured: usize,
-    /// All kinds of events.
     pub kinds: usize,
 }
 
-/// A kind of events: its part of the base's time, and the relative speed in the other system.
+/// A kind of events: its share of the base's time, and its relative speed in the other system.
 struct Part {
     time: f64,
     speed: Estimate,
 }
 
-/// The totals of each mix of the study, for each system but the base, of which at least two kinds were measured alone.
+/// For each mix with at least two kinds measured alone, by system without the base.
 #[must_use]
 pub fn weighted_totals(record: &StudyRecord, cells: &[CellJudgement]) -> Vec<WeightedTotal> {
     let base = record.systems.iter().position(|system| system.is_base).unwrap_or(0);
@@ -49,7 +44,6 @@ fn kinds(mix: CellId) -> Vec<&'static Transaction> {
     roles.flat_map(|role| &role.script.mix).collect()
 }
 
-/// The judged cells around a mix.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     mix: CellId,
@@ -64,7 +58,6 @@ impl<'a> Of<'a> {
         Some(WeightedTotal { mix: self.mix, system, time: relative(&parts)?, measured, kinds })
     }
 
-    /// `None` if the kind was not measured alone, or if the base did not answer.
     fn part(self, kind: &Transaction, system: usize) -> Option<Part> {
         let speed = self.alone(kind, system)?.rqps?;
         let is_known = speed.value > 0.0 && !(speed.is_bound() && speed.low.is_finite());
@@ -73,7 +66,6 @@ impl<'a> Of<'a> {
         Some(Part { time: kind.weight * clients / events_per_s, speed })
     }
 
-    /// The test of events of this kind alone, in a system.
     fn alone(self, kind: &Transaction, system: usize) -> Option<&'a CellJudgement> {
         self.cells.iter().find(|it| {
             let cell = it.cell;
@@ -83,7 +75,6 @@ impl<'a> Of<'a> {
     }
 }
 
-/// The time of all parts, divided by their time in the base.
 fn relative(parts: &[Part]) -> Option<Estimate> {
     let before: f64 = parts.iter().map(|part| part.time).sum();
     if parts.len() < 2 || before <= 0.0 {

@@ -1,4 +1,4 @@
-//! The cause of a change in one sentence.
+//! Explains a change in one sentence.
 
 use assay_model::{AuditFinding, Class, EventKind, SettingsTried, StudyRecord, Verdict};
 
@@ -16,20 +16,19 @@ use crate::{
     ProfileChange, Term, TimeChange,
 };
 
-/// A counter has changed when its ratio leaves 1 by more than this.
 const CHANGED: f64 = 0.10;
 
-/// Terms with a smaller part of the change are not named.
+/// Terms with a smaller share of the change are not named.
 const SHARE_MIN: f64 = 0.1;
 
-/// A server that reads less from block devices than this per operation, KiB, has its data cached.
+/// A server that reads less than this from block devices per operation, KiB, has its data cached.
 const CACHED_KB: f64 = 0.1;
 
 /// One that reads more than this does not.
 const READ_KB: f64 = 1.0;
 
-/// Explains every cell that is faster, slower or uneven, and says of all what their instructions add to the verdict. A
-/// cell comes with all systems, in their order.
+/// Explains every faster, slower or uneven cell, and adds the evidence of instructions to all. A cell has all systems,
+/// in order.
 pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
     let plans = PlanFindings::new(&record.audit);
     let settings =
@@ -53,8 +52,8 @@ pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: u
     }
 }
 
-/// What settings of the base undo of a change, if that was tried. A study that was measured further may have another
-/// verdict.
+/// The share of a change that settings of the base undo, if that was tried. The verdict may have changed since, if the
+/// study was extended.
 fn settings_tried<'a>(record: &'a StudyRecord, one: &CellJudgement) -> Option<&'a SettingsTried> {
     let changed =
         |is_slower| one.verdict == if is_slower { Verdict::Slower } else { Verdict::Faster };
@@ -70,22 +69,18 @@ fn settings_tried<'a>(record: &'a StudyRecord, one: &CellJudgement) -> Option<&'
     })
 }
 
-/// Why a system that was measured has no verdict: its base has failed.
 fn lost(one: &CellJudgement, of_base: &CellJudgement) -> Option<String> {
     let is_lost = one.verdict == Verdict::Failed && one.failure.is_none();
     of_base.failure.as_ref().filter(|_| is_lost).map(|why| format!("the base failed: {why}"))
 }
 
-/// What is known of all cells.
 struct Known<'a> {
     record: &'a StudyRecord,
     plans: &'a PlanFindings<'a>,
-    /// Differences of settings.
     settings: &'a [AuditFinding],
     base: usize,
 }
 
-/// The cause of a change, and what is said of it; `None` of a cell without one.
 fn explained(
     one: &CellJudgement,
     of_base: Option<&CellJudgement>,
@@ -127,7 +122,7 @@ fn explained(
     let cause = cause(&facts).filter(|_| one.per_op.is_some());
     let named = plan.as_ref().map(|plan| plan.options.as_slice()).unwrap_or_default();
     let requested = requested(known.settings, one.cell.test.class, systems, named);
-    // What is no part of the change is no reason for it.
+    // Nothing outside the change explains it.
     let has_rest = commits.is_none_or(|commits| commits.rest() >= SHARE_MIN);
     let plan = plan.filter(|_| has_rest).map(|plan| plan.sentence);
     let commits = commits.map(|commits| commits.sentence());
@@ -135,8 +130,8 @@ fn explained(
     Some((cause, parts.into_iter().flatten().collect()))
 }
 
-/// Whether a change of a test that writes is mostly waiting, which plans do not make: its statements wait for the log
-/// or for locks.
+/// Whether a change of a write test is mostly waiting, which plans do not cause: its statements wait for the log or for
+/// locks.
 fn is_of_writing(one: &CellJudgement, change: Option<&TimeChange>) -> bool {
     let shares = change.map(TimeChange::shares).unwrap_or_default();
     let waiting =
@@ -144,10 +139,8 @@ fn is_of_writing(one: &CellJudgement, change: Option<&TimeChange>) -> bool {
     one.cell.test.class == Class::Write && waiting.map(|(_, share)| share).sum::<f64>() >= MOSTLY
 }
 
-/// The part of a change that is most of it.
 const MOSTLY: f64 = 0.6;
 
-/// Says which of the systems stalls.
 fn stalls(cell: &CellJudgement) -> Option<String> {
     let (usual, total) = cell.rqps.zip(cell.total)?;
     let which = if total.value < usual.value { "this system" } else { "the base" };
@@ -158,8 +151,8 @@ fn stalls(cell: &CellJudgement) -> Option<String> {
     ))
 }
 
-/// What the counters say of a change: the terms of the time per operation, the work that changed by more than the time,
-/// the cache, CPU and context switches.
+/// Evidence of counters for a change: terms of the time per operation, work that changed by more than the time, cache,
+/// CPU and context switches.
 fn sentence(
     [before, after]: [&PerOp; 2],
     base: Option<&CellJudgement>,
@@ -185,13 +178,13 @@ fn work_done(work: &[(&str, &CounterChange)]) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// Whether the account tells the same direction as a verdict. The time contains the warm parts of turns and what
-/// trimming leaves out, so it may tell something else.
+/// Whether the time account agrees in direction with a verdict. It includes warm parts of turns and trimmed values, so
+/// it may differ.
 fn agrees(change: &TimeChange, verdict: Verdict) -> bool {
     (change.time.by.value > 0.0) == (verdict == Verdict::Slower)
 }
 
-/// `server CPU per operation +9% [+5%, +13%], instructions +7.8%, context switches unchanged`. The counters do not say
+/// `server CPU per operation +9% [+5%, +13%], instructions +7.8%, context switches unchanged`. Counters do not show
 /// what the CPU was used for.
 fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<String> {
     let (old, new) = (before.get("cs")?, after.get("cs")?);
@@ -216,7 +209,7 @@ fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<Stri
     Some(format!("server CPU per operation {cpu}{code}, {switches}"))
 }
 
-/// `instructions +4.8%`. `None` where too few blocks tell whether they changed.
+/// `instructions +4.8%`. `None` for too few blocks.
 fn instructions(changed: &Changed) -> Option<String> {
     if !changed.is_certain() {
         let words = "whether instructions changed is uncertain";
@@ -239,8 +232,8 @@ fn reads(base: Option<&CellJudgement>, cell: &CellJudgement) -> Option<String> {
     cached(kb, [base.rereads, cell.rereads], share?)
 }
 
-/// Whether data ceased to be cached, or now are: KiB read per operation, whether pages are read again and again, and
-/// the part of the change that is waiting for the disk. A fresh server reads each page once, whatever its cache holds.
+/// Whether data ceased to be cached, or became so: KiB read per operation, rereads of pages, and the share of disk
+/// waits in the change. A fresh server reads each page once, whatever its cache holds.
 fn cached([before, after]: [f64; 2], rereads: [bool; 2], share: f64) -> Option<String> {
     let [was_reading, is_reading] = rereads;
     let words = match () {
@@ -255,9 +248,9 @@ fn cached([before, after]: [f64; 2], rereads: [bool; 2], share: f64) -> Option<S
     Some(format!("KiB read from disk per operation {before} → {after}: {words}"))
 }
 
-/// The terms that make up the change of the time per operation: `time per operation +12.6 µs, of which 79% is CPU of
-/// serving threads and 21% other waiting`. `None` if it is not certain that the time and any term changed. Waiting
-/// comes with what the server's own counters say of it.
+/// The terms of the change in time per operation: `time per operation +12.6 µs, of which 79% is CPU of serving threads
+/// and 21% other waiting`. `None` unless time and a term changed significantly. Waiting terms include the evidence of
+/// server counters.
 fn terms(
     change: &TimeChange,
     counters: Option<&[CounterChange]>,
@@ -269,7 +262,7 @@ fn terms(
     let shares = change.shares();
     let named = shares.iter().filter(|(_, share)| share.abs() >= SHARE_MIN);
     let of_named = named.clone().map(|(_, share)| share).sum::<f64>();
-    // A part is no more than the whole. Where a term exceeds it, another one fell, so all are told with their sign.
+    // A part is no more than the whole. Where a term exceeds it, another one fell, so all are given with their sign.
     let are_parts = named.clone().all(|(_, share)| (0.0..=1.0 + ROUNDED).contains(share));
     let mut named: Vec<String> = named
         .enumerate()
@@ -304,21 +297,18 @@ fn terms(
     Some(format!("time per operation {}, {which} {named}", signed(by)))
 }
 
-/// Parts of a whole exceed it by no more than this where they are rounded.
 const ROUNDED: f64 = 0.005;
 
-/// Less than this is not shown beside other terms, µs.
+/// Smaller values are not shown beside other terms, µs.
 const LEAST_US: f64 = 0.05;
 
-/// Functions that are named in a sentence.
 const FUNCTIONS: usize = 2;
 
-/// Instances differ by this, though the intervals of one instance may be narrower.
+/// Instances differ by this, though intervals within one instance may be narrower.
 const WORTH_TELLING: f64 = 0.02;
 
-/// The functions whose CPU time changed most, and whether there are more instructions or slower ones:
-/// ` (row_search_mvcc +3.1 µs, ...; instructions per operation +12%, cycles per instruction +1%)`. Nothing if no
-/// profile tells.
+/// Functions whose CPU time changed most, and whether there are more or slower instructions: ` (row_search_mvcc +3.1
+/// µs, ...; instructions per operation +12%, cycles per instruction +1%)`. Empty without profiles.
 fn causes(profile: &ProfileChange) -> String {
     let of = |it: &FunctionChange| {
         let name = match &it.function {
@@ -479,7 +469,7 @@ mod tests {
     fn time_that_the_server_measured_comes_before_counts() {
         let found = change(200.0, &[(Term::OtherWait, 180.0)]);
         let waits = counter("Innodb_row_lock_waits", 0.0, 0.9);
-        // The counter has milliseconds.
+        // The counter is in milliseconds.
         let told = |time: f64| {
             let counters = [waits.clone(), counter("Innodb_row_lock_time", 0.01, time)];
             terms(&found, Some(&counters), None, false).unwrap_or_default()
@@ -499,10 +489,10 @@ mod tests {
         );
         let hits = cached([26.0, 0.0], [true, false], 0.4).unwrap();
         assert!(hits.ends_with("26 → 0: the data is now cached"), "{hits}");
-        // A fresh server reads each page once, and few operations share that.
+        // A fresh server reads each page once, shared by few operations.
         assert_eq!(cached([26.0, 0.0], [false, true], 0.4), None);
         assert_eq!(cached([0.0, 9.5], [true, false], 0.4), None);
-        // Nobody waits for what the kernel's cache holds.
+        // Data in the kernel's cache cause no waits.
         assert_eq!(cached([0.0, 9.5], [false, true], 0.01), None);
         assert_eq!(cached([20.0, 26.0], [true, true], 0.4), None);
     }

@@ -1,9 +1,7 @@
-//! What a server does for an operation, as its own counters tell: rows that it reads, pages that it asks for, temporary
-//! tables and sorts.
+//! Work of a server per operation by its own counters: rows read, pages requested, temporary tables and sorts.
 
 use crate::CounterChange;
 
-/// Counters of work, and their words.
 const WORK: [(&str, &str); 26] = [
     ("Created_tmp_disk_tables", "temporary tables on disk"),
     ("Created_tmp_tables", "temporary tables"),
@@ -33,18 +31,18 @@ const WORK: [(&str, &str); 26] = [
     ("pg_statio_user_tables.idx_blks_hit", "pages of indexes read from the cache"),
 ];
 
-/// Rarer work than this per operation counts as so much: its ratio means little.
+/// Rarer work per operation is counted as this: its ratio means little.
 const LEAST: f64 = 0.05;
 
-/// Work that changed the other way than the time tells only that statements are executed in another way. It is named if
-/// this part of it at most is left, or was there before.
+/// Work that changed against the time only shows a different execution. It is named if at most this share of it
+/// remains, or existed before.
 const LEFT: f64 = 0.1;
 
-/// Counters that are named of those that changed like the time, and of those that changed the other way.
+/// Counters named that changed like the time, and against it.
 const NAMED: [usize; 2] = [2, 1];
 
-/// The work that changed by more than the time per operation, in most slices: first what changed in the same direction
-/// as the time, each with the largest amount first.
+/// Work that changed by more than the time per operation, in most slices: first what changed in the direction of the
+/// time, each by amount, the largest first.
 pub(crate) fn more_than_time(
     counters: &[CounterChange],
     [before, after]: [f64; 2],

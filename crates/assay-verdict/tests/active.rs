@@ -1,4 +1,4 @@
-//! The time of a system in a cell, second by second.
+//! Active time of a system in a cell, second by second.
 
 #[allow(dead_code, reason = "each file of tests uses a part")]
 mod common;
@@ -26,7 +26,7 @@ fn slices_add_up_to_seconds() {
         found.iter().map(|it| (it.seconds, it.events, it.queries)).collect::<Vec<_>>()
     };
     assert_eq!(seconds_of(&[400, 400, 400, 900, 200]), [(1.2, 30, 60), (1.1, 20, 40)]);
-    // Less than half a second at the end belongs to the second before.
+    // Less than half a second at the end belongs to the previous second.
     assert_eq!(seconds_of(&[400, 600, 300, 100]), [(1.4, 40, 80)]);
     assert_eq!(seconds_of(&[400, 100]), [(0.5, 20, 40)]);
     assert_eq!(seconds_of(&[]), []);

@@ -11,7 +11,6 @@ use common::{Versions, empty};
 
 const FOUR: [&str; 4] = ["10.11", "11.4", "11.8", "mysql@9.7"];
 
-/// A study of so many cells.
 fn record(versions: &Versions, cells: usize, seed: u64) -> StudyRecord {
     let mut record = empty(seed, Preset::Quick, 4);
     record.study.cells.truncate(cells);
@@ -46,10 +45,10 @@ fn the_fastest_come_first_and_equal_ones_share_a_group() {
 }
 
 /// Four equal systems in noisy studies. At most 5% of the rankings may tell any two of them apart, and in at least 95%
-/// all of the intervals hold at once.
+/// all intervals hold simultaneously.
 #[test]
 fn equal_systems_are_not_told_apart_in_more_than_five_percent_of_the_studies() {
-    // No threshold hides small differences: all that is left is the correction for all pairs.
+    // No threshold hides small differences: only the correction for all pairs remains.
     let (studies, mut apart, mut missed) = (100, 0, 0);
     let (mut apart_in_a_test, mut tests) = (0, 0);
     for seed in 0..studies {
@@ -73,7 +72,7 @@ fn equal_systems_are_not_told_apart_in_more_than_five_percent_of_the_studies() {
     assert!(apart_in_a_test <= limit(tests), "{apart_in_a_test} of {tests}");
 }
 
-/// A difference that is certain, but of no practical interest, makes no rank.
+/// A significant difference of no practical interest makes no rank.
 #[test]
 fn a_difference_within_the_threshold_is_the_same() {
     let speed = |_, system| 0.005 * system as f64;

@@ -1,4 +1,4 @@
-//! Judges simulated studies whose true effects are known. The simulation is seeded, so nothing is left to chance.
+//! Judges simulated studies whose true effects are known. Seeded, so deterministic.
 
 #[allow(dead_code, reason = "each file of tests uses a part")]
 mod common;
@@ -15,7 +15,7 @@ fn count(judgement: &Judgement, verdict: Verdict) -> usize {
     others(judgement).filter(|cell| cell.verdict == verdict).count()
 }
 
-/// The share of true effects inside the 95% intervals, the calls, and the mean half-width, over studies of 32 cells.
+/// Share of true effects inside 95% intervals, calls, and mean half-width, over studies of 32 cells.
 fn over_studies(simulation: Simulation, studies: u64) -> (f64, f64, f64) {
     let (mut covered, mut called, mut cells, mut width) = (0, 0, 0, 0.0);
     for seed in 0..studies {
@@ -41,7 +41,7 @@ fn open_cells(record: &StudyRecord) -> Vec<CellId> {
 #[test]
 fn equal_systems_are_covered_and_not_called() {
     let mut report = String::new();
-    // Calls come in clusters, because cells share instances: it takes many studies to know their share.
+    // Calls come in clusters, because cells share instances: estimating their share takes many studies.
     for (blocks, rounds, studies) in [(2, 40, 120), (4, 10, 120), (4, 40, 24), (6, 40, 24)] {
         let simulation = Simulation { blocks, rounds, ..Simulation::MEASURED };
         let (covered, called, width) = over_studies(simulation, studies);
@@ -107,7 +107,7 @@ fn few_studies_of_equal_systems_have_a_false_call() {
             count(&judgement, Verdict::Faster) + count(&judgement, Verdict::Slower) > 0
         })
         .count();
-    // One in twenty is allowed. That more than six of 60 have one would then be an event of 3%.
+    // One in twenty is allowed. More than six of 60 would then have a probability of 3%.
     assert!(with_call <= 6, "{with_call} of 60");
 }
 
@@ -138,8 +138,8 @@ fn one_block_of_several_calls_large_changes() {
     assert_eq!(open_cells(&little).len(), 32);
 }
 
-/// A single test, whose events take a second on one side: four rounds in the only block for which there was time, of
-/// twenty that were planned. The rates are those that a user saw.
+/// A single test, whose events take a second on one side: four rounds in the only block that fitted, of twenty planned.
+/// The rates are those seen by a user.
 #[test]
 fn a_factor_of_two_thousand_is_slower_after_one_block() {
     let mut record = Simulation { blocks: 1, rounds: 4, ..Simulation::MEASURED }.record();
@@ -320,7 +320,7 @@ fn on_a_machine_that_is_always_busy_the_troubled_slices_are_judged_and_that_is_s
     for (busy, quiet) in busy.cells.iter().zip(&quiet.cells) {
         assert_eq!((busy.rqps, busy.verdict), (quiet.rqps, quiet.verdict));
     }
-    // A clock that jumped says nothing about rates.
+    // Rates with a clock jump are meaningless.
     for slice in &mut record.slices {
         slice.trouble = vec![Trouble::ClockJump];
     }

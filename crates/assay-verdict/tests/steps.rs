@@ -113,8 +113,8 @@ fn a_system_that_failed_has_no_steps_there() {
     assert_eq!((line.verdict, line.main), (Verdict::Same, None));
 }
 
-/// The share of a study's named steps at which nothing changed (mean over studies), the share of changes that are
-/// named, and the share of intervals that contain the truth.
+/// Share of a study's named steps at which nothing changed (mean over studies), share of changes that are named, and
+/// share of intervals that contain the truth.
 fn false_discoveries(versions: &Versions, studies: u64) -> [f64; 3] {
     let (mut rate, mut found, mut changes, mut covered, mut steps) = (0.0, 0, 0, 0, 0);
     for seed in 0..studies {
@@ -173,10 +173,9 @@ fn at_most_one_in_twenty_named_steps_is_false() {
     assert!(mean <= 0.06, "{report}");
 }
 
-/// Studies of each scenario, few enough for every run of the tests. docs/lab/derivations.md has the results of more.
+/// Studies per scenario, few enough for every test run. docs/lab/derivations.md has the results of more.
 const STUDIES: u64 = 24;
 
-/// A study with one, four and sixteen clients.
 #[test]
 fn a_crossover_is_found_between_the_client_counts() {
     // Slower by 6% with one client and by 4% with four, faster by 4% with sixteen.

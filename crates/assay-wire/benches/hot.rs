@@ -1,7 +1,7 @@
-//! Measures the cost of `Connection::execute` above a floor: the bare system calls with packets of the same sizes.
+//! Measures the cost of `Connection::execute` above a floor: bare system calls with packets of the same sizes.
 //!
-//! Client and peer share one CPU, so that the hypervisor's wake-ups are not what is measured.
-//! `cargo bench -p assay-wire` prints a table; the time is the client thread's own CPU time.
+//! Client and peer share one CPU, so that the hypervisor's wake-ups are not measured. `cargo bench -p assay-wire`
+//! prints a table of the client thread's own CPU time.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -21,14 +21,12 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Executions in one sample.
 const BATCH: u32 = 2_000;
 /// Samples of each way, taken in turn.
 const ROUNDS: usize = 41;
-/// Bytes of a later execute packet with one whole number.
+/// Bytes of a later execute packet with one integer.
 const REQUEST: usize = 24;
 
-/// How the floor waits for the reply.
 #[derive(Clone, Copy, Debug)]
 enum Wait {
     Poll,
@@ -37,7 +35,6 @@ enum Wait {
     Block,
 }
 
-/// A name and one execution.
 type Way = (String, Box<dyn FnMut()>);
 
 fn main() {
@@ -50,7 +47,7 @@ fn main() {
     }
 }
 
-/// A reply of so many rows, in the binary protocol, each a CHAR(120).
+/// A binary-protocol reply of this many rows, each a CHAR(120).
 fn answer(rows: usize) -> Vec<u8> {
     let column = [&b"\x03def\x06sbtest\x07sbtest1\x07sbtest1\x01c\x01c\x0c"[..], &[0; 12]].concat();
     let row = [&[0, 0, 119][..], &[b'5'; 119]].concat();
@@ -104,7 +101,6 @@ fn serve(answer: Vec<u8>) -> Peer {
     })
 }
 
-/// Answers whatever comes, until the other side goes or says goodbye.
 fn repeat(stream: UnixStream, answer: &[u8]) {
     let mut buffer = [0; 4096];
     let goodbye = packet(&[1], 0);
@@ -122,7 +118,7 @@ fn ready(stream: &UnixStream, timeout: Option<&Timespec>) {
     poll(&mut [PollFd::new(stream, PollFlags::IN)], timeout).expect("poll");
 }
 
-/// One request and its reply with nothing but system calls.
+/// One request and its reply with system calls only.
 fn bare(stream: &UnixStream, wait: Wait, length: usize, buffer: &mut [u8]) {
     send(stream, black_box(&[7; REQUEST]), SendFlags::NOSIGNAL).expect("the echo");
     let timeout = Timespec::try_from(Duration::from_secs(30)).ok();
@@ -149,7 +145,7 @@ fn walk(bytes: &[u8]) {
     black_box(walker.outcome());
 }
 
-/// Medians of the client's CPU time for one call of each way, in ns.
+/// Medians of the client's CPU time per call of each way, in ns.
 fn sample(ways: &mut [Way]) -> Vec<f64> {
     let mut samples = vec![Vec::new(); ways.len()];
     for _ in 0..ROUNDS {

@@ -1,52 +1,49 @@
-//! Bounds on the time and the memory that a server can make the client spend on a login or a kept reply.
+//! Limits the time and memory that a server can make the client spend on a login or a kept reply.
 
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-/// Most bytes of a login: greetings, methods and settings are short.
+/// Maximum bytes of a login: greetings, methods and settings are short.
 const LOGIN: usize = 64 << 10;
 
-/// Most bytes of a reply that is kept, including the overhead of its values.
+/// Maximum bytes of a kept reply, including the overhead of its values.
 const REPLY: usize = 64 << 20;
 
-/// Memory that a value takes besides its bytes. A NULL takes this much too.
+/// Memory of a value besides its bytes. A NULL takes this much too.
 const VALUE: usize = size_of::<Option<Vec<u8>>>();
 
-/// The bytes and the time that one login or one reply may still take.
-///
-/// A limit on each silence is not enough: a server that sends a byte now and then is never silent.
+/// The remaining bytes and time of one login or reply. A timeout on each silence is not enough: a server that sends a
+/// byte now and then is never silent.
 #[derive(Debug)]
 pub(crate) struct ReadBudget {
     bytes: usize,
     until: Option<Instant>,
-    /// Whether each message has the whole budget for itself, because nothing of the earlier ones is kept.
+    /// Each message has the whole budget, because earlier messages are not kept.
     is_renewed: bool,
 }
 
 impl ReadBudget {
-    /// The budget of a whole login, which may take `limit`.
     pub(crate) fn login(limit: Duration) -> Self {
         Self { bytes: LOGIN, until: Instant::now().checked_add(limit), is_renewed: false }
     }
 
-    /// The budget of a reply that is kept whole. Its time begins with its first message, because a statement may take
-    /// long.
+    /// For a reply that is kept whole. Its time begins with its first message, because a statement may take long.
     pub(crate) fn reply() -> Self {
         Self { bytes: REPLY, until: None, is_renewed: false }
     }
 
-    /// The budget of a reply whose messages are kept one at a time.
+    /// For a reply whose messages are kept one at a time.
     pub(crate) fn message_by_message() -> Self {
         Self { is_renewed: true, ..Self::reply() }
     }
 
-    /// Time that is left; `None` while it has not begun.
+    /// `None` while the time has not begun.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.until.map(|until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Takes a message of `length` bytes from the budget. The reply may take `limit` from its first message on.
+    /// Spends `length` bytes. The reply may take `limit` from its first message on.
     pub(crate) fn begin_message(&mut self, length: usize, limit: Duration) -> Result<(), Error> {
         if self.is_renewed {
             (self.bytes, self.until) = (REPLY, None);
@@ -57,7 +54,6 @@ impl ReadBudget {
         self.spend(length)
     }
 
-    /// Takes the overhead of a row of so many values from the budget.
     pub(crate) fn keep_row(&mut self, values: usize) -> Result<(), Error> {
         self.spend((values + 1).saturating_mul(VALUE))
     }

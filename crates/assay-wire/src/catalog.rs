@@ -1,33 +1,30 @@
-//! Queries of catalogs and tables whose meaning other users of the database cannot change.
+//! Queries of catalogs and tables that other users of the database cannot subvert.
 
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::options::Protocol;
 use crate::value::ResultSet;
 
-/// A schema of a Postgres database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
-    /// Its number in `pg_namespace`.
+    /// Number in `pg_namespace`.
     pub oid: u32,
-    /// Its name.
     pub name: String,
 }
 
 impl Schema {
-    /// The name, quoted for SQL.
     #[must_use]
     pub fn quoted(&self) -> String {
         format!("\"{}\"", self.name.replace('"', "\"\""))
     }
 }
 
-/// A search path with nothing in it that users create.
+/// A search path without user-created objects.
 const CATALOG_ONLY: &str = "pg_catalog, pg_temp";
 
 impl Connection {
     /// Like [`Connection::query`], for one query of catalogs or settings. On Postgres only names of `pg_catalog` count,
-    /// so functions and operators that other users have created cannot change the query.
+    /// so functions and operators created by other users cannot change the query.
     pub fn query_catalog(&mut self, sql: &str) -> Result<ResultSet, Error> {
         self.query_along(CATALOG_ONLY, sql)
     }
@@ -38,7 +35,7 @@ impl Connection {
         self.query_along(path.as_deref().unwrap_or(CATALOG_ONLY), sql)
     }
 
-    /// Runs the query in a transaction of its own, so that a pool does not hand the search path to its next client.
+    /// Runs the query in a separate transaction, so that a pool does not pass the search path to its next client.
     fn query_along(&mut self, path: &str, sql: &str) -> Result<ResultSet, Error> {
         if self.protocol() == Protocol::MySql {
             return self.query(sql);
@@ -52,7 +49,7 @@ impl Connection {
         found
     }
 
-    /// The schema in which a Postgres server creates tables: the first of the search path that exists.
+    /// The schema in which a Postgres server creates tables: the first existing one of the search path.
     pub fn schema(&mut self) -> Result<Option<Schema>, Error> {
         if self.protocol() == Protocol::MySql {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The transport that both protocols share: sends bytes, receives them through one buffer, and bounds both.
+//! Transport shared by both protocols: sends bytes, receives them through one buffer, and limits both.
 
 use crate::budget::ReadBudget;
 use crate::error::Error;
@@ -11,19 +11,16 @@ use crate::walk::{Grammar, Walker};
 /// A request buffer above this size is freed after use.
 const KEEP: usize = 1 << 20;
 
-/// A byte stream with a receive buffer, which knows whether a reply is due.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) stream: Stream,
     inbox: Inbox,
-    /// The budget of the login or the kept reply in progress.
     budget: ReadBudget,
-    /// Whether a request was sent whose reply has not been received to its end.
+    /// A request was sent whose reply was not received to its end.
     is_reply_due: bool,
 }
 
 impl Channel {
-    /// Connects, and allows for a login.
     pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
         // The time starts here: it covers both connecting and logging in.
         let budget = ReadBudget::login(options.timeout);
@@ -31,9 +28,9 @@ impl Channel {
         Ok(Self { stream, inbox: Inbox::new(), budget, is_reply_due: false })
     }
 
-    /// To be called before each request. Fails where an earlier reply was not received to its end.
+    /// Call before each request. Fails if an earlier reply was not received to its end.
     ///
-    /// The reply stays due if sending or receiving fails, so the rest of an old reply is never taken for a new one.
+    /// The reply stays due if sending or receiving fails, so the rest of an old reply is never mistaken for a new one.
     pub(crate) fn begin_reply(&mut self) -> Result<(), Error> {
         if self.is_reply_due {
             return Err(Error::Usage("an earlier reply was not received to its end"));
@@ -49,17 +46,16 @@ impl Channel {
         Ok(())
     }
 
-    /// To be called when the end of the reply was received.
+    /// Call when the end of the reply was received.
     pub(crate) fn end_reply(&mut self) {
         self.is_reply_due = false;
     }
 
-    /// Takes a row of so many values from the budget.
     pub(crate) fn keep_row(&mut self, values: usize) -> Result<(), Error> {
         self.budget.keep_row(values)
     }
 
-    /// Sends a request. Frees its buffer where a long statement has made it large.
+    /// Frees the buffer after a long statement.
     pub(crate) fn send_buffer(&mut self, request: &mut Vec<u8>) -> Result<(), Error> {
         let sent = self.stream.send(request);
         if request.capacity() > KEEP {
@@ -68,7 +64,7 @@ impl Channel {
         sent
     }
 
-    /// The next `N` bytes, which stay in the buffer.
+    /// The next `N` bytes, without consuming them.
     pub(crate) fn peek<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         loop {
             match self.inbox.bytes().first_chunk() {
@@ -78,7 +74,7 @@ impl Channel {
         }
     }
 
-    /// Drops a header of so many bytes and appends the `length` bytes that follow it to `body`.
+    /// Drops the header and appends the following `length` bytes to `body`.
     pub(crate) fn read_message(
         &mut self,
         header: usize,
@@ -102,7 +98,6 @@ impl Channel {
         Ok(())
     }
 
-    /// Receives a reply to its end and keeps nothing of it but what it came to.
     pub(crate) fn walk<G: Grammar>(&mut self, mut walker: Walker<G>) -> Result<Reply, Error> {
         loop {
             if !self.inbox.may_have_more() {
@@ -125,7 +120,7 @@ impl Channel {
         }
     }
 
-    /// Receives more bytes, and waits for them within the budget unless there may be some.
+    /// Receives more bytes. Waits for them within the budget unless some may have arrived.
     fn receive(&mut self) -> Result<(), Error> {
         // A server that never stops sending must not outlast the budget.
         if !self.inbox.may_have_more() || self.budget.time_left().is_some() {

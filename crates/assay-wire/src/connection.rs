@@ -1,4 +1,4 @@
-//! A connection to a server, whatever its protocol.
+//! A connection to a server of either protocol.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::told::{NextPart, TakeValues, Told};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 use crate::{mysql, postgres};
 
-/// A connection that has been logged in. Dropping it says goodbye to the server.
+/// A logged-in connection. Dropping it logs out.
 #[derive(Debug)]
 pub struct Connection {
     channel: Channel,
@@ -18,7 +18,6 @@ pub struct Connection {
     session: Session,
 }
 
-/// The part of a connection that differs between the protocols.
 #[derive(Debug)]
 enum Session {
     MySql(mysql::Session),
@@ -26,7 +25,6 @@ enum Session {
 }
 
 impl Connection {
-    /// Connects and logs in.
     pub fn connect(options: &ConnectOptions) -> Result<Self, Error> {
         let mut channel = Channel::connect(options)?;
         let (session, identity) = match options.protocol {
@@ -42,7 +40,6 @@ impl Connection {
         Ok(Self { channel, identity, session })
     }
 
-    /// The protocol of the server.
     pub fn protocol(&self) -> Protocol {
         match self.session {
             Session::MySql(_) => Protocol::MySql,
@@ -50,7 +47,7 @@ impl Connection {
         }
     }
 
-    /// Version in the server's words, such as `10.11.19-MariaDB` or `18.6 (Debian 18.6-1)`.
+    /// The server's version string, such as `10.11.19-MariaDB` or `18.6 (Debian 18.6-1)`.
     pub fn server_version(&self) -> &str {
         &self.identity.version
     }
@@ -60,7 +57,7 @@ impl Connection {
         self.identity.connection_id
     }
 
-    /// The method by which the client logged in, such as `mysql_native_password`, `trust` or `scram-sha-256`.
+    /// The login method used, such as `mysql_native_password`, `trust` or `scram-sha-256`.
     pub fn auth_method(&self) -> &str {
         &self.identity.auth_method
     }
@@ -73,12 +70,12 @@ impl Connection {
         }
     }
 
-    /// Bytes sent since the connection was made, headers and login included.
+    /// Including headers and login.
     pub fn bytes_sent(&self) -> u64 {
         self.channel.stream.sent()
     }
 
-    /// Bytes received since the connection was made, headers and login included.
+    /// Including headers and login.
     pub fn bytes_received(&self) -> u64 {
         self.channel.stream.received()
     }
@@ -88,16 +85,15 @@ impl Connection {
         self.channel.stream.breaker()
     }
 
-    /// Changes how long the server may stay silent, for example while it builds a large index.
+    /// Sets how long the server may stay silent, for example while it builds a large index.
     pub fn set_timeout(&mut self, limit: Duration) -> Result<(), Error> {
         self.channel.stream.set_limit(limit)
     }
 
     /// Runs one statement as text and keeps its result; of several results the first that has rows.
     ///
-    /// # Errors
-    /// [`Error::Server`] where the statement fails, [`Error::Usage`] where an earlier reply was not received to its
-    /// end or a Postgres statement holds a zero byte. After any other error the connection is lost.
+    /// Fails with [`Error::Usage`] if an earlier reply was not received to its end or a Postgres statement has a zero
+    /// byte.
     pub fn query(&mut self, sql: &str) -> Result<ResultSet, Error> {
         match &mut self.session {
             Session::MySql(session) => session.query(&mut self.channel, sql),
@@ -105,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// Like [`Connection::query`], but hands each row to `take` as it comes and keeps none. For Postgres only.
+    /// Like [`Connection::query`], but passes each row to `take` as it comes and keeps none. Postgres only.
     pub fn query_rows(
         &mut self,
         sql: &str,
@@ -117,11 +113,8 @@ impl Connection {
         }
     }
 
-    /// Prepares a statement and encodes the request that will execute it.
-    ///
-    /// # Errors
-    /// [`Error::Server`] where the server refuses (MySQL's 1295: this kind cannot be prepared), [`Error::Usage`] where
-    /// the statement has another number of parameters. After any other error the connection is lost.
+    /// Prepares a statement and encodes its execute request. [`Error::Server`] 1295 of MySQL: this kind of statement
+    /// cannot be prepared.
     pub fn prepare(&mut self, sql: &str, params: &[ParamType]) -> Result<StatementId, Error> {
         match &mut self.session {
             Session::MySql(session) => session.prepare(&mut self.channel, sql, params),
@@ -129,11 +122,8 @@ impl Connection {
         }
     }
 
-    /// Prepares a statement to learn whether that can be done. Executions of it then parse and plan it again, with the
-    /// values apart from the text. For Postgres only.
-    ///
-    /// # Errors
-    /// As of [`Connection::prepare`].
+    /// Prepares a statement to find out whether that works. Its executions parse and plan it again, with the values
+    /// separate from the text. Postgres only.
     pub fn parse_each_time(
         &mut self,
         sql: &str,
@@ -145,10 +135,8 @@ impl Connection {
         }
     }
 
-    /// Lets the execution of a prepared statement wait for [`Connection::send_pipeline`]. For Postgres only.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where the parameters are not those that were prepared, or where too much waits.
+    /// Queues the execution of a prepared statement for [`Connection::send_pipeline`]. Postgres only. Fails with
+    /// [`Error::Usage`] if the parameters do not match or too much is queued.
     pub fn queue(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
         match &mut self.session {
             Session::MySql(_) => Err(Error::Usage("only Postgres has pipelines")),
@@ -156,11 +144,8 @@ impl Connection {
         }
     }
 
-    /// Sends all executions that wait, and hands the reply to each to `take`. If one fails, the server carries out none
-    /// after it.
-    ///
-    /// # Errors
-    /// [`Error::Server`] of the statement that fails. After any other error the connection is lost.
+    /// Sends all queued executions, and passes the reply to each to `take`. If one fails, the server skips all later
+    /// ones.
     pub fn send_pipeline(&mut self, take: &mut dyn FnMut(Reply)) -> Result<(), Error> {
         match &mut self.session {
             Session::MySql(_) => Err(Error::Usage("only Postgres has pipelines")),
@@ -168,7 +153,6 @@ impl Connection {
         }
     }
 
-    /// Forgets executions that wait.
     pub fn forget_pipeline(&mut self) {
         if let Session::Postgres(session) = &mut self.session {
             session.forget_pipeline();
@@ -176,10 +160,7 @@ impl Connection {
     }
 
     /// Runs a statement with several results, or on Postgres several statements in one message, and keeps the results
-    /// in order: of Postgres each that has columns, of MySQL those without columns too.
-    ///
-    /// # Errors
-    /// As of [`Connection::query`].
+    /// in order: those with columns on Postgres, all on MySQL.
     pub fn query_all(&mut self, sql: &str) -> Result<Vec<ResultSet>, Error> {
         match &mut self.session {
             Session::MySql(session) => session.query_all(&mut self.channel, sql),
@@ -187,11 +168,8 @@ impl Connection {
         }
     }
 
-    /// Runs a statement that copies rows from the client, with these rows: `COPY ... FROM STDIN` on Postgres, and
-    /// `LOAD DATA LOCAL INFILE` on MySQL and MariaDB if the connection has [`ConnectOptions::may_copy`].
-    ///
-    /// # Errors
-    /// [`Error::Server`] where the statement or a row is refused. After any other error the connection is lost.
+    /// Runs a statement that copies these rows from the client: `COPY ... FROM STDIN` on Postgres, and `LOAD DATA LOCAL
+    /// INFILE` on MySQL and MariaDB if the connection has [`ConnectOptions::may_copy`].
     pub fn copy_in(&mut self, sql: &str, rows: &[u8]) -> Result<Reply, Error> {
         match &mut self.session {
             Session::MySql(session) => session.copy_in(&mut self.channel, sql, rows),
@@ -199,12 +177,8 @@ impl Connection {
         }
     }
 
-    /// Executes a prepared statement and counts its reply: one write, one wait and, where the reply fits the buffer,
-    /// one read. Does not allocate once the statement has run with its longest parameters.
-    ///
-    /// # Errors
-    /// [`Error::Server`] where the statement fails, [`Error::Usage`] where the parameters are not those that were
-    /// prepared. After any other error the connection is lost.
+    /// Executes a prepared statement and counts its reply: one write, one wait and, if the reply fits the buffer, one
+    /// read. Does not allocate once the statement has run with its longest parameters.
     #[inline]
     pub fn execute(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<Reply, Error> {
         match &mut self.session {
@@ -213,8 +187,8 @@ impl Connection {
         }
     }
 
-    /// Executes a prepared statement and keeps the rows of its result, as text. On Postgres, the result has no names of
-    /// columns.
+    /// Executes a prepared statement and keeps the rows of its result as text. On Postgres, the result has no column
+    /// names.
     pub fn query_prepared(
         &mut self,
         id: StatementId,
@@ -235,10 +209,7 @@ impl Connection {
         }
     }
 
-    /// Runs one statement as text, hands each row of its first result to `take`, and keeps none.
-    ///
-    /// # Errors
-    /// As of [`Connection::query`].
+    /// Runs one statement as text, passes each row of its first result to `take`, and keeps none.
     pub fn answer(&mut self, sql: &[u8], take: TakeValues<'_>) -> Result<Told, Error> {
         match &mut self.session {
             Session::MySql(session) => session.answer(&mut self.channel, sql, take),
@@ -246,11 +217,8 @@ impl Connection {
         }
     }
 
-    /// Runs `COPY … FROM stdin` with what `next` gives, which is called until it returns false, whatever the server
-    /// says. For Postgres only.
-    ///
-    /// # Errors
-    /// As of [`Connection::query`].
+    /// Runs `COPY … FROM stdin` with the data of `next`, which is called until it returns false, whatever the server
+    /// replies. Postgres only.
     pub fn copy_in_parts(&mut self, sql: &[u8], next: NextPart<'_>) -> Result<Told, Error> {
         match &mut self.session {
             Session::MySql(_) => Err(Error::Usage("only Postgres has COPY")),

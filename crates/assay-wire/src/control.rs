@@ -1,25 +1,23 @@
-//! Connections for assay's own work: loading, checks, status. What a server was configured to do to every session must
-//! not reach them.
+//! Connections for assay's own work: loading, checks, status. A server's session defaults must not affect them.
 
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::options::{ConnectOptions, Protocol};
 
-/// What the first statement of a session of assay's own begins with, so that logs tell it from the sessions of users:
-/// `assay workload from` leaves out sessions that begin with one of [`OWN_FIRST`].
+/// Prefix of the first statement of assay's own sessions, so that logs distinguish them: `assay workload from` skips
+/// sessions that begin with one of [`OWN_FIRST`].
 macro_rules! own {
     ($sql:literal) => {
         concat!("/* assay */ ", $sql)
     };
 }
 
-/// A question to a server that may not answer yet.
+/// For a server that may not answer yet.
 pub const PING: &str = own!("SELECT 1");
 
-/// The statements with which sessions of assay's own begin.
 pub const OWN_FIRST: [&str; 3] = [PING, MYSQL[0], POSTGRES[0]];
 
-/// What a session of MySQL and MariaDB needs. Versions that lack a variable refuse its statement.
+/// Session settings of MySQL and MariaDB. Versions that lack a variable refuse its statement.
 const MYSQL: [&str; 7] = [
     own!("SET SESSION max_execution_time = 0"),
     "SET SESSION max_statement_time = 0",
@@ -31,12 +29,12 @@ const MYSQL: [&str; 7] = [
     WITH_BACKSLASHES,
 ];
 
-/// Gives a backslash in literals its meaning, and takes away what changes numbering and padding.
+/// Enables backslash escapes, and removes modes that affect numbering and padding.
 const WITH_BACKSLASHES: &str = "SET SESSION sql_mode = TRIM(BOTH ',' FROM REPLACE(REPLACE(REPLACE(REPLACE(\
      CONCAT(',', @@SESSION.sql_mode, ','), ',NO_BACKSLASH_ESCAPES,', ','), \
      ',NO_AUTO_VALUE_ON_ZERO,', ','), ',PAD_CHAR_TO_FULL_LENGTH,', ','), ',EMPTY_STRING_IS_NULL,', ','))";
 
-/// What a session of Postgres needs, first what could end the rest.
+/// Session settings of Postgres, first the one that could end the rest.
 const POSTGRES: [&str; 2] = [
     own!("SET statement_timeout = 0"),
     "SELECT pg_catalog.set_config(s.name, v.value, false) FROM (VALUES \
@@ -50,8 +48,8 @@ const POSTGRES: [&str; 2] = [
 ];
 
 impl Connection {
-    /// Connects for work of assay's own, whose session does not depend on how the server is configured: it commits by
-    /// itself, may write, has no limits of time, and takes literals as assay writes them.
+    /// Connects for assay's own work. The session does not depend on the server's configuration: it autocommits, may
+    /// write, has no time limits, and reads literals as assay writes them.
     pub fn control(options: &ConnectOptions) -> Result<Self, Error> {
         let mut connection = Self::connect(options)?;
         let statements: &[&str] = match options.protocol {
@@ -60,7 +58,7 @@ impl Connection {
         };
         for sql in statements {
             match connection.query(sql) {
-                // This version has no such setting, or the login may not change it.
+                // This version lacks the setting, or the login may not change it.
                 Ok(_) | Err(Error::Server { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -5,52 +5,41 @@ use std::time::Duration;
 
 /// An error of a connection or of a statement sent over it.
 ///
-/// After [`Error::Server`] and [`Error::Usage`] the connection is in order and can be used again. After any other error
-/// the reply to a statement is lost: drop the connection.
+/// After [`Error::Server`] and [`Error::Usage`] the connection can be used again. After any other error the reply to a
+/// statement is lost: drop the connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No connection could be made.
     #[error("cannot connect to `{address}`")]
     Connect {
-        /// The address: a socket path or `host:port`.
+        /// A socket path or `host:port`.
         address: String,
-        /// The operating system's error.
         source: io::Error,
     },
-    /// The connection broke, or the server closed it.
     #[error("cannot {action} `{address}`")]
     Io {
-        /// A socket path or `host:port`.
         address: String,
-        /// The failed action, such as `receive from`.
+        /// Such as `receive from`.
         action: &'static str,
-        /// The operating system's error.
         source: io::Error,
     },
-    /// The server neither took nor sent a byte for the time allowed.
+    /// The server neither accepted nor sent a byte within the limit.
     #[error("no answer from `{address}` within {limit:?}")]
     Timeout {
-        /// A socket path or `host:port`.
         address: String,
-        /// The time allowed.
         limit: Duration,
     },
-    /// The server refused a statement or the login.
     #[error("server error {}: {message}", shown(*code, state))]
     Server {
-        /// The server's error number, such as 1213 for a deadlock. For a Postgres server it is the state as a number
-        /// in base 36 ([`code_of_state`]); those are all larger.
+        /// The server's error number, such as 1213 for a deadlock. For Postgres it is the SQLSTATE as a number in base
+        /// 36 ([`code_of_state`]); those are all larger.
         code: u32,
-        /// SQL state, `HY000` where the server sent none.
+        /// SQLSTATE, `HY000` if the server sent none.
         state: String,
-        /// The server's own words.
         message: String,
     },
-    /// The server at the address is of another kind than expected.
     #[error("the server at `{address}` speaks the protocol of {spoken}, not that of {expected}")]
     OtherProtocol {
-        /// A socket path or `host:port`.
         address: String,
         /// Product whose protocol it speaks.
         spoken: &'static str,
@@ -63,21 +52,18 @@ pub enum Error {
     /// Values in a form that this client does not read.
     #[error("cannot read {0}")]
     Unsupported(&'static str),
-    /// A login method that this client does not have, or not over this kind of connection.
+    /// A login method that this client does not support, or not over this kind of connection.
     #[error("cannot log in with `{plugin}`: {reason}")]
     Auth {
-        /// The server's name for the method.
         plugin: String,
-        /// Why not.
         reason: &'static str,
     },
-    /// A call that does not fit the state of the connection or the statement. Nothing was sent.
+    /// The call does not fit the state of the connection or the statement. Nothing was sent.
     #[error("wrong use of the connection: {0}")]
     Usage(&'static str),
 }
 
 impl Error {
-    /// The server's error number, if it was the server that refused.
     pub fn server_code(&self) -> Option<u32> {
         match self {
             Self::Server { code, .. } => Some(*code),
@@ -86,12 +72,11 @@ impl Error {
     }
 }
 
-/// Longest message of a server that is kept, bytes.
 const MESSAGE: usize = 2 << 10;
 
-/// A server's message as text. One far longer than any message of a real server is cut and marked as such.
+/// Decodes a server's message, and marks it as cut if it is far longer than any real one.
 pub(crate) fn message(bytes: &[u8]) -> String {
-    // Up to 3 bytes more, so that a character at the limit is not taken for a broken one.
+    // Up to 3 bytes more, so that a character at the limit does not appear broken.
     let mut text = String::from_utf8_lossy(bytes.get(..MESSAGE + 3).unwrap_or(bytes)).into_owned();
     // Bytes that are not UTF-8 take more room as text.
     if bytes.len() > MESSAGE || text.len() > MESSAGE {
@@ -102,9 +87,8 @@ pub(crate) fn message(bytes: &[u8]) -> String {
     text
 }
 
-/// The number for an SQL state, five digits or capital letters: its value in base 36.
-///
-/// States of errors are above all error numbers of MySQL, which have 16 bits.
+/// Converts an SQLSTATE, five digits or capital letters, from base 36. Those of errors are above all error numbers of
+/// MySQL, which have 16 bits.
 #[must_use]
 pub const fn code_of_state(state: &str) -> Option<u32> {
     let [a, b, c, d, e] = state.as_bytes() else { return None };
@@ -128,7 +112,7 @@ fn shown(code: u32, state: &str) -> String {
     }
 }
 
-/// An error code as its server writes it: MySQL's number or Postgres' state, such as `1213` or `40P01`.
+/// An error code in its server's notation: MySQL's number or Postgres' SQLSTATE, such as `1213` or `40P01`.
 #[must_use]
 pub fn code_name(code: u32) -> String {
     if u16::try_from(code).is_ok() {

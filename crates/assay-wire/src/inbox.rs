@@ -6,7 +6,6 @@ use crate::stream::Stream;
 /// Size of the buffer, bytes: well above what servers write at once.
 const BUFFER: usize = 64 << 10;
 
-/// Bytes received and not used yet, in a buffer of fixed size.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     buffer: Box<[u8]>,
@@ -28,7 +27,7 @@ impl Inbox {
         self.start = self.end.min(self.start + count);
     }
 
-    /// Appends what has arrived, without waiting. True if the buffer was filled, so that there may be more.
+    /// Appends available bytes without waiting. True if the buffer was filled, so that more may be available.
     pub(crate) fn receive(&mut self, stream: &mut Stream) -> Result<bool, Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -41,7 +40,7 @@ impl Inbox {
         Ok(self.may_have_more)
     }
 
-    /// Whether the last bytes filled the buffer, so that there may be more to receive without a wait.
+    /// Whether the last bytes filled the buffer, so that more may be available without a wait.
     pub(crate) fn may_have_more(&self) -> bool {
         self.may_have_more
     }

@@ -1,11 +1,11 @@
-//! The client protocols of MySQL, MariaDB and Postgres. This crate knows nothing of what is measured with them.
+//! The client protocols of MySQL, MariaDB and Postgres. This crate knows nothing about measurements.
 //!
 //! A [`Connection`] has two kinds of calls. [`Connection::query`] and its relatives keep the result: they are for
-//! set-up and for questions. [`Connection::execute`] and [`Connection::execute_text`] are for measured statements: they
+//! set-up and inspection. [`Connection::execute`] and [`Connection::execute_text`] are for measured statements: they
 //! count rows, decode nothing and do not allocate once they are warm.
 //!
 //! Parsers and encoders are pure functions over byte slices (`codec`, `Login` and `Walker` of each protocol). They
-//! never block and never panic, whatever the bytes. The sockets below them are a thin layer that both protocols share.
+//! never block or panic, whatever the bytes. The sockets below them are a thin layer shared by both protocols.
 
 mod budget;
 mod catalog;

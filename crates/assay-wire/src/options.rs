@@ -1,4 +1,4 @@
-//! How to connect.
+//! Connection options.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,16 +7,11 @@ use std::time::Duration;
 use crate::pace::Pace;
 use crate::stop::Stop;
 
-/// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A unix socket.
     Unix(PathBuf),
-    /// TCP.
     Tcp {
-        /// Name or number of the host.
         host: String,
-        /// Port.
         port: u16,
     },
 }
@@ -30,38 +25,30 @@ impl fmt::Display for Address {
     }
 }
 
-/// A client protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// The protocol of MySQL and MariaDB.
     #[default]
     MySql,
-    /// The protocol of Postgres.
     Postgres,
 }
 
-/// How to connect to a server. `Debug` does not show the password.
+/// `Debug` does not show the password.
 #[derive(Clone)]
 pub struct ConnectOptions {
-    /// The server's protocol.
     pub protocol: Protocol,
-    /// Where the server listens.
     pub address: Address,
-    /// User to log in as.
     pub user: String,
-    /// The user's password; `None` is an empty one.
+    /// `None` is an empty password.
     pub password: Option<String>,
-    /// Default database of the session. Without one, a Postgres server takes the user's name.
+    /// Default database of the session. Without one, Postgres uses the user's name.
     pub database: Option<String>,
     /// Limit for connecting and logging in together, and for each silence of the server before and within a reply. A
     /// silence before a reply is noticed after at most twice that time.
     pub timeout: Duration,
-    /// Ends the connection when asked, whatever it waits for.
     pub stop: Stop,
-    /// What the connection waits for before it sends a request.
     pub pace: Pace,
-    /// Whether MySQL and MariaDB may be given rows to copy ([`Connection::copy_in`](crate::Connection::copy_in)). Files
-    /// are never sent, whatever a server asks for.
+    /// Whether MySQL and MariaDB may receive rows to copy ([`Connection::copy_in`](crate::Connection::copy_in)). Files
+    /// are never sent, whatever a server requests.
     pub may_copy: bool,
 }
 
@@ -81,7 +68,6 @@ impl ConnectOptions {
         }
     }
 
-    /// [`ConnectOptions::new`] for a unix socket.
     pub fn unix(path: impl Into<PathBuf>, user: impl Into<String>) -> Self {
         Self::new(Address::Unix(path.into()), user)
     }

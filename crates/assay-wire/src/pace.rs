@@ -1,14 +1,14 @@
-//! When a connection sends.
+//! Delays requests of a connection.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What a connection waits for before it sends: nothing, unless it is told.
+/// No delay by default.
 #[derive(Clone, Default)]
 pub struct Pace(Option<Arc<dyn Fn() + Send + Sync>>);
 
 impl Pace {
-    /// Waits until this function returns, every time.
+    /// Calls this function before each request.
     #[must_use]
     pub fn of(wait: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(wait)))

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rustix::net::{Shutdown, shutdown};
 
-/// A request to stop, made or not. All clones share it.
+/// All clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Shared>);
 
@@ -19,7 +19,6 @@ struct Shared {
 #[derive(Debug, Default)]
 struct WatchedSockets {
     sockets: Vec<Weak<OwnedFd>>,
-    /// How many [`Held`] there are.
     holders: usize,
 }
 
@@ -30,8 +29,8 @@ impl WatchedSockets {
 }
 
 impl Stop {
-    /// Asks to stop: shuts down every watched socket, and every socket that is watched later. While the stop is held,
-    /// it shuts down nothing. Returns whether it is held.
+    /// Requests the stop: shuts down every watched socket, and every socket that is watched later, unless the stop is
+    /// held. Returns whether it is held.
     pub fn ask(&self) -> bool {
         let watched = self.watched();
         self.0.is_asked.store(true, Ordering::SeqCst);
@@ -42,7 +41,7 @@ impl Stop {
         is_held
     }
 
-    /// Holds the stop back until the returned value is dropped. `None` if a stop was asked for already.
+    /// Holds the stop back until the returned value is dropped. `None` if a stop was already requested.
     #[must_use]
     pub fn hold(&self) -> Option<Held> {
         let mut watched = self.watched();
@@ -53,7 +52,6 @@ impl Stop {
         Some(Held(self.clone()))
     }
 
-    /// Whether a stop was asked for.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.0.is_asked.load(Ordering::SeqCst)
@@ -78,7 +76,7 @@ impl Stop {
 }
 
 fn end(socket: &OwnedFd) {
-    // A failure means that the connection has ended already.
+    // On failure, the connection has already ended.
     shutdown(socket, Shutdown::Both).ok();
 }
 
@@ -90,7 +88,6 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// A handle that shuts down this socket alone.
     #[must_use]
     pub fn breaker(&self) -> Breaker {
         Breaker(Arc::downgrade(&self.socket))
@@ -102,7 +99,6 @@ impl Watched {
 pub struct Breaker(Weak<OwnedFd>);
 
 impl Breaker {
-    /// Shuts the socket down in both directions.
     pub fn end(&self) {
         if let Some(socket) = self.0.upgrade() {
             end(&socket);
@@ -123,7 +119,6 @@ impl Drop for Watched {
     }
 }
 
-/// Keeps a [`Stop`] from taking effect.
 #[derive(Debug)]
 pub struct Held(Stop);
 

@@ -1,4 +1,4 @@
-//! A byte stream to a server: connect, send, wait, receive, each bounded in time.
+//! A byte stream to a server: connect, send, wait, receive, each with a time limit.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -21,7 +21,7 @@ use crate::pace::Pace;
 use crate::stop::{Breaker, Watched};
 use crate::waiter::Waiter;
 
-/// A connected socket in blocking mode. No wait for the other side is longer than its limit.
+/// A connected socket in blocking mode. No wait for the other side exceeds its limit.
 #[derive(Debug)]
 pub(crate) struct Stream {
     socket: Watched,
@@ -34,7 +34,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Connects within the timeout, which then bounds every wait of this stream.
+    /// Connects within the timeout, which then limits every wait of this stream.
     pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
         let ConnectOptions { ref address, timeout: limit, ref stop, ref pace, .. } = *options;
         let connected = match address {
@@ -55,12 +55,10 @@ impl Stream {
         }
     }
 
-    /// A handle that ends this stream from another thread.
     pub(crate) fn breaker(&self) -> Breaker {
         self.socket.breaker()
     }
 
-    /// How long the stream waits for the other side.
     pub(crate) fn limit(&self) -> Duration {
         self.limit
     }
@@ -73,7 +71,6 @@ impl Stream {
         self.received
     }
 
-    /// Changes how long the stream waits for the other side.
     pub(crate) fn set_limit(&mut self, limit: Duration) -> Result<(), Error> {
         self.limit = limit;
         set_socket_timeout(&self.socket, Timeout::Send, Some(limit))
@@ -99,11 +96,10 @@ impl Stream {
 
     /// Sends a goodbye to a server that may be gone or frozen. Never waits and never fails.
     pub(crate) fn send_last(&mut self, bytes: &[u8]) {
-        // A server that is gone needs no goodbye.
         send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).ok();
     }
 
-    /// Waits until there is something to receive. All that came before must have been received.
+    /// Waits for bytes to receive. All earlier bytes must have been received.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         match self.waiter.wait(&self.socket) {
             Ok(true) => Ok(()),
@@ -112,7 +108,6 @@ impl Stream {
         }
     }
 
-    /// Waits until there is something to receive, but no longer than the budget of a login or a reply allows.
     pub(crate) fn wait_with(&self, budget: &ReadBudget) -> Result<(), Error> {
         match budget.time_left() {
             None => self.wait(),
@@ -121,7 +116,7 @@ impl Stream {
         }
     }
 
-    /// Waits for something to receive for at most `time`. False if nothing came.
+    /// Waits at most `time` for bytes to receive. False if none came.
     pub(crate) fn is_answered_within(&self, time: Duration) -> Result<bool, Error> {
         let time = Timespec::try_from(time).ok();
         let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
@@ -129,7 +124,7 @@ impl Stream {
         ready.map(|count| count > 0).map_err(|errno| self.failed("wait for", errno))
     }
 
-    /// Receives what has arrived, without waiting. `None` if nothing has.
+    /// Receives available bytes without waiting. `None` if there are none.
     pub(crate) fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
         loop {
             match recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
@@ -168,7 +163,7 @@ fn is_timeout(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// The send timeout also bounds `connect`, which would wait for ever if the backlog of a frozen server is full.
+/// The send timeout also limits `connect`, which would wait forever if the backlog of a frozen server is full.
 fn connect_unix(path: &Path, limit: Duration) -> io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
@@ -178,7 +173,7 @@ fn connect_unix(path: &Path, limit: Duration) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Shortest time to try an address for; zero is not allowed.
+/// Minimum time per address; zero is not allowed.
 const MIN_ATTEMPT: Duration = Duration::from_millis(1);
 
 fn connect_tcp(host: &str, port: u16, limit: Duration) -> io::Result<OwnedFd> {
@@ -186,7 +181,7 @@ fn connect_tcp(host: &str, port: u16, limit: Duration) -> io::Result<OwnedFd> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
     let (begin, mut untried) = (Instant::now(), addresses.len() as u32);
     for address in addresses {
-        // The limit is for all addresses together: each gets an equal share of the time left.
+        // The limit is for all addresses together: each gets an equal share of the remaining time.
         let left = limit.saturating_sub(begin.elapsed()) / untried;
         untried -= 1;
         match TcpStream::connect_timeout(&address, left.max(MIN_ATTEMPT)) {

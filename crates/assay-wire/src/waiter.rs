@@ -1,4 +1,4 @@
-//! Waits for a server's answer, bounded in time but without a timer for every statement.
+//! Waits for a server's answer with a time limit, but without a timer per statement.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -13,15 +13,15 @@ use rustix::time::{
 const SOCKET: u64 = 0;
 const ALARM: u64 = 1;
 
-/// Waits until a socket can be read.
+/// Waits until a socket is readable.
 ///
 /// A blocked `recv` on a unix socket also wakes when the server takes the request from its end, which costs a second
-/// context switch for every statement. `poll` does not, but its timeout arms and disarms a timer each time, some 10%
-/// of the client's cost of a statement. So one alarm fires periodically beside the socket, and only a wait that the
-/// alarm interrupts gets a timer of its own.
+/// context switch per statement. `poll` does not, but its timeout arms and disarms a timer each time, some 10% of the
+/// client's cost of a statement. So one alarm fires periodically beside the socket, and only a wait that the alarm
+/// interrupts gets a separate timer.
 ///
-/// The socket is reported once for each arrival of bytes, not for as long as there are some: otherwise the kernel would
-/// look at it again at the beginning of the next wait. Whoever waits must therefore have received all that there was.
+/// The socket is edge-triggered: otherwise the kernel would check it again at the beginning of the next wait. The
+/// caller must therefore have received all available bytes before a wait.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     both: OwnedFd,
@@ -41,8 +41,8 @@ impl Waiter {
         Ok(waiter)
     }
 
-    /// Changes how long a wait may take. It times out after at least `limit` and at most an eighth more: the alarm
-    /// tells that a wait takes long, but not when it began.
+    /// Sets the time limit of a wait. It times out after at least `limit` and at most an eighth more: the alarm does
+    /// not know when the wait began.
     pub(crate) fn set_limit(&mut self, limit: Duration) -> Result<(), Errno> {
         self.limit = Timespec::try_from(limit).map_err(|_| Errno::INVAL)?;
         // A period of zero would turn the alarm off.
@@ -53,8 +53,8 @@ impl Waiter {
         Ok(())
     }
 
-    /// Waits until something has come from `socket`, the one given to [`Waiter::new`], since the last wait. False if
-    /// time is up.
+    /// Waits until bytes have arrived from `socket`, the one given to [`Waiter::new`], since the last wait. False on
+    /// timeout.
     pub(crate) fn wait(&self, socket: impl AsFd) -> Result<bool, Errno> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(ALARM) }; 2];
         retry(|| epoll::wait(&self.both, &mut events, None))?;
@@ -70,7 +70,7 @@ impl Waiter {
     }
 }
 
-/// Repeats a call that a signal interrupted.
+/// Repeats a call interrupted by a signal.
 fn retry(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
     loop {
         match call() {

@@ -1,40 +1,37 @@
-//! Walking over the reply to a statement: rows are counted by the lengths of their messages.
+//! Walks over the reply to a statement and counts its rows by the lengths of their messages.
 
 use crate::error::Error;
 use crate::value::Reply;
 
-/// Walks over a reply that comes in pieces of any size.
+/// Accepts a reply in pieces of any size.
 #[derive(Debug)]
 pub struct Walker<G> {
-    /// Bytes still to come of a message whose content does not matter.
+    /// Remaining bytes of a message whose content does not matter.
     skip: usize,
     progress: Progress,
     pub(crate) grammar: G,
 }
 
-/// The outcome of the messages seen so far.
 #[derive(Debug, Default)]
 pub struct Progress {
     pub(crate) reply: Reply,
     pub(crate) failure: Option<Error>,
-    /// Whether the last message of the reply was seen.
+    /// The last message of the reply was seen.
     pub(crate) is_over: bool,
 }
 
-/// The messages of a protocol's replies.
 pub trait Grammar {
-    /// Looks at the message at the front of `bytes`. Returns its whole length, or `None` if more of it is needed.
+    /// Parses the message at the front of `bytes`. Returns its whole length, or `None` if more of it is needed.
     fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error>;
 }
 
 impl<G: Grammar> Walker<G> {
-    /// A walker at the start of a reply.
     pub(crate) fn with_grammar(grammar: G) -> Self {
         Self { skip: 0, progress: Progress::default(), grammar }
     }
 
-    /// Walks as far as `bytes` go and returns how many were used. The rest, at most `MAX_REST` bytes, must stand at
-    /// the front of the next piece.
+    /// Walks over `bytes` and returns how many were consumed. The rest, at most `MAX_REST` bytes, must be at the front
+    /// of the next piece.
     pub fn advance(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         let mut rest = bytes;
         loop {
@@ -51,14 +48,14 @@ impl<G: Grammar> Walker<G> {
         }
     }
 
-    /// The outcome of the statement once the end of the reply was seen: [`Error::Server`] where it failed. To be called
-    /// until it returns an outcome, which it does once.
+    /// The outcome of the statement once the end of the reply was seen: [`Error::Server`] if it failed. Call until it
+    /// returns an outcome, which it does once.
     pub fn outcome(&mut self) -> Option<Result<Reply, Error>> {
         let is_over = self.progress.is_over && self.skip == 0;
         is_over.then(|| self.progress.failure.take().map_or(Ok(self.progress.reply), Err))
     }
 
-    /// The error that the server sent before it ended the connection, if it sent one.
+    /// The error that the server sent before it ended the connection, if any.
     pub(crate) fn last_words(&mut self) -> Option<Error> {
         self.progress.failure.take()
     }

@@ -53,7 +53,6 @@ fn a_warm_postgres_connection_does_not_allocate() {
     check(assay_testkit::postgres(), "$1", "$2");
 }
 
-/// `first` and `second` stand for parameters.
 fn check(server: TestServer, first: &str, second: &str) {
     let mut control = server.connect();
     control.query("CREATE TABLE t (id INT PRIMARY KEY, c CHAR(120))").unwrap();

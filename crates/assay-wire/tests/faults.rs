@@ -12,7 +12,7 @@ use assay_wire::{Address, ConnectOptions, Connection, Protocol, Reply};
 use common::{EOF, OK, Peer, greeting, log_in, packet, read_packet, reply};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
 
-/// A wait that is to time out, after a login that is to succeed however busy the machine is.
+/// For waits that must time out, after a login that must succeed however busy the machine is.
 const PATIENT: Duration = Duration::from_secs(5);
 
 const ROWS: &[&[u8]] = &[&[1], b"\x03def\0\0\0\x01c\0", EOF, b"\x01a", b"\x01b", EOF];
@@ -251,7 +251,7 @@ fn an_endless_reply_is_refused() {
             stream.write_all(&packet(payload, sequence)).unwrap();
             sequence += 1;
         }
-        // One write has all 256 sequence numbers: on a busy CPU, a write for each row takes too long.
+        // One write has all 256 sequence numbers: on a busy CPU, a write per row takes too long.
         let rows: Vec<u8> =
             (0..=u8::MAX).flat_map(|row| packet(&[0xfb], sequence.wrapping_add(row))).collect();
         while stream.write_all(&rows).is_ok() {}
@@ -268,7 +268,7 @@ fn an_endless_reply_is_refused() {
     };
     for script in [endless_rows, one_long_row] as [fn(UnixStream); 2] {
         let mut peer = Peer::new(script);
-        // On a busy machine, so many rows take long.
+        // On a busy machine, this many rows take long.
         peer.options.timeout = Duration::from_secs(300);
         let mut control = Connection::connect(&peer.options).unwrap();
         let error = control.query("SELECT").unwrap_err();

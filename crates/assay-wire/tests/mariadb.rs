@@ -183,7 +183,7 @@ fn the_first_execution_may_fail() {
     let insert = hot.prepare("INSERT INTO t VALUES (?)", &[ParamType::Int]).unwrap();
     assert_eq!(hot.execute(insert, &[Param::Int(1)]).unwrap_err().server_code(), Some(1062));
     assert_eq!(hot.execute(insert, &[Param::Int(2)]).unwrap().affected, 1);
-    // The server prepares the statement again by itself.
+    // The server re-prepares the statement by itself.
     run("ALTER TABLE t ADD COLUMN c INT DEFAULT 0 INVISIBLE");
     assert_eq!(hot.execute(insert, &[Param::Int(3)]).unwrap().affected, 1);
 }
@@ -287,7 +287,7 @@ fn rows_are_copied_where_both_sides_allow_it() {
     let mut plain = server.connect();
     plain.query("CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(20))").unwrap();
     let sql = "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE t";
-    // This client has not said that it may, so the server refuses.
+    // This client has not announced the capability, so the server refuses.
     assert!(plain.copy_in(sql, b"1\ta\n").unwrap_err().server_code().is_some());
     let options = assay_wire::ConnectOptions { may_copy: true, ..server.connect_options() };
     let mut control = Connection::connect(&options).unwrap();
@@ -295,7 +295,7 @@ fn rows_are_copied_where_both_sides_allow_it() {
     assert_eq!(control.copy_in(sql, many.as_bytes()).unwrap().affected, 50_000);
     assert_eq!(control.copy_in(sql, b"0\t\\N\n").unwrap().affected, 1);
     assert_eq!(control.copy_in(sql, b"").unwrap().affected, 0);
-    // Whatever file the statement names, the rows are those of the client, and other statements never send any.
+    // Whatever file the statement names, the client sends its rows, and other statements never send any.
     let found = control.query("SELECT COUNT(*), COUNT(c), MAX(id) FROM t").unwrap();
     let texts = [0, 1, 2].map(|column| found.text(0, column));
     assert_eq!(texts, [Some("50001"), Some("50000"), Some("50000")]);
@@ -306,7 +306,7 @@ fn rows_are_copied_where_both_sides_allow_it() {
     assert_eq!(control.query("SELECT 1").unwrap().first_string().as_deref(), Some("1"));
     let error = control.copy_in("DO 1", b"1\ta\n").unwrap_err();
     assert!(matches!(error, Error::Protocol(_)), "{error}");
-    // A statement that is not meant to copy anything sends nothing, even if the server asks.
+    // A statement that should copy nothing sends nothing, even if the server asks.
     plain.query("SET GLOBAL local_infile = 1").unwrap();
     let mut other = Connection::connect(&options).unwrap();
     assert!(matches!(other.execute_text(sql.as_bytes()), Err(Error::Protocol(_))));

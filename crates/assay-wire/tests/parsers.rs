@@ -1,4 +1,4 @@
-//! Parsers accept any bytes: they never panic, and it does not matter how a reply is cut.
+//! Parsers accept any bytes: they never panic, and it does not matter how a reply is split.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{EOF, OK, reply};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Walks over `bytes` in pieces cut at `cuts`, as a receiver would: the rest of a piece comes before the next one.
+/// Walks over `bytes` in pieces split at `cuts`, as a receiver would: the rest of a piece precedes the next one.
 fn walk(bytes: &[u8], cuts: &[usize]) -> Result<Option<Reply>, String> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     cuts.push(bytes.len());
@@ -28,7 +28,7 @@ fn walk(bytes: &[u8], cuts: &[usize]) -> Result<Option<Reply>, String> {
     Ok(None)
 }
 
-/// A row, which is never one of the packets that end a list.
+/// A row, never one of the packets that end a list.
 fn row() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 1..300).prop_filter("an end or an error", |row| {
         row[0] != 0xff && !(row[0] == 0xfe && row.len() < 9)

@@ -40,7 +40,7 @@ fn control_keeps_what_it_reads() {
     let several = run("SELECT 7 AS n; SELECT 8; UPDATE t SET c = 'x' WHERE id < 3");
     assert_eq!((several.columns.len(), several.rows.len(), several.affected), (1, 1, 2));
     assert_eq!(run("").rows.len(), 0);
-    // The server sends a notice with it.
+    // The server also sends a notice.
     run("DROP TABLE IF EXISTS nothing");
 }
 
@@ -131,7 +131,7 @@ fn messages_of_any_length_arrive_whole() {
     }
 }
 
-/// A server whose port asks for passwords, and a user with one.
+/// A server whose port requires passwords, and a user with one.
 fn with_password(encryption: &str, version: &str) -> (TestServer, ConnectOptions) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let server = start_listening(Product::Postgres, version, &[], Listen::Loopback(port));
@@ -170,7 +170,7 @@ fn a_killed_connection_is_reported() {
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let kill = format!("SELECT pg_terminate_backend({})", hot.connection_id());
     server.connect().query(&kill).unwrap();
-    // The server's last words, if the socket still has them when the next statement is sent.
+    // The server's last message, if the socket still has it when the next statement is sent.
     let error = hot.execute_text(b"SELECT 1").unwrap_err();
     assert!(matches!(&error, Error::Io { .. }) || refused(&error) == "57P01", "{error}");
 }
@@ -196,7 +196,7 @@ fn rows_are_copied_and_refused_ones_leave_the_connection_in_order() {
     assert_eq!(control.copy_in(sql, many.as_bytes()).unwrap().affected, 100_000);
     assert_eq!(control.copy_in(sql, b"0\t\\N\n").unwrap().affected, 1);
     assert_eq!(control.copy_in(sql, b"").unwrap().affected, 0);
-    // A row that is there already, a number that is none, and a table that is not there: the rest is ignored.
+    // A duplicate row, an invalid number, and a missing table: the rest is ignored.
     let more = format!("{many}200000\tmore\n");
     assert_eq!(refused(&control.copy_in(sql, more.as_bytes()).unwrap_err()), "23505");
     assert_eq!(refused(&control.copy_in(sql, b"x\ty\n").unwrap_err()), "22P02");

@@ -1,5 +1,5 @@
-//! Prints the cost of writing one event, in nanoseconds, for every test and both ways of sending it, and the
-//! cost of one row of a load.
+//! Measures the cost of writing one event, in nanoseconds, for every test and both ways of sending it, and of one row
+//! of a load.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 
@@ -10,7 +10,7 @@ use std::time::Instant;
 use assay_model::{Dialect, Setup, StatementMode, TestSet};
 use assay_workloads::{Client, EventBuf, InsertBatches, Program, tests_of};
 
-/// Shortest of several times, divided by `count`, nanoseconds.
+/// Minimum of several runs, divided by `count`, nanoseconds.
 fn best(count: u64, mut work: impl FnMut()) -> f64 {
     let times = (0..5).map(|_| {
         let start = Instant::now();

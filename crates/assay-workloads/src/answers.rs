@@ -1,7 +1,7 @@
-//! What statements must return on sbtest tables that hold what was loaded.
+//! Expected results of statements on freshly loaded sbtest tables.
 //!
-//! Results are computed without a server, from the statement's text and the loaded data. Only the forms of statements
-//! that shipped tests use are supported.
+//! Results are computed without a server, from the statement's text and the loaded data. Only statement forms used by
+//! shipped tests are supported.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,17 @@ use assay_model::DataSet;
 use crate::content::row_checksum;
 use crate::rows::Row;
 
-/// Rows and a checksum of the result of statements.
+/// Row count and checksum of the results of statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Rows returned.
     pub rows: u64,
-    /// Checksum over the values of all rows. Their order counts only where the statement asks for one.
+    /// Checksum over the values of all rows. Row order counts only if the statement has `ORDER BY`.
     pub checksum: u64,
 }
 
 impl Answer {
-    /// Adds a row. `is_ordered` says whether its place counts. Trailing blanks are ignored, because CHAR values
-    /// are padded. NULL counts as an empty value.
+    /// Adds a row. With `is_ordered`, its position counts. Trailing blanks are ignored, because CHAR values are padded.
+    /// NULL counts as an empty value.
     pub fn add_row<'v>(
         &mut self,
         values: impl Iterator<Item = Option<&'v [u8]>>,
@@ -37,31 +36,27 @@ impl Answer {
         self.checksum = self.checksum.wrapping_add(factor.wrapping_mul(hash.finalize().into()));
     }
 
-    /// Adds the result of another statement.
     pub fn add(&mut self, other: Self) {
         self.rows += other.rows;
         self.checksum = self.checksum.wrapping_add(other.checksum);
     }
 }
 
-/// Whether a statement asks for an order.
 #[must_use]
 pub fn is_ordered(sql: &str) -> bool {
     sql.contains(" ORDER BY ")
 }
 
-/// The loaded data, which answers the same statements as a server.
 #[derive(Debug)]
 pub struct LoadedData {
     seed: u64,
     data: DataSet,
-    /// Rows and checksum of all tables, once they were computed.
+    /// Rows and checksum of all tables, once computed.
     content: Option<(u64, u64)>,
     /// `k` and `id` of all rows of a table, sorted; only for tables that were queried by `k`.
     by_k: BTreeMap<u32, Vec<(u32, u32)>>,
 }
 
-/// A column or an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
     Id,
@@ -72,27 +67,25 @@ enum Column {
     Count,
 }
 
-/// A parsed `SELECT`.
 #[derive(Debug, PartialEq, Eq)]
 struct Select {
     columns: Vec<Column>,
     is_distinct: bool,
     table: u32,
-    /// Whether the ranges are of `k`, not of `id`.
+    /// The ranges are of `k`, not of `id`.
     is_by_k: bool,
-    /// Inclusive ranges. A row that lies in any of them is returned, once.
+    /// Inclusive ranges. A row in several of them is returned once.
     ranges: Vec<(u32, u32)>,
     is_ordered: bool,
 }
 
 impl LoadedData {
-    /// What a load with this seed sends.
     #[must_use]
     pub fn new(seed: u64, data: DataSet) -> Self {
         Self { seed, data, content: None, by_k: BTreeMap::new() }
     }
 
-    /// Rows and checksum of all tables, as [`crate::content_query`] has them.
+    /// Rows and checksum of all tables, as in [`crate::content_query`].
     #[must_use]
     pub fn content(&mut self) -> (u64, u64) {
         if let Some(known) = self.content {
@@ -113,7 +106,7 @@ impl LoadedData {
         content
     }
 
-    /// What a statement with its values must return; `None` if the statement has another form.
+    /// Expected result of a statement with its values; `None` if its form is unsupported.
     #[must_use]
     pub fn answer(&mut self, sql: &str) -> Option<Answer> {
         let select = Select::parse(sql).filter(|it| it.table <= self.data.tables)?;
@@ -157,7 +150,6 @@ impl LoadedData {
         Row::new(self.seed, table, id, self.data.rows)
     }
 
-    /// The ids of the rows in any of the ranges, each once.
     fn ids(&mut self, select: &Select) -> Vec<u32> {
         let last = self.data.rows;
         let mut ids: Vec<u32> = if select.is_by_k {
@@ -217,7 +209,7 @@ impl Select {
 }
 
 fn split_at_word<'t>(text: &'t str, word: &str) -> Option<(&'t str, &'t str)> {
-    // sysbench's scan has `from` in small letters.
+    // sysbench's scan has a lower-case `from`.
     let at = text.to_ascii_uppercase().find(&word.to_ascii_uppercase())?;
     Some((text.get(..at)?, text.get(at + word.len()..)?))
 }

@@ -1,7 +1,7 @@
-//! Values that were captured from an application: a line of a file for each event.
+//! Values captured from an application: one line of a file per event.
 //!
-//! A file is large, so the definition of a test has only its checksum. What a checksum stands for never changes:
-//! whoever reads a file keeps its lines here once, and programs find them by the checksum.
+//! A file is large, so a test's definition has only its checksum. The content of a checksum never changes: whoever
+//! reads a file stores its lines here once, and programs find them by the checksum.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -13,29 +13,23 @@ use crate::decimal::push_integer;
 use crate::json::{Json, JsonError, elements};
 use crate::quoted::{push_bytes, push_quoted};
 
-/// The lines of a file with values.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CapturedLines {
-    /// Values of a line.
     width: usize,
-    /// The values of all lines, one line after the other.
+    /// The values of all lines, concatenated.
     items: Vec<Item>,
-    /// The values of all lists.
     listed: Vec<Item>,
     bytes: Vec<u8>,
     columns: Vec<CapturedColumn>,
 }
 
-/// What the values of one name have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedColumn {
-    /// Of which kind they are; `None` if all are NULL.
     pub kind: Option<CapturedKind>,
     /// Bytes of the longest one as text.
     pub most_bytes: u64,
 }
 
-/// A mistake in a file with values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct CapturedError {
@@ -43,7 +37,7 @@ pub struct CapturedError {
     why: String,
 }
 
-/// A value: its kind, and where it is among the bytes, or among the values of lists.
+/// A value: its kind, and its range in the bytes or in the values of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Item {
     form: Form,
@@ -54,30 +48,27 @@ struct Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Null,
-    /// A whole number as every server writes it.
+    /// An integer in every server's notation.
     Integer,
-    /// Any other number.
     Number,
     Text,
-    /// Bytes as hexadecimal digits after `\x`.
+    /// Hexadecimal digits after `\x`.
     Bytes,
     List,
 }
 
-/// A value of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken<'l> {
     Null,
     Integer(i64),
-    /// A number that is no whole number of 64 bits, as it is written.
+    /// A number that is not a 64-bit integer, in its original notation.
     Number(&'l [u8]),
     Text(&'l [u8]),
-    /// Bytes as hexadecimal digits after `\x`.
+    /// Hexadecimal digits after `\x`.
     Bytes(&'l [u8]),
     List(List<'l>),
 }
 
-/// Several values that stand in one place of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct List<'l> {
     lines: &'l CapturedLines,
@@ -86,8 +77,7 @@ pub(crate) struct List<'l> {
 }
 
 impl CapturedLines {
-    /// Reads the lines of a file, each of which is a JSON array with so many values. All mistakes are told, up to a
-    /// bound.
+    /// Parses a file whose lines are JSON arrays of `width` values. Reports all mistakes, up to a limit.
     pub fn parse(content: &[u8], width: usize) -> Result<Self, Vec<CapturedError>> {
         let empty = CapturedColumn { kind: None, most_bytes: 4 };
         let mut lines = Self {
@@ -116,25 +106,23 @@ impl CapturedLines {
         if faults.is_empty() { Ok(lines) } else { Err(faults) }
     }
 
-    /// Number of lines.
     #[must_use]
     pub fn len(&self) -> u32 {
         (self.items.len() / self.width.max(1)) as u32
     }
 
-    /// Whether there are none, which no file that was read has.
+    /// Never true for a parsed file.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// What the values of each name have in common.
     #[must_use]
     pub fn columns(&self) -> &[CapturedColumn] {
         &self.columns
     }
 
-    /// A value of a line, which is NULL where there is none.
+    /// NULL if out of range.
     pub(crate) fn value(&self, line: u32, column: u32) -> Taken<'_> {
         let at = (line as usize).saturating_mul(self.width).saturating_add(column as usize);
         self.items.get(at).map_or(Taken::Null, |item| self.taken(*item))
@@ -187,7 +175,7 @@ impl CapturedLines {
         let start = self.bytes.len();
         let form = match value {
             Json::Null => Form::Null,
-            // Both families of servers read these as truth values.
+            // Both families of servers read these as booleans.
             Json::Truth(is_true) => {
                 self.bytes.push(if is_true { b'1' } else { b'0' });
                 Form::Text
@@ -227,7 +215,6 @@ impl CapturedLines {
 }
 
 impl List<'_> {
-    /// Appends the values as SQL, separated by commas.
     pub(crate) fn push_sql(&self, has_escapes: bool, out: &mut Vec<u8>) {
         let items = self.lines.listed.get(self.start..self.end).unwrap_or_default();
         for (number, item) in items.iter().enumerate() {
@@ -245,7 +232,7 @@ impl List<'_> {
     }
 }
 
-/// A whole number that is written as servers write it: `007` and `-0` are texts of other values to some.
+/// Parses an integer in servers' notation: `007` and `-0` are different values as texts.
 fn integer(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_usual = match digits {
@@ -290,16 +277,13 @@ fn hex_digits(object: &str) -> Result<String, String> {
 
 type Known = BTreeMap<String, Arc<CapturedLines>>;
 
-/// The lines of the files that were read.
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// Keeps the lines of the file with this checksum for the programs that will need them.
 pub fn keep_captured(sha256: &str, lines: CapturedLines) {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.insert(sha256.to_owned(), Arc::new(lines));
 }
 
-/// The lines of the file with this checksum, if it was read.
 #[must_use]
 pub fn captured(sha256: &str) -> Option<Arc<CapturedLines>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(sha256).cloned()

@@ -5,20 +5,18 @@ use std::fmt;
 use assay_model::limits::ROWS;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
-/// The rows of a CSV file, whose first line names the columns.
+/// The first line names the columns.
 pub struct CsvRows<'f> {
     reader: Reader<&'f [u8]>,
     columns: Vec<String>,
     record: ByteRecord,
 }
 
-/// The reason why a CSV file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CsvError(String);
 
 impl<'f> CsvRows<'f> {
-    /// The rows of a file with this content.
     pub fn new(content: &'f [u8]) -> Result<Self, CsvError> {
         if let Err(error) = std::str::from_utf8(content) {
             let line = content[..error.valid_up_to()].iter().filter(|it| **it == b'\n').count() + 1;
@@ -33,19 +31,17 @@ impl<'f> CsvRows<'f> {
         Ok(Self { reader, columns, record: ByteRecord::new() })
     }
 
-    /// The names of the columns.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The values of the next row, if there is one. An empty one stands for the default of its column.
+    /// The next row's values. An empty value means the default of its column.
     pub fn next_row(&mut self) -> Result<Option<impl Iterator<Item = &[u8]>>, CsvError> {
         let has_row = self.reader.read_byte_record(&mut self.record).map_err(told)?;
         Ok(has_row.then(|| self.record.iter()))
     }
 
-    /// The number of rows.
     pub fn count_all(mut self) -> Result<u32, CsvError> {
         let mut count = 0_u32;
         while self.next_row()?.is_some() {

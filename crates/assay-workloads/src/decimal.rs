@@ -1,11 +1,9 @@
-//! Numbers as text, without allocation.
+//! Formats numbers without allocation.
 
-/// Appends a number in decimal.
 pub(crate) fn push_decimal(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends an integer in decimal.
 pub(crate) fn push_integer(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }

@@ -1,10 +1,10 @@
-//! Whether a query has only one right answer, and how far two answers count as equal.
+//! Whether a query has only one right answer, and how answers are rounded for comparison.
 
 use assay_model::Dialect;
 
 use crate::sql::{first_word, leading_name, marks};
 
-/// Functions whose value is another one each time, or on each server.
+/// Functions whose value varies between executions or servers.
 const CHANGING: [&str; 28] = [
     "NOW",
     "RAND",
@@ -36,12 +36,11 @@ const CHANGING: [&str; 28] = [
     "RANDOM_BYTES",
 ];
 
-/// Functions that tell of the statement before, not of rows.
+/// Functions that describe the previous statement, not rows.
 const OF_STATEMENT_BEFORE: [&str; 5] =
     ["LAST_INSERT_ID", "FOUND_ROWS", "ROW_COUNT", "LASTVAL", "CURRVAL"];
 
-/// Why the answer to a statement is another one each time or on each server; `None` if the statement's text does not
-/// tell.
+/// Why a statement's answer varies between executions or servers; `None` if its text does not show it.
 #[must_use]
 pub fn undetermined(sql: &str, dialect: Dialect) -> Option<String> {
     let first = leading_name(first_word(sql, dialect)).to_ascii_uppercase();
@@ -61,7 +60,7 @@ pub fn undetermined(sql: &str, dialect: Dialect) -> Option<String> {
             word if CHANGING.contains(&word) => {
                 // Some of them are written without parentheses. Others may be names of columns.
                 let is_bare = word.starts_with("CURRENT_") || word.starts_with("LOCALTIME");
-                // The time of a value that is given is always the same.
+                // With an argument, the result is always the same.
                 let has_value = word == "UNIX_TIMESTAMP" && !calls_without_value(sql, word);
                 if (is_bare || next == "(") && !has_value {
                     return Some(format!("`{word}` gives another value each time"));
@@ -73,7 +72,6 @@ pub fn undetermined(sql: &str, dialect: Dialect) -> Option<String> {
     None
 }
 
-/// Whether a function is called with nothing between its parentheses.
 fn calls_without_value(sql: &str, word: &str) -> bool {
     let text: String = sql.split_whitespace().collect();
     text.to_ascii_uppercase().contains(&format!("{word}()"))
@@ -94,10 +92,10 @@ fn tokens(sql: &str, dialect: Dialect) -> Vec<String> {
     places.into_iter().filter_map(|place| sql.get(place).map(str::to_owned)).collect()
 }
 
-/// Significant digits up to which numbers with a floating point must be equal: those of 8 bytes and of 4 bytes.
+/// Significant digits that must agree in floating-point numbers of 8 and of 4 bytes.
 const DIGITS: [usize; 2] = [12, 6];
 
-/// A number with a floating point, as it is compared; the text itself if it is no number.
+/// A floating-point number rounded for comparison; other text is unchanged.
 #[must_use]
 pub fn rounded(text: &[u8], is_short: bool) -> Vec<u8> {
     let number: Option<f64> =
@@ -105,7 +103,7 @@ pub fn rounded(text: &[u8], is_short: bool) -> Vec<u8> {
     let [long, short] = DIGITS;
     let digits = if is_short { short } else { long };
     match number {
-        // There are two zeros.
+        // Zero has two signs.
         Some(0.0) => b"0".to_vec(),
         Some(number) => format!("{number:.*e}", digits - 1).into_bytes(),
         None => text.to_vec(),

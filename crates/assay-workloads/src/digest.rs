@@ -1,4 +1,4 @@
-//! The digest of the work that a test sends: tests with equal digests do equal work.
+//! Digest of a test's work: tests with equal digests do equal work.
 
 use std::sync::Arc;
 
@@ -16,16 +16,15 @@ use crate::schema::create_table;
 use crate::statement::{Mode, ParamType};
 use crate::tpcc::{TPCC_TABLES, TpccBatches, TpccClient, tpcc_procedures, tpcc_statements};
 
-/// Rows, and events of one client, whose content is part of the digest: enough to meet every way of drawing.
+/// Rows, and events of one client, that enter the digest: enough to exercise every way of drawing.
 const EXAMPLES: u32 = 16;
-/// The data over which parameters are drawn.
 const SETUP: Setup = Setup { clients: 1, tables: 3, rows: 100_000 };
 
 /// The digest of tables, rows, roles, statements and events, for both kinds of dialects, and of what is counted: 16
 /// hexadecimal digits.
 ///
-/// Only words written here enter it, so that a digest outlives the names of types. A user's workload is different: all
-/// that its file says enters it.
+/// Only words written here enter it, so that it does not depend on the names of types. A user's workload is different:
+/// its whole file enters it.
 pub(crate) fn digest(definition: &Definition) -> String {
     let mut all = Sha256::new();
     all.update(match definition.unit {
@@ -93,7 +92,7 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
     }
 }
 
-/// All that a user's tables are, except where files lie. Examples would miss what is rare.
+/// Everything about a user's tables except the paths of files. Samples would miss rare values.
 fn add_user_data(data: &UserData, all: &mut Sha256) {
     let mut data = data.clone();
     data.name.clear();
@@ -112,7 +111,6 @@ fn add_user_data(data: &UserData, all: &mut Sha256) {
     all.update(serde_json::to_vec(&data).unwrap_or_default());
 }
 
-/// What a step of the Insert Benchmark does, with the first statements of each kind.
 fn add_queue(step: &IbenchStep, all: &mut Sha256) {
     all.update(serde_json::to_vec(step).unwrap_or_default());
     let text = RandomText::new(1);
@@ -184,7 +182,7 @@ fn add_events(program: Arc<Program>, all: &mut Sha256) {
             });
         }
     }
-    // One event that adds many rows tells enough.
+    // One event that adds many rows is enough.
     let examples = if program.adds_rows() { 1 } else { EXAMPLES };
     let client = Client::new(program, 1, 1);
     let mut event = EventBuf::default();
@@ -224,7 +222,6 @@ mod tests {
     use super::*;
     use crate::tests_of;
 
-    /// The digest of the first 1,000 events of client 1, with every statement and the mode that it is sent in.
     fn digest(dialect: Dialect, test: Test, mode: StatementMode) -> String {
         let setup = Setup { clients: 4, tables: 3, rows: 100_000 };
         let program = Arc::new(Program::new(dialect, test, setup, mode));

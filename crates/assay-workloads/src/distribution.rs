@@ -4,14 +4,13 @@ use assay_model::Distribution;
 
 use crate::random::Stream;
 
-/// Uniforms averaged for one draw of a bell.
+/// Number of uniforms averaged for one draw of a bell.
 const BELL_DRAWS: u32 = 12;
 /// Share of the range in the central band of `Special`.
 const SPECIAL_BAND: f64 = 0.01;
 /// Share of the draws in that band.
 const SPECIAL_SHARE: f64 = 0.75;
 
-/// A distribution bound to a range, with its constants computed once.
 #[derive(Debug, Clone)]
 pub(crate) struct Sampler {
     low: u32,
@@ -53,7 +52,7 @@ impl Sampler {
         self.low + self.offset(stream) as u32
     }
 
-    /// One draw, less the lowest value.
+    /// A draw minus the lowest value.
     #[inline]
     pub(crate) fn offset(&self, stream: &mut Stream) -> u64 {
         let n = self.size as f64;
@@ -72,7 +71,7 @@ fn bell(stream: &mut Stream) -> f64 {
     (0..BELL_DRAWS).map(|_| stream.unit()).sum::<f64>() / f64::from(BELL_DRAWS)
 }
 
-/// `t` is the range less one. One uniform number decides between bell and band, and is used again within the band.
+/// `t` is the range minus one. One uniform number decides between bell and band, and is reused within the band.
 fn special(stream: &mut Stream, t: f64) -> u64 {
     let u = stream.unit();
     let in_band = u * t / (1.0 - SPECIAL_SHARE) >= t;
@@ -84,13 +83,12 @@ fn special(stream: &mut Stream, t: f64) -> u64 {
     value as u64
 }
 
-/// Zipf by rejection-inversion (Hörmann and Derflinger 1996): exact for every exponent from 0,
-/// constant time per draw.
+/// Zipf by rejection-inversion (Hörmann and Derflinger 1996): exact for every exponent from 0, constant time per draw.
 #[derive(Debug, Clone)]
 struct Zipf {
     n: f64,
     s: f64,
-    /// H(1.5) - 1 and H(n + 0.5): the ends between which y is drawn.
+    /// H(1.5) - 1 and H(n + 0.5): the bounds of y.
     y_first: f64,
     y_last: f64,
     /// A candidate within this distance above x is accepted without computing y.
@@ -109,7 +107,6 @@ impl Zipf {
         zipf
     }
 
-    /// A rank in [1, n].
     pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
         loop {
             let y = self.y_last + stream.unit() * (self.y_first - self.y_last);
@@ -136,9 +133,8 @@ impl Zipf {
         log * slope
     }
 
-    /// The inverse of H.
     fn inverse(&self, y: f64) -> f64 {
-        // Rounding may push t below -1, where the logarithm ends.
+        // Rounding may push t below -1, where the logarithm is undefined.
         let t = ((1.0 - self.s) * y).max(-1.0);
         let slope = if t.abs() > 1e-8 { t.ln_1p() / t } else { 1.0 - t / 2.0 };
         (y * slope).exp()
@@ -147,8 +143,7 @@ impl Zipf {
 
 #[cfg(test)]
 mod tests {
-    //! Acceptance values from the published definition of sysbench's distributions (exact sums and
-    //! integrals).
+    //! Acceptance values from the published definition of sysbench's distributions (exact sums and integrals).
 
     use proptest::prelude::*;
 
@@ -260,8 +255,7 @@ mod tests {
         assert_share(sample.share(|value| value <= 100_000), 0.37606, "top 1%");
     }
 
-    /// Against the plain sum of the definition, also at and around the exponent where the formula
-    /// changes.
+    /// Against the plain sum of the definition, also at and around the exponent where the formula changes.
     #[test]
     fn zipfian_is_exact_for_other_exponents() {
         for s in [0.0, 0.5, 1.0 - 1e-10, 1.0, 1.2, 3.0] {

@@ -1,5 +1,5 @@
-//! Random values for programs that draw as they go, such as scripts: sysbench's distributions, from a generator that is
-//! seeded for each client and event.
+//! Random values for programs that draw at run time, such as scripts: sysbench's distributions, from a generator seeded
+//! for each client and event.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use assay_model::Distribution;
 use crate::distribution::Sampler;
 use crate::random::{Stream, mix, mix_word};
 
-/// Ranges whose constants are kept. Those of a Zipf distribution take long to compute.
+/// Ranges whose constants are cached. Those of a Zipf distribution take long to compute.
 const KEPT: usize = 16;
 
 /// The random values of one client. The same seed, client and event give the same values on every system.
@@ -17,9 +17,8 @@ pub struct Draws {
     key: u64,
     client: u32,
     clients: u32,
-    /// What all clients of the part have in common.
     part: u64,
-    /// Where the unique numbers begin, once that is known, and how many this client has drawn.
+    /// Start of the unique numbers, once known, and how many this client has drawn.
     unique: (Option<u64>, u64),
     stream: Stream,
     usual: Distribution,
@@ -27,8 +26,8 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The values of a client, numbered from 0, of so many. `part` separates them from those of other parts of the
-    /// study, such as its load. `usual` is the distribution that [`Draws::default`] draws from.
+    /// `part` separates the values from those of other parts of the study, such as its load. `usual` is the
+    /// distribution of [`Draws::default`].
     #[must_use]
     pub fn new(seed: u64, part: &str, client: u32, clients: u32, usual: Distribution) -> Self {
         let part = mix_word(seed, part);
@@ -37,14 +36,13 @@ impl Draws {
         Self { key, client, clients, part, unique, stream: Stream::new(key), usual, samplers }
     }
 
-    /// Begins an event: what is drawn from now on depends only on its numbers.
     pub fn begin_event(&mut self, sequence: u64, attempt: u32) {
-        // The clients begin with events of the same number, and other sessions with other ones.
+        // All clients begin with the same event number, and other sessions with another.
         self.unique.0.get_or_insert_with(|| mix(self.part, sequence));
         self.stream = Stream::new(mix(mix(self.key, sequence), u64::from(attempt)));
     }
 
-    /// A number in [`low`, `high`] of a distribution. A `high` below `low` counts as `low`.
+    /// Draws from [`low`, `high`]. A `high` below `low` counts as `low`.
     pub fn draw(&mut self, distribution: Distribution, low: u32, high: u32) -> u32 {
         let is_it = |kept: &(Distribution, u32, u32, Sampler)| {
             (kept.0, kept.1, kept.2) == (distribution, low, high)
@@ -61,37 +59,34 @@ impl Draws {
         drawn
     }
 
-    /// A number in [`low`, `high`] of the usual distribution.
     pub fn default(&mut self, low: u32, high: u32) -> u32 {
         self.draw(self.usual, low, high)
     }
 
-    /// A uniform number in [`low`, `high`].
+    /// Bounds are inclusive.
     pub fn uniform(&mut self, low: u32, high: u32) -> u32 {
         let size = u64::from(high.max(low) - low) + 1;
         low + self.stream.below(size) as u32
     }
 
-    /// A uniform real number in [0, 1).
+    /// Uniform in [0, 1).
     pub fn unit(&mut self) -> f64 {
         self.stream.unit()
     }
 
-    /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         (self.stream.below(1 << 32) << 32) | self.stream.below(1 << 32)
     }
 
-    /// A number of 32 bits that no client of the session has got, until there are no more. The numbers are in no order.
-    /// Those of two sessions, or of the load and a session, begin at places that have nothing to do with each other, so
-    /// they meet only where they are many.
+    /// A 32-bit number not yet drawn by any client of the session, until all are used. The numbers are unordered. Those
+    /// of two sessions, or of the load and a session, start at unrelated places, so they collide only if there are
+    /// many.
     pub fn unique(&mut self) -> u32 {
         let (begin, number) = self.next_unique();
         scattered((begin as u32).wrapping_add(number as u32))
     }
 
-    /// A number in [`low`, `high`] that no client of the session has got, until there are no more, in no order. A
-    /// `high` below `low` counts as `low`.
+    /// Like `unique`, in [`low`, `high`]. A `high` below `low` counts as `low`.
     pub fn unique_in(&mut self, low: u32, high: u32) -> u32 {
         let size = u64::from(high.max(low) - low) + 1;
         let (begin, number) = self.next_unique();
@@ -99,7 +94,6 @@ impl Draws {
         low + place as u32
     }
 
-    /// Where the unique numbers of all clients begin, and the next one's place among them.
     fn next_unique(&mut self) -> (u64, u64) {
         let begin = *self.unique.0.get_or_insert_with(|| mix(self.part, u64::MAX));
         let clients = u64::from(self.clients.max(1));
@@ -108,7 +102,7 @@ impl Draws {
         (begin, number)
     }
 
-    /// Appends a template, in which each `#` becomes a random digit and each `@` a random small letter.
+    /// Appends a template, with each `#` replaced by a random digit and each `@` by a random lower-case letter.
     pub fn string(&mut self, template: &[u8], out: &mut Vec<u8>) {
         for &byte in template {
             out.push(match byte {
@@ -119,7 +113,7 @@ impl Draws {
         }
     }
 
-    /// Appends `min` to `max` random small letters and digits.
+    /// Appends `min` to `max` random lower-case letters and digits.
     pub fn letters(&mut self, min: u32, max: u32, out: &mut Vec<u8>) {
         for _ in 0..self.uniform(min, max) {
             let letter = self.stream.below(36) as u8;
@@ -132,7 +126,7 @@ impl Draws {
     }
 }
 
-/// A permutation of the numbers of 32 bits: multiplications by odd numbers and shifts can all be undone.
+/// A permutation of the 32-bit numbers: multiplications by odd numbers and shifts are invertible.
 fn scattered(number: u32) -> u32 {
     let mut it = number;
     it = (it ^ (it >> 16)).wrapping_mul(0x7FEB_352D);
@@ -140,7 +134,7 @@ fn scattered(number: u32) -> u32 {
     it ^ (it >> 16)
 }
 
-/// A step that visits all places of a range of this size, and never two neighbours one after the other if it can help.
+/// A step that visits every position of a range of this size, and avoids consecutive neighbors if possible.
 fn stride(size: u64) -> u64 {
     let golden = (size as f64 * 0.618_033_988_75) as u64;
     (golden.max(1)..=size).find(|step| greatest_divisor(*step, size) == 1).unwrap_or(1)

@@ -1,4 +1,4 @@
-//! The operations of one event: which statement, with which parameters.
+//! The operations of one event: statements with their parameters.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,33 +17,26 @@ use crate::quoted::push_bytes;
 use crate::random::{Stream, mix, mix_word};
 use crate::value::Value;
 
-/// The operations of one event in flat buffers that are reused: no allocation once they have grown.
+/// Uses flat buffers that are reused: no allocation once they have grown.
 #[derive(Debug, Default)]
 pub struct EventBuf {
     operations: Vec<Planned>,
     values: Vec<Value>,
     bytes: Vec<u8>,
-    /// The values that the statements of a user's event share.
     variables: Vec<Value>,
-    /// Their values before a repeated statement; kept for its memory.
+    /// Values before a repeated statement; kept to reuse its memory.
     before: Vec<Value>,
-    /// Rows that all events so far have added to the client's own table.
     rows_added: u64,
-    /// Unused ids that all events so far have taken.
     ids_taken: u32,
-    /// What follows once the results of the operations so far are known.
+    /// The part of the event that needs the results of its operations.
     rest: Option<Rest>,
-    /// Index into [`Program::sessions`].
     session: usize,
 }
 
-/// The part of a user's event that depends on results.
 #[derive(Debug, Clone, Copy)]
 struct Rest {
     key: u64,
-    /// The kind of the event.
     kind: usize,
-    /// The place of its next step.
     step: usize,
 }
 
@@ -55,31 +48,22 @@ enum Planned {
     Pipeline(PipelineMark),
 }
 
-/// One operation of an event.
 #[derive(Debug, Clone)]
 pub enum Operation<'a> {
-    /// Execute a prepared statement.
     Execute {
-        /// Index into [`Program::statements`].
         statement: usize,
-        /// Its parameters in order.
         arguments: Arguments<'a>,
     },
-    /// Send text.
     Query {
-        /// Index into [`Program::statements`].
         statement: usize,
-        /// The whole statement.
         sql: &'a [u8],
     },
-    /// Send nothing for some time.
     Sleep(Duration),
-    /// Begin or end a pipeline.
     Pipeline(PipelineMark),
 }
 
 impl Operation<'_> {
-    /// Index of its statement in [`Program::statements`], if it sends one.
+    /// Index in [`Program::statements`], if it sends a statement.
     #[must_use]
     pub fn statement(&self) -> Option<usize> {
         match self {
@@ -89,27 +73,21 @@ impl Operation<'_> {
     }
 }
 
-/// A parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Argument<'a> {
-    /// Bound as a 64-bit integer.
     Int(i64),
-    /// Bound as a string.
     Text(&'a [u8]),
-    /// The same. In a statement that is sent as text, it stands without quotes: a number or a truth value.
+    /// Like `Text`, but unquoted in a text statement: a number or a boolean.
     Bare(&'a [u8]),
-    /// SQL, such as several values in a list. A statement with it is sent as text.
+    /// SQL, such as a list of values. A statement with it is sent as text.
     Raw(&'a [u8]),
-    /// No value.
     Null,
-    /// A value that an earlier statement of the event returned, by its place in [`Statement::keep`]; NULL if there was
-    /// none.
+    /// A value returned by an earlier statement of the event, by its place in [`Statement::keep`]; NULL if missing.
     ///
     /// [`Statement::keep`]: crate::Statement::keep
     Kept(u32),
 }
 
-/// The parameters of one operation.
 #[derive(Debug, Clone)]
 pub struct Arguments<'a> {
     values: std::slice::Iter<'a, Value>,
@@ -138,7 +116,6 @@ impl<'a> Iterator for Arguments<'a> {
 impl ExactSizeIterator for Arguments<'_> {}
 
 impl EventBuf {
-    /// The operations in order.
     pub fn operations(&self) -> impl ExactSizeIterator<Item = Operation<'_>> {
         self.operations.iter().map(|operation| match operation {
             Planned::Execute { statement, values } => Operation::Execute {
@@ -156,23 +133,19 @@ impl EventBuf {
         })
     }
 
-    /// The set of session settings of the event: an index into [`Program::sessions`].
     #[must_use]
     pub fn session(&self) -> usize {
         self.session
     }
 
-    /// Where text is appended.
     pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// The values that the statements of a user's event share.
     pub(crate) fn variables(&mut self) -> &mut Vec<Value> {
         &mut self.variables
     }
 
-    /// A variable as a number, given what statements have returned so far.
     fn number(&self, variable: u32, kept: &[Option<Vec<u8>>]) -> Number {
         let read = |text: &[u8]| std::str::from_utf8(text).ok().and_then(Number::of_text);
         let found = match self.variables.get(variable as usize) {
@@ -187,7 +160,6 @@ impl EventBuf {
         found.unwrap_or(Number::Null)
     }
 
-    /// Adds the execution of a statement with these variables as parameters.
     pub(crate) fn execute_with(&mut self, statement: usize, variables: &[u32]) {
         let first = self.values.len();
         let value = |number: &u32| self.variables.get(*number as usize).cloned();
@@ -195,13 +167,12 @@ impl EventBuf {
         self.operations.push(Planned::Execute { statement, values: first..self.values.len() });
     }
 
-    /// Adds a pause.
     pub(crate) fn sleep(&mut self, us: u64) {
         self.operations.push(Planned::Sleep(Duration::from_micros(us)));
     }
 
-    /// Appends a statement as text, with its parameters, and returns its place. Strings are quoted but not escaped:
-    /// they hold nothing but digits and dashes.
+    /// Appends a statement with its parameters as text. Strings are quoted but not escaped: they contain only digits
+    /// and dashes.
     fn render(&mut self, pattern: &Pattern, values: Range<usize>) -> Range<usize> {
         let start = self.bytes.len();
         let (pieces, last) = pattern.pieces();
@@ -224,7 +195,6 @@ impl EventBuf {
         start..self.bytes.len()
     }
 
-    /// Appends the text of so many new rows and returns its place.
     fn push_rows(&mut self, count: u32) -> Range<usize> {
         let start = self.bytes.len();
         for number in self.rows_added + 1..=self.rows_added + u64::from(count) {
@@ -239,7 +209,6 @@ impl EventBuf {
         start..self.bytes.len()
     }
 
-    /// Takes the next id that no row has, as client `client` of `clients`.
     fn unused_id(&mut self, client: u32, clients: u32) -> i64 {
         let number = self.ids_taken.wrapping_mul(clients).wrapping_add(client);
         self.ids_taken = self.ids_taken.wrapping_add(1);
@@ -256,17 +225,17 @@ impl EventBuf {
     }
 }
 
-/// The longest pause whose length is computed, microseconds.
+/// The longest computed pause, microseconds.
 const SLEEP_MAX_US: i64 = 60_000_000;
 
-/// Stands for the line of captured values among what random values depend on.
+/// Coordinate of the line of captured values in random keys.
 const LINE: u64 = u64::MAX - 1;
 
-/// Stands for variables that are computed from results among what random values depend on.
+/// Coordinate of variables computed from results in random keys.
 const LATE: u64 = u64::MAX;
 
 /// A permutation of the numbers below 2³¹ that looks random: quadratic residues modulo a prime (Jeff Preshing), here
-/// 2³¹ − 1, as sysbench makes unique numbers of 32 bits.
+/// 2³¹ − 1, as in sysbench's unique 32-bit numbers.
 fn permuted(number: u32) -> u32 {
     const PRIME: u64 = (1 << 31) - 1;
     const BITS: u32 = PRIME as u32;
@@ -283,8 +252,7 @@ fn permuted(number: u32) -> u32 {
 }
 
 /// One client of a program. Its requests are a pure function of seed, test, client number and sequence number, except
-/// that the rows that it adds to a table of its own, and the unused ids that it takes, are numbered on from event to
-/// event.
+/// that rows added to its own table and unused ids are numbered across events.
 #[derive(Debug, Clone)]
 pub struct Client {
     program: Arc<Program>,
@@ -293,30 +261,23 @@ pub struct Client {
     number: u32,
 }
 
-/// State that the steps of one event share.
 struct Draws<'a> {
     program: &'a Program,
     stream: Stream,
-    /// The last draw over the rows.
     last: u32,
-    /// Zero-based number of the table last used.
     table: usize,
-    /// The number of the client.
     client: u32,
 }
 
 impl Client {
-    /// Client `number` (from 0) of a study with that seed.
     #[must_use]
     pub fn new(program: Arc<Program>, seed: u64, number: u32) -> Self {
         let key = mix(mix_word(seed, &program.name), u64::from(number));
         Self { program, seed, key, number }
     }
 
-    /// Replaces the content of `event` with event number `sequence`.
-    ///
-    /// `attempt` counts from 0 and rises when the event is restarted after an error: a restart
-    /// draws anew.
+    /// Replaces the content of `event` with event number `sequence`. `attempt` counts from 0 and is incremented when
+    /// the event is restarted after an error: a restart draws anew.
     pub fn write_event(&self, sequence: u64, attempt: u32, event: &mut EventBuf) {
         event.clear();
         let key = mix(mix(self.key, sequence), u64::from(attempt));
@@ -405,8 +366,8 @@ impl Draws<'_> {
 }
 
 impl Client {
-    /// Replaces the operations of a user's event by those that depend on the results of the operations before; false
-    /// if there are none. `kept` has what statements have returned, by place.
+    /// Replaces the operations of a user's event by those that depend on the results so far; false if no more remain.
+    /// `kept` has the returned values by place.
     pub fn write_rest(&self, kept: &[Option<Vec<u8>>], event: &mut EventBuf) -> bool {
         let Some(Rest { key, kind: number, step }) = event.rest.take() else { return false };
         let Some(kind) = self.program.mix.get(number) else { return false };
@@ -425,8 +386,8 @@ impl Client {
         true
     }
 
-    /// Writes an event of one of the kinds. What is drawn depends on the event and the step alone: a dialect that skips
-    /// a step, or uses variables in another order, draws the same values in all others.
+    /// Writes an event of one of the kinds. Draws depend only on the event and the step: a dialect that skips a step,
+    /// or uses variables in another order, draws the same values in all others.
     fn write_own(&self, sequence: u64, key: u64, event: &mut EventBuf) {
         let mut stream = Stream::new(key);
         let unit = stream.unit();
@@ -448,7 +409,6 @@ impl Client {
         self.write_steps(at, 0, key, event);
     }
 
-    /// The line that an event of a kind takes of its captured values.
     fn line(&self, kind: &Kind, sequence: u64, key: u64) -> u32 {
         let Some((lines, draw)) = &kind.captured else { return 0 };
         let count = u64::from(lines.len()).max(1);
@@ -456,14 +416,13 @@ impl Client {
             CapturedDraw::Random => Stream::new(mix(key, LINE)).below(count),
             CapturedDraw::InOrder => {
                 let clients = u64::from(self.program.clients);
-                // The numbers of events wrap nowhere near the end of their range.
+                // Event numbers do not wrap in practice.
                 sequence.wrapping_mul(clients).wrapping_add(self.number.into()) % count
             }
         };
         line as u32
     }
 
-    /// A captured value of a line.
     fn captured(&self, kind: &Kind, line: u32, column: u32, event: &mut EventBuf) -> Value {
         let Some((lines, _)) = &kind.captured else { return Value::Null };
         let (start, has_escapes) = (event.bytes.len(), self.program.has_escapes);
@@ -493,7 +452,6 @@ impl Client {
         }
     }
 
-    /// Writes the steps of an event from one of them on, up to one that depends on results.
     fn write_steps(&self, number: usize, first: usize, key: u64, event: &mut EventBuf) {
         let Some(kind) = self.program.mix.get(number) else { return };
         for (at, step) in kind.steps.iter().enumerate().skip(first) {
@@ -529,7 +487,7 @@ impl Client {
         }
     }
 
-    /// The next value of a variable, which may depend on those before it.
+    /// The next value of a variable, which may depend on earlier ones.
     fn value(
         &self,
         source: &Source,
@@ -553,8 +511,8 @@ impl Client {
         }
     }
 
-    /// Repeats a statement. Its variables that are not taken from results are drawn anew each time, and have their
-    /// first values again afterwards.
+    /// Repeats a statement. Its variables that do not come from results are redrawn each time, and get their first
+    /// values back afterwards.
     fn repeat(
         &self,
         kind: &Kind,
@@ -573,7 +531,7 @@ impl Client {
                 if matches!(source, Source::Captured(_)) {
                     continue;
                 }
-                // The same again where a variable is used twice.
+                // A variable used twice gets the same value.
                 let key = mix(mix(key, time.into()), (*number).into());
                 let value = self.value(source, &mut Stream::new(key), &[], event);
                 if let Some(variable) = event.variables().get_mut(*number as usize) {

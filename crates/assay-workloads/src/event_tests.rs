@@ -15,7 +15,6 @@ const LINES: &[u8] = br#"[1, "a'", [1, "x"], {"hex": "ff"}]
 [3.50, "c", [null], null]
 "#;
 
-/// What a client sends in its first events.
 fn texts(dialect: Dialect, draw: CapturedDraw, client: u32, events: u64) -> Vec<String> {
     let lines = CapturedLines::parse(LINES, 4).unwrap();
     let columns = lines.columns().to_vec();

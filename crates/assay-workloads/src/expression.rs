@@ -1,4 +1,4 @@
-//! Computes the values of expressions, as pgbench does.
+//! Evaluates expressions like pgbench.
 
 use std::cmp::Ordering;
 use std::f64::consts::TAU;
@@ -10,23 +10,18 @@ use crate::number::Number;
 use crate::permute::permuted;
 use crate::random::Stream;
 
-/// What an expression may refer to.
 pub(crate) struct Inputs<'a> {
-    /// The value of a variable.
     pub(crate) variable: &'a dyn Fn(u32) -> Number,
-    /// Number of the client, from 0.
     pub(crate) client: u32,
-    /// Seed of the study.
     pub(crate) seed: u64,
 }
 
-/// The value of a function of constants.
 #[must_use]
 pub fn constant(function: Function, operands: &[Number]) -> Number {
     call(function, operands, &mut Stream::new(0))
 }
 
-/// The value of an expression; NULL where it is not well formed.
+/// NULL if the expression is malformed.
 pub(crate) fn evaluate(terms: &[Term], inputs: &Inputs<'_>, stream: &mut Stream) -> Number {
     let mut stack: Vec<Number> = Vec::with_capacity(8);
     for term in terms {
@@ -89,7 +84,7 @@ fn of_one(function: Function, a: Number) -> Number {
     let real = |of: fn(f64) -> f64| a.real().map_or(Number::Null, |a| Number::Real(of(a)));
     match (function, a) {
         (Function::BitNot, _) => whole(a.integer().map(|a| !a)),
-        // The smallest number has no counterpart.
+        // The smallest integer has no positive counterpart.
         (Function::Abs, Number::Integer(a)) => Number::Integer(a.wrapping_abs()),
         (Function::Abs, _) => real(f64::abs),
         (Function::Double, _) => real(|a| a),
@@ -141,7 +136,7 @@ fn of_integers(function: Function, a: i64, b: i64, stream: &mut Stream) -> Optio
         Function::Subtract => a.checked_sub(b),
         Function::Multiply => a.checked_mul(b),
         Function::Divide => a.checked_div(b),
-        // The remainder of the smallest number and -1 is no overflow.
+        // The remainder of the smallest integer and -1 is no overflow.
         Function::Modulo if b == -1 => Some(0),
         Function::Modulo => a.checked_rem(b),
         Function::HashFnv1a => Some(fnv1a(a, b as u64)),
@@ -151,7 +146,6 @@ fn of_integers(function: Function, a: i64, b: i64, stream: &mut Stream) -> Optio
     }
 }
 
-/// A number of the range at random, as pgbench draws it.
 fn draw(
     function: Function,
     (low, high): (i64, i64),
@@ -186,7 +180,6 @@ fn draw(
     Some(between(low, high, share))
 }
 
-/// The number that lies at this share of a range.
 fn between(low: i64, high: i64, share: f64) -> i64 {
     let size = high.abs_diff(low) as f64 + 1.0;
     low.saturating_add_unsigned((size * share) as u64).min(high)
@@ -199,7 +192,7 @@ fn case(operands: &[Number]) -> Number {
     taken.and_then(|pair| pair.get(1)).or(otherwise).copied().unwrap_or(Number::Null)
 }
 
-/// The largest or the smallest number. One with decimals makes all of them such numbers.
+/// The largest or smallest number. One real operand makes the result real.
 fn extreme(operands: &[Number], wanted: Ordering) -> Number {
     let has_decimals = operands.iter().any(|it| matches!(it, Number::Real(_)));
     let alike = |it: &Number| match it.real() {

@@ -1,4 +1,4 @@
-//! Generators bound to what they draw from.
+//! Generators of column values and variables.
 
 use assay_model::{Generator, Range, Scalar, Term};
 use jiff::Timestamp;
@@ -9,7 +9,6 @@ use crate::distribution::Sampler;
 use crate::random::Stream;
 use crate::value::Value;
 
-/// A generator with its constants computed once.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     Constant(Scalar),
@@ -40,13 +39,10 @@ pub(crate) enum Source {
         share: f64,
         of: Box<Self>,
     },
-    /// Computed from other variables.
     Computed(Vec<Term>),
-    /// From the line of the event.
     Captured(u32),
 }
 
-/// Integers of a range.
 #[derive(Debug, Clone)]
 pub(crate) struct Integers {
     low: i64,
@@ -55,7 +51,6 @@ pub(crate) struct Integers {
     is_reversed: bool,
 }
 
-/// A place in a pattern.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {
     Digit,
@@ -91,12 +86,12 @@ impl Source {
         }
     }
 
-    /// The next value; `row` counts rows from 0. Text is appended to `bytes`.
+    /// The next value; `row` counts from 0. Text is appended to `bytes`.
     pub(crate) fn value(&self, row: u64, stream: &mut Stream, bytes: &mut Vec<u8>) -> Value {
         let start = bytes.len();
         match self {
             Self::Constant(value) => return scalar(value, bytes),
-            // Only an event knows the other variables, and its line.
+            // Only an event knows the other variables and its line.
             Self::Computed(_) | Self::Captured(_) => return Value::Null,
             Self::Sequence { first, each } => {
                 return Value::Int(first.wrapping_add_unsigned(row / u64::from(*each)));
@@ -172,7 +167,6 @@ fn places(pattern: &str) -> Vec<Place> {
     std::iter::from_fn(next).collect()
 }
 
-/// The share of all weights up to each of them.
 fn shares(weights: &[f64]) -> Vec<f64> {
     let total: f64 = weights.iter().sum();
     let sum = |sum: &mut f64, weight: &f64| {
@@ -193,12 +187,12 @@ fn scalar(value: &Scalar, bytes: &mut Vec<u8>) -> Value {
     }
 }
 
-/// Letters and a space at the end of each word of one to nine letters.
+/// Words of one to nine letters, separated by spaces.
 fn push_letters(bytes: &mut Vec<u8>, least: u32, most: u32, stream: &mut Stream) {
     let length = least + stream.below(u64::from(most.saturating_sub(least)) + 1) as u32;
     let mut word = 1 + stream.below(9);
     for at in 0..length {
-        // A column that is filled with spaces would lose one at the end.
+        // A padded column would lose a trailing space.
         if word == 0 && at + 1 < length {
             bytes.push(b' ');
             word = 1 + stream.below(9);
@@ -223,7 +217,7 @@ fn push_scaled(bytes: &mut Vec<u8>, value: i64, decimals: u8) {
     }
 }
 
-/// `2026-01-31 12:00:00`; nothing where the calendar ends.
+/// `2026-01-31 12:00:00`; empty beyond the calendar's range.
 fn push_time(bytes: &mut Vec<u8>, second: i64) {
     let Ok(moment) = Timestamp::from_second(second) else { return };
     let time = moment.to_zoned(TimeZone::UTC).datetime();

@@ -1,11 +1,10 @@
-//! JSON arrays whose numbers keep their text: a parser of numbers would round them.
+//! Parses JSON arrays and keeps the text of numbers: parsing would round them.
 
-/// A value of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Json<'t> {
     Null,
     Truth(bool),
-    /// As it is written.
+    /// Original notation.
     Number(&'t str),
     /// Without quotes and escapes.
     Text(String),
@@ -15,7 +14,6 @@ pub(crate) enum Json<'t> {
     Object(&'t str),
 }
 
-/// The reason why a text is no array.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JsonError {
     #[error("this is no JSON array")]
@@ -24,7 +22,6 @@ pub(crate) enum JsonError {
     NoValue(String),
 }
 
-/// The values of a JSON array.
 pub(crate) fn elements(text: &str) -> Result<Vec<Json<'_>>, JsonError> {
     let inside = text.trim().strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     let mut rest = inside.ok_or(JsonError::NoArray)?.trim();
@@ -44,7 +41,7 @@ pub(crate) fn elements(text: &str) -> Result<Vec<Json<'_>>, JsonError> {
     Ok(found)
 }
 
-/// Bytes of the value that begins here; `None` if it has no end.
+/// Bytes of the value at the beginning; `None` if it is unterminated.
 fn length_of(text: &str) -> Option<usize> {
     let opens = text.as_bytes().first()?;
     if !matches!(opens, b'"' | b'[' | b'{') {
@@ -77,7 +74,7 @@ fn value(text: &str) -> Result<Json<'_>, JsonError> {
             "null" => Ok(Json::Null),
             "true" => Ok(Json::Truth(true)),
             "false" => Ok(Json::Truth(false)),
-            // The grammar of numbers, and nothing more: no servers' words such as `inf`.
+            // JSON's grammar of numbers only: no server keywords such as `inf`.
             number => serde_json::from_str::<serde_json::Number>(number)
                 .map(|_| Json::Number(number))
                 .map_err(|_| fail()),
@@ -121,7 +118,7 @@ mod tests {
         #[test]
         fn arrays_are_read_as_by_a_parser(text in r#"\[[\[\]{},"\\a1:. -]{0,16}\]"#) {
             let parsed = serde_json::from_str::<Vec<serde_json::Value>>(&text);
-            // Inner arrays and objects are looked at later.
+            // Inner arrays and objects are parsed later.
             if let Ok(parsed) = parsed {
                 prop_assert_eq!(elements(&text).map(|it| it.len()), Ok(parsed.len()));
             }

@@ -1,5 +1,4 @@
-//! The work that is sent to servers: schema, data, tests and random distributions. No threads, no clocks, no input or
-//! output.
+//! The work sent to servers: schema, data, tests and random distributions. No threads, clocks, input or output.
 //!
 //! Everything random is a pure function of a seed and of its coordinates: row *i* of table *t*, or event *n* of client
 //! *c* in a test. So all systems of a study get the same data and the same requests, whatever their speed.

@@ -11,7 +11,6 @@ use serde::Deserialize;
 
 use crate::steps::{define, marks, read, transaction};
 
-/// The file.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Micro {
@@ -19,7 +18,6 @@ struct Micro {
     test: Vec<Entry>,
 }
 
-/// A group without its word.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TitledGroup {
@@ -27,24 +25,22 @@ struct TitledGroup {
     title: String,
 }
 
-/// A test of the file, whose head says what the keys mean.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Entry {
     name: String,
     does: String,
     group: String,
-    /// Its groups in sets that group it differently.
     #[serde(default)]
     groups: BTreeMap<TestSet, String>,
     sets: Vec<TestSet>,
-    /// 0 in no set that has an order of its own.
+    /// 0 in sets without an order.
     #[serde(default)]
     place: usize,
     before: Option<usize>,
     /// `None` for a read.
     changes: Option<u32>,
-    /// Whether a write runs after all reads, on aged data.
+    /// The write runs after all reads, on aged data.
     #[serde(default)]
     is_last: bool,
     #[serde(default = "query")]
@@ -65,7 +61,6 @@ struct Entry {
     steps: Vec<Statement>,
 }
 
-/// A statement of a test.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Statement {
@@ -93,7 +88,6 @@ fn once() -> u32 {
     1
 }
 
-/// A microbenchmark with its place in the sets.
 struct Placed {
     test: Test,
     sets: Vec<TestSet>,
@@ -119,7 +113,7 @@ static PLACED: LazyLock<Vec<Placed>> = LazyLock::new(|| {
     before.chain(after).collect()
 });
 
-/// The tests of a set in the order in which they run.
+/// In the order in which they run.
 #[must_use]
 pub fn tests_of(set: TestSet) -> Vec<Test> {
     let mut placed: Vec<&Placed> = PLACED.iter().filter(|it| it.sets.contains(&set)).collect();
@@ -129,13 +123,12 @@ pub fn tests_of(set: TestSet) -> Vec<Test> {
     placed.into_iter().map(|it| it.test).collect()
 }
 
-/// The test with that published name.
 #[must_use]
 pub fn test_by_name(name: &str) -> Option<Test> {
     PLACED.iter().map(|it| it.test).find(|test| test.name == name)
 }
 
-/// The microbenchmark with a name as published tables have it: `NAME_range=N`, where N is a filler for most tests.
+/// Finds a test by its name in published tables: `NAME_range=N`, where N is a filler for most tests.
 #[must_use]
 pub fn published_test(name: &str) -> Option<Test> {
     let base = || name.rsplit_once("_range=").map(|(base, _)| base);
@@ -194,7 +187,6 @@ impl Statement {
     }
 }
 
-/// The same test before any write.
 fn before_writes(test: Definition) -> Definition {
     let name = match test.name.split_once("_range=") {
         Some((kind, range)) => format!("{kind}.pre_range={range}"),
@@ -237,8 +229,8 @@ mod tests {
         }
     }
 
-    /// While the work stays what it was, studies of workload version 1 can be resumed. A test that changes is left out
-    /// here; the file stays as it is.
+    /// While the work is unchanged, studies of workload version 1 can be resumed. Remove a changed test here; the file
+    /// stays as it is.
     #[test]
     fn tests_are_those_of_version_1() {
         let lines = tests_of(TestSet::Set47)

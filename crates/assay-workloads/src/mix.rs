@@ -1,4 +1,4 @@
-//! The kinds of events of a user's workload, bound to the statements of a dialect.
+//! The event kinds of a user's workload, bound to the statements of a dialect.
 
 use std::sync::Arc;
 
@@ -12,41 +12,34 @@ use crate::generate::Source;
 use crate::sql::surrounding_quotes;
 use crate::statement::{Mode, ParamType, Statement};
 
-/// One kind of events.
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
-    /// The share of all events that are of this kind or of one before it.
+    /// Cumulative share of events of this and earlier kinds.
     pub(crate) up_to: f64,
-    /// The variables. Those without a source are taken from results.
+    /// Variables without a source come from results.
     pub(crate) variables: Vec<Option<Source>>,
     pub(crate) steps: Vec<KindStep>,
-    /// The variables that are computed from results, by the step before which they are.
     pub(crate) late: Vec<Late>,
-    /// The values of which each event takes a line, and which line.
+    /// The captured values of which each event takes a line, and the choice of line.
     pub(crate) captured: Option<(Arc<CapturedLines>, CapturedDraw)>,
-    /// Index into the program's sets of session settings.
     pub(crate) session: usize,
 }
 
-/// Variables that are computed from results of earlier steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Late {
-    /// The place among the steps of the one before which they are computed.
     pub(crate) before: usize,
     pub(crate) variables: Vec<u32>,
 }
 
-/// A step of an event, bound to its statement.
 #[derive(Debug, Clone)]
 pub(crate) enum KindStep {
     Send {
-        /// Number of the step in the event, whether or not a dialect skips others.
+        /// Number of the step in the event, also if a dialect skips others.
         step: u64,
-        /// Index into the program's statements.
         statement: usize,
         variables: Vec<u32>,
         times: u32,
-        /// The variable that must be true, if there is one.
+        /// The step runs only if this variable is true.
         when: Option<u32>,
     },
     Sleep {
@@ -61,14 +54,12 @@ pub(crate) enum KindStep {
 }
 
 impl Kind {
-    /// Whether a variable is computed only when results are known.
     pub(crate) fn is_late(&self, variable: u32) -> bool {
         self.late.iter().any(|late| late.variables.contains(&variable))
     }
 }
 
 impl KindStep {
-    /// The variable that must be true for the step, if there is one.
     pub(crate) fn when(&self) -> Option<u32> {
         match self {
             Self::Send { when, .. } | Self::Sleep { when, .. } | Self::Pipeline { when, .. } => {
@@ -78,8 +69,8 @@ impl KindStep {
     }
 }
 
-/// The kinds of events, whose statements are added to those of the program. No event is of a kind without weight, whose
-/// statements are not prepared.
+/// Adds the statements of all kinds to those of the program. Kinds without weight never occur, and their statements are
+/// not prepared.
 pub(crate) fn kinds(
     dialect: Dialect,
     mix: &[Transaction],
@@ -92,7 +83,7 @@ pub(crate) fn kinds(
     let mut up_to = 0.0;
     let bind = |(number, kind): (u32, &Transaction)| {
         up_to += kind.weight / total;
-        // What rounding leaves is the last kind's.
+        // The last kind gets the rounding remainder.
         if Some(number as usize) == last {
             up_to = 1.0;
         }
@@ -110,7 +101,7 @@ pub(crate) fn kinds(
             UserStep::Send { sql, times, keep, sending, when } => {
                 let sql = sql.of(dialect)?;
                 let bound = statement(dialect, kind, sql, mode);
-                // Only results that come as text can be used in other statements, and a list is no parameter.
+                // Only results in text form can be used in other statements, and a list is no parameter.
                 let is_text = !keep.is_empty()
                     || !sending.is_usual()
                     || !bound.quotes.is_empty()
@@ -139,12 +130,10 @@ pub(crate) fn kinds(
     (0..).zip(mix).map(bind).collect()
 }
 
-/// The settings that a kind of events has on servers of a dialect.
 fn session_of(dialect: Dialect, kind: &Transaction) -> Vec<SessionSetting> {
     kind.session.iter().filter(|it| it.is_of(dialect)).cloned().collect()
 }
 
-/// The different sets of session settings of kinds of events, in the order of the kinds.
 pub(crate) fn sessions(dialect: Dialect, mix: &[Transaction]) -> Vec<Vec<SessionSetting>> {
     let mut sessions: Vec<Vec<SessionSetting>> = Vec::new();
     let chosen = mix.iter().filter(|kind| kind.weight > 0.0);
@@ -156,9 +145,8 @@ pub(crate) fn sessions(dialect: Dialect, mix: &[Transaction]) -> Vec<Vec<Session
     if sessions.is_empty() { vec![Vec::new()] } else { sessions }
 }
 
-/// The variables that depend on results, in the order in which they can be computed.
 fn late(kind: &Transaction, steps: &[KindStep], statements: &[Statement]) -> Vec<Late> {
-    // The place after the step whose result a variable is, or depends on.
+    // For each variable that depends on a result: the index after that result's step.
     let mut after: Vec<Option<usize>> = vec![None; kind.variables.len()];
     for (place, step) in (1..).zip(steps) {
         let KindStep::Send { statement, .. } = step else { continue };
@@ -187,7 +175,7 @@ fn late(kind: &Transaction, steps: &[KindStep], statements: &[Statement]) -> Vec
     all
 }
 
-/// Whether a statement has a value for which the protocol has no parameter.
+/// Whether a statement has a value that cannot be a parameter of the protocol.
 fn has_no_parameter(dialect: Dialect, kind: &Transaction, sql: &Sql) -> bool {
     sql.variables.iter().any(|number| {
         let variable = kind.variables.get(*number as usize);
@@ -208,7 +196,7 @@ fn statement(dialect: Dialect, kind: &Transaction, sql: &Sql, mode: Mode) -> Sta
         Dialect::Postgres => format!("${number}"),
         Dialect::MySql => "?".to_owned(),
     };
-    // Only scripts of pgbench have variables in quotes.
+    // Only pgbench scripts have variables in quotes.
     let quotes = match dialect {
         Dialect::Postgres => surrounding_quotes(&sql.pieces),
         Dialect::MySql => Vec::new(),

@@ -1,22 +1,17 @@
-//! Values of expressions, and their text as pgbench writes it.
+//! Values of expressions, and their text as written by pgbench.
 
 use std::cmp::Ordering;
 
-/// The value of an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// A whole number.
     Integer(i64),
-    /// A number with decimals.
     Real(f64),
-    /// A truth value.
     Boolean(bool),
-    /// No value: also what cannot be computed, such as a division by zero.
+    /// Also for results that cannot be computed, such as a division by zero.
     Null,
 }
 
 impl Number {
-    /// The value that a text stands for, as that of a variable of pgbench; `None` if it is any other text.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -52,7 +47,7 @@ impl Number {
     }
 
     pub(crate) fn integer(self) -> Option<i64> {
-        /// Two to the power of 63.
+        /// 2⁶³.
         const END: f64 = 9_223_372_036_854_775_808.0;
         match self {
             Self::Integer(value) => Some(value),
@@ -72,8 +67,8 @@ impl Number {
         }
     }
 
-    /// The order of two numbers. The outer value is missing if one of them is none, the inner one where there is no
-    /// order.
+    /// Compares two numbers. The outer value is `None` if one of them is no number, the inner one if they are
+    /// unordered.
     pub(crate) fn compare(self, other: Self) -> Option<Option<Ordering>> {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => Some(Some(a.cmp(&b))),
@@ -93,10 +88,9 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// Significant digits of a number with decimals.
 const DIGITS: i32 = 15;
 
-/// The shorter of a number's two notations, with 15 significant digits and no zeros at its end: `%.15g` of C.
+/// C's `%.15g`: the shorter notation, with 15 significant digits and no trailing zeros.
 fn general(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -123,7 +117,6 @@ fn without_zeros(digits: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// What pgbench 15 printed.
     #[test]
     fn decimals_are_written_as_by_pgbench() {
         for (value, text) in [

@@ -1,4 +1,4 @@
-//! sysbench's scripts as tests: names, statements and order of statements are those of sysbench 1.1.
+//! sysbench's scripts as tests: names, statements and their order are those of sysbench 1.1.
 
 use assay_model::{Definition, Fill, Group, PlanningFacts, Scratch, StartFrom, Step, Table, Test};
 
@@ -8,10 +8,10 @@ use crate::steps::{
     point, read, step, transaction, update_c, update_k, write,
 };
 
-/// Rows of a statement of `bulk_insert`: about as many as sysbench sends at once, which is 512 KiB.
+/// Rows per statement of `bulk_insert`: about as many as sysbench sends at once, which is 512 KiB.
 const BULK_ROWS: u32 = 25_000;
 
-/// The scripts with these options, reads first, in the order in which they run.
+/// Reads first, in the order in which they run.
 #[must_use]
 pub fn oltp_tests(options: &OltpOptions) -> Vec<Test> {
     let mut all = reads(options);
@@ -30,7 +30,6 @@ pub fn oltp_tests(options: &OltpOptions) -> Vec<Test> {
     all.into_iter().map(define).collect()
 }
 
-/// The names of the scripts, in the order in which they run.
 pub const OLTP_SCRIPTS: [&str; 11] = [
     "oltp_point_select",
     "oltp_read_only",
@@ -45,7 +44,7 @@ pub const OLTP_SCRIPTS: [&str; 11] = [
     "bulk_insert",
 ];
 
-/// Microbenchmarks whose events take about as long as those of a script with the usual options.
+/// Microbenchmarks whose events take about as long as those of a script with the default options.
 const LIKE: [(&str, &str); 6] = [
     ("oltp_update_index", "update-index"),
     ("oltp_update_non_index", "update-nonindex"),
@@ -58,7 +57,7 @@ const LIKE: [(&str, &str); 6] = [
 fn reads(options: &OltpOptions) -> Vec<Definition> {
     let points = options.random_points;
     let in_list = format!("SELECT id, k, c, pad FROM sbtest WHERE k IN ({})", marks(points));
-    // The first table, whatever number of tables there is.
+    // The first table, whatever number of tables exists.
     let first = |sql: &str, fill: Vec<Fill>| Step { table: Table::None, ..step(sql, &fill) };
     let ranges = options.number_of_ranges;
     let any_range = vec!["k BETWEEN ? AND ?"; ranges as usize].join(" OR ");
@@ -134,7 +133,7 @@ fn writes(options: &OltpOptions) -> Vec<Definition> {
     all
 }
 
-/// The client numbers the row where the server does not.
+/// The client numbers the row if the server does not.
 fn insert_one(options: &OltpOptions) -> Definition {
     let (id, insert) = match options.auto_inc {
         true => ("an id from the server", insert_numbered()),
@@ -143,7 +142,7 @@ fn insert_one(options: &OltpOptions) -> Definition {
     write("oltp_insert", &format!("insert one row, with {id}"), 1, [insert])
 }
 
-/// Each client fills a table of its own. An event is a statement of many rows; in sysbench it is a row.
+/// Each client fills its own table. An event is a statement of many rows; in sysbench it is a row.
 fn bulk_insert() -> Definition {
     let insert = Step {
         table: Table::Scratch,
@@ -180,7 +179,7 @@ fn selects(options: &OltpOptions) -> Vec<Step> {
     all
 }
 
-/// The changes of a transaction. All rows that are deleted and inserted again are in the same table.
+/// The changes of a transaction. All rows that are deleted and reinserted are in the same table.
 fn changes(options: &OltpOptions) -> Vec<Step> {
     let mut all = vec![
         Step { times: options.index_updates, ..update_k() },

@@ -10,7 +10,6 @@ use clap::ArgAction::Set;
 use clap::{Args, Command, FromArgMatches as _};
 use serde::{Deserialize, Serialize};
 
-/// The heading of these options in the help.
 pub const HEADING: &str = "Scripts of sysbench";
 
 /// The options of sysbench's scripts, with sysbench's names and defaults. A script ignores options that do not
@@ -133,7 +132,6 @@ fn table_options(text: &str) -> Result<String, &'static str> {
     TableForm::check_options(text).map(|()| text.to_owned())
 }
 
-/// The options of a command without any.
 static USUAL: LazyLock<OltpOptions> = LazyLock::new(|| {
     let command = OltpOptions::augment_args(Command::new("scripts"));
     let found = command.get_matches_from([""]);
@@ -147,7 +145,6 @@ impl Default for OltpOptions {
 }
 
 impl OltpOptions {
-    /// How the tables are created.
     #[must_use]
     pub fn table_form(&self) -> TableForm {
         TableForm {
@@ -158,7 +155,7 @@ impl OltpOptions {
         }
     }
 
-    /// Rows that an event deletes and inserts again: none on Redshift, as in sysbench.
+    /// Rows that an event deletes and reinserts: none on Redshift, as in sysbench.
     #[must_use]
     pub fn rows_replaced(&self) -> u32 {
         match self.pgsql_variant {
@@ -167,7 +164,6 @@ impl OltpOptions {
         }
     }
 
-    /// The random distribution of rows.
     #[must_use]
     pub fn distribution(&self) -> Distribution {
         match self.rand_type {

@@ -1,5 +1,5 @@
-//! What a query leaves open: which rows it returns, in which order, and the order inside of values. Rewritten forms of
-//! the query show on a server whether that matters for its data.
+//! Finds parts of a query's answer that its text leaves unspecified: the rows, their order, and the order within
+//! values. Rewritten queries show whether that matters for a server's data.
 
 use std::ops::Range;
 
@@ -7,12 +7,11 @@ use assay_model::Dialect;
 
 use crate::sql::{leading_name, marks};
 
-/// A part of an answer that a query leaves to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenChoice {
     /// The reason, as a clause: `` `LIMIT` without `ORDER BY` takes any rows ``.
     pub why: String,
-    /// Whether only the order inside of values is open, as in a list that an aggregate makes.
+    /// Only the order within values is unspecified, such as in an aggregated list.
     pub is_within_values: bool,
 }
 
@@ -30,7 +29,7 @@ const LISTS: [&str; 10] = [
     "ARRAY",
 ];
 
-/// Window functions whose values depend on the order of rows that are equal to the window.
+/// Window functions whose values depend on the order of peer rows.
 const PLACES: [&str; 7] =
     ["ROW_NUMBER", "NTILE", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"];
 
@@ -49,16 +48,15 @@ const AFTER_ORDER: [&str; 11] = [
     "SEPARATOR",
 ];
 
-/// The same in a window.
+/// Words that end them in a window.
 const FRAMES: [&str; 3] = ["ROWS", "RANGE", "GROUPS"];
 
-/// Words that end what begins with `LIMIT`.
+/// Words that end a `LIMIT` clause.
 const AFTER_LIMIT: [&str; 7] = ["FOR", "LOCK", "INTO", "PROCEDURE", "UNION", "EXCEPT", "INTERSECT"];
 
-/// Most forms of a query that are tried one by one.
 const FORMS: usize = 4;
 
-/// A word, a parenthesis or a mark outside of strings, quoted names and comments.
+/// A word, a parenthesis or a mark outside strings, quoted names and comments.
 struct Token<'t> {
     text: &'t str,
     place: Range<usize>,
@@ -88,26 +86,23 @@ fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
     places.filter_map(|place| Some(Token { text: sql.get(place.clone())?, place })).collect()
 }
 
-/// A query, or what is in a pair of parentheses.
 #[derive(Debug, Default)]
 struct Part {
-    /// The function that is called with it, in capitals; empty if there is none.
+    /// The called function in capitals; empty if the parentheses are no call.
     function: String,
-    /// The function whose window it is.
     window_of: Option<String>,
     is_distinct: bool,
     is_distinct_on: bool,
     is_union: bool,
     is_grouped: bool,
-    /// Whether it limits its rows, and where the words are that do.
     limits: Vec<Range<usize>>,
-    /// The word `ORDER`, and the place of its terms.
+    /// The word `ORDER`, and the range of its terms.
     order: Option<(usize, Range<usize>)>,
     has_row_frame: bool,
     is_query: bool,
 }
 
-/// A query taken apart. The last part is the query itself.
+/// A parsed query. The last part is the query itself.
 struct Parts {
     all: Vec<Part>,
     assigns: bool,
@@ -158,14 +153,12 @@ impl Parts {
     }
 }
 
-/// Whether a name directly before a parenthesis is that of a function.
 fn is_called(name: &Token<'_>, parenthesis: &Token<'_>, sql: &str) -> bool {
     let between = sql.get(name.place.end..parenthesis.place.start).unwrap_or("-");
     leading_name(name.text) == name.text && between.trim().is_empty()
 }
 
 impl Part {
-    /// Takes note of a word.
     fn take(
         &mut self,
         token: &Token<'_>,
@@ -191,7 +184,7 @@ impl Part {
             self.is_distinct_on = is_next("ON");
         } else if token.is_among(&["UNION", "EXCEPT", "INTERSECT"]) {
             self.is_union = true;
-            // What came before belongs to another query.
+            // Preceding words belong to another query.
             self.is_distinct = false;
             self.is_grouped = false;
         } else if token.is("GROUP") && is_next("BY") {
@@ -211,12 +204,10 @@ impl Part {
         }
     }
 
-    /// The limit that has no end yet.
     fn open_limit(&mut self) -> Option<&mut Range<usize>> {
         self.limits.last_mut().filter(|it| it.start == it.end)
     }
 
-    /// Ends what this word ends.
     fn end_clauses(&mut self, token: &Token<'_>) {
         let is_window = self.window_of.is_some();
         let ends_order = token.is_among(&AFTER_ORDER) || is_window && token.is_among(&FRAMES);
@@ -271,7 +262,7 @@ impl Part {
         None
     }
 
-    /// Whether another order of rows with equal `ORDER BY` values could change the answer.
+    /// Whether reordering rows with equal `ORDER BY` values could change the answer.
     fn may_have_ties(&self) -> bool {
         let of = self.window_of.as_deref();
         let is_open = of.is_none_or(|of| PLACES.contains(&of) || self.has_row_frame);
@@ -280,7 +271,7 @@ impl Part {
     }
 }
 
-/// Why a query leaves open which rows or values it returns, as far as its text tells.
+/// Why a query leaves rows or values unspecified, as far as its text shows.
 #[must_use]
 pub fn open_choice(sql: &str, dialect: Dialect) -> Option<OpenChoice> {
     let parts = Parts::of(sql, dialect);
@@ -293,30 +284,27 @@ pub fn open_choice(sql: &str, dialect: Dialect) -> Option<OpenChoice> {
     found.into_iter().next()
 }
 
-/// Whether the rows of a query are groups, which some versions sort.
+/// Whether the query returns groups, which some versions sort.
 #[must_use]
 pub fn groups_rows(sql: &str, dialect: Dialect) -> bool {
     let parts = Parts::of(sql, dialect);
     parts.whole().is_some_and(|it| it.is_grouped && !it.is_union)
 }
 
-/// Whether a query says in which order its rows come.
 #[must_use]
 pub fn orders_rows(sql: &str, dialect: Dialect) -> bool {
     Parts::of(sql, dialect).whole().is_some_and(|it| it.order.is_some())
 }
 
-/// Forms of a query in which rows with equal `ORDER BY` values come in a random order. A server may refuse some of
-/// them.
+/// Forms of a query that shuffle rows with equal `ORDER BY` values. A server may refuse some of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shuffled {
-    /// Those that change all clauses that can be changed in one way.
+    /// Change all clauses in the same way.
     pub whole: Vec<String>,
-    /// Those that change a single clause, if there are several.
+    /// Change a single clause, if there are several.
     pub single: Vec<String>,
 }
 
-/// The forms of a query in which rows with equal `ORDER BY` values come in a random order.
 #[must_use]
 pub fn shuffled(sql: &str, dialect: Dialect) -> Shuffled {
     let sql = without_end(sql);
@@ -343,8 +331,8 @@ pub fn shuffled(sql: &str, dialect: Dialect) -> Shuffled {
     }
 }
 
-/// `SELECT * FROM (SELECT DISTINCT a FROM t) AS assay_rows ORDER BY a, RAND() LIMIT 3`: a query whose `ORDER BY` takes
-/// no other terms than those that it returns.
+/// `SELECT * FROM (SELECT DISTINCT a FROM t) AS assay_rows ORDER BY a, RAND() LIMIT 3`: for a query whose `ORDER BY`
+/// allows only terms that it returns.
 fn around(sql: &str, dialect: Dialect, whole: &Part, random: &str) -> Option<String> {
     let (start, terms) = whole.order.as_ref().filter(|_| whole.is_distinct || whole.is_union)?;
     let (head, tail) = (sql.get(..*start)?, sql.get(terms.end..)?);
@@ -367,7 +355,7 @@ fn without_qualifiers(terms: &str, dialect: Dialect) -> String {
     text
 }
 
-/// The query without its limits; `None` if it has none.
+/// `None` if the query has no limits.
 #[must_use]
 pub fn without_limits(sql: &str, dialect: Dialect) -> Option<String> {
     let sql = without_end(sql);
@@ -375,7 +363,7 @@ pub fn without_limits(sql: &str, dialect: Dialect) -> Option<String> {
     let mut limits: Vec<Range<usize>> = parts.all.into_iter().flat_map(|it| it.limits).collect();
     limits.sort_by_key(|it| std::cmp::Reverse(it.start));
     let mut text = sql.to_owned();
-    // A limit may stand in another one.
+    // Limits may be nested.
     let mut next = usize::MAX;
     for limit in &limits {
         if limit.end <= next {
@@ -386,7 +374,6 @@ pub fn without_limits(sql: &str, dialect: Dialect) -> Option<String> {
     (!limits.is_empty()).then_some(text)
 }
 
-/// The text without blanks and semicolons at its end.
 fn without_end(sql: &str) -> &str {
     sql.trim_end().trim_end_matches(';').trim_end()
 }

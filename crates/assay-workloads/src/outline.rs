@@ -1,4 +1,4 @@
-//! The statements of a test, for people.
+//! Readable list of a test's statements.
 
 use assay_model::{Definition, Dialect, PipelineMark, Schema, UserStep};
 
@@ -23,7 +23,7 @@ pub fn outline(test: &Definition) -> Vec<String> {
     }
 }
 
-/// The same on any dialect, with all parameters of a list. A statement that the dialect lacks is that of another one.
+/// For any dialect, with all parameters of a list. A statement that the dialect lacks is taken from another one.
 #[must_use]
 pub fn outline_of(test: &Definition, dialect: Dialect) -> Vec<String> {
     if let Schema::Tpcc(tpcc) = &test.schema {
@@ -38,7 +38,6 @@ pub fn outline_of(test: &Definition, dialect: Dialect) -> Vec<String> {
     steps.map(|step| step.sql(dialect).to_owned()).chain(own).collect()
 }
 
-/// A step of a user's test.
 fn user_step(step: &UserStep, dialect: Dialect) -> String {
     match step {
         UserStep::Send { sql, .. } => {

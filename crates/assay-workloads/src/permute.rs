@@ -1,19 +1,18 @@
-//! pgbench's `permute`: a permutation of numbers that looks random and depends on a seed.
+//! pgbench's `permute`: a pseudorandom permutation of numbers that depends on a seed.
 //!
-//! The values are those of pgbench 15 and later, because scripts count on them: a script may load rows with a
-//! permutation and look for them with the same one.
+//! The values are those of pgbench 15 and later, because a script may load rows with a permutation and look them up
+//! with the same one.
 
-/// Rounds of mixing.
 const ROUNDS: u32 = 6;
 
-/// The number that takes the place of `value` among those from 0 up to `size`; `None` if the size is not positive.
+/// The image of `value` among the numbers below `size`; `None` if the size is not positive.
 pub(crate) fn permuted(value: i64, size: i64, seed: i64) -> Option<i64> {
     let size = u64::try_from(size).ok().filter(|size| *size > 0)?;
     if size == 1 {
         return Some(0);
     }
     let mut stream = Xoroshiro::new(seed as u64);
-    // The largest power of two that is no larger than the size: a half is what lies below it from either end.
+    // The largest power of two not above the size: the halves are the numbers below it from either end.
     let half = Half { bits: size.ilog2() };
     let mut place = (value as u64) % size;
     for _ in 0..ROUNDS {
@@ -24,13 +23,12 @@ pub(crate) fn permuted(value: i64, size: i64, seed: i64) -> Option<i64> {
     i64::try_from(place).ok()
 }
 
-/// The numbers of so many bits.
 struct Half {
     bits: u32,
 }
 
 impl Half {
-    /// Permutes the numbers of the half, and leaves others as they are. Draws the same in both cases.
+    /// Permutes the numbers of the half, and leaves others unchanged. Draws the same in both cases.
     fn mixed(&self, number: u64, stream: &mut Xoroshiro) -> u64 {
         let mask = (1_u64 << self.bits) - 1;
         let odd = (stream.next() & mask) | 1;
@@ -39,7 +37,6 @@ impl Half {
             return number;
         }
         let number = (number.wrapping_mul(odd) ^ flips) & mask;
-        // Rotated by one bit.
         ((number << 1) & mask) | (number >> (self.bits - 1))
     }
 }
@@ -60,7 +57,7 @@ impl Xoroshiro {
         first.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
     }
 
-    /// A number below this one, which is at least 2. Draws again while the bits of the limit give one beyond it.
+    /// A number below `limit`, which is at least 2. Redraws while the bits of the limit give a larger one.
     fn below(&mut self, limit: u64) -> u64 {
         let shift = 63 - (limit - 1).ilog2();
         loop {
@@ -84,7 +81,7 @@ fn split_mix(state: &mut u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Values that pgbench 15 printed.
+    /// Output of pgbench 15.
     #[test]
     fn values_are_those_of_pgbench() {
         assert_eq!(

@@ -9,10 +9,9 @@ use crate::distribution::Sampler;
 use crate::mix::{Kind, kinds, sessions};
 use crate::statement::{Mode, ParamType, Statement};
 
-/// The statements of a test and the recipe of its events, shared by all clients of all systems of a dialect.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// The test's part of the seed of all random values.
+    /// Part of the seed of all random values.
     pub(crate) name: String,
     pub(crate) recipe: Vec<Recipe>,
     pub(crate) tables: u32,
@@ -24,17 +23,13 @@ pub struct Program {
     /// The kinds of events of a user's workload; empty for all others, which have a recipe.
     pub(crate) mix: Vec<Kind>,
     statements: Vec<Statement>,
-    /// How statements are sent that need not be text.
+    /// Mode of statements that need not be text.
     sent: Mode,
-    /// Whether a backslash has a meaning in literals of the dialect.
     pub(crate) has_escapes: bool,
-    /// A file with captured values that was not read.
     unread: Option<UserRowsFile>,
-    /// The different sets of session settings of its events; at least one.
     sessions: Vec<Vec<SessionSetting>>,
 }
 
-/// A step bound to the statements it uses.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     /// Index of the statement on table 1; those on the other tables follow.
@@ -46,24 +41,21 @@ pub(crate) struct Recipe {
     pub(crate) patterns: Option<Vec<Pattern>>,
 }
 
-/// The text of a statement around its parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    /// The text without the marks.
     text: String,
-    /// The position of each parameter in the text.
     marks: Vec<usize>,
 }
 
 impl Program {
-    /// The program of the first role of `test` for servers of `dialect` that hold the data of `setup`. Both modes draw
+    /// The program of the first role of `test` for servers of `dialect` that hold the data of `setup`. All modes draw
     /// the same values.
     #[must_use]
     pub fn new(dialect: Dialect, test: Test, setup: Setup, statements: StatementMode) -> Self {
         Self::of_role(test.definition(), 0, dialect, setup, statements)
     }
 
-    /// The program of a role, by number. It is empty if the test has no such role.
+    /// Empty if the test has no such role.
     pub(crate) fn of_role(
         test: &Definition,
         role: usize,
@@ -112,27 +104,24 @@ impl Program {
         self.unread.as_ref()
     }
 
-    /// The different sets of session settings of its events, in the order in which settings are set. There is at least
-    /// one, which may be empty.
+    /// Distinct sets of session settings of its events, in the order in which settings are set. At least one, which may
+    /// be empty.
     #[must_use]
     pub fn sessions(&self) -> &[Vec<SessionSetting>] {
         &self.sessions
     }
 
-    /// Whether a user wrote its events.
     #[must_use]
     pub fn is_own(&self) -> bool {
         !self.mix.is_empty()
     }
 
-    /// Whether a user's events compute values from what their statements returned, so that nobody knows an event
-    /// beforehand.
+    /// Whether a user's events compute values from results, so that events are not known beforehand.
     #[must_use]
     pub fn computes_from_results(&self) -> bool {
         self.mix.iter().any(|kind| !kind.late.is_empty())
     }
 
-    /// Whether its events add rows to a table of the client's own.
     pub(crate) fn adds_rows(&self) -> bool {
         self.scratch.is_some()
     }
@@ -143,22 +132,21 @@ impl Program {
         &self.statements
     }
 
-    /// Where a user's test has each of the statements, if they are few but not one: the numbers of the kind of events
-    /// and of the step.
+    /// Numbers of event kind and step for each statement of a user's test, if their count is in `TIMED`.
     #[must_use]
     pub fn places(&self) -> Vec<(u32, u32)> {
         let is_timed = self.is_own() && TIMED.contains(&self.statements.len());
         self.statements.iter().filter(|_| is_timed).map(|it| it.place).collect()
     }
 
-    /// The tables to which it adds rows with unused ids. Before it runs, they must have none with a negative id.
+    /// The tables to which it adds rows with unused ids. Before it runs, they must have no negative id.
     pub fn tables_to_clear(&self) -> impl Iterator<Item = String> + use<> {
         let takes_ids = self.recipe.iter().any(|it| it.fill.contains(&Fill::Unused));
         let tables = if takes_ids { self.tables } else { 0 };
         (1..=tables).map(|table| numbered("sbtest", table))
     }
 
-    /// The table that client `number` creates when it connects: its name and the definitions of its columns.
+    /// The table that client `number` creates when it connects: its name and column definitions.
     #[must_use]
     pub fn scratch(&self, number: u32) -> Option<(String, &[(String, String)])> {
         let scratch = self.scratch.as_ref()?;
@@ -196,10 +184,9 @@ impl Program {
     }
 }
 
-/// Numbers of statements that are timed one by one. More would take more room than their slices.
+/// Numbers of statements that are timed individually. More would outgrow their slices.
 const TIMED: std::ops::RangeInclusive<usize> = 2..=100;
 
-/// How statements are sent that need not be text.
 fn mode_of(statements: StatementMode) -> Mode {
     match statements {
         StatementMode::Prepared => Mode::Prepared,
@@ -212,12 +199,11 @@ fn numbered(text: &str, table: u32) -> String {
     text.replace("sbtest", &format!("sbtest{table}"))
 }
 
-/// The rows of which each client draws a part.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientPart {
-    /// Values that belong to each client.
+    /// Values per client.
     length: u32,
-    /// Draws of one client, from 0.
+    /// Draws of one client, as offsets from 0.
     pub(crate) draw: Sampler,
 }
 
@@ -227,7 +213,6 @@ impl ClientPart {
         Self { length, draw: Sampler::new(draw, 0, length) }
     }
 
-    /// The lowest value of a client.
     pub(crate) fn first_of(&self, client: u32) -> u32 {
         self.length.saturating_mul(client)
     }
@@ -240,7 +225,6 @@ fn param_types(fill: &Fill) -> impl Iterator<Item = ParamType> {
 }
 
 impl Pattern {
-    /// The pattern of a statement with `?` for its parameters.
     fn new(sql: &str) -> Self {
         let marks = sql.match_indices('?').enumerate();
         Self {
@@ -249,7 +233,7 @@ impl Pattern {
         }
     }
 
-    /// The pieces of text, each to be followed by a parameter, and the piece after the last one.
+    /// The pieces of text, each followed by a parameter, and the piece after the last one.
     pub(crate) fn pieces(&self) -> (impl Iterator<Item = &str>, &str) {
         let starts = std::iter::once(0).chain(self.marks.iter().copied());
         let before = starts.zip(&self.marks).map(|(start, end)| &self.text[start..*end]);

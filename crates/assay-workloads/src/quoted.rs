@@ -1,7 +1,6 @@
 //! Literals of texts and of bytes.
 
-/// Appends text as a string literal. A backslash has a meaning in literals of MySQL and MariaDB, but not in those of
-/// Postgres.
+/// Appends text as a string literal. MySQL and MariaDB literals have backslash escapes, Postgres' do not.
 pub fn push_quoted(out: &mut Vec<u8>, has_escapes: bool, text: &[u8]) {
     out.push(b'\'');
     for &byte in text {
@@ -13,9 +12,9 @@ pub fn push_quoted(out: &mut Vec<u8>, has_escapes: bool, text: &[u8]) {
     out.push(b'\'');
 }
 
-/// Appends bytes as a literal; `digits` are hexadecimal, after `\x`.
+/// `digits` are hexadecimal, after `\x`.
 pub(crate) fn push_bytes(out: &mut Vec<u8>, has_escapes: bool, digits: &[u8]) {
-    // MySQL and MariaDB, where a backslash has a meaning.
+    // MySQL and MariaDB have backslash escapes.
     let (head, digits) = match has_escapes {
         true => (&b"X'"[..], digits.get(2..).unwrap_or_default()),
         false => (&b"'"[..], digits),

@@ -3,10 +3,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Derives a key from a parent key and one more coordinate.
-///
-/// Keys of different coordinates are unrelated for all practical purposes, so streams can be
-/// nested: seed, test, client, sequence number.
+/// Derives a key from a parent key and one more coordinate. Keys of different coordinates are unrelated for all
+/// practical purposes, so streams can be nested: seed, test, client, sequence number.
 #[must_use]
 pub(crate) fn mix(key: u64, coordinate: u64) -> u64 {
     let spread = coordinate.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -16,7 +14,6 @@ pub(crate) fn mix(key: u64, coordinate: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Derives a key from a parent key and a word.
 #[must_use]
 pub(crate) fn mix_word(key: u64, word: &str) -> u64 {
     word.bytes().fold(mix(key, word.len() as u64), |key, byte| mix(key, u64::from(byte)))
@@ -27,25 +24,23 @@ pub(crate) fn mix_word(key: u64, word: &str) -> u64 {
 pub(crate) struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of a key.
     #[must_use]
     pub(crate) fn new(key: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(key))
     }
 
-    /// A uniform real number in [0, 1) with 53 random bits.
+    /// Uniform in [0, 1) with 53 random bits.
     #[inline]
     pub(crate) fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// 64 random bits.
     #[inline]
     pub(crate) fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A uniform integer in [0, n). The bias is below n / 2^64.
+    /// Uniform in [0, n). The bias is below n / 2^64.
     #[inline]
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64

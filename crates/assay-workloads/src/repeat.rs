@@ -1,4 +1,4 @@
-//! What the words of statements tell: whether an event can be repeated, and which columns a query returns.
+//! Inspects statement texts: whether an event can be repeated, and which columns a query returns.
 
 use std::ops::Range;
 
@@ -6,13 +6,12 @@ use assay_model::Dialect;
 
 use crate::sql::{first_word, is_control, leading_name, marks, words};
 
-/// What a statement does with an object such as a table.
 struct Change<'t> {
     verb: Verb,
     /// Table, index and the like.
     kind: String,
     name: &'t str,
-    /// Whether it does nothing, or the same again, where there is nothing to do.
+    /// Harmless when repeated, such as `IF NOT EXISTS`.
     is_lenient: bool,
 }
 
@@ -23,8 +22,8 @@ enum Verb {
     Add,
 }
 
-/// The statement that fails, or does nothing, from the second event on, as far as the words of the event's statements
-/// tell: its number and the reason.
+/// The first statement that fails or does nothing from the second event on, as far as the texts show: its number and
+/// the reason.
 #[must_use]
 pub fn unrepeatable<'t>(
     statements: impl IntoIterator<Item = &'t str>,
@@ -32,7 +31,7 @@ pub fn unrepeatable<'t>(
 ) -> Option<(usize, String)> {
     let statements: Vec<&str> = statements.into_iter().collect();
     let first = |text: &str| leading_name(first_word(text, syntax)).to_ascii_uppercase();
-    // MySQL and MariaDB do not take such statements back.
+    // MySQL and MariaDB do not roll back such statements.
     if syntax == Dialect::Postgres && statements.iter().any(|text| first(text) == "ROLLBACK") {
         return None;
     }
@@ -46,7 +45,7 @@ pub fn unrepeatable<'t>(
                 let opposite = if change.verb == Verb::Create { Verb::Drop } else { Verb::Create };
                 other.verb == opposite && other.name.eq_ignore_ascii_case(change.name)
             }
-            // A table that is made anew lacks what was added to it.
+            // A recreated table lacks the additions.
             Verb::Add => other.verb == Verb::Drop,
         })
     };
@@ -79,7 +78,6 @@ fn replaces(text: &str, syntax: Dialect) -> bool {
     words(text, syntax).iter().take(3).any(|word| word.eq_ignore_ascii_case("REPLACE"))
 }
 
-/// What a statement of the data definition language does.
 fn change(text: &str, syntax: Dialect) -> Option<Change<'_>> {
     const KINDS: [&str; 13] = [
         "TABLE",
@@ -115,7 +113,7 @@ fn change(text: &str, syntax: Dialect) -> Option<Change<'_>> {
         !BETWEEN.iter().any(|word| is(token, word))
     })?;
     let name = named.split(['(', ';', ',']).next().filter(|name| !name.is_empty())?;
-    // An index without a name gets a new one each time.
+    // An unnamed index gets a new name each time.
     if is(kind, "INDEX") && is(name, "ON") {
         return None;
     }
@@ -142,8 +140,8 @@ fn change(text: &str, syntax: Dialect) -> Option<Change<'_>> {
     Some(Change { verb, kind: kind.to_owned(), name, is_lenient })
 }
 
-/// The names of the columns that a query returns, in order; `None` if its text does not tell. A column without a name
-/// is called `?column?`, as in Postgres.
+/// The names of the columns that a query returns, in order; `None` if its text does not show them. An unnamed column is
+/// `?column?`, as in Postgres.
 #[must_use]
 pub fn column_names(text: &str, syntax: Dialect) -> Option<Vec<String>> {
     let rest = first_word(text, syntax);
@@ -155,7 +153,6 @@ pub fn column_names(text: &str, syntax: Dialect) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The list of columns of `SELECT` or `RETURNING`.
 fn list_of(text: &str, syntax: Dialect) -> Option<&str> {
     let is = |place: &Range<usize>, word: &str| {
         text.get(place.clone()).is_some_and(|it| it.eq_ignore_ascii_case(word))
@@ -190,7 +187,6 @@ fn list_of(text: &str, syntax: Dialect) -> Option<&str> {
     }
 }
 
-/// The places of the words outside parentheses.
 fn outer_words(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     let depth = std::cell::Cell::new(0_i32);
     marks(text, syntax, |rest| {
@@ -205,7 +201,6 @@ fn outer_words(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     })
 }
 
-/// The parts that commas outside parentheses separate.
 fn parts(text: &str, syntax: Dialect) -> Vec<&str> {
     let depth = std::cell::Cell::new(0_i32);
     let commas = marks(text, syntax, |rest| {
@@ -222,7 +217,6 @@ fn parts(text: &str, syntax: Dialect) -> Vec<&str> {
     starts.zip(ends).filter_map(|(start, end)| text.get(start..end)).collect()
 }
 
-/// The name of a column: after `AS`, or that of what is selected.
 fn name_of(item: &str, syntax: Dialect) -> Option<String> {
     let words = outer_words(item, syntax);
     let last = words.last().and_then(|place| item.get(place.clone()));

@@ -7,14 +7,12 @@ use crate::random::{Stream, mix, mix_word};
 /// Longest load statement in bytes: 512 KiB less one, as sysbench fills its buffer.
 const MAX_STATEMENT: usize = 524_287;
 
-/// Longest row literal with its separator: a ten-digit `k`, 119 and 59 digits and dashes,
-/// punctuation.
+/// Longest row literal with its separator: a ten-digit `k`, 119 and 59 digits and dashes, punctuation.
 const MAX_ROW: usize = 1 + 1 + 10 + 2 + 121 + 2 + 61 + 1;
 
-/// Longest id in front of it.
+/// Longest id before it.
 const MAX_ID: usize = 10 + 2;
 
-/// Groups of digits in `c` and `pad`.
 pub(crate) const C_GROUPS: usize = 10;
 pub(crate) const PAD_GROUPS: usize = 5;
 
@@ -30,7 +28,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row with number `id` (from 1) of table number `table`: a pure function of its arguments.
+    /// A pure function of its arguments. `id` and `table` count from 1.
     #[must_use]
     pub fn new(seed: u64, table: u32, id: u32, rows: u32) -> Self {
         let mut row = Self::empty();
@@ -56,33 +54,27 @@ fn table_key(seed: u64, table: u32) -> u64 {
     mix(mix_word(seed, "row"), u64::from(table))
 }
 
-/// The rows of one load statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// How many rows.
     pub rows: u32,
-    /// Their part of the checksum of the table that [`crate::content_query`] asks for.
+    /// Their part of the table checksum of [`crate::content_query`].
     pub checksum: u64,
 }
 
-/// The `INSERT` statements that load one table, in order.
 #[derive(Debug)]
 pub struct InsertBatches {
     table: u32,
     table_key: u64,
     head: String,
-    /// Whether the statements give the rows their ids.
     sends_ids: bool,
     next: u32,
     rows: u32,
     row: Row,
-    /// Buffer for the text that is checksummed.
     scratch: Vec<u8>,
 }
 
 impl InsertBatches {
-    /// The batches for table number `table` with `rows` rows. The statements number the rows if they are to send ids;
-    /// otherwise the server does.
+    /// With `sends_ids`, the statements number the rows; otherwise the server does.
     #[must_use]
     pub fn new(seed: u64, table: u32, rows: u32, sends_ids: bool) -> Self {
         let id = if sends_ids { "id, " } else { "" };
@@ -98,8 +90,8 @@ impl InsertBatches {
         }
     }
 
-    /// Replaces `statement` with the next one and returns its rows. At the end, there are none, and the statement is
-    /// empty. Each statement holds as many rows as fit in `MAX_STATEMENT` bytes.
+    /// Replaces `statement` with the next one and returns its rows, at the end an empty batch. Each statement holds as
+    /// many rows as fit in `MAX_STATEMENT` bytes.
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Batch {
         statement.clear();
         let mut batch = Batch::default();
@@ -125,7 +117,6 @@ impl InsertBatches {
         batch
     }
 
-    /// The checksum of the current row.
     fn checksum(&mut self) -> u64 {
         let (mut id, mut k) = (itoa::Buffer::new(), itoa::Buffer::new());
         let (id, k) = (id.format(self.next), k.format(self.row.k));

@@ -2,7 +2,6 @@
 
 use assay_model::{Dialect, Engine, IdKey, PgsqlVariant, TableForm};
 
-/// Statements that create table number `table` (from 1), empty, ready to be loaded.
 #[must_use]
 pub fn create_table(
     dialect: Dialect,
@@ -39,13 +38,13 @@ pub fn create_table(
     statements
 }
 
-/// The statement that creates the secondary index of a loaded table, if it gets one.
+/// Run after the load; `None` if the form has no secondary index.
 #[must_use]
 pub fn create_index(form: &TableForm, table: u32) -> Option<String> {
     form.create_secondary.then(|| format!("CREATE INDEX k_{table} ON sbtest{table}(k)"))
 }
 
-/// Statements that read every page of table number `table` and of its indexes, so that they are in the server's cache.
+/// Statements that read every page of a table and of its indexes into the server's cache.
 #[must_use]
 pub fn cache_queries(dialect: Dialect, key: IdKey, form: &TableForm, table: u32) -> Vec<String> {
     match dialect {

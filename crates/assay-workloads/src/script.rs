@@ -1,10 +1,9 @@
-//! SQL scripts that make the rows of a table.
+//! SQL scripts that create the rows of a table.
 
 use assay_model::Dialect;
 
 use crate::sql::{first_word, statements_of_script, unterminated};
 
-/// The reason why an SQL script cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct ScriptError {
@@ -12,7 +11,7 @@ pub struct ScriptError {
     why: &'static str,
 }
 
-/// The statements of an SQL script, without comments at the end and without semicolons.
+/// Splits a script into statements, without semicolons and trailing comments.
 pub fn script_statements(content: &[u8], syntax: Dialect) -> Result<Vec<&str>, ScriptError> {
     let line_at = |end: usize| {
         content.get(..end).map_or(1, |before| 1 + before.iter().filter(|it| **it == b'\n').count())
@@ -37,8 +36,8 @@ pub fn script_statements(content: &[u8], syntax: Dialect) -> Result<Vec<&str>, S
     places.into_iter().map(statement).collect()
 }
 
-/// Checks a script that is for all dialects: one syntax at least must take it. A dump of one dialect is seldom a script
-/// of another.
+/// Checks a script for all dialects: at least one syntax must accept it. A dump of one dialect is seldom a script of
+/// another.
 pub fn check_script(content: &[u8]) -> Result<(), ScriptError> {
     let mysql = script_statements(content, Dialect::MySql);
     match (mysql, script_statements(content, Dialect::Postgres)) {
@@ -48,7 +47,7 @@ pub fn check_script(content: &[u8]) -> Result<(), ScriptError> {
     }
 }
 
-/// Why this is no statement that a server takes, if it is none. It begins with its first word.
+/// Why a server does not accept this as a statement. It begins with its first word.
 fn of_a_client(statement: &str) -> Option<&'static str> {
     let first = statement.split_whitespace().next().unwrap_or_default();
     if first.starts_with('\\') {
@@ -80,7 +79,7 @@ mod tests {
         );
     }
 
-    /// Dumps escape a quote with a backslash, and define triggers with a mark of their own.
+    /// Dumps escape a quote with a backslash, and define triggers with a delimiter of their own.
     #[test]
     fn a_dump_of_mysql_is_a_script() {
         let dump = b"/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump\n\

@@ -1,11 +1,11 @@
-//! The statements that give a session the settings of a workload.
+//! Statements that apply a workload's session settings.
 
 use assay_model::{Dialect, SessionSetting, SettingForm};
 
 use crate::quoted::push_quoted;
 
-/// The statements that set a setting on servers of a dialect, in order. Texts of a workload are UTF-8, whatever the
-/// character set of its sessions is: of another one, literals and their collation have it, and the connection does not.
+/// The statements for a setting on servers of a dialect, in order. A workload's texts are UTF-8, whatever the character
+/// set of its sessions: another character set applies to literals and their collation, not to the connection.
 #[must_use]
 pub fn set_statements(dialect: Dialect, setting: &SessionSetting) -> Vec<String> {
     if !setting.is_of(dialect) {
@@ -49,7 +49,6 @@ fn is_utf8(set: &str) -> bool {
     ["utf8", "utf8mb3", "utf8mb4"].contains(&set)
 }
 
-/// `SET NAMES`, and what follows for a character set that texts of a workload do not have.
 fn names(value: &str) -> Vec<String> {
     let (set, collation) = match value.split_once(" COLLATE ") {
         Some((set, collation)) => (set, Some(collation)),
@@ -66,7 +65,7 @@ fn names(value: &str) -> Vec<String> {
     vec!["SET NAMES 'utf8mb4'".to_owned(), connection]
 }
 
-/// A list of modes, or the server's own list with changes, as SQL.
+/// A list of modes, or the server's default list with changes, as SQL.
 fn modes(value: &str) -> String {
     if !value.starts_with(['+', '-']) {
         return format!("'{value}'");
@@ -82,7 +81,6 @@ fn modes(value: &str) -> String {
     format!("TRIM(BOTH ',' FROM {sql})")
 }
 
-/// The modes that a value names, without the signs of changes.
 pub fn modes_of(setting: &SessionSetting) -> Vec<&str> {
     let is_list = setting.form() == SettingForm::Modes;
     let parts = setting.value().split(',').filter(|it| is_list && !it.is_empty());

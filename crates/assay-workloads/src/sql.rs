@@ -1,4 +1,4 @@
-//! SQL text: statements, and `:name` for variables in them.
+//! SQL text: statements, and `:name` variables in them.
 
 mod dialect;
 mod in_quotes;
@@ -13,16 +13,13 @@ pub(crate) use self::dialect::dialect_of_heading;
 pub use self::in_quotes::{Quotes, quoted_uses, surrounding_quotes};
 use self::quotes::{executed_comment, nested_comment, quoted};
 
-/// A variable in a statement: its name and the place of colon and name in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use<'t> {
-    /// The name without the colon.
     pub name: &'t str,
-    /// Bytes of the text: colon and name.
     pub span: Range<usize>,
 }
 
-/// The variables of a statement in order. There are none in strings, quoted names and comments, and `::` is a cast.
+/// The variables of a statement in order, except in strings, quoted names and comments; `::` is a cast.
 #[must_use]
 pub fn uses(text: &str, syntax: Dialect) -> Vec<Use<'_>> {
     let mut found = Vec::new();
@@ -44,14 +41,14 @@ pub fn uses(text: &str, syntax: Dialect) -> Vec<Use<'_>> {
     found
 }
 
-/// The places of the statements of a text, which semicolons separate. Comments belong to the statement after them; a
-/// comment alone is none.
+/// Ranges of the semicolon-separated statements of a text. A comment belongs to the statement after it; a comment alone
+/// is no statement.
 #[must_use]
 pub fn statements(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     separated(text, syntax, |_| None)
 }
 
-/// The same for a script, in which `DELIMITER` says what separates statements of MySQL and MariaDB from then on.
+/// For a script, in which `DELIMITER` changes the separator of MySQL and MariaDB statements.
 #[must_use]
 pub fn statements_of_script(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     match syntax {
@@ -60,8 +57,7 @@ pub fn statements_of_script(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     }
 }
 
-/// The places of statements. `command` reads what can stand between two of them: its length, and the mark that ends
-/// statements after it.
+/// `command` parses client commands between statements: its length, and the delimiter from then on.
 fn separated<'t>(
     text: &'t str,
     syntax: Dialect,
@@ -85,7 +81,7 @@ fn separated<'t>(
         let is_comment = is_comment(rest, syntax);
         is_empty &= is_comment || first.is_whitespace();
         let length = skipped(rest, syntax).unwrap_or(first.len_utf8());
-        // A mark ends a name too, as in `END$$`.
+        // A delimiter ends a name too, as in `END$$`.
         let name = rest.get(..length).filter(|it| is_name(it)).unwrap_or_default();
         at += name.find(mark).unwrap_or(length);
     }
@@ -98,7 +94,7 @@ fn is_name(part: &str) -> bool {
     part.starts_with(|c: char| c.is_alphabetic() || c == '_') && !part.contains('\'')
 }
 
-/// A line `DELIMITER //` of the client `mysql`: its length, and the mark, which may be in quotes.
+/// A line `DELIMITER //` of the client `mysql`: its length, and the delimiter, which may be in quotes.
 fn delimiter(rest: &str) -> Option<(usize, &str)> {
     let line = rest.lines().next()?;
     let mut words = line.split_whitespace();
@@ -110,7 +106,7 @@ fn delimiter(rest: &str) -> Option<(usize, &str)> {
     Some((line.len(), inside.unwrap_or(mark)))
 }
 
-/// The words of a text: keywords, and names without quotes. There are none in strings and comments.
+/// Keywords and unquoted names, except in strings and comments.
 #[must_use]
 pub fn words(text: &str, syntax: Dialect) -> Vec<&str> {
     let mut found = Vec::new();
@@ -123,7 +119,7 @@ pub fn words(text: &str, syntax: Dialect) -> Vec<&str> {
     found
 }
 
-/// The place of a parameter mark of another program, such as `?` or `$1`: outside strings, quoted names and comments.
+/// Range of another program's parameter mark, such as `?` or `$1`, outside strings, quoted names and comments.
 #[must_use]
 pub fn other_mark(text: &str, syntax: Dialect) -> Option<Range<usize>> {
     let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).count();
@@ -136,7 +132,7 @@ pub fn other_mark(text: &str, syntax: Dialect) -> Option<Range<usize>> {
     marks(text, syntax, length).into_iter().next()
 }
 
-/// The place of a backslash that no statement has: outside strings, quoted names and comments.
+/// Position of a backslash outside strings, quoted names and comments, where no statement has one.
 #[must_use]
 pub fn backslash(text: &str, syntax: Dialect) -> Option<usize> {
     let mut at = 0;
@@ -146,7 +142,8 @@ pub fn backslash(text: &str, syntax: Dialect) -> Option<usize> {
     Some(at)
 }
 
-/// The places of marks outside strings, quoted names and comments: `length` says how long the one is that begins there.
+/// Ranges of marks outside strings, quoted names and comments; `length` returns the length of a mark at the beginning
+/// of its argument.
 #[must_use]
 pub fn marks(
     text: &str,
@@ -171,7 +168,7 @@ fn push_trimmed(text: &str, place: Range<usize>, is_empty: bool, found: &mut Vec
     found.push(start..start + statement.trim().len());
 }
 
-/// Whether a comment begins here that servers ignore. MySQL and MariaDB execute those that begin with `/*!`.
+/// Whether an ignored comment begins here. MySQL and MariaDB execute those that begin with `/*!`.
 fn is_comment(rest: &str, syntax: Dialect) -> bool {
     let is_executed = rest.starts_with("/*!") || rest.starts_with("/*M!");
     is_line_comment(rest, syntax)
@@ -188,7 +185,6 @@ fn is_line_comment(rest: &str, syntax: Dialect) -> bool {
     }
 }
 
-/// A statement whose variables have these numbers.
 #[must_use]
 pub fn statement(text: &str, uses: &[(Range<usize>, u32)]) -> Sql {
     let ends = uses.iter().map(|(span, _)| span.start).chain([text.len()]);
@@ -200,12 +196,12 @@ pub fn statement(text: &str, uses: &[(Range<usize>, u32)]) -> Sql {
     }
 }
 
-/// The bytes of what begins here and has no variables: a string, a quoted name, a comment, a cast.
+/// Bytes of a part without variables: a string, a quoted name, a comment, a cast.
 fn skipped(rest: &str, syntax: Dialect) -> Option<usize> {
     part(rest, syntax).map(|(length, _)| length)
 }
 
-/// The same, and whether it has an end.
+/// Like `skipped`, and whether the part is terminated.
 fn part(rest: &str, syntax: Dialect) -> Option<(usize, bool)> {
     let length_to = |end: &str, from: usize| {
         let found = rest.get(from..).and_then(|rest| rest.find(end));
@@ -233,7 +229,7 @@ fn part(rest: &str, syntax: Dialect) -> Option<(usize, bool)> {
             let mark = rest.get(..tag.len() + 2).filter(|mark| mark.ends_with('$'))?;
             Some(length_to(mark, mark.len()))
         }
-        // The rest of a name, so that `a$b$c` is no quoted text.
+        // The rest of a name, so that `a$b$c` is no dollar-quoted text.
         _ if first.is_alphabetic() || first == '_' => {
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
             Some((rest.find(|c| !is_part(c)).unwrap_or(rest.len()), true))
@@ -242,7 +238,6 @@ fn part(rest: &str, syntax: Dialect) -> Option<(usize, bool)> {
     }
 }
 
-/// The place of a string, a quoted name or a comment that has no end.
 #[must_use]
 pub fn unterminated(text: &str, syntax: Dialect) -> Option<usize> {
     let mut at = 0;
@@ -256,7 +251,7 @@ pub fn unterminated(text: &str, syntax: Dialect) -> Option<usize> {
     None
 }
 
-/// The name at the beginning of a text: a letter or `_`, then letters, digits and `_`.
+/// A letter or `_`, then letters, digits and `_`.
 #[must_use]
 pub fn leading_name(text: &str) -> &str {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -265,7 +260,6 @@ pub fn leading_name(text: &str) -> &str {
     if name.starts_with(|c: char| c.is_ascii_digit()) { "" } else { name }
 }
 
-/// The first words of the statements of an event, in a line.
 #[must_use]
 pub fn outline(transaction: &Transaction) -> String {
     const WORDS_MAX: usize = 8;
@@ -289,7 +283,6 @@ pub fn outline(transaction: &Transaction) -> String {
     }
 }
 
-/// The text from its first word on.
 #[must_use]
 pub fn first_word(text: &str, syntax: Dialect) -> &str {
     let mut rest = text;
@@ -305,14 +298,14 @@ pub fn first_word(text: &str, syntax: Dialect) -> &str {
     }
 }
 
-/// Whether a statement does no work on rows, as those that begin and end transactions.
+/// Whether a statement does no work on rows, like those that begin and end transactions.
 #[must_use]
 pub fn is_control(text: &str, syntax: Dialect) -> bool {
     let word = leading_name(first_word(text, syntax));
     CONTROL.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
-/// Whether a transaction is open after these statements, as far as their first words tell.
+/// Whether a transaction is open after these statements, judging by their first words.
 #[must_use]
 pub fn leaves_open<'t>(statements: impl Iterator<Item = &'t str>, syntax: Dialect) -> bool {
     let mut is_open = false;
@@ -331,11 +324,10 @@ pub fn leaves_open<'t>(statements: impl Iterator<Item = &'t str>, syntax: Dialec
     is_open
 }
 
-/// The first words of statements that do no work on rows.
 const CONTROL: [&str; 8] =
     ["BEGIN", "START", "COMMIT", "ROLLBACK", "END", "SET", "SAVEPOINT", "RELEASE"];
 
-/// Whether a statement changes nothing, as far as its first word tells.
+/// Whether a statement changes nothing, judging by its first word.
 #[must_use]
 pub fn only_reads(text: &str, syntax: Dialect) -> bool {
     // `EXPLAIN ANALYZE` and `DO` may write.
@@ -348,7 +340,7 @@ pub fn only_reads(text: &str, syntax: Dialect) -> bool {
         const WRITES: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
         return !words.any(|word| WRITES.iter().any(|it| word.eq_ignore_ascii_case(it)));
     }
-    // `SELECT ... INTO` makes a table of Postgres.
+    // `SELECT ... INTO` creates a table on Postgres.
     let makes_table = syntax == Dialect::Postgres
         && rest.split_whitespace().any(|word| word.eq_ignore_ascii_case("INTO"));
     is_control(text, syntax) || !makes_table && READS.iter().any(|it| word.eq_ignore_ascii_case(it))
@@ -477,7 +469,7 @@ mod tests {
             let expected = ["SELECT 1", trigger.as_str(), "/*!50003 SELECT 2; */", "SELECT 3"];
             assert_eq!(parts(script), expected, "{mark}");
         }
-        // It is a command only where a statement could begin, and only with a mark.
+        // It is a command only where a statement could begin, and only with a delimiter.
         assert_eq!(parts("SELECT 1 AS\ndelimiter ;\n"), ["SELECT 1 AS\ndelimiter"]);
         assert_eq!(parts("DELIMITER \"//\"\nSELECT 1; //\n"), ["SELECT 1;"]);
         assert_eq!(parts("DELIMITER\n"), ["DELIMITER"]);

@@ -1,4 +1,4 @@
-//! The statements on sysbench's tables that scripts put together, and tests made of them.
+//! Statements that scripts build for sysbench's tables, and tests made of them.
 
 use assay_model::{
     Class, Definition, Distribution, Fill, Group, Pacing, PlanningFacts, Role, Schema, Script,
@@ -8,9 +8,7 @@ use assay_model::{
 use crate::digest::digest;
 use crate::rows::{C_GROUPS, PAD_GROUPS};
 
-/// A fresh string for the column `c`.
 const C: Fill = Fill::Digits(C_GROUPS);
-/// A fresh string for the column `pad`.
 const PAD: Fill = Fill::Digits(PAD_GROUPS);
 
 pub(crate) fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
@@ -77,13 +75,12 @@ pub(crate) fn point() -> Step {
     step("SELECT c FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
 }
 
-/// The draw and the draw plus `span`, both ends included. May reach past the end of the table.
+/// The range from the draw to the draw plus `span`, inclusive. May extend past the end of the table.
 pub(crate) fn between(columns: &str, key: &str, span: u32, tail: &str) -> Step {
     let sql = format!("SELECT {columns} FROM sbtest WHERE {key} BETWEEN ? AND ?{tail}");
     step(&sql, &[Fill::Drawn(1), Fill::Plus(span)])
 }
 
-/// The span of a range of exactly `range` values.
 pub(crate) fn below(range: u32) -> u32 {
     range.saturating_sub(1)
 }
@@ -100,7 +97,6 @@ pub(crate) fn delete() -> Step {
     step("DELETE FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
 }
 
-/// Deletes a row and inserts one with the same `id`.
 pub(crate) fn changes_of_a_row() -> [Step; 2] {
     let insert = Step {
         table: Table::Same,
@@ -121,13 +117,11 @@ pub(crate) fn insert_numbered() -> Step {
     }
 }
 
-/// The client numbers the new row.
 pub(crate) fn insert_unused() -> Step {
     let sql = "INSERT INTO sbtest (id, k, c, pad) VALUES (?, ?, ?, ?)";
     Step { text: true, ..step(sql, &[Fill::Unused, Fill::Drawn(1), C, PAD]) }
 }
 
-/// Whether a test lets the server number the rows that it inserts.
 #[must_use]
 pub fn needs_numbering(test: Test) -> bool {
     let numbered = insert_numbered();
@@ -138,8 +132,8 @@ pub(crate) fn marks(count: u32) -> String {
     vec!["?"; count as usize].join(", ")
 }
 
-/// A test of the same name and digest whose events are of no kind with one of these names. Kinds and statements keep
-/// their numbers. `None` if no kind would be left.
+/// A test of the same name and digest without events of these kinds. Kinds and statements keep their numbers. `None` if
+/// no kind would remain.
 #[must_use]
 pub fn without_kinds(test: Test, names: &[String]) -> Option<Test> {
     let mut definition = test.definition().clone();
@@ -152,7 +146,7 @@ pub fn without_kinds(test: Test, names: &[String]) -> Option<Test> {
     kinds.any(|kind| kind.weight > 0.0).then(|| Test::of(definition.clone()))
 }
 
-/// Makes a test of its definition and computes its digest.
+/// Also computes the digest.
 #[must_use]
 pub fn define(definition: Definition) -> Test {
     let digest = digest(&definition);

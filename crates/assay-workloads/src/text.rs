@@ -1,4 +1,4 @@
-//! Statements as text, with their values in them.
+//! Statements as text with embedded values.
 
 use crate::decimal::push_integer;
 use crate::event::{Argument, Arguments};
@@ -7,8 +7,8 @@ use crate::sql::Quotes;
 use crate::statement::Statement;
 
 impl Statement {
-    /// Appends the statement with the values of an operation. `kept` has the values that earlier statements of the
-    /// event returned, by place. A backslash has a meaning in string literals where the dialect `has_escapes`.
+    /// Appends the statement with the values of an operation. `kept` has the values returned by earlier statements of
+    /// the event, by place. `has_escapes`: the dialect has backslash escapes in string literals.
     pub fn push_text(
         &self,
         has_escapes: bool,
@@ -30,7 +30,6 @@ impl Statement {
     }
 }
 
-/// Appends a value where SQL has values.
 fn push_value(
     text: &mut Vec<u8>,
     has_escapes: bool,
@@ -38,7 +37,7 @@ fn push_value(
     kept: &[Option<Vec<u8>>],
 ) {
     match argument {
-        // A minus sign before it would make a comment.
+        // A preceding minus sign would start a comment.
         Argument::Int(value) if value < 0 => {
             text.push(b'(');
             push_integer(text, value);
@@ -56,7 +55,7 @@ fn push_value(
     }
 }
 
-/// Appends a value to a text that is in quotes, which it does not end.
+/// Appends a value inside a quoted text, escaped so that it does not end it.
 fn push_inside(
     text: &mut Vec<u8>,
     quotes: Quotes,
@@ -83,7 +82,7 @@ fn push_inside(
     }
 }
 
-/// Appends a number. A minus sign before it would make a comment.
+/// Appends a number. A preceding minus sign would start a comment.
 fn push_bare(out: &mut Vec<u8>, number: &[u8]) {
     let is_negative = number.starts_with(b"-");
     out.extend_from_slice(if is_negative { b"(" } else { b"" });

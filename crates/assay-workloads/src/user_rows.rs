@@ -9,11 +9,10 @@ use crate::quoted::push_quoted;
 use crate::random::{Stream, mix, mix_word};
 use crate::value::Value;
 
-/// A statement gets no further row once it is this long, in bytes, or has so many rows.
+/// A statement gets no more rows once it is this long, in bytes, or has this many rows.
 const STATEMENT_BYTES: usize = 256 * 1024;
 const STATEMENT_ROWS: u32 = 2000;
 
-/// The `INSERT` statements that load one of a user's tables, in order.
 #[derive(Debug)]
 pub struct UserBatches {
     has_escapes: bool,
@@ -23,12 +22,11 @@ pub struct UserBatches {
     key: u64,
     next: u32,
     count: u32,
-    /// Text of the row in progress.
     bytes: Vec<u8>,
 }
 
 impl UserBatches {
-    /// The statements for `count` rows of a table: a pure function of the arguments.
+    /// A pure function of the arguments.
     #[must_use]
     pub fn new(
         dialect: Dialect,
@@ -48,8 +46,8 @@ impl UserBatches {
         }
     }
 
-    /// Replaces `statement` with the next one and returns its number of rows. At the end, there are none, and the
-    /// statement is empty.
+    /// Replaces `statement` with the next one and returns its number of rows. At the end, it is 0 and the statement is
+    /// empty.
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> u32 {
         statement.clear();
         let first = self.next;
@@ -86,25 +84,21 @@ impl UserBatches {
     }
 }
 
-/// The `INSERT` statements that load the rows of a CSV file, in order.
 #[derive(Debug)]
 pub struct CsvBatches<'f> {
     has_escapes: bool,
-    /// As that of [`UserBatches`].
     head: String,
     rows: CsvRows<'f>,
 }
 
 impl<'f> CsvBatches<'f> {
-    /// The statements for the rows of a table.
     #[must_use]
     pub fn new(dialect: Dialect, table: &str, rows: CsvRows<'f>) -> Self {
         let head = head(dialect, table, rows.columns().iter().map(String::as_str));
         Self { has_escapes: dialect.has_escapes(), head, rows }
     }
 
-    /// Replaces `statement` with the next one and returns its number of rows, as [`UserBatches::next_into`] does. An
-    /// empty value becomes the default of its column.
+    /// Like [`UserBatches::next_into`]. An empty value becomes the default of its column.
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Result<u32, CsvError> {
         statement.clear();
         let mut count = 0;
@@ -126,13 +120,12 @@ impl<'f> CsvBatches<'f> {
     }
 }
 
-/// The statement up to its rows.
 fn head<'a>(dialect: Dialect, table: &str, columns: impl Iterator<Item = &'a str>) -> String {
     let columns: Vec<String> = columns.map(|name| quoted_name(dialect, name)).collect();
     format!("INSERT INTO {} ({}) VALUES ", quoted_name(dialect, table), columns.join(", "))
 }
 
-/// A name as a quoted name of a dialect: in lower case for Postgres, as if it had no quotes.
+/// Quotes a name; for Postgres in lower case, as if unquoted.
 #[must_use]
 pub fn quoted_name(dialect: Dialect, name: &str) -> String {
     let mark = dialect.quote();

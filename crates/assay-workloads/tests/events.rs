@@ -14,7 +14,6 @@ use assay_workloads::{
 const PREPARED: StatementMode = StatementMode::Prepared;
 const SETUP: Setup = Setup { clients: 4, tables: 3, rows: 1000 };
 
-/// The ids that clients choose are negative, all different, and in no order.
 #[test]
 fn unused_ids_are_negative_and_different() {
     let options = OltpOptions { auto_inc: false, ..OltpOptions::default() };
@@ -26,7 +25,7 @@ fn unused_ids_are_negative_and_different() {
         let client = Client::new(Arc::clone(&program), 1, number);
         let mut event = EventBuf::default();
         for sequence in 0..5000 {
-            // An event that is started again takes another id.
+            // A retried event takes another id.
             client.write_event(sequence / 2, (sequence % 2) as u32, &mut event);
             let sent: Vec<String> = event.operations().map(|it| render(&program, &it)).collect();
             let [sql] = sent.as_slice() else { panic!("{sent:?}") };
@@ -41,7 +40,6 @@ fn unused_ids_are_negative_and_different() {
     assert!((least..most).contains(&rises), "{rises} of {}", ids.len());
 }
 
-/// An operation as text, parameters in place of their marks.
 fn render(program: &Program, operation: &Operation<'_>) -> String {
     match operation {
         Operation::Sleep(_) => panic!("a microbenchmark sleeps"),
@@ -67,7 +65,6 @@ fn render(program: &Program, operation: &Operation<'_>) -> String {
     }
 }
 
-/// Event number `sequence` of a client as its program writes it.
 fn written(program: &Arc<Program>, client: u32, sequence: u64) -> EventBuf {
     let mut buf = EventBuf::default();
     Client::new(Arc::clone(program), 1, client).write_event(sequence, 0, &mut buf);
@@ -88,8 +85,7 @@ fn test(name: &str) -> Test {
     test_by_name(name).unwrap()
 }
 
-/// Replaces table numbers by `#`, numbers by `N`, digit strings by `S`: what is left is the
-/// published text.
+/// Replaces table numbers by `#`, numbers by `N`, digit strings by `S`; the published text remains.
 fn shape(sql: &str) -> String {
     let mut shape = String::new();
     let mut rest = sql;
@@ -102,8 +98,7 @@ fn shape(sql: &str) -> String {
     shape + rest
 }
 
-/// The statements of one event of each test: sysbench microbenchmarks as published,
-/// sections 4.1 to 4.4.
+/// As published in the sysbench microbenchmarks, sections 4.1 to 4.4.
 #[test]
 fn statements_are_the_published_ones() {
     let points = "SELECT c FROM sbtest# WHERE id=N";
@@ -169,7 +164,7 @@ fn statements_are_the_published_ones() {
     }
 }
 
-/// The `n`-th number in a statement, after table numbers are gone.
+/// All numbers of a statement, without table numbers.
 fn numbers(sql: &str) -> Vec<u64> {
     sql.split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty() && word.len() < 11)
@@ -279,7 +274,7 @@ fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
     assert_ne!(texts(1, "point-query", 0, 0, 0)[0], texts(1, "point-query.pre", 0, 0, 0)[0]);
 }
 
-/// Written down once. If these values change, the work changes, and needs a new workload version.
+/// If these values change, the work changes, and needs a new workload version.
 #[test]
 fn events_are_pinned() {
     let sent = event(test("delete"), SETUP, 1, 2);

@@ -1,40 +1,34 @@
-//! Tables with a header, separated by commas or tabs, whose fields may have several lines.
+//! Reads tables with a header, separated by commas or tabs, whose fields may span several lines.
 
 use crate::entry::{Sink, Skip};
 use crate::lines::LINE_MAX;
 use crate::reader::Reader;
 
-/// Longest record, bytes.
 const RECORD_MAX: usize = 32 << 20;
 
-/// Puts lines together to records, and splits records into fields.
 #[derive(Debug)]
 pub(super) struct Records {
     separator: u8,
     record: Vec<u8>,
     is_open: bool,
-    /// Whether it is too long to be put together: its end is looked for.
+    /// Too long to be kept: only its end is searched.
     is_long: bool,
 }
 
-/// What a line makes of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// The record is complete; these are its fields.
+    /// The record is complete; its fields.
     Record(Vec<Vec<u8>>),
-    /// It goes on.
     More,
-    /// It is too long.
     TooLong,
 }
 
 impl Records {
-    /// Reads records with this separator. Tables with tabs are written by the client `mysql`, with backslashes.
+    /// Tab-separated tables come from the client `mysql` and have backslash escapes.
     pub(super) fn new(separator: u8) -> Self {
         Self { separator, record: Vec::new(), is_open: false, is_long: false }
     }
 
-    /// Takes a line.
     pub(super) fn line(&mut self, line: &[u8]) -> Line {
         if self.separator == b'\t' {
             return Line::Record(line.split(|it| *it == b'\t').map(unescaped).collect());
@@ -43,7 +37,7 @@ impl Records {
         if self.is_long || self.record.len() + line.len() > RECORD_MAX || line.len() >= LINE_MAX {
             self.record = Vec::new();
             self.is_open ^= quotes % 2 == 1;
-            // A line that is cut has lost its end. It is taken for the last one of the record.
+            // A truncated line has lost its end. It counts as the last one of the record.
             self.is_open &= line.len() < LINE_MAX;
             let was_long = std::mem::replace(&mut self.is_long, self.is_open);
             return if was_long { Line::More } else { Line::TooLong };
@@ -61,13 +55,12 @@ impl Records {
         Line::Record(fields)
     }
 
-    /// Whether a record has no end.
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
 }
 
-/// The fields of a record: those in quotes have doubled quotes.
+/// Quoted fields have doubled quotes.
 fn fields(record: &[u8], separator: u8) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let (mut field, mut is_quoted) = (Vec::new(), false);
@@ -87,7 +80,6 @@ fn fields(record: &[u8], separator: u8) -> Vec<Vec<u8>> {
     found
 }
 
-/// A field as the client `mysql` writes it.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
     let mut bytes = field.iter().copied();
@@ -106,25 +98,21 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The columns of a table by their names.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     names: Vec<String>,
 }
 
 impl Columns {
-    /// Those of a header.
     pub(super) fn of(fields: &[Vec<u8>]) -> Self {
         let name = |field: &Vec<u8>| String::from_utf8_lossy(field).trim().to_ascii_lowercase();
         Self { names: fields.iter().map(name).collect() }
     }
 
-    /// Whether there is a column with this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.names.iter().any(|it| it == name)
     }
 
-    /// The number of columns.
     pub(super) fn len(&self) -> usize {
         self.names.len()
     }
@@ -136,14 +124,12 @@ impl Columns {
         (field != b"NULL" && field != b"\\N" && !field.is_empty()).then_some(field)
     }
 
-    /// The number in a field.
     pub(super) fn number(&self, record: &[Vec<u8>], name: &str) -> Option<f64> {
         let text = std::str::from_utf8(self.get(record, name)?).ok()?;
         text.parse().ok().filter(|it: &f64| it.is_finite() && *it >= 0.0)
     }
 }
 
-/// The separator and the columns of the first line of a file.
 pub(super) fn header(head: &[u8]) -> Option<(u8, Columns)> {
     let line = crate::reader::lines(head).next()?;
     let separator = [b'\t', b',', b';'].into_iter().find(|it| line.contains(it))?;
@@ -153,7 +139,7 @@ pub(super) fn header(head: &[u8]) -> Option<(u8, Columns)> {
     }
 }
 
-/// Takes a record of a table: its columns, its fields, and the line that ends it.
+/// Takes a table's columns, a record's fields, and the record's last line.
 type TakeRecord = fn(&Columns, &[Vec<u8>], &[u8], &mut dyn Sink);
 
 /// Reads a table whose first line names the columns.
@@ -165,7 +151,6 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// A reader of a file that begins so.
     pub(super) fn new(head: &[u8], take: TakeRecord) -> Self {
         let separator = header(head).map_or(b',', |(separator, _)| separator);
         Self { records: Records::new(separator), columns: None, take }

@@ -1,4 +1,4 @@
-//! The table `events_statements_summary_by_digest` of the performance schema, as CSV or as `mysql --batch` prints it.
+//! The table `events_statements_summary_by_digest` of the performance schema, as CSV or output of `mysql --batch`.
 
 use assay_model::Dialect;
 
@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-/// Picoseconds of a microsecond: times of the table are in picoseconds.
+/// Picoseconds per microsecond: the table's times are in picoseconds.
 const PS: f64 = 1e6;
 
 fn looks(head: &[u8], _: &Given) -> bool {
@@ -31,10 +31,10 @@ fn open(head: &[u8], _: &Given) -> Box<dyn Reader> {
 
 fn row(columns: &Columns, record: &[Vec<u8>], line: &[u8], out: &mut dyn Sink) {
     let Some(calls) = columns.number(record, "count_star") else { return out.unreadable(line) };
-    // A sample has the values of one call, unless it is cut off.
+    // A sample has the values of one call, unless it is truncated.
     let sample = columns.get(record, "query_sample_text").filter(|it| !it.ends_with(b"..."));
     let Some(text) = sample.or_else(|| columns.get(record, "digest_text")) else {
-        // The row of all statements that found no place in the table.
+        // The row for all statements that did not fit into the table.
         return out.skip(crate::entry::Skip::TooMany);
     };
     let database = columns.get(record, "schema_name").map(shown);

@@ -1,19 +1,15 @@
-//! Files that are no logs of statements: what they are, and what to name in their place.
+//! Recognizes files that are no statement logs, with advice on what to use instead.
 
 use crate::reader::lines;
 use crate::sql::token::find;
 use crate::time;
 
-/// A file that assay does not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Foreign {
-    /// What it is.
     pub what: &'static str,
-    /// What to do.
     pub hint: &'static str,
 }
 
-/// A kind of such files, and how its lines are recognised.
 struct Kind {
     foreign: Foreign,
     is_line: fn(&[u8]) -> bool,
@@ -21,7 +17,6 @@ struct Kind {
 
 const COMPRESSED: &str = "assay reads plain and gzipped files";
 
-/// First bytes of files that are no text.
 const BINARY: [(&[u8], Foreign); 13] = [
     (b"BZh", Foreign { what: "compressed with bzip2", hint: "unpack it: `bunzip2 --keep FILE`" }),
     (b"\xfd7zXZ\0", Foreign { what: "compressed with xz", hint: "unpack it: `unxz --keep FILE`" }),
@@ -47,7 +42,7 @@ const BINARY_LOG: &str =
 const PACKETS: &str = "`pt-query-digest --type tcpdump --output slowlog` makes a slow query log of what \
                        `tcpdump -x -tttt` prints; name that";
 
-/// Kinds of text that are no log of statements whatever else is in them.
+/// Kinds of text that are never statement logs.
 const TEXTS: [Kind; 7] = [
     Kind {
         foreign: Foreign {
@@ -101,8 +96,8 @@ const TEXTS: [Kind; 7] = [
     },
 ];
 
-/// Kinds of JSON, a record in each line, in which a log is packed, and kinds of text around the lines of a log. They
-/// are asked after the formats: a statement may contain anything.
+/// Kinds of JSON lines that wrap a log, and kinds of text around the lines of a log. They are checked after the
+/// formats: a statement may contain anything.
 const PACKED: [Kind; 9] = [
     Kind {
         foreign: Foreign {
@@ -180,7 +175,6 @@ const PACKED: [Kind; 9] = [
     },
 ];
 
-/// What a file is that is no text.
 pub(crate) fn binary(head: &[u8]) -> Option<Foreign> {
     let is_tar = head.get(257..262) == Some(b"ustar");
     if is_tar {
@@ -190,17 +184,16 @@ pub(crate) fn binary(head: &[u8]) -> Option<Foreign> {
     BINARY.iter().find(|(begin, _)| head.starts_with(begin)).map(|(_, foreign)| *foreign)
 }
 
-/// What a text is that is no log of statements, whatever its lines look like.
+/// Recognizes a text that is never a statement log.
 pub(crate) fn foreign(head: &[u8]) -> Option<Foreign> {
     one_of(&TEXTS, head)
 }
 
-/// What a file is that is in no format of logs.
+/// Recognizes a file in none of the log formats.
 pub(crate) fn packed(head: &[u8]) -> Option<Foreign> {
     one_of(&PACKED, head)
 }
 
-/// The first kind of which there is a line.
 fn one_of(kinds: &[Kind], head: &[u8]) -> Option<Foreign> {
     let has_line = |kind: &&Kind| lines(head).any(|line| (kind.is_line)(line.trim_ascii_start()));
     kinds.iter().find(has_line).map(|kind| kind.foreign)
@@ -221,7 +214,7 @@ fn is_digest_report(line: &[u8]) -> bool {
         || line.starts_with(b"{") && has(line, b"\"classes\"") && has(line, b"\"fingerprint\"")
 }
 
-/// `12:34:56.789012 IP 10.0.0.1.3306 > 10.0.0.2.5555: Flags [P.]`, maybe with a date, and the bytes after it.
+/// `12:34:56.789012 IP 10.0.0.1.3306 > 10.0.0.2.5555: Flags [P.]`, optionally with a date, and the following bytes.
 fn is_packet(line: &[u8]) -> bool {
     let is_address = |part: &[u8]| has(line, part) && has(line, b" > ");
     line.first().is_some_and(u8::is_ascii_digit)

@@ -26,13 +26,10 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-/// Longest statement that is put together, bytes.
 const TEXT_MAX: usize = 32 << 20;
 
-/// Most sessions whose database is remembered.
 const SESSIONS: usize = 100_000;
 
-/// Commands of the protocol as the log names them.
 const COMMANDS: [&str; 32] = [
     "Query",
     "Execute",
@@ -72,17 +69,15 @@ fn looks(head: &[u8], _: &Given) -> bool {
     separators(head).is_some()
 }
 
-/// What stands between the parts of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Separators {
-    /// Tabs, as servers write them.
     Tabs,
-    /// Blanks, after a terminal or an editor has replaced the tabs.
+    /// After a terminal or an editor has replaced the tabs.
     Blanks,
 }
 
-/// How the parts of the lines of a log are separated; `None` if it is no general log. A log with blanks must have lines
-/// with times: many texts have numbers before words.
+/// The separators of a log's lines; `None` if it is no general log. A log with blanks must have lines with times: many
+/// texts have numbers before words.
 fn separators(head: &[u8]) -> Option<Separators> {
     if lines(head).any(|line| command(line, Separators::Tabs).is_some()) {
         return Some(Separators::Tabs);
@@ -92,7 +87,6 @@ fn separators(head: &[u8]) -> Option<Separators> {
     lines(head).any(is_command).then_some(Separators::Blanks)
 }
 
-/// A line that begins an entry.
 struct Command<'l> {
     at_us: Option<i64>,
     session: u64,
@@ -100,7 +94,7 @@ struct Command<'l> {
     argument: &'l [u8],
 }
 
-/// `2026-11-27T22:45:19.179537Z<tab>   11 Query<tab>SELECT 1`, or without a time and two tabs instead.
+/// `2026-11-27T22:45:19.179537Z<tab>   11 Query<tab>SELECT 1`, or two tabs instead of a time.
 fn command(line: &[u8], separators: Separators) -> Option<Command<'_>> {
     let (at_us, rest) = match (time::leading(line), separators) {
         (Some((at, length)), Separators::Tabs) => {
@@ -140,15 +134,12 @@ fn command(line: &[u8], separators: Separators) -> Option<Command<'_>> {
     Some(Command { at_us, session, name, argument })
 }
 
-/// What the lines after a command belong to.
 #[derive(Debug, Default)]
 enum Part {
-    /// To nothing.
     #[default]
     Outside,
-    /// To the statement.
     Statement(Vec<u8>),
-    /// To a statement that is only prepared, or to something else that was counted.
+    /// Part of a statement that is only prepared, or of another counted entry.
     Counted,
 }
 
@@ -194,7 +185,7 @@ impl Reader for General {
     }
 }
 
-/// What a server writes before the first command, and empty lines.
+/// Lines before the first command, and empty lines.
 fn is_heading(line: &[u8]) -> bool {
     const BEGINS: [&[u8]; 4] = [b"Tcp port: ", b"TCP Port: ", b"Time ", b"Time\t"];
     line.trim_ascii().is_empty() || BEGINS.iter().any(|begin| line.starts_with(begin))

@@ -1,5 +1,4 @@
-//! The tables `mysql.slow_log` and `mysql.general_log` (`log_output = TABLE`), as CSV or as `mysql --batch` prints
-//! them.
+//! The tables `mysql.slow_log` and `mysql.general_log` (`log_output = TABLE`), as CSV or output of `mysql --batch`.
 
 use assay_model::Dialect;
 

@@ -1,4 +1,4 @@
-//! The formats that are read: a file each, and a line in [`FORMATS`].
+//! The supported formats: a file each, and a line in [`FORMATS`].
 
 mod csv;
 mod digests;
@@ -16,7 +16,7 @@ pub(crate) use foreign::{binary, foreign, packed};
 
 use crate::reader::Format;
 
-/// Every format. A log is in the first one that its content looks like.
+/// The first format that matches a log's content is used.
 pub const FORMATS: &[Format] = &[
     slow::FORMAT,
     general::FORMAT,

@@ -36,7 +36,7 @@ fn row(columns: &Columns, record: &[Vec<u8>], line: &[u8], out: &mut dyn Sink) {
     let time = |name| columns.number(record, name);
     let executing = time("total_exec_time").or_else(|| time("total_time"));
     let time_us = executing.map(|it| (it + time("total_plan_time").unwrap_or(0.0)) * 1e3);
-    // The view has the number of the database; a query that joins `pg_database` has its name.
+    // The view has the database's oid; a query that joins `pg_database` has its name.
     let database = columns.get(record, "datname").or_else(|| columns.get(record, "dbid"));
     let database = database.map(shown);
     out.entry(&Entry {

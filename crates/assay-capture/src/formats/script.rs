@@ -1,4 +1,4 @@
-//! A plain file of statements, as the clients `mysql` and `psql` take it.
+//! A plain file of statements for the clients `mysql` and `psql`.
 
 use assay_model::Dialect;
 use assay_workloads::sql::dialect_of;
@@ -35,12 +35,11 @@ fn looks(head: &[u8], _: &Given) -> bool {
     first_word(head, &tokens).is_some_and(begins_file)
 }
 
-/// The dialect of a file, by what only one of them has.
 fn guessed(head: &[u8]) -> Option<Dialect> {
     dialect_of(&String::from_utf8_lossy(head))
 }
 
-/// The first word of a statement. What servers execute in a comment is not looked into.
+/// The first word of a statement. Executed comments are not searched.
 fn first_word<'t>(text: &'t [u8], tokens: &[Token]) -> Option<&'t [u8]> {
     let mut rest = tokens.iter().filter(|it| it.kind != Kind::Hint && it.of(text) != b"(");
     rest.next().map(|it| it.of(text))
@@ -54,7 +53,7 @@ struct Script {
     has_begun: bool,
 }
 
-/// The session of a file: the clients that take such files have one.
+/// The clients that read such files have a single session.
 const SESSION: u64 = 0;
 
 impl Reader for Script {

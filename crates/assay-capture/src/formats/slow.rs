@@ -15,17 +15,14 @@ pub(super) const FORMAT: Format = Format {
     open: |_, _| Box::new(Slow::default()),
 };
 
-/// Longest statement that is put together, bytes.
 const TEXT_MAX: usize = 32 << 20;
 
-/// The users as whom replication runs.
 const REPLICATION: [&str; 2] = ["[SQL_SLAVE]", "system user"];
 
 fn looks(head: &[u8], _: &Given) -> bool {
     lines(head).any(|line| line.starts_with(b"# Query_time: "))
 }
 
-/// Where in an entry the reader is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Part {
     /// Before the first entry, and between two runs of a server.
@@ -35,7 +32,6 @@ enum Part {
     Header,
     /// In `use` and `SET timestamp`, before the statement.
     Preamble,
-    /// In the statement.
     Statement,
 }
 
@@ -47,13 +43,13 @@ struct Slow {
     logged_us: Option<i64>,
     at_us: Option<i64>,
     session: Option<u64>,
-    /// The database that the extra fields of the entry name.
+    /// The database in the entry's extra fields.
     schema: Option<String>,
-    /// The database that the last `use` named.
+    /// The database of the last `use`.
     database: Option<String>,
     time_us: Option<f64>,
     calls: u64,
-    /// Whether the header has its line of times, which each entry has once.
+    /// The header's line of times was seen, which each entry has once.
     has_times: bool,
     is_replication: bool,
     has_failed: bool,
@@ -109,7 +105,6 @@ impl Reader for Slow {
 }
 
 impl Slow {
-    /// Whether a line begins an entry that does not name its user, as in logs that other programs have written again.
     fn begins_without_user(&self, line: &[u8]) -> bool {
         const BEGINS: [&[u8]; 4] =
             [b"# Query_time: ", b"# Thread_id: ", b"# Schema: ", b"# Client: "];
@@ -135,7 +130,6 @@ impl Slow {
         self.at_us = self.logged_us;
     }
 
-    /// A line before the statement.
     fn before(&mut self, line: &[u8], out: &mut dyn Sink) {
         if line.starts_with(b"# administrator command: ") {
             self.administration(line, out);
@@ -149,7 +143,7 @@ impl Slow {
             self.header(line);
         } else if let Some(name) = used(line).filter(|_| self.part == Part::Header) {
             self.database = Some(name);
-            // The database of the entry itself is that of `use`.
+            // The entry's own database is that of `use`.
             self.schema = self.schema.take().filter(|it| !it.is_empty());
         } else if line.starts_with(b"SET ")
             && find(line, b"timestamp=").is_some()
@@ -158,7 +152,7 @@ impl Slow {
             let at = find(line, b"timestamp=").unwrap_or_default() + b"timestamp=".len();
             let rest = line.get(at..line.len() - 1).unwrap_or_default();
             self.at_us = self.logged_us.or_else(|| time::epoch(rest));
-            // A server that writes no time into each header writes it here.
+            // A server that omits the time from some headers writes it here.
             if let Some(at) = time::epoch(rest) {
                 self.at_us =
                     Some(self.at_us.filter(|it| (it - at).abs() < 3_600_000_000).unwrap_or(at));
@@ -220,7 +214,6 @@ impl Slow {
         self.text.extend_from_slice(line);
     }
 
-    /// Hands the statement on.
     fn finish(&mut self, is_end: bool, out: &mut dyn Sink) {
         if self.part != Part::Statement {
             return;
@@ -262,7 +255,7 @@ impl Slow {
     }
 }
 
-/// The value after `name:` in a header. Words follow each other with blanks between them.
+/// The value after `name:` in a header, up to the next blank.
 fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut from = 0;
     loop {
@@ -278,7 +271,6 @@ fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     }
 }
 
-/// The name of `use name;`.
 fn used(line: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(line).ok()?.strip_suffix(';')?;
     let (word, name) = text.split_once(' ')?;
@@ -286,7 +278,7 @@ fn used(line: &[u8]) -> Option<String> {
     is_name.then(|| name.trim().trim_matches('`').replace("``", "`"))
 }
 
-/// What a server writes when it opens the log.
+/// Lines written by a server when it opens the log.
 fn is_banner(line: &[u8]) -> bool {
     line.ends_with(b"started with:") && find(line, b", Version: ").is_some()
 }

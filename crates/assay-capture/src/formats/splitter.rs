@@ -1,53 +1,47 @@
-//! Splits a file of statements as the clients `mysql` and `psql` do, in one pass over its bytes.
+//! Splits a file of statements like the clients `mysql` and `psql`, in one pass over its bytes.
 
 use assay_model::Dialect;
 
 use crate::lines::LINE_MAX;
 use crate::sql::token::find;
 
-/// Longest statement that is put together, bytes.
 const TEXT_MAX: usize = 8 << 20;
 
-/// Commands of psql that send the statement before them.
+/// psql commands that send the statement before them.
 const SENDS: [&[u8]; 8] =
     [b"g", b"gx", b"gset", b"gexec", b"watch", b"crosstabview", b"gdesc", b"bind_named"];
 
-/// A statement of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Statement {
-    /// Its text without what ends it.
     pub(super) text: Vec<u8>,
-    /// How many lines before the last one it begins.
+    /// Number of lines between its first and its last line.
     pub(super) lines_before: u64,
-    /// Whether it was too long to be put together.
     pub(super) is_too_long: bool,
 }
 
-/// What the bytes at a place belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Within {
     Sql,
-    /// A string or a quoted name, and whether a backslash has a meaning in it.
+    /// A string or a quoted name, and whether it has backslash escapes.
     Quotes {
         quote: u8,
         has_escapes: bool,
     },
-    /// A comment, and how many it is in.
+    /// A comment, and its nesting depth.
     Comment(u32),
-    /// A text between two of these.
+    /// Text between two of these tags.
     Dollars(Vec<u8>),
     /// Rows of `COPY ... FROM stdin`.
     Rows,
 }
 
-/// Splits lines into statements.
 #[derive(Debug)]
 pub(super) struct Splitter {
     dialect: Dialect,
     delimiter: Vec<u8>,
     text: Vec<u8>,
     within: Within,
-    /// Whether the statement has more than blanks and comments.
+    /// The statement has more than blanks and comments.
     has_begun: bool,
     is_too_long: bool,
     /// Lines that ended since the statement began.
@@ -67,7 +61,6 @@ impl Splitter {
         }
     }
 
-    /// Takes a line, and adds the statements that end in it.
     pub(super) fn line(&mut self, line: &[u8], found: &mut Vec<Statement>) {
         if self.within == Within::Rows {
             if line == b"\\." {
@@ -87,7 +80,7 @@ impl Splitter {
         while at < line.len() && self.within != Within::Rows {
             at = self.step(line, at, found);
         }
-        // A line that is cut has lost its end. It is taken for the last one of the statement.
+        // A truncated line has lost its end. It counts as the last one of the statement.
         if line.len() >= LINE_MAX {
             self.within = Within::Sql;
             self.finish(found);
@@ -100,7 +93,7 @@ impl Splitter {
         }
     }
 
-    /// The last statement, which nothing ends.
+    /// The last, undelimited statement.
     pub(super) fn end(&mut self) -> Option<Statement> {
         let mut found = Vec::new();
         self.lines_before = self.lines_before.saturating_sub(1);
@@ -108,7 +101,6 @@ impl Splitter {
         found.pop()
     }
 
-    /// Takes what begins at a place of the line, and returns where it ends there.
     fn step(&mut self, line: &[u8], at: usize, found: &mut Vec<Statement>) -> usize {
         let rest = line.get(at..).unwrap_or_default();
         let length = match &self.within {
@@ -139,7 +131,6 @@ impl Splitter {
         at + length
     }
 
-    /// Takes words and marks of a statement, and returns how many bytes.
     fn sql(&mut self, line: &[u8], at: usize, rest: &[u8], found: &mut Vec<Statement>) -> usize {
         let is_mysql = self.dialect == Dialect::MySql;
         if rest.starts_with(&self.delimiter) {
@@ -197,8 +188,8 @@ impl Splitter {
         length
     }
 
-    /// A command of a client, which begins with a backslash: it sends the statement before it, drops that, or concerns
-    /// the client only. psql takes the rest of the line as its arguments.
+    /// A client command, which begins with a backslash: it sends the statement before it, drops it, or concerns only
+    /// the client. psql takes the rest of the line as its arguments.
     fn command(&mut self, rest: &[u8], found: &mut Vec<Statement>) -> usize {
         let name = rest.get(1..).unwrap_or_default();
         if self.dialect == Dialect::MySql {
@@ -238,7 +229,6 @@ impl Splitter {
         (self.has_begun, self.is_too_long, self.lines_before) = (false, false, 0);
     }
 
-    /// Adds the statement that ends here, if there is one.
     fn finish(&mut self, found: &mut Vec<Statement>) {
         let (is_too_long, lines_before) = (self.is_too_long, self.lines_before);
         if self.has_begun {
@@ -252,7 +242,7 @@ impl Splitter {
     }
 }
 
-/// The mark of a line `DELIMITER //`.
+/// The delimiter of a line `DELIMITER //`.
 fn delimiter(line: &[u8]) -> Option<Vec<u8>> {
     let (word, rest) = line.trim_ascii_start().split_at_checked(b"DELIMITER".len())?;
     if !word.eq_ignore_ascii_case(b"DELIMITER") || !rest.first()?.is_ascii_whitespace() {
@@ -271,7 +261,7 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// `$tag$` at the beginning of a text of Postgres.
+/// `$tag$` at the beginning of a Postgres text.
 fn dollar_mark(rest: &[u8]) -> Option<&[u8]> {
     let tag = rest.iter().skip(1).take_while(|it| is_of_name(**it)).count();
     let mark = rest.get(..tag + 2)?;
@@ -279,7 +269,7 @@ fn dollar_mark(rest: &[u8]) -> Option<&[u8]> {
     (mark.ends_with(b"$") && !is_number).then_some(mark)
 }
 
-/// The bytes up to the end of a string or a quoted name, and whether it ends here. A doubled quote belongs to it.
+/// The bytes up to the end of a string or a quoted name, and whether it ends here. A doubled quote is part of it.
 fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, bool) {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {
@@ -293,7 +283,7 @@ fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, bool) {
     (rest.len(), false)
 }
 
-/// The bytes up to the end of a comment, and how many comments the place after them is in.
+/// The bytes up to the end of a comment, and the nesting depth after them.
 fn to_end_of_comment(rest: &[u8], depth: u32, dialect: Dialect) -> (usize, u32) {
     let (mut at, mut depth) = (0, depth);
     while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
@@ -313,7 +303,6 @@ fn to_end_of_comment(rest: &[u8], depth: u32, dialect: Dialect) -> (usize, u32) 
     (at, depth)
 }
 
-/// Whether a statement of Postgres is `COPY ... FROM stdin`, whose rows follow.
 fn copies(text: &[u8]) -> bool {
     let is_copy = text.get(..5).is_some_and(|it| it.eq_ignore_ascii_case(b"COPY "));
     let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();

@@ -1,36 +1,34 @@
-//! What the definition of a table says of its rows.
+//! Table definitions, as far as they determine rows.
 
-/// A table of a dump.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Table {
-    /// Its name without schema.
+    /// Without schema.
     pub(super) name: String,
     pub(super) columns: Vec<Column>,
     /// The columns of its primary key, and of each unique key.
     pub(super) keys: Vec<Vec<String>>,
-    /// The number of rows, if the dump states it.
+    /// Number of rows, if the dump states it.
     pub(super) rows: Option<u64>,
-    /// Whether rows go to one of several tables, by their values.
+    /// Rows go to one of several tables, by their values.
     pub(super) is_partitioned: bool,
 }
 
-/// A column of a table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// The first word of its type, in lower case.
+    /// First word of its type, in lower case.
     pub(super) kind: String,
-    /// What stands in parentheses after it: lengths, or the values of an `ENUM`.
+    /// Arguments of the type: lengths, or the values of an `ENUM`.
     pub(super) arguments: Vec<String>,
     pub(super) is_array: bool,
     pub(super) is_required: bool,
-    /// Whether the server makes its values.
+    /// The server always computes its values.
     pub(super) is_filled: bool,
-    /// Whether its values are numbered by the server unless they are given.
+    /// The server numbers its values unless they are given.
     pub(super) is_numbered: bool,
-    /// The table that its foreign key refers to.
+    /// Table referenced by its foreign key.
     pub(super) refers_to: Option<String>,
-    /// The share of NULL, if the dump states it.
+    /// Share of NULL, if the dump states it.
     pub(super) nulls: Option<f64>,
 }
 

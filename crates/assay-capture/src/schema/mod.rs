@@ -1,4 +1,4 @@
-//! The tables of a dump that has no rows, and rows for them that follow from their definitions.
+//! The tables of a dump without rows, and rows generated from their definitions.
 
 mod definition;
 mod rows;

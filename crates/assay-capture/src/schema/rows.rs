@@ -1,4 +1,4 @@
-//! Rows for the tables of a dump without rows, as `[table.NAME]` of a workload file.
+//! Generates rows for the tables of a dump without rows, as `[table.NAME]` of a workload file.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,25 +9,20 @@ use super::definition::{Column, Table};
 use super::statements::Schema;
 use crate::escape::{key, quoted};
 
-/// Rows of a table for which the dump states no number.
 const ROWS: u64 = 10_000;
 
-/// The most rows that a table gets.
 const ROWS_MAX: u64 = 1_000_000;
 
-/// The share of NULL in nullable columns, if the dump states none.
 const NULLS: f64 = 0.1;
 
-/// What a table gets.
 struct Filled<'s> {
     table: &'s Table,
     rows: u64,
-    /// The columns whose values rise from row to row, so that keys are unique.
+    /// Columns whose values rise from row to row, so that keys are unique.
     rising: BTreeSet<&'s str>,
     columns: Vec<(&'s str, String)>,
 }
 
-/// The tables with their rows, those first that others refer to, and comments on the tables that stay empty.
 pub(crate) fn tables(schema: &Schema) -> String {
     let mut text = "\n# The dump has no rows, so these are made from the definitions of the tables. That is a weak \
                     substitute:\n# plans and times depend on how many rows there are and how values are distributed. \
@@ -58,8 +53,7 @@ pub(crate) fn tables(schema: &Schema) -> String {
     text
 }
 
-/// The tables such that each comes after those that it refers to, as far as they do not refer to each other. Of several
-/// that could come next, the first of the dump does.
+/// Orders the tables so that each follows those it references, except in cycles. Ties go to the first in the dump.
 fn in_order(schema: &Schema) -> Vec<&Table> {
     let mut targets: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); schema.tables.len()];
     let mut sources = targets.clone();
@@ -95,7 +89,7 @@ fn in_order(schema: &Schema) -> Vec<&Table> {
     done
 }
 
-/// The number of the table that a column refers to, or seems to refer to.
+/// Index of the table that a column references, or seems to reference.
 fn target(column: &Column, schema: &Schema) -> Option<usize> {
     match column.refers_to.as_deref() {
         Some(name) => schema.numbers.get(name).copied(),
@@ -137,13 +131,13 @@ fn fill<'s>(
     }
 }
 
-/// Whether the server makes the values. MySQL and MariaDB would go on from the number that the dump names, so numbers
-/// are given there; Postgres counts from 1, and would not know of numbers that were given.
+/// Whether the server generates the values. MySQL and MariaDB would continue from the number in the dump, so numbers
+/// are given there; Postgres counts from 1, and would not notice given numbers.
 fn is_of_server(column: &Column, dialect: Dialect) -> bool {
     column.is_filled || (column.is_numbered && dialect == Dialect::Postgres)
 }
 
-/// Names that a workload file cannot have, or that servers would not find.
+/// Rejects names that a workload file cannot have, or that servers would not find.
 fn check_names(table: &Table, dialect: Dialect) -> Result<(), String> {
     let has = |name: &str, more: &str| {
         name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
@@ -157,7 +151,7 @@ fn check_names(table: &Table, dialect: Dialect) -> Result<(), String> {
     }
 }
 
-/// Lets a column of a key rise from row to row, and bounds the rows by what it can hold.
+/// Makes a column of a key rise from row to row, and limits the rows to its range.
 fn make_unique<'s>(
     names: &'s [String],
     done: &mut Filled<'s>,
@@ -175,8 +169,8 @@ fn make_unique<'s>(
         Some(target) if target != done.table.name => rows_of(target),
         _ => most_different(column),
     };
-    // The last one: in a key such as (order, line), the first one is shared by several rows. A reference is used only
-    // if there is nothing else, because every row then refers to another one.
+    // The last one: in a key such as (order, line), the first one is shared by several rows. A reference is the last
+    // resort, because every row then references another one.
     let own = columns.iter().rev().filter(|it| it.refers_to.is_none());
     let others = columns.iter().rev().filter(|it| it.refers_to.is_some());
     let best = own.chain(others).find_map(|it| Some((*it, most(it)?)));
@@ -188,7 +182,7 @@ fn make_unique<'s>(
     Ok(())
 }
 
-/// How many different values a rising column can have; none if it cannot rise.
+/// Number of distinct values of a rising column; `None` if it cannot rise.
 fn most_different(column: &Column) -> Option<u64> {
     if column.is_array {
         return None;
@@ -214,7 +208,7 @@ fn most_different(column: &Column) -> Option<u64> {
     })
 }
 
-/// The values of a column; none if it is to have its default.
+/// The values of a column; `None` for its default.
 fn values(
     column: &Column,
     done: &Filled<'_>,
@@ -228,7 +222,7 @@ fn values(
         return Ok(Some(constant("{}")));
     }
     let target = match column.refers_to.as_deref() {
-        // The first row refers to itself.
+        // The first row references itself.
         Some(target) if target == done.table.name => {
             return Ok(Some(
                 if column.is_required { "1" } else { "{ uniform = [1, 1], null = \"100%\" }" }
@@ -255,7 +249,7 @@ fn values(
     Ok(Some(format!("{{ {drawn}, null = \"{:.0}%\" }}", 100.0 * nulls.min(1.0))))
 }
 
-/// The number of the table that a column without a foreign key seems to refer to: `customer_id` or `customer`.
+/// Index of the table that a column without a foreign key seems to reference: `customer_id` or `customer`.
 fn named_like(column: &Column, schema: &Schema) -> Option<usize> {
     if !["int", "integer", "bigint"].contains(&column.kind.as_str()) {
         return None;
@@ -265,7 +259,7 @@ fn named_like(column: &Column, schema: &Schema) -> Option<usize> {
     schema.singulars.get(word).copied()
 }
 
-/// Whether a whole number can be a value.
+/// Whether an integer is a valid value.
 fn is_whole_or_text(column: &Column) -> bool {
     matches!(
         column.kind.as_str(),
@@ -302,7 +296,6 @@ fn constant(text: &str) -> String {
     format!("{{ one-of = [{}] }}", quoted(text))
 }
 
-/// How values of a type are drawn.
 fn drawn(column: &Column, rows: u64, schema: &Schema) -> Result<String, String> {
     let argument = |at: usize| column.arguments.get(at).and_then(|it| it.parse::<u32>().ok());
     let one_of = |values: &[String]| {
@@ -393,7 +386,7 @@ mod tests {
         assert_eq!(names(dump), ["alone", "Customers", "orders", "items", "twins"]);
     }
 
-    /// Each table refers to the next one of the dump. Comparing all with all would take hours.
+    /// Each table references the next one of the dump. Comparing all with all would take hours.
     #[test]
     fn a_dump_may_have_very_many_tables() {
         const TABLES: usize = 20_000;

@@ -1,4 +1,4 @@
-//! Reads the statements of a dump that define tables.
+//! Parses the table definitions of a dump.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,22 @@ use assay_model::Dialect;
 use super::definition::{Column, Table};
 use crate::sql::token::{Kind, Token, tokenize};
 
-/// A dump with more bytes has rows, or more tables than anybody wants to have generated.
+/// A larger dump has rows, or too many tables to generate rows for.
 pub const SCHEMA_BYTES: usize = 16 << 20;
 
-/// The tables that a dump defines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     pub(super) dialect: Dialect,
     pub(super) tables: Vec<Table>,
-    /// The numbers of the tables by name. Of several with one name, the first one counts.
+    /// Indexes of the tables by name. Ties go to the first.
     pub(super) numbers: BTreeMap<String, usize>,
-    /// The same by names that a column may have for a row: `customer` for `Customers`.
+    /// Indexes by names that a column may use for a row: `customer` for `Customers`.
     pub(super) singulars: BTreeMap<String, usize>,
-    /// The values of types that the dump defines as lists of values.
+    /// Values of enumerated types.
     pub(super) types: BTreeMap<String, Vec<String>>,
 }
 
-/// The tables of a dump, unless it has rows or no tables.
+/// `None` if the dump has rows or no tables.
 #[must_use]
 pub fn schema(dump: &[u8], dialect: Dialect) -> Option<Schema> {
     let mut tokens = Vec::new();
@@ -45,7 +44,7 @@ pub fn schema(dump: &[u8], dialect: Dialect) -> Option<Schema> {
     (!schema.tables.is_empty()).then_some(schema)
 }
 
-/// Reads a statement. Returns whether it brings no rows.
+/// Returns false if the statement has rows.
 fn statement(cursor: &mut Cursor<'_>, schema: &mut Schema) -> bool {
     cursor.skip_commands();
     match cursor.word().as_deref() {
@@ -81,7 +80,7 @@ fn create(cursor: &mut Cursor<'_>, schema: &mut Schema) {
                 let _ = cursor.word();
             }
             let columns = cursor.names();
-            // A condition makes the key one of some rows only, for which a key of all rows is right too.
+            // A partial key covers only some rows, for which a key of all rows is right too.
             if let Some(table) = table.and_then(|name| schema.table(&name)) {
                 table.keys.push(columns);
             }
@@ -117,7 +116,7 @@ fn create_table(cursor: &mut Cursor<'_>, schema: &mut Schema) {
     }
 }
 
-/// Reads what stands between commas in the definition of a table: a column, or a key.
+/// Parses an item of a table definition: a column, or a key.
 fn define(part: &mut Cursor<'_>, table: &mut Table) {
     let begin = part.at;
     if part.peek().is_some_and(|token| token.kind == Kind::Word) {
@@ -134,7 +133,7 @@ fn define(part: &mut Cursor<'_>, table: &mut Table) {
     }
 }
 
-/// Reads a key or another constraint. Returns whether it was one.
+/// Parses a key or another constraint. Returns whether it was one.
 fn constraint(part: &mut Cursor<'_>, table: &mut Table) -> bool {
     let Some(word) = part.word() else { return false };
     match word.as_str() {
@@ -171,7 +170,7 @@ fn constraint(part: &mut Cursor<'_>, table: &mut Table) -> bool {
 
 fn column(part: &mut Cursor<'_>, table: &mut Table) -> Option<Column> {
     let mut column = Column { name: part.name()?, ..Column::default() };
-    // A type may have a schema of its own.
+    // A type may have its own schema.
     column.kind = part.name()?.to_ascii_lowercase();
     if column.kind == "character" && part.takes("VARYING") {
         "varchar".clone_into(&mut column.kind);
@@ -231,7 +230,7 @@ fn alter(cursor: &mut Cursor<'_>, schema: &mut Schema) {
     }
 }
 
-/// Reads the statistics that `pg_dump` writes from Postgres 18 on.
+/// Parses the statistics that `pg_dump` writes from Postgres 18 on.
 fn statistics(cursor: &mut Cursor<'_>, schema: &mut Schema) {
     let (is_relation, is_attribute) = (
         cursor.rest_has("PG_RESTORE_RELATION_STATS"),
@@ -277,7 +276,6 @@ impl Schema {
     }
 }
 
-/// A place among the tokens of a statement.
 #[derive(Clone, Copy)]
 struct Cursor<'d> {
     dump: &'d [u8],
@@ -306,21 +304,20 @@ impl<'d> Cursor<'d> {
         }
     }
 
-    /// The next word, in capitals.
     fn word(&mut self) -> Option<String> {
         let token = self.peek().filter(|it| it.kind == Kind::Word)?;
         self.at += 1;
         Some(self.upper(token))
     }
 
-    /// Moves past a word if it comes next. Returns whether it did.
+    /// Consumes a word if it comes next. Returns whether it did.
     fn takes(&mut self, word: &str) -> bool {
         let is_next = self.peek().is_some_and(|token| self.upper(token) == word);
         self.at += usize::from(is_next);
         is_next
     }
 
-    /// Skips lines for the client, such as `\connect shop`, which end without a semicolon.
+    /// Skips client commands, such as `\connect shop`, which end without a semicolon.
     fn skip_commands(&mut self) {
         while self.takes_symbol(b"\\") {
             let line = self.tokens.get(self.at.saturating_sub(1)).map_or(0, |token| token.start);
@@ -343,19 +340,18 @@ impl<'d> Cursor<'d> {
         ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"].contains(&next.as_str())
     }
 
-    /// Whether a word is among those that follow.
     fn rest_has(&self, word: &str) -> bool {
         let rest = self.tokens.get(self.at..).unwrap_or_default();
         rest.iter().any(|token| self.upper(*token) == word)
     }
 
-    /// Whether `BY` follows and the rows are in tables of their own.
+    /// Whether `BY` follows and partitions are separate tables.
     fn is_postgres_partition(&self) -> bool {
-        // MySQL and MariaDB have partitions in the same statement, in a comment that they execute.
+        // MySQL and MariaDB have partitions in the same statement, in an executed comment.
         self.peek().is_some_and(|token| self.upper(token) == "BY") && !self.rest_has("PARTITIONS")
     }
 
-    /// A name, of which a schema before a point is left out.
+    /// A name without its schema.
     fn name(&mut self) -> Option<String> {
         let token = self.next().filter(|it| matches!(it.kind, Kind::Word | Kind::Name))?;
         let mut name = self.text(token);
@@ -366,7 +362,7 @@ impl<'d> Cursor<'d> {
         Some(name)
     }
 
-    /// What a token says, without quotes.
+    /// The token without quotes.
     fn text(&self, token: Token) -> String {
         let bytes = token.of(self.dump);
         let inside = match (token.kind, bytes) {
@@ -385,7 +381,7 @@ impl<'d> Cursor<'d> {
         self.text(token).parse().ok()
     }
 
-    /// The tokens between each two commas in the parentheses that begin here.
+    /// The comma-separated parts in the parentheses that begin here.
     fn parts(&mut self) -> Vec<&'d [Token]> {
         if !self.takes_symbol(b"(") {
             return Vec::new();
@@ -409,18 +405,16 @@ impl<'d> Cursor<'d> {
         parts
     }
 
-    /// The first token of each of these parts.
     fn arguments(&mut self) -> Vec<String> {
         let parts = self.parts();
         parts.iter().filter_map(|part| part.first()).map(|token| self.text(*token)).collect()
     }
 
-    /// The names in parentheses.
     fn names(&mut self) -> Vec<String> {
         self.arguments()
     }
 
-    /// The same, perhaps after the name of a key and how it is stored.
+    /// Like `names`, optionally after a key's name and index type.
     fn names_after_name(&mut self) -> Vec<String> {
         while self.peek().is_some_and(|it| matches!(it.kind, Kind::Word | Kind::Name)) {
             self.at += 1;

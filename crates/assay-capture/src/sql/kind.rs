@@ -1,4 +1,4 @@
-//! What a statement does, by its words.
+//! Classifies statements by their words.
 
 use assay_model::Dialect;
 
@@ -6,43 +6,32 @@ use super::reach::{Touches, executed, touches};
 use super::token::{Kind, Token, tokenize};
 use super::words::begins_statement;
 
-/// What a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Does {
-    /// Reads rows.
     Read,
     /// Changes rows, or may do so.
     Write,
-    /// Begins a transaction.
     Begin,
-    /// Ends a transaction and keeps its changes.
     Commit,
-    /// Ends a transaction and takes its changes back.
     Rollback,
-    /// Begins to commit only when told, or ends that.
     Autocommit(bool),
     /// Changes the current database to the one with this token.
     Use,
-    /// Concerns the session.
     Session,
-    /// Defines or maintains something.
+    /// Defines or maintains an object.
     Definition,
-    /// Reads a schema that the server keeps about itself.
     System,
-    /// Is sent by a program that dumps a database.
     Dump,
     /// Reaches outside the database: files, other servers, other sessions.
     Outside,
-    /// There is no statement.
     Nothing,
-    /// No statement begins so.
     Unknown,
 }
 
-/// What a statement does. A query that calls a function of the user's own counts as reading.
+/// Classifies a statement. A query that calls a user-defined function counts as reading.
 pub(crate) fn does(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
     match executed(text, tokens) {
-        // Programs that dump write `SQL_NO_CACHE` in such a comment.
+        // Dump programs write `SQL_NO_CACHE` in such a comment.
         Some(_) if is_dump(text, tokens) => Does::Dump,
         Some(all) => of_words(text, &all, dialect),
         None => of_words(text, tokens, dialect),
@@ -95,7 +84,7 @@ fn of_words(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
     }
 }
 
-/// Whether a query reads a table for a dump: all its columns, or all by their names.
+/// Whether a query reads a table for a dump: all its columns, by `*` or by their names.
 fn is_dump(text: &[u8], tokens: &[Token]) -> bool {
     tokens.windows(2).any(|pair| match pair {
         [hint, next] => {
@@ -107,7 +96,6 @@ fn is_dump(text: &[u8], tokens: &[Token]) -> bool {
     })
 }
 
-/// Whether a query changes something all the same.
 fn query(text: &[u8], tokens: &[Token]) -> Does {
     const CHANGING: [&str; 3] = ["NEXTVAL", "SETVAL", "LASTVAL"];
     let word = |at: usize| tokens.get(at).map_or(b"".as_slice(), |it| it.of(text));
@@ -117,11 +105,11 @@ fn query(text: &[u8], tokens: &[Token]) -> Does {
         if is_call && CHANGING.iter().any(|it| bytes.eq_ignore_ascii_case(it.as_bytes())) {
             return Does::Write;
         }
-        // `LAST_INSERT_ID(5)` sets what it returns next time.
+        // `LAST_INSERT_ID(5)` sets its next result.
         if is_call && bytes.eq_ignore_ascii_case(b"LAST_INSERT_ID") && word(at + 2) != b")" {
             return Does::Session;
         }
-        // Into a variable is no change; into a file or a new table is no query.
+        // `INTO` a variable is no change; into a file or a new table is no query.
         if bytes.eq_ignore_ascii_case(b"INTO") && !word(at + 1).starts_with(b"@") {
             return Does::Definition;
         }
@@ -129,7 +117,7 @@ fn query(text: &[u8], tokens: &[Token]) -> Does {
     Does::Read
 }
 
-/// What tells of the statement before it in a session: functions that are called without a value, and variables.
+/// Functions called without a value, and variables, that describe the session's previous statement.
 const OF_STATEMENT_BEFORE: [&str; 8] = [
     "FOUND_ROWS",
     "ROW_COUNT",
@@ -141,7 +129,7 @@ const OF_STATEMENT_BEFORE: [&str; 8] = [
     "@@error_count",
 ];
 
-/// Whether the answer to a statement depends on the one before it in its session, so that it means nothing alone.
+/// Whether a statement's answer depends on the previous one in its session, so that it means nothing alone.
 pub(crate) fn follows_another(text: &[u8], dialect: Dialect) -> bool {
     let mut tokens = Vec::new();
     tokenize(text, dialect, &mut tokens);
@@ -157,7 +145,7 @@ pub(crate) fn follows_another(text: &[u8], dialect: Dialect) -> bool {
     })
 }
 
-/// Whether `UPDATE` stands for a change and not in `FOR UPDATE`.
+/// Whether `UPDATE` is a change, not part of `FOR UPDATE`.
 fn updates(text: &[u8], tokens: &[Token]) -> bool {
     let is = |token: &Token, word: &str| {
         token.kind == Kind::Word && token.of(text).eq_ignore_ascii_case(word.as_bytes())

@@ -1,4 +1,4 @@
-//! SQL as logs have it: tokens, normal forms, values and kinds of statements.
+//! SQL in logs: tokens, normal forms, values and kinds of statements.
 
 pub(crate) mod kind;
 pub(crate) mod normal;

@@ -1,5 +1,5 @@
-//! The normal form of a statement: literals are parameters, white space and the case of keywords are levelled, comments
-//! are gone.
+//! The normal form of a statement: literals become parameters, white space and keyword case are normalized, comments
+//! are removed.
 
 use std::ops::Range;
 
@@ -10,26 +10,24 @@ use super::typed::{Typed, typed};
 use super::value::Literal;
 use super::words::{is_before_value, is_name_too, is_sized_type, keyword};
 
-/// Stands for a value in a normal form.
+/// Marker of a value.
 pub(crate) const SCALAR: u8 = 1;
 
-/// Stands for the values of a list, as in `IN (...)`.
+/// Marker of the values of a list, as in `IN (...)`.
 pub(crate) const LIST: u8 = 2;
 
-/// Begins the one row that stands for all rows of `VALUES`.
+/// Begins the one row that represents all rows of `VALUES`.
 pub(crate) const ROWS: u8 = 3;
 
-/// Ends that row.
 pub(crate) const ROWS_END: u8 = 4;
 
-/// A literal of the statement: the number of its token, and whether a minus precedes it.
+/// A literal: the index of its token, and whether a minus precedes it.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     token: usize,
     is_negative: bool,
 }
 
-/// Makes normal forms, in buffers that are used again.
 #[derive(Debug, Default)]
 pub(crate) struct Normalizer {
     text: Vec<u8>,
@@ -38,15 +36,13 @@ pub(crate) struct Normalizer {
     rows: usize,
 }
 
-/// A parameter: its literals, and whether they are a list.
 pub(crate) struct Param<'n> {
     pieces: &'n [Piece],
-    /// Whether it is a list, which may have one value.
+    /// It is a list, which may have one value.
     pub(crate) is_list: bool,
 }
 
 impl Param<'_> {
-    /// Its literals.
     pub(crate) fn literals<'t>(
         &self,
         tokens: &'t [Token],
@@ -59,7 +55,6 @@ impl Param<'_> {
 }
 
 impl Normalizer {
-    /// Makes the normal form of a statement.
     pub(crate) fn normalize(&mut self, text: &[u8], tokens: &[Token], dialect: Dialect) {
         self.text.clear();
         self.pieces.clear();
@@ -78,22 +73,20 @@ impl Normalizer {
         pass.span(0..tokens.len());
     }
 
-    /// The normal form.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// How many rows `ROWS` stands for; 0 without them.
+    /// Number of rows that `ROWS` represents; 0 without them.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of values of the longest list.
     pub(crate) fn longest_list(&self) -> usize {
         self.params.iter().map(|(place, _)| place.len()).max().unwrap_or_default()
     }
 
-    /// The parameters in order, those of all rows.
+    /// The parameters in order, including those of all rows.
     pub(crate) fn params(&self) -> impl Iterator<Item = Param<'_>> {
         self.params.iter().map(|(place, is_list)| Param {
             pieces: self.pieces.get(place.clone()).unwrap_or_default(),
@@ -102,36 +95,30 @@ impl Normalizer {
     }
 }
 
-/// The part of a query in which a token stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Clause {
-    /// The list of what is selected.
     Select,
     /// `ORDER BY` or `GROUP BY`.
     By,
-    /// Values to store.
     Store,
     #[default]
     Other,
 }
 
-/// What is known inside a pair of brackets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Context {
     clause: Clause,
-    /// Whether literals stay, because a bracket around them says so.
+    /// Literals are kept because of an enclosing bracket.
     stays: bool,
-    /// Whether these are the brackets of `CAST` or `CONVERT`.
     is_cast: bool,
-    /// Whether a type is being named.
+    /// The tokens form a type.
     is_type: bool,
-    /// Whether the query groups rows: what it selects, groups and orders by must be equal to the letter then.
+    /// The query groups rows: what it selects, groups and orders by must then be equal to the letter.
     is_grouped: bool,
 }
 
-/// The numbers of those `SELECT` whose queries have `GROUP BY` or `DISTINCT`, in order.
+/// Indexes of each `SELECT` whose query has `GROUP BY` or `DISTINCT`, sorted.
 fn grouped(text: &[u8], tokens: &[Token]) -> Vec<usize> {
-    // The query at each depth of brackets.
     let mut queries: Vec<Option<usize>> = vec![None];
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -151,18 +138,16 @@ fn grouped(text: &[u8], tokens: &[Token]) -> Vec<usize> {
     found
 }
 
-/// One pass over the tokens.
 struct Pass<'p> {
     out: &'p mut Normalizer,
     text: &'p [u8],
     tokens: &'p [Token],
     dialect: Dialect,
-    /// The numbers of those `SELECT` whose queries group rows, in order.
     grouped: Vec<usize>,
     stack: Vec<Context>,
-    /// The number of the last token that was written, and the keyword that it is.
+    /// Index of the last written token, and its keyword.
     previous: Option<(usize, Option<&'static str>)>,
-    /// Whether no row is looked for: it is in one, or its rows differ.
+    /// Do not look for rows: inside a row, or its rows differ.
     is_plain: bool,
 }
 
@@ -196,7 +181,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Writes the token with this number. Returns the number of the next one.
+    /// Writes the token at this index. Returns the next index.
     fn token(&mut self, at: usize) -> usize {
         let Some(kind) = self.kind(at) else { return at + 1 };
         match kind {
@@ -253,14 +238,14 @@ impl Pass<'_> {
         at + 1
     }
 
-    /// Writes a literal with its type before it, such as `DATE '2026-01-31'`, so that its text can be a parameter.
+    /// Writes a literal with its type, such as `DATE '2026-01-31'`, so that its text can be a parameter.
     fn typed(&mut self, at: usize, key: Option<&str>) -> Option<usize> {
         let is_part = self.previous.is_some_and(|(before, _)| self.is_symbol(before, b"."));
         if is_part || self.context().stays || key.is_some_and(|it| it != "INTERVAL") {
             return None;
         }
         let Typed { literal, before, after } = typed(self.text, self.tokens, at, self.dialect)?;
-        // A prefix belongs to the literal: what keeps one keeps the other.
+        // A prefix belongs to the literal: both are kept together.
         if self.dialect == Dialect::MySql
             && self.bytes(at).starts_with(b"_")
             && self.stays(literal, at)
@@ -356,7 +341,7 @@ impl Pass<'_> {
         at + 1
     }
 
-    /// The end of a list of literals that begins here: the number of the closing bracket.
+    /// The end of a list of literals that begins here: the index of the closing bracket.
     fn list(&self, from: usize) -> Option<usize> {
         let mut at = from;
         loop {
@@ -380,7 +365,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Writes rows in brackets as one, if all of them have the same normal form. Returns the number of the next token.
+    /// Writes rows in brackets as one, if all have the same normal form. Returns the next index.
     fn rows(&mut self, from: usize) -> Option<usize> {
         if self.is_plain || self.out.rows > 0 {
             return None;
@@ -422,7 +407,7 @@ impl Pass<'_> {
             }
             at = end + 2;
         }
-        // The rows differ: each is written as it is.
+        // The rows differ: write each of them.
         self.out.text.truncate(text);
         self.out.pieces.truncate(pieces);
         self.out.params.truncate(params);
@@ -431,7 +416,6 @@ impl Pass<'_> {
         None
     }
 
-    /// The bracket that closes the one with this number.
     fn closing(&self, open: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for at in open..self.tokens.len() {
@@ -466,7 +450,7 @@ impl Pass<'_> {
         at + 1
     }
 
-    /// Whether a literal is a part of the statement: `begin` is the number of its sign, if it has one.
+    /// Whether a literal is part of the statement: `begin` is the index of its sign, if it has one.
     fn stays(&self, at: usize, begin: usize) -> bool {
         let Some(kind) = self.kind(at) else { return true };
         if kind == Kind::Mark {
@@ -499,7 +483,7 @@ impl Pass<'_> {
                 _ => false,
             },
             Some(Kind::Hint) => false,
-            // An alias in quotes, a text that goes on.
+            // An alias in quotes, a text that continues.
             _ => true,
         }
     }
@@ -510,7 +494,7 @@ impl Pass<'_> {
         next.is_none_or(|it| it.kind != Kind::Symbol || matches!(it.of(self.text), b"," | b")"))
     }
 
-    /// Whether both sides of an operator are literals, whose type nobody could tell if they were parameters.
+    /// Whether both sides of an operator are literals, whose types could not be inferred if they were parameters.
     fn is_arithmetic(&self, at: usize, begin: usize) -> bool {
         let is_operator = |at| [b"+", b"-", b"*", b"/"].iter().any(|it| self.is_symbol(at, *it));
         let is_value = |at| self.tokens.get(at).is_some_and(Token::is_value);
@@ -519,7 +503,6 @@ impl Pass<'_> {
         after || before
     }
 
-    /// Writes a marker for the literals of these tokens.
     fn push_param(&mut self, place: Range<usize>, is_list: bool, is_negative: bool) {
         let start = self.out.pieces.len();
         let mut is_negative = is_negative;
@@ -544,7 +527,7 @@ impl Pass<'_> {
             None => {
                 let Some(token) = self.tokens.get(at) else { return };
                 let bytes = token.of(self.text).iter();
-                // Markers must not stand anywhere else.
+                // Markers must not occur anywhere else.
                 let is_marker = |byte: u8| (SCALAR..=ROWS_END).contains(&byte);
                 self.out.text.extend(bytes.map(|it| if is_marker(*it) { b' ' } else { *it }));
             }
@@ -561,7 +544,7 @@ impl Pass<'_> {
         let before_symbol = (self.kind(before) == Some(Kind::Symbol)).then(|| self.bytes(before));
         let is_tight = match before_symbol {
             Some(b"(" | b"[" | b"." | b"::") => true,
-            // Operators of several signs, such as `@@`.
+            // Multi-character operators, such as `@@`.
             Some(sign) if is_symbol && !token.is_spaced => {
                 !matches!(sign, b")" | b"]" | b",") && !matches!(bytes, b"(" | b"[")
             }
@@ -579,7 +562,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether a bracket belongs to the name before it. The server may tell `COUNT(` from `COUNT (`.
+    /// Whether a bracket belongs to the name before it. The server may distinguish `COUNT(` from `COUNT (`.
     fn is_call(&self, before: usize, key: Option<&str>, is_spaced: bool) -> bool {
         const FUNCTIONS: [&str; 9] =
             ["ANY", "CAST", "CONVERT", "INSERT", "LEFT", "MOD", "REPLACE", "RIGHT", "SOME"];
@@ -591,7 +574,7 @@ impl Pass<'_> {
     }
 }
 
-/// Whether a text is a path of JSON, which MySQL and MariaDB need as a literal.
+/// Whether a text is a JSON path, which MySQL and MariaDB need as a literal.
 fn is_path(literal: &[u8]) -> bool {
     let open = literal.iter().position(|byte| matches!(byte, b'\'' | b'"')).unwrap_or_default();
     matches!(literal.get(open + 1..), Some([b'$', b'.' | b'[' | b'\'' | b'"', ..]))

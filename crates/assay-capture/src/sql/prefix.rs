@@ -1,15 +1,15 @@
-//! Texts with a character set before them, as MySQL and MariaDB know them.
+//! Texts with a character set prefix, as in MySQL and MariaDB.
 
 /// Character sets of a client that writes UTF-8.
 const UTF8: [&[u8]; 3] = [b"utf8", b"utf8mb3", b"utf8mb4"];
 
-/// Other character sets in which ASCII is ASCII: a text of such characters means the same without its prefix.
+/// Other ASCII-compatible character sets: an ASCII text means the same without its prefix.
 const ASCII: [&[u8]; 17] = [
     b"ascii", b"big5", b"cp1250", b"cp1251", b"cp1256", b"cp1257", b"cp850", b"cp852", b"cp866",
     b"cp932", b"euckr", b"gb18030", b"gb2312", b"gbk", b"koi8r", b"latin1", b"latin2",
 ];
 
-/// Those in which it is not, or is seldom met.
+/// Incompatible or rare ones.
 const OTHER: [&[u8]; 17] = [
     b"armscii8",
     b"dec8",
@@ -30,18 +30,15 @@ const OTHER: [&[u8]; 17] = [
     b"utf32",
 ];
 
-/// What a prefix says about the text after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prefix {
-    /// Its bytes are no text.
     Bytes,
-    /// It means what it would mean without the prefix.
     Nothing,
-    /// Its bytes are in a character set of their own.
+    /// The bytes are in another character set.
     Set,
 }
 
-/// What a word such as `_utf8mb4` says about the literal after it; `None` if it is no prefix.
+/// The effect of a word such as `_utf8mb4` on the literal after it; `None` if it is no prefix.
 pub(crate) fn prefix(word: &[u8], literal: &[u8]) -> Option<Prefix> {
     let name = word.strip_prefix(b"_")?.to_ascii_lowercase();
     let is = |list: &[&[u8]]| list.contains(&name.as_slice());

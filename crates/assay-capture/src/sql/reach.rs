@@ -1,23 +1,18 @@
-//! What a statement touches apart from the rows of its database, by the functions that it calls and the tables that it
-//! names.
+//! Finds out what a statement touches apart from the rows of its database, by its functions and tables.
 
 use assay_model::Dialect;
 
 use super::token::{Kind, Token, tokenize};
 
-/// What a statement touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Touches {
     /// Files, other servers, other sessions, or the server itself.
     Outside,
-    /// The state of the session.
     Session,
-    /// What the server keeps about itself.
     System,
 }
 
-/// Functions that reach outside, and those that carry out a text, which could do so. A name that ends with `*` stands
-/// for all that begin with it.
+/// Functions that reach outside, and those that execute a text, which could do so. A trailing `*` matches any suffix.
 const OUTSIDE: [&str; 47] = [
     "dblink*",
     "get_lock",
@@ -68,28 +63,26 @@ const OUTSIDE: [&str; 47] = [
     "wait_until_sql_thread_after_gtids",
 ];
 
-/// Functions that change the session.
 const SESSION: [&str; 5] =
     ["set_config", "setseed", "pg_notify", "pg_advisory_*", "pg_try_advisory_*"];
 
-/// Functions of Postgres that say something about the server, if nothing else is read.
+/// Postgres functions that describe the server, if nothing else is read.
 const SYSTEM: [&str; 5] = ["current_setting", "version", "pg_get_*", "pg_is_*", "pg_export_*"];
 
-/// Schemas that servers keep about themselves.
 const SCHEMAS: [&str; 5] =
     ["information_schema", "performance_schema", "mysql", "sys", "pg_catalog"];
 
 /// Words before the name of a table or procedure.
 const BEFORE: [&str; 7] = ["FROM", "JOIN", "INTO", "UPDATE", "CALL", "TABLE", "ONLY"];
 
-/// What is known about tokens whose comments that servers execute are taken apart.
+/// Tokens with expanded executed comments.
 struct Sight<'s> {
     text: &'s [u8],
     tokens: &'s [Token],
     dialect: Dialect,
 }
 
-/// The tokens with those of comments that servers execute, `/*!50000 ... */`; `None` if there are no such comments.
+/// Expands comments that servers execute, `/*!50000 ... */`; `None` without such comments.
 pub(crate) fn executed(text: &[u8], tokens: &[Token]) -> Option<Vec<Token>> {
     let is_executed = |token: &Token| {
         token.kind == Kind::Hint && matches!(token.of(text).get(2), Some(b'!' | b'M'))
@@ -118,7 +111,7 @@ pub(crate) fn executed(text: &[u8], tokens: &[Token]) -> Option<Vec<Token>> {
     Some(all)
 }
 
-/// What a statement touches, apart from rows; `None` if it is nothing else.
+/// `None` if it touches only rows.
 pub(crate) fn touches(text: &[u8], tokens: &[Token], dialect: Dialect) -> Option<Touches> {
     let sight = Sight { text, tokens, dialect };
     let mut found = None;
@@ -148,7 +141,7 @@ impl Sight<'_> {
         })
     }
 
-    /// The name without its quotes, if a name or a word is there.
+    /// The name or word at an index, without quotes.
     fn name(&self, at: usize) -> Option<&[u8]> {
         let token = self.tokens.get(at)?;
         let bytes = token.of(self.text);
@@ -159,7 +152,7 @@ impl Sight<'_> {
         }
     }
 
-    /// What a function does whose name is here, or an assignment to a variable, or a file.
+    /// Effect of the function named here, or of an assignment to a variable, or a file.
     fn called(&self, at: usize) -> Option<Touches> {
         let kind = self.tokens.get(at)?.kind;
         if kind == Kind::Symbol {
@@ -174,7 +167,7 @@ impl Sight<'_> {
         if self.bytes(at + 1) != b"(" {
             return None;
         }
-        // Nobody writes the name of a function in this way who does not hide it.
+        // A function name in this form is meant to be hidden.
         if kind == Kind::Fixed {
             return Some(Touches::Outside);
         }
@@ -187,7 +180,6 @@ impl Sight<'_> {
         is_among(&SESSION, name).then_some(Touches::Session)
     }
 
-    /// Whether the name of a table here is one that the server keeps about itself.
     fn named(&self, at: usize) -> Option<Touches> {
         if !BEFORE.iter().any(|word| self.is(at, word)) {
             return None;
@@ -202,7 +194,7 @@ impl Sight<'_> {
         is_system.then_some(Touches::System)
     }
 
-    /// Whether a query without a table asks the server about itself.
+    /// Whether a query without a table asks about the server.
     fn alone(&self) -> Option<Touches> {
         if (0..self.tokens.len()).any(|at| self.is(at, "FROM")) {
             return None;

@@ -1,4 +1,4 @@
-//! What `SET`, `RESET`, `DISCARD` and `set_config()` change of a session.
+//! Session changes by `SET`, `RESET`, `DISCARD` and `set_config()`.
 
 use assay_model::Dialect;
 
@@ -6,40 +6,32 @@ use super::reach::executed;
 use super::token::{Kind, Token};
 use super::value::Literal;
 
-/// For how long a setting is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Until the session ends.
     Session,
-    /// Until the transaction ends, the one in progress or the next one.
+    /// Until the end of the current transaction, or of the next one.
     Transaction,
 }
 
-/// A change of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// A setting has this value now.
     Set { name: String, value: String, scope: Scope },
     /// Modes are added to a list (true) and removed from it (false).
     Modes { name: String, list: ModeList, changes: Vec<(bool, String)> },
-    /// A setting has the server's own value again.
     Default { name: String, scope: Scope },
-    /// All settings have.
     DefaultAll,
-    /// Something that is not a setting, or whose value is not known, in words.
+    /// A change that is no setting, or has an unknown value, as text.
     Other(String),
 }
 
-/// A list of modes that others are made of.
+/// A list of modes from which others are derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ModeList {
-    /// The session's own list.
     Session,
-    /// The server's list, which sessions begin with.
+    /// The server's list, with which sessions begin.
     Server,
 }
 
-/// A statement in parts.
 struct Set<'s> {
     text: &'s [u8],
     tokens: &'s [Token],
@@ -47,7 +39,6 @@ struct Set<'s> {
     parameters: &'s [Option<Vec<u8>>],
 }
 
-/// The changes that a statement makes, if it only changes its session.
 pub(crate) fn changes(
     text: &[u8],
     tokens: &[Token],
@@ -91,7 +82,7 @@ impl Set<'_> {
         matches!(self.bytes(at), b"=" | b":=")
     }
 
-    /// The name without its quotation marks.
+    /// Without quotes.
     fn name(&self, at: usize) -> String {
         let bytes = self.bytes(at);
         let is_quoted = self.tokens.get(at).is_some_and(|it| it.kind == Kind::Name);
@@ -99,7 +90,7 @@ impl Set<'_> {
         String::from_utf8_lossy(inside.unwrap_or(bytes)).into_owned()
     }
 
-    /// A part as it is written, for people.
+    /// The source text of a part, for messages.
     fn written(&self, from: usize, to: usize) -> String {
         let begin = self.tokens.get(from).map_or(0, |it| it.start);
         let end = to.checked_sub(1).and_then(|at| self.tokens.get(at)).map_or(begin, |it| it.end);
@@ -107,7 +98,6 @@ impl Set<'_> {
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect()
     }
 
-    /// The value that a literal or a word has.
     fn value(&self, from: usize, to: usize) -> Option<String> {
         let is_negative = self.bytes(from) == b"-";
         let from = if is_negative || self.bytes(from) == b"+" { from + 1 } else { from };
@@ -128,7 +118,7 @@ impl Set<'_> {
         }
     }
 
-    /// The ends of the parts that commas separate, from a token on.
+    /// The ends of the comma-separated parts, from a token on.
     fn parts(&self, from: usize, to: usize) -> Vec<(usize, usize)> {
         let (mut parts, mut begin, mut depth) = (Vec::new(), from, 0_u32);
         for at in from..to {
@@ -210,7 +200,7 @@ impl Set<'_> {
         }
     }
 
-    /// `ISOLATION LEVEL READ COMMITTED`. Whether a transaction may write changes no statement of it.
+    /// `ISOLATION LEVEL READ COMMITTED`. Whether a transaction may write changes none of its statements.
     fn isolation(&self, from: usize, to: usize, scope: Scope) -> Option<Change> {
         let at = (from..to).find(|at| self.is(*at, "LEVEL"));
         let Some(at) = at else {
@@ -279,7 +269,7 @@ impl Set<'_> {
         }
     }
 
-    /// The name of a schema as a part of a search path: a text names one schema, whatever it holds.
+    /// A schema as part of a search path: a text names one schema, whatever it contains.
     fn schema(&self, from: usize, to: usize) -> Option<String> {
         let value = self.value(from, to)?;
         let is_word = self.tokens.get(from).is_some_and(|it| it.kind == Kind::Word);
@@ -328,21 +318,18 @@ fn session(name: &str, value: String) -> Change {
     Change::Set { name: name.to_owned(), value, scope: Scope::Session }
 }
 
-/// The value of an expression that makes modes of others.
+/// The value of an expression that derives modes from others.
 #[derive(Debug, Default)]
 struct Modes {
-    /// The list that it begins with.
     list: Option<ModeList>,
-    /// What it adds to them (true) and removes from them.
+    /// Added (true) and removed modes.
     changes: Vec<(bool, String)>,
-    /// Its texts, if it does not.
+    /// Its texts, if it begins with no list.
     texts: Vec<String>,
 }
 
-/// How deep the functions of such an expression may be nested.
 const NESTED: u32 = 32;
 
-/// Words of a list.
 fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_ascii_uppercase)
 }

@@ -1,29 +1,27 @@
-//! The tokens of a statement, from bytes that may be in any encoding.
+//! Tokenizes statements in any encoding.
 
 use assay_model::Dialect;
 
 use super::prefix::{Prefix, prefix};
 
-/// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A keyword or a name without quotes, also `@name` and `@@name`.
+    /// A keyword or an unquoted name, also `@name` and `@@name`.
     Word,
-    /// A name in quotes.
     Name,
     /// `'...'`, or `"..."` of MySQL and MariaDB.
     Text,
     /// `E'...'` of Postgres.
     Escaped,
-    /// A text whose prefix says nothing more, such as `_utf8mb4'...'` and `N'...'` of MySQL and MariaDB.
+    /// A text with an irrelevant prefix, such as `_utf8mb4'...'` and `N'...'` of MySQL and MariaDB.
     Prefixed,
-    /// `_binary'...'`, a text whose bytes are the value, of MySQL and MariaDB.
+    /// `_binary'...'` of MySQL and MariaDB, a text whose bytes are the value.
     Bytes,
     /// `$tag$...$tag$` of Postgres.
     Dollar,
     /// `x'...'`, or `0x...`, of MySQL and MariaDB.
     Hex,
-    /// A literal that stays as it is, such as `b'01'`.
+    /// A literal that is kept, such as `b'01'`.
     Fixed,
     /// A number without sign.
     Number,
@@ -31,37 +29,31 @@ pub(crate) enum Kind {
     Mark,
     /// A comment that servers obey: `/*+ ... */`, `/*! ... */`.
     Hint,
-    /// An operator or a punctuation mark.
     Symbol,
 }
 
-/// A token: its kind and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// What it is.
     pub(crate) kind: Kind,
-    /// Its first byte.
     pub(crate) start: usize,
-    /// The byte after it.
+    /// The byte after the token.
     pub(crate) end: usize,
-    /// Whether a blank or a comment precedes it.
+    /// A blank or a comment precedes it.
     pub(crate) is_spaced: bool,
 }
 
 impl Token {
-    /// Its bytes.
     pub(crate) fn of<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         text.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Whether it is a literal value.
     pub(crate) fn is_value(&self) -> bool {
         use Kind::{Bytes, Dollar, Escaped, Hex, Mark, Number, Prefixed, Text};
         matches!(self.kind, Text | Escaped | Prefixed | Bytes | Dollar | Hex | Number | Mark)
     }
 }
 
-/// Reads the tokens of a text into `tokens`. Returns whether a string, name or comment has no end.
+/// Tokenizes a text into `tokens`. Returns whether a string, name or comment is unterminated.
 pub(crate) fn tokenize(text: &[u8], dialect: Dialect, tokens: &mut Vec<Token>) -> bool {
     tokens.clear();
     let (mut at, mut is_spaced) = (0, false);
@@ -84,7 +76,7 @@ pub(crate) fn tokenize(text: &[u8], dialect: Dialect, tokens: &mut Vec<Token>) -
     false
 }
 
-/// What begins at a place: nothing but a comment if there is no kind.
+/// The token at a position; a comment has no kind.
 struct Found {
     kind: Option<Kind>,
     length: usize,
@@ -137,12 +129,11 @@ fn one(rest: &[u8], dialect: Dialect) -> Found {
     }
 }
 
-/// The length of a word.
 fn word(rest: &[u8]) -> usize {
     count(rest, 0, |it| is_word(it) || it.is_ascii_digit() || it == b'$')
 }
 
-/// A text with its character set before it, if that changes nothing in how it is read; otherwise a word.
+/// A text with a character set prefix, if that does not affect its syntax; otherwise a word.
 fn introduced(rest: &[u8]) -> Found {
     let length = word(rest);
     let blanks = count(rest, length, |it| it.is_ascii_whitespace());
@@ -170,7 +161,7 @@ fn is_hex(byte: Option<&u8>) -> bool {
     byte.is_some_and(u8::is_ascii_hexdigit)
 }
 
-/// Where the run of bytes that meet a condition ends, counted from its begin.
+/// End of the run of matching bytes from `from` on.
 fn count(rest: &[u8], from: usize, is_part: impl Fn(u8) -> bool) -> usize {
     rest.get(from..).unwrap_or_default().iter().take_while(|byte| is_part(**byte)).count()
 }
@@ -183,7 +174,7 @@ fn line(rest: &[u8]) -> usize {
     count(rest, 0, |it| it != b'\n')
 }
 
-/// A comment in a block, which Postgres nests.
+/// A block comment, which Postgres nests.
 fn block(rest: &[u8], is_mysql: bool) -> Found {
     let third = rest.get(2).copied().unwrap_or_default();
     let is_executed = is_mysql && (third == b'!' || (third == b'M' && rest.get(3) == Some(&b'!')));
@@ -222,7 +213,6 @@ fn dollar(rest: &[u8]) -> Found {
     }
 }
 
-/// The place of a part in a text.
 pub(crate) fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     let first = part.first()?;
     let mut at = 0;
@@ -268,7 +258,6 @@ fn variable(rest: &[u8]) -> Found {
     token(Kind::Word, signs + count(rest, signs, is_part))
 }
 
-/// The longest operator that begins here.
 fn symbol(rest: &[u8]) -> usize {
     const LONG: [&[u8]; 17] = [
         b"->>", b"#>>", b"<=>", b"->", b"#>", b"<=", b">=", b"<>", b"!=", b"::", b":=", b"||",
@@ -277,7 +266,7 @@ fn symbol(rest: &[u8]) -> usize {
     LONG.iter().find(|it| rest.starts_with(it)).map_or(1, |it| it.len())
 }
 
-/// The bytes of a quoted text after a prefix, and whether it has an end. A doubled quote belongs to it.
+/// The bytes of a quoted text after a prefix, and whether it is terminated. A doubled quote is part of it.
 fn quoted(rest: &[u8], prefix: usize, has_escapes: bool) -> (usize, bool) {
     let Some(quote) = rest.get(prefix).copied() else { return (rest.len(), false) };
     let mut at = prefix + 1;

@@ -1,4 +1,4 @@
-//! Literals with their type before them, such as `DATE '2026-01-31'`.
+//! Typed literals, such as `DATE '2026-01-31'`.
 
 use assay_model::Dialect;
 
@@ -6,7 +6,7 @@ use super::prefix::{Prefix, prefix};
 use super::token::{Kind, Token};
 use super::words::is_unit;
 
-/// Types of Postgres of one word. An alias or a function may have another name.
+/// One-word Postgres types. An alias or a function may have another name.
 const TYPES: [&str; 50] = [
     "BIGINT",
     "BOOL",
@@ -60,26 +60,21 @@ const TYPES: [&str; 50] = [
     "VARCHAR",
 ];
 
-/// More of them, apart from the others only by their place.
+/// More of them, in a separate list only for layout.
 const MORE: [&str; 6] = ["MACADDR8", "PATH", "TSQUERY", "TSTZRANGE", "TSVECTOR", "XML"];
 
 /// Types that may have a precision and a zone.
 const TIMES: [&str; 2] = ["TIME", "TIMESTAMP"];
 
-/// Longest name of a type, in words and signs: `timestamp ( 3 ) with time zone`.
+/// Longest type name in words and signs: `timestamp ( 3 ) with time zone`.
 const LONGEST: usize = 7;
 
-/// A literal with a type before it.
 pub(crate) struct Typed {
-    /// The number of the token of the literal.
     pub(crate) literal: usize,
-    /// What precedes the value.
     pub(crate) before: &'static str,
-    /// What follows the value.
     pub(crate) after: String,
 }
 
-/// The type and the literal that begin at a token, if its text can be a parameter.
 pub(crate) fn typed(text: &[u8], tokens: &[Token], at: usize, dialect: Dialect) -> Option<Typed> {
     match dialect {
         Dialect::MySql => of_mysql(text, tokens, at),
@@ -102,7 +97,7 @@ fn of_mysql(text: &[u8], tokens: &[Token], at: usize) -> Option<Typed> {
     }
     match prefix(word, next.of(text))? {
         Prefix::Bytes => Some(Typed { literal: at + 1, before: "", after: String::new() }),
-        // The server takes the bytes for what the prefix says.
+        // The server interprets the bytes according to the prefix.
         Prefix::Set | Prefix::Nothing => {
             let set = String::from_utf8_lossy(word.get(1..)?).to_ascii_lowercase();
             let after = format!(" AS BINARY) USING {set})");
@@ -140,7 +135,7 @@ fn of_postgres(text: &[u8], tokens: &[Token], at: usize) -> Option<Typed> {
     if first == "INTERVAL" && follows.is_some_and(|it| is_unit(it.of(text))) {
         return None;
     }
-    // The words as they were written, apart from those that are levelled elsewhere.
+    // The original words, except for those normalized elsewhere.
     let mut name = String::new();
     for token in tokens.get(at..end)?.iter().take(LONGEST) {
         let part = String::from_utf8_lossy(token.of(text)).into_owned();

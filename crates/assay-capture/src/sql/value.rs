@@ -1,4 +1,4 @@
-//! The value of a literal, as JSON in a file of values, and its digest.
+//! The value of a literal as JSON for a file of values, and its digest.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,39 +7,33 @@ use assay_model::Dialect;
 
 use super::token::{Kind, Token};
 
-/// A literal: a token with its sign, and what it says.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Literal<'a> {
-    /// What it is.
     pub(crate) kind: Kind,
-    /// Its text in the statement, without its sign.
+    /// Without its sign.
     pub(crate) source: &'a [u8],
-    /// Whether a minus precedes it.
     pub(crate) is_negative: bool,
 }
 
-/// The value of a mark such as `$1`, where the log has it.
+/// The value of a mark such as `$1`, if the log has it.
 pub(crate) type Bound<'a> = Option<&'a Option<Vec<u8>>>;
 
 impl<'a> Literal<'a> {
-    /// The literal of a token.
     pub(crate) fn of(token: &Token, text: &'a [u8], is_negative: bool) -> Self {
         Self { kind: token.kind, source: token.of(text), is_negative }
     }
 
-    /// What `$1` and so on stand for, if this is one of them.
     pub(crate) fn bound(&self, parameters: &'a [Option<Vec<u8>>]) -> Bound<'a> {
         let digits = self.source.strip_prefix(b"$")?;
         let number: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
         parameters.get(number.checked_sub(1)?)
     }
 
-    /// Whether nobody knows its value.
     pub(crate) fn is_unknown(&self, parameters: &'a [Option<Vec<u8>>]) -> bool {
         self.kind == Kind::Mark && self.bound(parameters).is_none()
     }
 
-    /// A number that is the same for equal values of the same type.
+    /// Equal for equal values of the same type.
     pub(crate) fn digest(&self, parameters: &'a [Option<Vec<u8>>]) -> u64 {
         match (self.kind, self.bound(parameters)) {
             (Kind::Mark, Some(Some(bytes))) => hashed(2, bytes),
@@ -59,7 +53,6 @@ impl<'a> Literal<'a> {
         }
     }
 
-    /// The literal as SQL.
     pub(crate) fn sql(&self, parameters: &'a [Option<Vec<u8>>]) -> Vec<u8> {
         match (self.kind, self.bound(parameters)) {
             (Kind::Mark, Some(Some(bytes))) => {
@@ -75,7 +68,7 @@ impl<'a> Literal<'a> {
         }
     }
 
-    /// The value of a text, or of a mark that stands for one; `None` if it is NULL, no text, or not UTF-8.
+    /// The value of a text, or of a mark with a text value; `None` if it is NULL, no text, or not UTF-8.
     pub(crate) fn text(
         &self,
         dialect: Dialect,
@@ -91,7 +84,7 @@ impl<'a> Literal<'a> {
         String::from_utf8(bytes.into_owned()).ok()
     }
 
-    /// Appends the value as JSON: a number as it is written, a text, `null`, a boolean, or bytes as `{"hex": ...}`.
+    /// Appends the value as JSON: a number in its notation, a text, `null`, a boolean, or bytes as `{"hex": ...}`.
     pub(crate) fn push_json(
         &self,
         dialect: Dialect,
@@ -118,20 +111,19 @@ impl<'a> Literal<'a> {
     }
 }
 
-/// The FNV hash of a type and bytes.
+/// FNV hash of a type and bytes.
 fn hashed(kind: u64, bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x0100_0000_01b3;
     let start = (0xcbf2_9ce4_8422_2325 ^ kind).wrapping_mul(PRIME);
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
 
-/// A digest of several in order.
 pub(crate) fn combined(digests: impl IntoIterator<Item = u64>) -> u64 {
     digests.into_iter().fold(7, |all, it| hashed(all, &it.to_le_bytes()))
 }
 
-/// A number that JSON permits: without leading zeros, with digits on both sides of the point. One that no reader of
-/// JSON takes, because it is too large, is a text.
+/// Writes a number in JSON's syntax: without leading zeros, with digits on both sides of the point. One that is too
+/// large for JSON parsers becomes a text.
 fn push_number(source: &[u8], is_negative: bool, out: &mut String) {
     let text: String =
         source.iter().filter(|byte| **byte != b'_').map(|byte| char::from(*byte)).collect();
@@ -167,7 +159,6 @@ fn push_hex(digits: &str, out: &mut String) {
     let _ = write!(out, "{{\"hex\": \"{}\"}}", digits.to_ascii_lowercase());
 }
 
-/// A text, or bytes if it is not UTF-8.
 fn push_text(bytes: &[u8], out: &mut String) {
     match std::str::from_utf8(bytes) {
         Ok(text) => out.push_str(&serde_json::Value::from(text).to_string()),
@@ -175,12 +166,11 @@ fn push_text(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// Where a text with a prefix begins.
+/// Position of the opening quote of a prefixed text.
 fn opening(source: &[u8]) -> usize {
     source.iter().position(|byte| matches!(byte, b'\'' | b'"')).unwrap_or_default()
 }
 
-/// What a literal in quotes says.
 fn decoded(kind: Kind, source: &[u8], dialect: Dialect) -> Cow<'_, [u8]> {
     if kind == Kind::Dollar {
         let tag = 2 + source.iter().skip(1).take_while(|byte| **byte != b'$').count();

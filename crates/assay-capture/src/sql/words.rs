@@ -1,6 +1,6 @@
-//! Words that have a meaning in SQL.
+//! Keywords of SQL.
 
-/// Words with a meaning. They are written in capitals, apart from those that may be names too.
+/// Keywords. They are written in capitals, except for those that may be names too.
 const KEYWORDS: [&str; 98] = [
     "AGAINST",
     "ALL",
@@ -102,10 +102,9 @@ const KEYWORDS: [&str; 98] = [
     "WITH",
 ];
 
-/// One more of them, apart from the others only by its place.
+/// Another keyword, separate only for layout.
 const XOR: &str = "XOR";
 
-/// Keywords after which an expression may begin.
 const BEFORE_VALUE: [&str; 45] = [
     "AGAINST",
     "ALL",
@@ -154,8 +153,8 @@ const BEFORE_VALUE: [&str; 45] = [
     "WHERE",
 ];
 
-/// Keywords that some version of a server takes for the name of a table or column. Servers may tell the cases of names
-/// apart, so they are written as they are.
+/// Keywords that some server version accepts as the name of a table or column. Names may be case-sensitive, so their
+/// case is kept.
 const NAMES_TOO: [&str; 31] = [
     "AGAINST",
     "ANY",
@@ -190,7 +189,6 @@ const NAMES_TOO: [&str; 31] = [
     "VALUE",
 ];
 
-/// Names of types with a length.
 const SIZED: [&str; 21] = [
     "BINARY",
     "BIT",
@@ -215,13 +213,13 @@ const SIZED: [&str; 21] = [
     "VARYING",
 ];
 
-/// Units of an interval that may follow its text.
+/// Units that may follow the text of an interval.
 const UNITS: [&str; 6] = ["DAY", "HOUR", "MINUTE", "MONTH", "SECOND", "YEAR"];
 
-/// Longest word of the lists.
+/// Length of the longest word in the lists.
 const LONGEST: usize = 13;
 
-/// The word in a list that a text is, whatever its case.
+/// Finds a word in a list, ignoring case.
 fn among(list: &[&'static str], word: &[u8]) -> Option<&'static str> {
     let mut upper = [0; LONGEST];
     let upper = upper.get_mut(..word.len())?;
@@ -231,32 +229,26 @@ fn among(list: &[&'static str], word: &[u8]) -> Option<&'static str> {
     list.get(found).copied()
 }
 
-/// The keyword that a word is, in capitals.
 pub(crate) fn keyword(word: &[u8]) -> Option<&'static str> {
     among(&KEYWORDS, word).or_else(|| word.eq_ignore_ascii_case(XOR.as_bytes()).then_some(XOR))
 }
 
-/// Whether a keyword may be a name too.
 pub(crate) fn is_name_too(keyword: &str) -> bool {
     NAMES_TOO.binary_search(&keyword).is_ok()
 }
 
-/// Whether an expression may begin after a keyword.
 pub(crate) fn is_before_value(keyword: &str) -> bool {
     keyword == XOR || keyword == "VALUE" || BEFORE_VALUE.binary_search(&keyword).is_ok()
 }
 
-/// Whether a word is a type that may have a length.
 pub(crate) fn is_sized_type(word: &[u8]) -> bool {
     among(&SIZED, word).is_some()
 }
 
-/// Whether a word is the unit of an interval.
 pub(crate) fn is_unit(word: &[u8]) -> bool {
     among(&UNITS, word).is_some()
 }
 
-/// Words with which a file of statements begins.
 const FILE_WORDS: [&str; 21] = [
     "SELECT",
     "INSERT",
@@ -366,12 +358,10 @@ const STATEMENT_WORDS: [&str; 81] = [
     "XA",
 ];
 
-/// Whether a file of statements may begin with a word.
 pub(crate) fn begins_file(word: &[u8]) -> bool {
     FILE_WORDS.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()))
 }
 
-/// Whether a statement may begin with a word.
 pub(crate) fn begins_statement(word: &[u8]) -> bool {
     let is_other = || STATEMENT_WORDS.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
     begins_file(word) || is_other()

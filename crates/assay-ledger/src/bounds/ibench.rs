@@ -1,4 +1,4 @@
-//! The ranges of what a step of the Insert Benchmark says.
+//! Bounds on steps of the Insert Benchmark.
 
 use assay_model::limits::ibench::{
     INDEXES, PARTITIONS, PER_SECOND, ROWS, ROWS_PER_COMMIT, TRANSACTION_S,
@@ -8,7 +8,6 @@ use assay_model::{IbenchStep, Statements, StepWork};
 use super::range::within;
 use crate::limits::{COUNT_MAX, COUNTER_MAX};
 
-/// Checks the description of a step.
 pub(super) fn step(step: &IbenchStep) -> Result<(), String> {
     within("rows", step.rows, &(0..=*ROWS.end()))?;
     within("rows_per_commit", step.rows_per_commit, &ROWS_PER_COMMIT)?;
@@ -22,7 +21,6 @@ pub(super) fn step(step: &IbenchStep) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks what the clients of a step did.
 pub(super) fn work(work: &StepWork) -> Result<(), String> {
     let StepWork { insert, delete, query, lowest, indexes_ns, relative_error, broke } = work;
     for statements in [insert, delete, query] {

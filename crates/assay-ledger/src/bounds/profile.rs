@@ -1,4 +1,4 @@
-//! Bounds on profiles, counts and longer looks.
+//! Bounds on profiles, counts and soaks.
 
 use assay_model::limits::{DISPERSION_MAX, NAME_BYTES, PROFILE_NODES, SERIES_COUNTS};
 use assay_model::{CallTree, Count, CountBatch, FunctionCount, Profile, Soak};
@@ -7,19 +7,14 @@ use super::Bounded;
 use super::range::within;
 use crate::limits::{COUNT_MAX, COUNTER_MAX};
 
-/// Bytes of the name of a function.
 const FUNCTION_BYTES: usize = 500;
 
-/// Calls on top of each other.
 const DEPTH: usize = 1000;
 
-/// Modules of a server.
 const MODULES: usize = 1000;
 
-/// Features of a CPU.
 const FEATURES: usize = 1000;
 
-/// Parts of the time in which the processor was counted.
 const PARTS: usize = 1000;
 
 impl Bounded for CallTree {
@@ -47,7 +42,6 @@ impl Bounded for CallTree {
     }
 }
 
-/// Turns of a longer look, and the length of one in milliseconds.
 const TURNS: usize = 1000;
 const TURN_MS: u64 = 1 << 40;
 
@@ -69,7 +63,6 @@ impl Bounded for Soak {
     }
 }
 
-/// Fresh instances, and batches of each of them.
 const INSTANCES: usize = 100;
 const BATCHES: usize = 1000;
 

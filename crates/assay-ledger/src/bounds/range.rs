@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 use assay_model::Distribution;
 use assay_model::limits::user::{PARETO_H, ZIPF_S};
 
-/// Checks that a value lies in its range.
 pub(crate) fn within<T: PartialOrd + Display>(
     name: &str,
     value: T,
@@ -18,7 +17,6 @@ pub(crate) fn within<T: PartialOrd + Display>(
     Err(format!("`{name}` is {value}, not between {} and {}", range.start(), range.end()))
 }
 
-/// Checks the numbers of a distribution.
 pub(super) fn distribution(draw: Distribution) -> Result<(), String> {
     match draw {
         Distribution::Zipfian { s } => within("s", s, &ZIPF_S),

@@ -1,4 +1,4 @@
-//! The ranges of what a user's workload says.
+//! Bounds on a user's workload.
 
 use assay_model::limits::captured::{LINES, WIDTH};
 use assay_model::limits::user::{
@@ -9,10 +9,8 @@ use assay_model::{Captured, Generator, Logged, Range, Transaction, UserData, Use
 
 use super::range::{distribution, within};
 
-/// Generators that hold each other at most.
 const DEPTH: u32 = 8;
 
-/// Checks the kinds of events of a test.
 pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
     within("kinds", mix.len(), &(0..=KINDS))?;
     for kind in mix {
@@ -72,7 +70,6 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the tables of a workload.
 pub(super) fn data(data: &UserData) -> Result<(), String> {
     within("tables", data.tables.len(), &(0..=TABLES))?;
     for table in &data.tables {

@@ -14,7 +14,6 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Counters up to the largest valid one.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(1 << 60), 0..1_000_000_000_u64]
 }
@@ -23,7 +22,6 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), Just("'; DROP TABLE slice; --".to_owned()), "\\PC{0,12}"]
 }
 
-/// Events and errors.
 fn count() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(1 << 40), 0..1_000_000_000_u64]
 }
@@ -44,7 +42,7 @@ pub(crate) fn histogram(counts: &[u8]) -> Vec<u8> {
     bytes.extend(1_u64.to_be_bytes());
     bytes.extend(3_600_000_000_000_u64.to_be_bytes());
     bytes.extend(1_f64.to_be_bytes());
-    // In ZigZag, and below the numbers that take two bytes.
+    // In ZigZag, below numbers that take two bytes.
     bytes.extend(counts.iter().map(|count| count % 64 * 2));
     bytes
 }
@@ -182,12 +180,12 @@ fn artifact() -> impl Strategy<Value = Artifact> {
     ]
 }
 
-/// No option that assay sets begins so.
+/// No option set by assay begins like this.
 fn option_name() -> impl Strategy<Value = String> {
     "x[A-Za-z_-]{0,9}"
 }
 
-/// A text on one line that leads to no other directory.
+/// One line without paths to other directories.
 fn option_value() -> impl Strategy<Value = String> {
     text().prop_map(|text| line(&text).replace(['/', '~'], "").replace("..", ""))
 }
@@ -293,7 +291,6 @@ fn study() -> impl Strategy<Value = Study> {
     )
 }
 
-/// The part of a study in a search.
 fn search(number: u32) -> BisectPart {
     let version = |number: u32| BisectVersion {
         words: format!("postgres@git:../pg#{number:040x}"),
@@ -458,7 +455,6 @@ fn content(systems: usize) -> impl Strategy<Value = DataContent> {
     )
 }
 
-/// Blocks of all cells or of the first.
 fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
     (0..)
         .zip(blocks)
@@ -471,7 +467,7 @@ fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
         .collect()
 }
 
-/// A record as a study loop would write it; the ends of runs are left to the ledger.
+/// A record as a study loop writes it; ends of runs are left to the ledger.
 pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
     let resumed = vec((moment(), host(), text()), 0..2);
     (study(), host(), vec(system(), 1..4), any::<bool>(), resumed).prop_flat_map(
@@ -524,7 +520,6 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
     )
 }
 
-/// A record with slices, the same in every run.
 pub(crate) fn sample() -> StudyRecord {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
@@ -569,7 +564,6 @@ pub(crate) fn write(ledger: &mut Ledger, record: &StudyRecord) {
     }
 }
 
-/// A ledger with one study, and its file.
 pub(crate) fn sample_ledger(directory: &Path) -> (Ledger, StudyRecord, PathBuf) {
     let path = directory.join("ledger.db");
     let record = sample();

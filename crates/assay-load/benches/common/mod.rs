@@ -1,4 +1,4 @@
-//! Runs of assay's clients and of sysbench, with what they cost.
+//! Runs assay's clients and sysbench and measures their cost.
 
 pub(crate) mod replay;
 
@@ -15,14 +15,12 @@ pub(crate) const DATABASE: &str = "sbtest";
 pub(crate) const CPU: usize = 0;
 const SECONDS: u64 = 3;
 
-/// One run of one client.
 #[derive(Clone, Copy)]
 pub(crate) struct Measured {
     pub(crate) queries_per_second: f64,
     pub(crate) client_cpu_us_per_query: f64,
 }
 
-/// sysbench, with the options that all its commands share.
 pub(crate) fn sysbench(options: &ConnectOptions, data: DataSet, threads: u32) -> Command {
     let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
     let mut command = Command::new("sysbench");
@@ -60,7 +58,6 @@ pub(crate) fn run_sysbench(
     run_script(options, data, clients, "oltp_point_select", confined)
 }
 
-/// Runs a stock script of sysbench.
 pub(crate) fn run_script(
     options: &ConnectOptions,
     data: DataSet,
@@ -88,7 +85,6 @@ pub(crate) fn run_script(
     }
 }
 
-/// Runs a command to its end, on one CPU if it is confined.
 pub(crate) fn output_of(command: &mut Command, confined: bool) -> Output {
     let all_cpus = sched_getaffinity(None).unwrap();
     if confined {
@@ -100,19 +96,16 @@ pub(crate) fn output_of(command: &mut Command, confined: bool) -> Output {
     output.unwrap()
 }
 
-/// Whether there is a sysbench.
 pub(crate) fn has_sysbench() -> bool {
     Command::new("sysbench").arg("--version").output().is_ok()
 }
 
-/// The value in the middle.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// CPU time of a thread of this process, nanoseconds.
 pub(crate) fn thread_cpu_ns(tid: i32) -> u64 {
     let path = format!("/proc/self/task/{tid}/schedstat");
     fs_err::read_to_string(path).unwrap().split(' ').next().unwrap().parse().unwrap()
@@ -134,8 +127,8 @@ pub(crate) fn confine(thread: Option<Pid>) {
     sched_setaffinity(thread, &cpus).unwrap();
 }
 
-/// Puts every thread of the server on the client's CPU. On two CPUs, the benchmark would measure how fast an idle CPU
-/// wakes up.
+/// Puts every server thread on the client's CPU. On two CPUs, the benchmark would measure how fast an idle CPU wakes
+/// up.
 pub(crate) fn confine_server(pid: i32) {
     for task in fs_err::read_dir(format!("/proc/{pid}/task")).unwrap() {
         let tid: i32 = task.unwrap().file_name().to_string_lossy().parse().unwrap();

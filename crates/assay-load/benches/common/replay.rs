@@ -1,4 +1,4 @@
-//! The floor of what a client can cost: a replay of recorded packets by bare system calls.
+//! Replay of recorded packets by bare system calls: the lower bound of a client's cost.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -9,18 +9,18 @@ use assay_wire::{Address, ConnectOptions};
 
 use super::thread_cpu_ns;
 
-/// A logged-in connection, and the requests that it repeats in turn, each with the length of its reply.
+/// A logged-in connection with the requests to repeat in turn, each with the length of its reply.
 pub(crate) struct Replay {
     stream: UnixStream,
     exchanges: Vec<(Vec<u8>, usize)>,
 }
 
-/// What passed, in order: whether the client sent it, and the bytes.
+/// Traffic in order: whether the client sent it, and the bytes.
 type Passed = Arc<Mutex<Vec<(bool, Vec<u8>)>>>;
 
 impl Replay {
-    /// Lets a client connect and prepare through a proxy (`begin`), and then make `count` exchanges. The login must be
-    /// one that can be repeated, that is, without a password.
+    /// Lets a client connect and prepare through a proxy (`begin`), then make `count` exchanges. The login must be
+    /// repeatable, so it has no password.
     pub(crate) fn record<T>(
         options: &ConnectOptions,
         begin: impl FnOnce(&ConnectOptions) -> T,
@@ -68,7 +68,7 @@ impl Replay {
         Self { stream, exchanges }
     }
 
-    /// Repeats the exchanges for a while. Returns the CPU time of one, microseconds.
+    /// Repeats the exchanges for `time` and returns the CPU time of one, microseconds.
     pub(crate) fn run(&mut self, time: Duration) -> f64 {
         let tid = rustix::thread::gettid().as_raw_nonzero().get();
         let before = thread_cpu_ns(tid);

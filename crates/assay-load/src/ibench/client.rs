@@ -1,4 +1,4 @@
-//! What the threads of a client share.
+//! State shared by the threads of a client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use assay_wire::Connection;
 
 use crate::error::{Error, Result};
 
-/// What the threads of all clients share.
+/// Shared by the threads of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Common {
     pub(super) is_stopped: AtomicBool,
@@ -17,11 +17,10 @@ pub(super) struct Common {
     pub(super) queries: AtomicU64,
 }
 
-/// What the threads of one client share.
 #[derive(Debug)]
 pub(super) struct ClientShared {
     pub(super) common: Arc<Common>,
-    /// The key at which the last delete begins to look; 0 before the first.
+    /// Key at which the last delete began to look; 0 before the first.
     lowest: AtomicU64,
     /// Threads that still insert or delete. Queries end with the last one.
     writers: AtomicU32,
@@ -50,20 +49,18 @@ impl ClientShared {
         self.writers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether queries end.
     pub(super) fn is_over(&self) -> bool {
         self.writers.load(Ordering::Relaxed) == 0 || self.is_stopped()
     }
 }
 
-/// A client, as each of its threads knows it.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     pub(super) step: IbenchStep,
     pub(super) shared: Arc<ClientShared>,
 }
 
-/// The only number of a query; 0 for NULL.
+/// The only number of a query's result; 0 for NULL.
 pub(super) fn number(wire: &mut Connection, sql: &str) -> Result<u64> {
     let set = wire.query(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
     Ok(set.first_string().and_then(|text| text.parse().ok()).unwrap_or(0))

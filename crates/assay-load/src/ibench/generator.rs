@@ -1,4 +1,4 @@
-//! Decides when a client sends its statements.
+//! Schedules a client's statements.
 
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
@@ -11,22 +11,21 @@ use super::client::{Client, number};
 use crate::error::Result;
 use crate::tally::nanoseconds;
 
-/// Statements that each side of a client may be ahead of the other, apart from the one in progress.
+/// How many statements inserts and deletes may be ahead of each other, apart from the one in progress.
 pub(super) const AHEAD: usize = 8;
 
 /// Deletes after which the lowest key is read again, so that no row escapes through a gap.
 const READ_AGAIN: u64 = 1000;
 
-/// The longest sleep before a check of whether the step was stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Produces the numbers of statements: an insert and a delete alternately, at the pace of the step.
+/// Produces statement numbers, an insert and a delete alternately, at the pace of the step.
 pub(super) struct Generator {
     pub(super) client: Client,
     pub(super) wire: Connection,
     pub(super) table: IbenchTable,
     pub(super) inserts: SyncSender<u64>,
-    /// Takes the key at which each delete begins to look.
+    /// Channel for the key at which each delete begins to look.
     pub(super) deletes: Option<SyncSender<u64>>,
     pub(super) lowest: LowestQueries,
 }
@@ -41,7 +40,7 @@ impl Generator {
             if self.deletes.is_some() && statement % READ_AGAIN == 0 {
                 lowest = self.read_lowest()?;
             }
-            // A side that is gone has failed, and says why.
+            // The receiver has failed, and reports why.
             if self.inserts.send(statement).is_err() {
                 break;
             }
@@ -60,7 +59,7 @@ impl Generator {
         Ok(())
     }
 
-    /// The lowest key. This query is part of the work: it is slow where rows that were deleted lie at the low end.
+    /// Reads the lowest key. This query is part of the work: it is slow where deleted rows lie at the low end.
     fn read_lowest(&mut self) -> Result<u64> {
         let sent = Instant::now();
         let lowest = number(&mut self.wire, &self.table.lowest())?;
@@ -71,7 +70,7 @@ impl Generator {
         Ok(lowest)
     }
 
-    /// Sleeps; `false` if the step was stopped.
+    /// Returns `false` if the step was stopped.
     fn sleep_until(&self, until: Instant) -> bool {
         loop {
             if self.client.shared.is_stopped() {

@@ -1,7 +1,7 @@
 //! The clients of a step of the Insert Benchmark.
 //!
-//! Each client has an inserter, and as the step asks for them a deleter, a query thread, a generator, which decides
-//! when statements are sent, and a holder of an open transaction. Each of them has its own thread and connection.
+//! Each client has an inserter and, depending on the step, a deleter, a query thread, a generator, which schedules
+//! statements, and a holder of an open transaction. Each has its own thread and connection.
 
 mod client;
 mod generator;
@@ -13,7 +13,7 @@ mod tables;
 mod tally;
 mod thread;
 
-/// Connections of a client at most: inserts, deletes, queries, the lowest key, and an open transaction.
+/// Maximum connections of a client: inserts, deletes, queries, the lowest key, and an open transaction.
 pub const IBENCH_CONNECTIONS: u32 = 5;
 
 pub use session::{IbenchProgress, IbenchRun, IbenchSession, IbenchWork};

@@ -1,14 +1,14 @@
-//! How precise the rate of a step is, as far as the step itself can tell.
+//! Precision of a step's rate, estimated from the step itself.
 
-/// Parts of a step whose rates are compared. What lasts longer than a part is not seen as noise.
+/// Parts of a step whose rates are compared. Variation that lasts longer than a part is not seen as noise.
 const PARTS: usize = 10;
 
-/// Seconds that a step must have, without its first and its last.
+/// Minimum seconds of a step, without its first and last.
 const SECONDS_MIN: usize = 20;
 
 /// Standard error of the rate as a fraction of it, by the method of batch means: the rates of ten parts of the step
-/// differ by noise and by what lasts longer than a second, and their mean has a tenth of their variance. The first and
-/// the last second are incomplete. `None` for a short step.
+/// vary by noise and by effects longer than a second, and their mean has a tenth of their variance. The first and last
+/// second are incomplete. `None` for a short step.
 pub(super) fn relative_error(seconds: &[(u32, u32)]) -> Option<f64> {
     let whole = seconds.get(1..seconds.len().checked_sub(1)?)?;
     if whole.len() < SECONDS_MIN {
@@ -38,7 +38,7 @@ mod tests {
         // Halves of the step at 90 and 110: their standard deviation is 10.54, a third of that for ten parts.
         let error = relative_error(&step(|second| if second < 51 { 90 } else { 110 })).unwrap();
         assert!((error - 0.0333).abs() < 1e-4, "{error}");
-        // What alternates within a part averages out.
+        // Alternation within a part averages out.
         let error = relative_error(&step(|second| if second % 2 == 0 { 90 } else { 110 })).unwrap();
         assert!(error < 1e-9, "{error}");
         assert_eq!(relative_error(&step(|_| 100)[..20]), None);

@@ -1,4 +1,4 @@
-//! What the threads of a client do.
+//! The roles of a client's threads.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,20 +17,17 @@ use super::tally::IbenchTally;
 use crate::error::{Error, Result, sqlstate};
 use crate::worker::EMPTY;
 
-/// Errors after which a statement is sent again. MySQL and MariaDB: lock wait timeout, deadlock. Postgres: deadlock,
+/// Errors after which a statement is retried. MySQL and MariaDB: lock wait timeout, deadlock. Postgres: deadlock,
 /// serialization failure.
 const RETRIED: [u32; 4] = [1205, 1213, sqlstate("40P01"), sqlstate("40001")];
 
-/// How often a statement is sent again before the step fails.
 const RETRIES: u32 = 100;
 
 /// Queries after which the highest key is read again, as in the published client.
 const READ_HIGHEST_EVERY: u64 = 100;
 
-/// The longest sleep before a check of whether the step is over.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The work of a thread.
 pub(super) enum Role {
     Inserter(Box<Inserter>),
     Deleter(Deleter),
@@ -39,15 +36,12 @@ pub(super) enum Role {
     Holder(Holder),
 }
 
-/// The result of a thread.
 #[derive(Debug)]
 pub(super) struct Done {
-    /// When its work ended.
     pub(super) end: Instant,
     pub(super) counted: Counted,
 }
 
-/// What a thread counted, by its role.
 #[derive(Debug)]
 pub(super) enum Counted {
     Inserts { tally: IbenchTally, indexes: Option<Duration> },
@@ -69,7 +63,6 @@ impl Role {
         [wire].into_iter().chain(other)
     }
 
-    /// Sends `count` empty statements on one of its connections.
     pub(super) fn round_trips(&mut self, connection: usize, count: u32) -> Result<()> {
         let wire = match self {
             Self::Inserter(it) if connection == 1 => it.indexes.as_mut().map(|(wire, _)| wire),
@@ -86,7 +79,6 @@ impl Role {
         Ok(())
     }
 
-    /// Its connections alone.
     pub(super) fn into_wires(self) -> (Connection, Option<Connection>) {
         match self {
             Self::Inserter(it) => {
@@ -100,7 +92,7 @@ impl Role {
         }
     }
 
-    /// Works until the step is over for this thread. If it fails, all threads of the step end.
+    /// Works until the step is over for this thread. On failure, all threads of the step end.
     pub(super) fn work(&mut self, start: Instant) -> Result<Done> {
         let shared = Arc::clone(match self {
             Self::Inserter(it) => &it.client.shared,
@@ -140,17 +132,16 @@ impl Role {
     }
 }
 
-/// Inserts rows, and creates the secondary indexes after that.
+/// Inserts rows, then creates the secondary indexes.
 pub(super) struct Inserter {
     pub(super) client: Client,
     pub(super) wire: Connection,
     pub(super) rows: IbenchRows,
-    /// The numbers of statements; `None` if it inserts without a generator.
+    /// Statement numbers from the generator; `None` if it inserts without one.
     pub(super) numbers: Option<Receiver<u64>>,
-    /// Statements that create the secondary indexes, with a connection of their own.
+    /// A separate connection, and the statements that create the secondary indexes.
     pub(super) indexes: Option<(Connection, Vec<String>)>,
     pub(super) second: WholeSecond,
-    /// Text of the statement in progress.
     pub(super) text: Vec<u8>,
 }
 
@@ -158,7 +149,7 @@ impl Inserter {
     fn work(&mut self, start: Instant) -> Result<IbenchTally> {
         let mut tally = IbenchTally::new(true)?;
         let numbers = self.numbers.take();
-        // Dropping the numbers at the end, or on an error, ends the generator.
+        // Dropping the receiver at the end, or on an error, ends the generator.
         match &numbers {
             None => (0..self.client.step.statements())
                 .try_for_each(|number| self.insert(number, start, &mut tally).map(drop))?,
@@ -173,7 +164,7 @@ impl Inserter {
         Ok(tally)
     }
 
-    /// Sends a statement; `false` if the step was stopped.
+    /// Returns `false` if the step was stopped.
     fn insert(&mut self, number: u64, start: Instant, tally: &mut IbenchTally) -> Result<bool> {
         let Self { client, wire, rows, second, text, .. } = self;
         if client.shared.is_stopped() {
@@ -198,12 +189,11 @@ impl Inserter {
     }
 }
 
-/// Deletes the oldest rows.
 pub(super) struct Deleter {
     pub(super) client: Client,
     pub(super) wire: Connection,
     pub(super) table: IbenchTable,
-    /// The keys at which deletes begin to look.
+    /// Keys at which deletes begin to look.
     pub(super) keys: Option<Receiver<u64>>,
 }
 
@@ -282,7 +272,7 @@ impl Holder {
     }
 }
 
-/// Sends a statement, again where the server asks for that, and counts it. Returns its rows.
+/// Sends and counts a statement, retrying it where the server asks for that. Returns its rows.
 fn send(
     wire: &mut Connection,
     text: &[u8],
@@ -311,7 +301,7 @@ fn send(
     }
 }
 
-/// The local time in whole seconds, as text that is written anew only once a second.
+/// Local time in whole seconds as text, rewritten only once a second.
 #[derive(Debug, Default)]
 pub(super) struct WholeSecond {
     second: i64,
@@ -331,7 +321,7 @@ impl WholeSecond {
     }
 }
 
-/// The queries of a client, if the step has any. `place` is the seed, the name of the step and the client.
+/// A client's queries, if the step has any. `place` is the seed, the step's name and the client.
 pub(super) fn query_text(
     table: &IbenchTable,
     step: &IbenchStep,

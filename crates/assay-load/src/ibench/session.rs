@@ -1,4 +1,4 @@
-//! A step on one server, from connecting its clients to what they counted.
+//! A step on one server, from connecting its clients to collecting their counts.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,59 +22,44 @@ use super::thread::RoleThread;
 use crate::error::{Error, Result};
 use crate::tally::{nanoseconds, serialized};
 
-/// The longest silence of a server in a statement. IO-bound servers stall for tens of seconds.
+/// Maximum silence of a server during a statement. IO-bound servers stall for tens of seconds.
 const SILENCE: Duration = Duration::from_secs(300);
 
-/// The longest silence of a server that creates indexes: on hundreds of millions of rows it takes hours.
+/// Maximum silence while creating indexes: on hundreds of millions of rows it takes hours.
 const INDEXES: Duration = Duration::from_secs(86_400);
 
-/// How often a step is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How long threads may take to end once a step has failed or was stopped.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The work of a step on one server.
 #[derive(Debug, Clone, Copy)]
 pub struct IbenchWork {
-    /// Family of the server.
     pub dialect: Dialect,
-    /// Engine of the tables.
     pub engine: Engine,
-    /// Name of the step.
     pub name: &'static str,
-    /// The step.
     pub step: IbenchStep,
-    /// Number of clients.
     pub clients: u32,
-    /// Seed of all values.
     pub seed: u64,
 }
 
-/// Progress of a step, all clients together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IbenchProgress {
-    /// Time since the start.
     pub elapsed: Duration,
-    /// Rows inserted.
     pub inserted: u64,
-    /// Rows deleted.
     pub deleted: u64,
-    /// Queries.
     pub queries: u64,
 }
 
-/// What a step did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IbenchRun {
-    /// The statements that its rate counts: queries, or inserts where there are no queries.
+    /// The statements counted by the rate: queries, or inserts if the step has no queries.
     pub work: WorkCounters,
-    /// All statements.
     pub step: StepWork,
     /// By client and kind of statement: rows (of queries: statements), and the longest response time in microseconds,
     /// second by second.
     pub series: Vec<Series>,
-    /// Response times of each kind of statement: its name and an HDR histogram in nanoseconds, V2 encoding.
+    /// Response times by kind of statement: its name and an HDR histogram in nanoseconds, V2 encoding.
     pub histograms: Vec<(&'static str, Vec<u8>)>,
 }
 
@@ -86,7 +71,6 @@ pub struct IbenchSession {
 }
 
 impl IbenchSession {
-    /// Connects all threads of all clients.
     pub fn open(options: &ConnectOptions, work: &IbenchWork) -> Result<Self> {
         let options = ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
         let mut session = Self { threads: Vec::new(), common: Arc::default(), work: *work };
@@ -116,7 +100,7 @@ impl IbenchSession {
         // further ahead than the capacity of this channel.
         let (delete, keys) = sync_channel(AHEAD - 1);
         let rows = IbenchRows::new(&table, seed, name, number, Arc::clone(text));
-        // A table that all clients share gets its indexes once.
+        // A table shared by all clients gets its indexes once.
         let builds = step.builds_indexes && (number == 0 || !step.tables.is_shared);
         let indexes = builds.then(|| table.create_indexes(engine, step.tables.indexes));
         self.start("insert", number, {
@@ -180,19 +164,17 @@ impl IbenchSession {
         Ok(())
     }
 
-    /// The server's ids of the connections.
     #[must_use]
     pub fn connection_ids(&self) -> Vec<u64> {
         self.threads.iter().flat_map(|(_, thread)| &thread.connection_ids).copied().collect()
     }
 
-    /// Thread ids of the clients.
     #[must_use]
     pub fn client_tids(&self) -> Vec<i32> {
         self.threads.iter().map(|(_, thread)| thread.tid).collect()
     }
 
-    /// Makes a connection, given by its index in [`IbenchSession::connection_ids`], answer `count` empty statements.
+    /// Sends `count` empty statements on a connection, given by its index in [`IbenchSession::connection_ids`].
     pub fn round_trips(&self, connection: usize, count: u32) -> Result<()> {
         let mut before = 0;
         for (_, thread) in &self.threads {
@@ -205,7 +187,7 @@ impl IbenchSession {
         Err(Error::ClientLost)
     }
 
-    /// Carries out the step. Connections stay open until the session is dropped.
+    /// Runs the step. Connections stay open until the session is dropped.
     pub fn run(
         &mut self,
         stop: &Stop,
@@ -245,7 +227,7 @@ impl IbenchSession {
                     end = end.max(at);
                     summed.add(*client, counted);
                 }
-                // The first failure stops the others, which may fail because of that.
+                // The first failure stops the other threads, which may fail as a result.
                 Err(error) => {
                     self.common.is_stopped.store(true, Ordering::Relaxed);
                     failure = failure.or(Some(error));
@@ -277,7 +259,6 @@ impl Drop for IbenchSession {
     }
 }
 
-/// The counts of all threads.
 struct Summed {
     step: StepWork,
     /// Response times of inserts, deletes and queries.
@@ -285,7 +266,6 @@ struct Summed {
     series: Vec<Series>,
 }
 
-/// The names of the kinds of statements in series and histograms.
 const KINDS: [&str; 3] = ["insert", "delete", "query"];
 
 impl Summed {
@@ -356,7 +336,6 @@ impl Summed {
     }
 }
 
-/// Counts and longest response times, second by second.
 fn split(seconds: &[(u32, u32)]) -> [Vec<u64>; 2] {
     [
         seconds.iter().map(|(count, _)| u64::from(*count)).collect(),

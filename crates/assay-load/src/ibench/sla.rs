@@ -1,10 +1,10 @@
-//! Where a background rate was lost.
+//! Detects when a background rate was lost.
 
 use std::time::Duration;
 
 use assay_model::{Broke, SLA};
 
-/// The second from which the inserts of a step were behind their rate until the end; `None` if the rate was kept.
+/// The second from which a step's inserts stayed behind their rate until the end; `None` if the rate was kept.
 ///
 /// `seconds` has the inserts and the deletes: for each second, the rows and the longest response time in microseconds.
 /// The first second has one burst of `first` rows, each later one `target` rows.

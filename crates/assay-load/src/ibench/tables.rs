@@ -7,7 +7,7 @@ use assay_workloads::IbenchTable;
 use crate::error::{Error, Result};
 use crate::share::for_whole_tables;
 
-/// Drops the tables of the Insert Benchmark and creates them again, if the step begins with that.
+/// Drops and recreates the tables of the Insert Benchmark, if the step begins with that.
 pub fn create_ibench_tables(
     options: &ConnectOptions,
     (dialect, engine): (Dialect, Engine),
@@ -34,12 +34,10 @@ pub fn create_ibench_tables(
     Ok(())
 }
 
-/// Number of tables.
 fn numbers_of(step: &IbenchStep, clients: u32) -> u32 {
     if step.tables.is_shared { 1 } else { clients }
 }
 
-/// The table of a client, which counts from 0.
 pub(super) fn table_of(dialect: Dialect, step: &IbenchStep, client: u32) -> IbenchTable {
     IbenchTable::new(dialect, if step.tables.is_shared { 1 } else { client + 1 })
 }

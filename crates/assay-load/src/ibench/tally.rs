@@ -1,4 +1,4 @@
-//! What one thread counted.
+//! Counts of one thread.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,8 @@ use hdrhistogram::Histogram;
 use crate::error::Result;
 use crate::tally::{latency_histogram, nanoseconds};
 
-/// Seconds for which there is room from the start.
 const SECONDS: usize = 4096;
 
-/// Statements of one kind, counted by one thread.
 #[derive(Debug, Clone)]
 pub(super) struct IbenchTally {
     pub(super) statements: Statements,
@@ -25,7 +23,6 @@ pub(super) struct IbenchTally {
 }
 
 impl IbenchTally {
-    /// `counts_rows` says whether a second's count is of rows or of statements.
     pub(super) fn new(counts_rows: bool) -> Result<Self> {
         Ok(Self {
             statements: Statements::default(),
@@ -36,7 +33,6 @@ impl IbenchTally {
         })
     }
 
-    /// Counts a statement that was sent at `sent` and answered at `answered`.
     pub(super) fn count(&mut self, start: Instant, sent: Instant, answered: Instant, rows: u64) {
         let response = nanoseconds(answered.saturating_duration_since(sent));
         self.statements.count(response, rows);
@@ -48,7 +44,6 @@ impl IbenchTally {
         self.add_second(second, (units, longest_us));
     }
 
-    /// Adds the seconds of another client.
     pub(super) fn add_seconds(&mut self, seconds: &[(u32, u32)]) {
         for (second, counted) in seconds.iter().enumerate() {
             self.add_second(second, *counted);
@@ -66,7 +61,7 @@ impl IbenchTally {
     }
 }
 
-/// The second of a step that a moment is in. Seconds beyond those that a ledger takes count as the last one.
+/// Seconds beyond the ledger's limit count as the last one.
 fn second_of(since_start: Duration) -> usize {
     usize::try_from(since_start.as_secs()).unwrap_or(usize::MAX).min(SERIES_COUNTS - 1)
 }

@@ -1,4 +1,4 @@
-//! A thread of a client. It connects, carries out orders, and keeps its connections until the session ends.
+//! A thread of a client. It connects, executes orders, and keeps its connections until the session ends.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -10,31 +10,26 @@ use rustix::thread::gettid;
 use super::roles::{Done, Role};
 use crate::error::{Error, Result};
 
-/// A thread, once it is connected. Dropping it ends the thread.
+/// A connected thread. Dropping it ends the thread.
 pub(super) struct RoleThread {
     pub(super) tid: i32,
-    /// The server's ids of its connections.
     pub(super) connection_ids: Vec<u64>,
     pub(super) breakers: Vec<Breaker>,
-    /// Its result, once the work is done.
     pub(super) done: Receiver<Result<Done>>,
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a thread is told to do.
 enum Order {
-    /// Send `count` empty statements on one of its connections, each after the answer to the one before.
     RoundTrips { connection: usize, count: u32, done: Sender<Result<()>> },
-    /// Work. The time of the step counts from this moment.
+    /// Start working. The time of the step counts from this instant.
     Start(Instant),
 }
 
-/// The id of the thread; of its connections, the server's id and the breaker.
+/// The thread's id, and the server's id and the breaker of each connection.
 type Greeting = Result<(i32, Vec<(u64, Breaker)>)>;
 
 impl RoleThread {
-    /// Starts a thread that connects and waits for orders.
     pub(super) fn start(
         name: String,
         connect: impl FnOnce() -> Result<Role> + Send + 'static,
@@ -54,7 +49,6 @@ impl RoleThread {
         self.order(Order::Start(start))
     }
 
-    /// Makes one of its connections answer `count` empty statements.
     pub(super) fn round_trips(&self, connection: usize, count: u32, limit: Duration) -> Result<()> {
         let (done, is_done) = channel();
         self.order(Order::RoundTrips { connection, count, done })?;
@@ -88,15 +82,15 @@ fn run(
     while let Ok(order) = orders.recv() {
         match order {
             Order::RoundTrips { connection, count, done } => {
-                // Nobody waits for it any more if this fails.
+                // If this fails, nobody waits for it any more.
                 drop(done.send(role.round_trips(connection, count)));
             }
             Order::Start(start) => {
                 let done = role.work(start);
-                // Its ends of the channels between threads are gone now, so the others do not wait for it.
+                // The thread's channel ends are dropped now, so the others do not wait for it.
                 let wires = role.into_wires();
                 drop(report.send(done));
-                // The counters of the thread and of its connections are read before both end.
+                // The counters of the thread and its connections are read before both end.
                 drop(orders.recv());
                 return drop(wires);
             }

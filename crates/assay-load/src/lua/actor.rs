@@ -1,4 +1,4 @@
-//! A client of a study that does what a script says.
+//! A study's client that runs a script.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::policy::USUAL;
 use crate::work::Work;
 
-/// The clients of a script, each with a Lua of its own.
 pub(crate) fn lua_actors(
     script: &'static LuaScript,
     options: &ConnectOptions,
@@ -35,7 +34,6 @@ pub(crate) fn lua_actors(
     (0..threads).map(maker).collect()
 }
 
-/// Where a script is run, and with what seed.
 #[derive(Clone, Copy)]
 pub(super) struct ScriptPlace<'a> {
     pub(super) options: &'a ConnectOptions,
@@ -44,7 +42,6 @@ pub(super) struct ScriptPlace<'a> {
 }
 
 impl ScriptPlace<'_> {
-    /// The settings of one thread of a script.
     pub(super) fn setting(
         &self,
         script: &LuaScript,
@@ -87,7 +84,7 @@ impl ScriptPlace<'_> {
     }
 }
 
-/// The name of sysbench's driver for servers of a dialect.
+/// sysbench's driver name for a dialect.
 #[must_use]
 pub fn driver(dialect: Dialect) -> &'static str {
     match dialect {
@@ -99,13 +96,12 @@ pub fn driver(dialect: Dialect) -> &'static str {
 struct LuaActor {
     script: &'static LuaScript,
     setting: Setting,
-    /// There is one from the first preparation on.
     engine: Option<Engine>,
     kept: Kept,
 }
 
 impl Actor for LuaActor {
-    /// Reads the script anew: what it had prepared on a connection before is gone.
+    /// Rereads the script: statements prepared on an earlier connection are gone.
     fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
         self.kept.forget();
         let path = Path::new(self.script.path());
@@ -138,7 +134,7 @@ impl Actor for LuaActor {
     }
 
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {
-        // A script may have ended the transaction itself; a second `ROLLBACK` does no harm.
+        // The script may have ended the transaction itself; a second `ROLLBACK` does no harm.
         self.kept.roll_back_own();
         wire.execute_text(b"ROLLBACK").map(drop)
     }
@@ -158,16 +154,16 @@ impl Actor for LuaActor {
     }
 }
 
-/// How the interface of scripts begins its messages on statements.
+/// Prefix of sysbench's messages about failed statements.
 const OF_STATEMENT: &str = "SQL error, errno = ";
 
 impl Kept {
-    /// The statement for which a script has failed, and why, if it has not caught that error.
+    /// The statement that made the script fail, with its error, unless the script caught that error.
     fn cause_of(&mut self, error: &assay_lua::Error) -> Option<(Vec<u8>, WireError)> {
         self.take_failed().filter(|_| error.to_string().contains(OF_STATEMENT))
     }
 
-    /// An error of a script, or that of the statement for which the script has failed.
+    /// Prefers the error of the statement that made the script fail.
     pub(super) fn error_of(&mut self, error: assay_lua::Error) -> Error {
         match self.cause_of(&error) {
             Some((sql, cause)) => Error::query(&sql, cause),

@@ -1,4 +1,4 @@
-//! The client that is lent to a script: it sends what the script asks for.
+//! The client lent to a script, which sends the script's statements.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,79 +15,67 @@ use crate::actor::Line;
 use crate::policy::USUAL;
 use crate::tally::count_reply;
 
-/// Connections that a script may have open at the same time.
 pub(crate) const CONNECTIONS: usize = 4;
 
-/// The code for errors that come from no server, as the client library of MySQL gives it for lost connections.
+/// MySQL client library code for a lost connection; used for errors that come from no server.
 const LOST: u32 = 2013;
 
 /// MySQL's code for a statement that cannot be prepared.
 const NOT_PREPARABLE: u32 = 1295;
 
-/// Statements that a connection may have prepared.
 const STATEMENTS: usize = 10_000;
 
-/// What a script keeps of the server between its calls.
 pub(super) struct Kept {
     options: ConnectOptions,
     dialect: Dialect,
     mode: StatementMode,
-    /// Errors after which an event is started again, if the script names others than usual.
+    /// Errors after which an event is retried, if the script overrides the defaults.
     ignored: Option<ErrorCodes>,
     connections: Vec<Slot>,
-    /// The last statement, if it has failed, and why.
     failed: Option<(Vec<u8>, WireError)>,
-    /// The parameters of a statement as text, and where each of them is.
+    /// The parameters of a statement as text, and their ranges.
     text: Vec<u8>,
     places: Vec<Range<usize>>,
 }
 
-/// A connection of the script.
 struct Slot {
     link: Link,
     statements: Vec<Prepared>,
 }
 
 enum Link {
-    /// The connection of the client, which the script gets first.
+    /// The client's connection, which is the script's first.
     OfClient,
-    /// A further connection, which the script has opened.
     Own(Box<Connection>),
     Closed,
 }
 
-/// A statement that the script has prepared.
 struct Prepared {
     sql: Vec<u8>,
-    /// Whether the script has closed it. The server keeps it for the next time.
+    /// Closed by the script. The server keeps it for reuse.
     is_closed: bool,
-    /// Where its parameters are.
     marks: Vec<Range<usize>>,
     sent: Sent,
 }
 
 enum Sent {
-    /// Not yet, because the types of its parameters are not known.
+    /// Not sent yet, because the types of its parameters are unknown.
     Nothing,
     /// Prepared on the server, with parameters of these types.
     As(StatementId, Vec<ParamType>),
-    /// As text each time.
+    /// Sent as text each time.
     Text,
 }
 
-/// A script's client during a call.
 pub(super) struct Lent<'k, 'c> {
     kept: &'k mut Kept,
     wire: Wire<'k, 'c>,
 }
 
-/// The client's own connection, which counts during an event.
+/// The client's own connection. Statements are counted during and after the events.
 pub(super) enum Wire<'k, 'c> {
-    /// Before the events.
     Idle(&'k mut Connection),
-    /// During an event.
     Event(&'k mut Line<'c>),
-    /// After the events.
     Last(&'k mut Connection, &'k mut WorkCounters),
 }
 
@@ -103,24 +91,22 @@ impl Kept {
         Self { options, dialect, mode, ignored, connections, failed, text, places }
     }
 
-    /// Forgets all connections of the script, and closes those that it has opened.
+    /// Clears all connections of the script, and closes those it opened.
     pub(super) fn forget(&mut self) {
         self.connections.clear();
         self.failed = None;
     }
 
-    /// The last statement, if it has failed, and why.
     pub(super) fn take_failed(&mut self) -> Option<(Vec<u8>, WireError)> {
         self.failed.take()
     }
 
-    /// Lends the client for a call.
     pub(super) fn lend<'k, 'c>(&'k mut self, wire: Wire<'k, 'c>) -> Lent<'k, 'c> {
         self.failed = None;
         Lent { kept: self, wire }
     }
 
-    /// Ends transactions on connections that the script has opened beside that of the client.
+    /// Rolls back transactions on the connections that the script opened itself.
     pub(super) fn roll_back_own(&mut self) {
         for slot in &mut self.connections {
             if let Link::Own(own) = &mut slot.link
@@ -163,7 +149,7 @@ fn usage(message: &str) -> SqlError {
     SqlError { code: 0, state, message, is_ignorable: false }
 }
 
-/// Counts a reply, unless it comes before the events.
+/// Counts a reply, unless it precedes the events.
 fn count(wire: &mut Wire<'_, '_>, reply: &Reply) {
     match wire {
         Wire::Idle(_) => {}
@@ -172,7 +158,6 @@ fn count(wire: &mut Wire<'_, '_>, reply: &Reply) {
     }
 }
 
-/// The connection behind a number.
 fn link<'l>(slot: &'l mut Link, wire: &'l mut Wire<'_, '_>) -> Option<&'l mut Connection> {
     match (slot, wire) {
         (Link::OfClient, Wire::Idle(wire) | Wire::Last(wire, _)) => Some(wire),
@@ -197,7 +182,7 @@ impl Client for Lent<'_, '_> {
             },
         };
         let slot = Slot { link, statements: Vec::new() };
-        // The place of a connection that was closed is free, but for that of the client.
+        // Reuse the slot of a closed connection, except the client's.
         let free = connections.iter().skip(1).position(|it| matches!(it.link, Link::Closed));
         match free.and_then(|at| connections.get_mut(at + 1)) {
             Some(place) => {
@@ -213,7 +198,7 @@ impl Client for Lent<'_, '_> {
 
     fn disconnect(&mut self, connection: usize) {
         if let Some(slot) = self.kept.connections.get_mut(connection) {
-            // The client's own stays open, and is not used any more. Its locks would be in the way of others.
+            // The client's own connection stays open but is no longer used. Its locks would block others.
             if matches!(slot.link, Link::OfClient)
                 && let Some(wire) = link(&mut slot.link, &mut self.wire)
             {
@@ -274,7 +259,7 @@ impl Client for Lent<'_, '_> {
         let marks = marks(text, *dialect, |rest| rest.starts_with('?').then_some(1));
         let sent = match *mode {
             StatementMode::Prepared => Sent::Nothing,
-            // Plans do not allow the other one with scripts.
+            // Plans do not allow `Extended` with scripts.
             StatementMode::Text | StatementMode::Extended => Sent::Text,
         };
         let has_parameters = !marks.is_empty();
@@ -295,7 +280,7 @@ impl Client for Lent<'_, '_> {
     ) -> Result<Answer, SqlError> {
         let slot = self.kept.connections.get(connection).ok_or_else(closed)?;
         let marks = slot.statements.get(statement).map_or(0, |it| it.marks.len());
-        // MySQL's library takes no notice of parameters that the statement does not have.
+        // MySQL's client library ignores excess parameters.
         let values = values.get(..marks).unwrap_or(values);
         self.send(connection, statement, values)?;
         let Kept { dialect, connections, text, places, .. } = &mut *self.kept;
@@ -317,7 +302,7 @@ impl Client for Lent<'_, '_> {
                     values.iter().zip(types).zip(places.iter()).map(of).collect();
                 match rows {
                     Rows::Keep => wire.query_prepared(*id, &params).map(|it| {
-                        // A result of Postgres has no names of columns.
+                        // Results of Postgres have no column names.
                         let has_rows = !it.columns.is_empty() || !it.rows.is_empty();
                         kept_one(it, has_rows)
                     }),
@@ -393,7 +378,7 @@ impl Lent<'_, '_> {
             Sent::As(..) | Sent::Nothing => {}
         }
         let types: Vec<ParamType> = match &prepared.sent {
-            // Whatever comes next fits a type that the server infers.
+            // Any later value fits a type inferred by the server.
             Sent::As(_, before) => {
                 let kept = values.iter().zip(before);
                 kept.map(
@@ -418,7 +403,6 @@ fn closed() -> SqlError {
     usage("the connection is closed")
 }
 
-/// An answer whose rows were counted only.
 fn counted(reply: &Reply) -> Answer {
     Answer { has_rows: reply.result_set, row_count: reply.rows, ..Answer::default() }
 }
@@ -438,7 +422,7 @@ fn fits(value: &Value, kind: ParamType) -> bool {
     }
 }
 
-/// The results of a statement: the first one, with the others in its rest, and what is counted of all of them.
+/// The first result, chained to the others, and their combined counts.
 fn kept(results: Vec<ResultSet>) -> (Reply, Answer) {
     let mut all = results.into_iter().map(|result| {
         let has_rows = !result.columns.is_empty();
@@ -463,7 +447,6 @@ fn kept_one(result: ResultSet, has_rows: bool) -> (Reply, Answer) {
     (reply, Answer { has_rows, row_count, columns, rows, rest: Vec::new() })
 }
 
-/// Writes values as texts, one after the other, and notes where each of them is.
 fn write_texts(values: &[Value], text: &mut Vec<u8>, places: &mut Vec<Range<usize>>) {
     text.clear();
     places.clear();
@@ -479,7 +462,6 @@ fn write_texts(values: &[Value], text: &mut Vec<u8>, places: &mut Vec<Range<usiz
     }
 }
 
-/// The text of a statement with the parameter marks of the dialect.
 fn with_numbers(prepared: &Prepared, dialect: Dialect) -> String {
     let mark = |number: usize| match dialect {
         Dialect::MySql => "?".to_owned(),
@@ -493,7 +475,6 @@ fn with_numbers(prepared: &Prepared, dialect: Dialect) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The text of a statement with values in place of its parameters.
 fn with_values(prepared: &Prepared, dialect: Dialect, values: &[Value]) -> Vec<u8> {
     let mut values = values.iter();
     replaced(prepared, |out| match values.next() {
@@ -504,7 +485,6 @@ fn with_values(prepared: &Prepared, dialect: Dialect, values: &[Value]) -> Vec<u
     })
 }
 
-/// The text of a statement in which `put` has written something in place of each parameter.
 fn replaced(prepared: &Prepared, mut put: impl FnMut(&mut Vec<u8>)) -> Vec<u8> {
     let mut text = Vec::with_capacity(prepared.sql.len() + 16);
     let mut copied = 0;

@@ -14,16 +14,13 @@ use crate::error::{Error, Result};
 use crate::patience::{answer_of, start_apart};
 use crate::share::for_whole_tables;
 
-/// What came of a command.
 #[derive(Debug)]
 pub struct CommandDone {
-    /// What the script has printed, one thread after the other.
+    /// Output of the script, one thread after the other.
     pub said: String,
-    /// Bytes that were sent, or why the command has failed.
     pub bytes_sent: Result<u64>,
 }
 
-/// Where a command of a script runs.
 struct Carried<'a> {
     script: &'a LuaScript,
     command: &'a str,
@@ -32,10 +29,10 @@ struct Carried<'a> {
     seed: u64,
 }
 
-/// Carries out a command of a script: one of its own list, or the function of this name. One that the script calls
-/// parallel runs in so many threads, each of which does its part; every other one in a single thread.
+/// Runs a script's command: an entry of its command list, or the function of this name. A command marked parallel runs
+/// in `threads` threads, each of which does its part; any other in one thread.
 ///
-/// It fails with [`assay_lua::Error::Lacks`] if the script does not have it.
+/// Fails with [`assay_lua::Error::Lacks`] if the script lacks the command.
 pub fn run_command(
     script: &LuaScript,
     command: &str,
@@ -50,7 +47,7 @@ pub fn run_command(
     CommandDone { said: leashes.iter().map(|leash| leash.take_said()).collect(), bytes_sent }
 }
 
-/// Carries out the `init` of a script, if it has one; `clients` is what the script sees as `sysbench.opt.threads`.
+/// Runs the script's `init`, if any; `clients` becomes `sysbench.opt.threads`.
 pub(crate) fn run_init(
     script: &LuaScript,
     (options, dialect): (&ConnectOptions, Dialect),
@@ -75,14 +72,13 @@ impl Carried<'_> {
                 Ok((leash, answers))
             })
             .collect::<Result<_>>()?;
-        // All of them are waited for.
+        // Wait for all of them.
         let stop = &self.options.stop;
         let all: Vec<Result<u64>> =
             started.iter().map(|(leash, answers)| answer_of(answers, leash, stop)?).collect();
         all.into_iter().sum()
     }
 
-    /// Whether the script calls the command parallel.
     fn is_parallel(&self, threads: u32) -> Result<bool> {
         let command = self.command.to_owned();
         let asked = self.start((0, threads), move |part| Ok(part.engine.is_parallel(&command)?));
@@ -90,7 +86,6 @@ impl Carried<'_> {
         answer_of(&answers, &leash, &self.options.stop)?
     }
 
-    /// Begins work with a part of the command, in a thread of its own.
     fn start<T: Send + 'static>(
         &self,
         thread: (u32, u32),
@@ -101,7 +96,6 @@ impl Carried<'_> {
         Ok((leash, answers))
     }
 
-    /// The same on a leash that the caller has.
     fn start_on<T: Send + 'static>(
         &self,
         leash: &Arc<Leash>,
@@ -118,7 +112,6 @@ impl Carried<'_> {
     }
 }
 
-/// One thread of a command.
 struct Part {
     engine: Engine,
     kept: Kept,
@@ -149,43 +142,37 @@ impl Part {
     fn carry_out(mut self, command: &str) -> Result<u64> {
         let done = self.engine.command(&mut self.kept.lend(Wire::Idle(&mut self.wire)), command);
         done.map_err(|error| self.kept.error_of(error).at(self.engine.failed_at()))?;
-        // Scripts that switch off autocommit may leave a transaction open, which sysbench loses.
+        // Scripts that disable autocommit may leave a transaction open, which sysbench loses.
         Ok(self.wire.bytes_sent())
     }
 }
 
-/// The hooks by which a script makes reports of its own.
+/// Hooks by which a script prints its own reports.
 const HOOKS: [&str; 2] = ["report_intermediate", "report_cumulative"];
 
-/// What a script does once for all its clients: `init`, reports and `done`, in a Lua, a thread and on a connection of
-/// its own.
+/// The calls that a script makes once for all its clients: `init`, reports and `done`, with a separate Lua state,
+/// thread and connection.
 pub struct Reporter {
-    /// Those of its calls that the script has.
     calls: Vec<&'static str>,
     orders: Sender<Order>,
     reports: Receiver<Result<String>>,
     leash: Arc<Leash>,
     stop: Stop,
-    /// Whether its thread was given up.
     is_lost: bool,
 }
 
-/// What came of the beginning of a script.
 pub struct Begun {
-    /// What the script has printed.
     pub said: String,
-    /// What it does later; `None` if there is nothing. Or why it has failed.
+    /// For later calls; `None` if the script has none.
     pub reporter: Result<Option<Reporter>>,
 }
 
-/// The function of a script that ends its run.
+/// Called at the end of a run.
 const DONE: &str = "done";
 
-/// A call, and the numbers of its report.
 type Order = (&'static str, Vec<(String, f64)>);
 
 impl Reporter {
-    /// Reads a script, and carries out its `init`.
     pub fn begin(
         script: &LuaScript,
         (options, dialect): (&ConnectOptions, Dialect),
@@ -216,7 +203,7 @@ impl Reporter {
             Ok(())
         })?;
         let Ok(calls) = answer_of(&greeting, leash, &stop) else {
-            // It has ended: because it has nothing to do later, or has failed.
+            // The thread has ended: it has nothing to do later, or has failed.
             answer_of(&answers, leash, &stop)??;
             return Ok(None);
         };
@@ -224,18 +211,18 @@ impl Reporter {
         Ok(Some(Self { calls, orders, reports, leash, stop, is_lost }))
     }
 
-    /// The script's report of what was done since the last one, in its own words; `None` if it makes no such report.
+    /// The script's own report of the work since the last one; `None` if it has none.
     pub fn intermediate(&mut self, numbers: &[(&str, f64)]) -> Result<Option<String>> {
         self.report(HOOKS[0], numbers)
     }
 
-    /// The script's report of the whole run, in its own words; `None` if it makes no such report.
+    /// The script's own report of the whole run; `None` if it has none.
     pub fn cumulative(&mut self, numbers: &[(&str, f64)]) -> Result<Option<String>> {
-        // Even without a report of its own, the list of those before it may have to be closed.
+        // Even without such a report, the list of intermediate reports may have to be closed.
         self.report(HOOKS[1], numbers).map(|said| said.filter(|it| !it.is_empty()))
     }
 
-    /// Carries out the script's `done`, and returns what it has printed; `None` if it has none.
+    /// Runs the script's `done` and returns its output; `None` if it has none.
     pub fn done(&mut self) -> Result<Option<String>> {
         self.report(DONE, &[])
     }
@@ -248,7 +235,7 @@ impl Reporter {
         self.orders.send((hook, numbers)).map_err(|_| Error::ClientLost)?;
         let report = answer_of(&self.reports, &self.leash, &self.stop);
         if report.is_err() {
-            // Its thread was given up, and makes no other report.
+            // The thread was abandoned, and makes no more reports.
             self.is_lost = true;
         }
         Ok(Some(report??))
@@ -256,7 +243,6 @@ impl Reporter {
 }
 
 impl Part {
-    /// Carries out `init`, and tells which later calls the script has.
     fn begin_run(&mut self) -> Result<Vec<&'static str>> {
         self.once("init")?;
         let mut calls = Vec::new();

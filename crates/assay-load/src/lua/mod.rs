@@ -1,5 +1,4 @@
-//! Scripts of sysbench as work: the client that is lent to a script, what a client of a study does with one, and its
-//! commands.
+//! sysbench scripts as work: the client lent to a script, its actor in a study, and its commands.
 
 mod actor;
 mod client;

@@ -5,15 +5,13 @@
 pub(super) struct Object {
     pub(super) name: String,
     pub(super) kind: ObjectKind,
-    /// The table of an index.
     pub(super) of: Option<String>,
     /// Why it is not a table of an earlier load; `None` if it is one.
     pub(super) foreign: Option<String>,
-    /// An object that stays and refers to it, in words, which keeps it from being dropped.
+    /// Description of an object that is kept and refers to it, so it cannot be dropped.
     pub(super) referrer: Option<String>,
 }
 
-/// Kind of an object, which decides how it is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObjectKind {
     Table,
@@ -26,7 +24,6 @@ pub(super) enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The keywords after `DROP`.
     pub(super) fn sql(self) -> &'static str {
         match self {
             Self::Table => "TABLE",
@@ -52,7 +49,6 @@ impl ObjectKind {
     }
 }
 
-/// The result of a survey of a server.
 pub(super) struct Found {
     pub(super) schema: String,
     pub(super) objects: Vec<Object>,

@@ -1,4 +1,4 @@
-//! Whether a user of MySQL or MariaDB may see triggers, according to `SHOW GRANTS`. Without the right, none are shown.
+//! Whether a MySQL or MariaDB user may see triggers, according to `SHOW GRANTS`. Without the privilege, none are shown.
 
 use assay_wire::Connection;
 
@@ -8,8 +8,8 @@ use crate::error::Result;
 /// The lines of `SHOW GRANTS`, including those of the active roles.
 pub(super) fn grants(control: &mut Connection) -> Result<Vec<String>> {
     let first = |rows: Vec<Vec<String>>| rows.into_iter().filter_map(|row| row.into_iter().next());
-    // MySQL shows the rights of roles only if they are named, in the syntax in which it returns them. MariaDB always
-    // shows them, and old versions have no roles.
+    // MySQL shows the privileges of roles only if they are named, in the syntax in which it returns them. MariaDB
+    // always shows them, and old versions have no roles.
     let roles = control.query("SELECT CURRENT_ROLE()").ok().and_then(|it| it.first_string());
     if let Some(roles) = roles.filter(|it| it.starts_with('`')) {
         let sql = format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}");
@@ -20,7 +20,6 @@ pub(super) fn grants(control: &mut Connection) -> Result<Vec<String>> {
     Ok(first(ask(control, "SHOW GRANTS")?).collect())
 }
 
-/// Whether these grants let the triggers of a table be seen.
 pub(super) fn show_triggers(grants: &[String], database: &str, table: &str) -> bool {
     let is_said = |verb: &str, end: &str| {
         grants.iter().any(|line| {
@@ -50,7 +49,6 @@ fn covers(target: &str, database: &str, table: &str) -> bool {
     ["`.`", "\".\"", "."].iter().find_map(|mark| target.split_once(mark)).is_some_and(is_table)
 }
 
-/// Matches like SQL's `LIKE`.
 fn is_like(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern, name) {
         ([b'%', rest @ ..], _) => (0..=name.len()).any(|at| is_like(rest, &name[at..])),

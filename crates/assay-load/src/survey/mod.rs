@@ -1,4 +1,4 @@
-//! Inspects what a load would replace, before anything is dropped.
+//! Inspects the objects that a load would replace, before anything is dropped.
 
 mod found;
 mod grants;
@@ -17,21 +17,20 @@ pub use self::numbering::check_numbering;
 use self::query::{ask, connect};
 use crate::error::{Error, Result};
 
-/// The objects that a load would replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
     dialect: Dialect,
-    /// The database or schema with the objects, quoted for SQL.
+    /// Database or schema of the objects, quoted for SQL.
     schema: String,
     objects: Vec<Object>,
-    /// Whether the user may create tables there, as far as that is known beforehand.
+    /// Whether the user may create tables there, as far as known beforehand.
     may_create: bool,
     /// Whether the user would see triggers of all these tables.
     sees_triggers: bool,
 }
 
-/// Lists every object named like one of the first `tables` tables, or like an index that they need with this key of
-/// `id`. Changes nothing.
+/// Lists every object named like one of the first `tables` tables, or like an index they need with this key of `id`.
+/// Changes nothing.
 pub fn survey(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -44,12 +43,12 @@ pub fn survey(
         Dialect::Postgres => postgres::survey(&mut control, tables, key),
     };
     let Found { schema, mut objects, may_create, sees_triggers } = found?;
-    // By number, as people count.
+    // In numeric order.
     objects.sort_by_key(|it| (it.name.len(), it.name.clone()));
     Ok(Survey { dialect, schema, objects, may_create, sees_triggers })
 }
 
-/// The numbers of the existing tables `sbtest1`, `sbtest2`, ..., whatever is in them.
+/// Numbers of the existing tables `sbtest1`, `sbtest2`, ..., whatever they contain.
 pub fn numbers(control: &mut Connection, dialect: Dialect) -> Result<Vec<u32>> {
     let rows = match dialect {
         Dialect::MySql => ask(
@@ -63,7 +62,7 @@ pub fn numbers(control: &mut Connection, dialect: Dialect) -> Result<Vec<u32>> {
     Ok(rows.iter().filter_map(number).collect())
 }
 
-/// Fails if a server does not have a storage engine. To be called before anything is dropped.
+/// Fails if a server lacks a storage engine. Call before anything is dropped.
 pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
     if options.protocol == Protocol::Postgres {
         return Ok(());
@@ -78,11 +77,10 @@ pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
     }
 }
 
-/// Maximum number of tables of an earlier load that a message names.
 const NAMED: usize = 8;
 
 impl Survey {
-    /// The objects to be dropped, such as `table sbtest1` or `index k_1 of mine`. Objects that no load has made come
+    /// The objects to be dropped, such as `table sbtest1` or `index k_1 of mine`. Objects that no load created come
     /// first.
     #[must_use]
     pub fn described(&self) -> Vec<String> {
@@ -95,8 +93,8 @@ impl Survey {
         all.iter().map(described).collect()
     }
 
-    /// The objects to be dropped, such as `tables: sbtest1, sbtest2`; `None` if there are none. It names every object
-    /// that no load has made.
+    /// The objects to be dropped, such as `tables: sbtest1, sbtest2`; `None` if empty. Names every object that no load
+    /// created.
     #[must_use]
     pub fn listed(&self) -> Option<String> {
         let all = self.described();
@@ -111,13 +109,12 @@ impl Survey {
         (!names.is_empty()).then(|| format!("{what}: {}{rest}", shown.join(", ")))
     }
 
-    /// How many of the objects to be dropped no load has made.
     #[must_use]
     pub fn foreign(&self) -> usize {
         self.objects.iter().filter(|it| it.foreign.is_some()).count()
     }
 
-    /// Fails unless every object is a table as an earlier load has left it.
+    /// Fails unless every object is a table of an earlier load, unchanged.
     pub fn refuse_foreign(&self) -> Result<()> {
         let foreign = self.said_of_foreign(|_| true);
         if foreign.is_empty() { Ok(()) } else { Err(Error::Foreign(foreign)) }
@@ -125,7 +122,7 @@ impl Survey {
 
     /// Like [`Survey::refuse_foreign`], for work that would change the rows of a user's own tables.
     pub fn refuse_other_tables(&self) -> Result<()> {
-        // No index is created: its name may belong to anything.
+        // No index is created, so objects with index names are harmless.
         let foreign = self.said_of_foreign(|it| it.name.starts_with("sbtest"));
         if foreign.is_empty() { Ok(()) } else { Err(Error::OtherTables(foreign)) }
     }
@@ -144,7 +141,7 @@ impl Survey {
         }
     }
 
-    /// Fails if an object that stays refers to a table that would be dropped.
+    /// Fails if an object that is kept refers to a table to be dropped.
     pub fn refuse_referenced(&self) -> Result<()> {
         if let Some((it, by)) = self.objects.iter().find_map(|it| Some((it, it.referrer.as_ref()?)))
         {

@@ -1,4 +1,4 @@
-//! The survey of a MySQL or MariaDB server.
+//! Survey of a MySQL or MariaDB server.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,18 @@ use super::shape::{Column, Index, odd_columns, odd_index};
 use crate::error::{Error, Result, UNSEEN};
 use crate::unfit::UnfitReason;
 
-/// Storage engines that hold the rows of their tables themselves and that sysbench can use. Tables of others (MERGE,
-/// FEDERATED, CONNECT, SPIDER, ...) refer to rows elsewhere.
+/// Storage engines that hold the rows of their tables themselves and that sysbench can use. Others (MERGE, FEDERATED,
+/// CONNECT, SPIDER, ...) refer to rows elsewhere.
 const ENGINES: [&str; 7] =
     ["InnoDB", "ROCKSDB", "MyISAM", "Aria", "MEMORY", "TokuDB", "ndbcluster"];
 
-/// Databases that belong to the server.
 const SYSTEM: [&str; 5] = ["mysql", "information_schema", "performance_schema", "sys", "ndbinfo"];
 
-/// Statements that list the sources of a replica, by dialect and age. The first that the server knows counts.
+/// Statements that list the sources of a replica, by dialect and age. The first that the server knows is used.
 const SOURCES: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
 
-/// The server's error code for a statement that it does not know.
 const SYNTAX: u32 = 1064;
 
-/// The database and what is in it.
 pub(super) fn survey(control: &mut Connection, tables: u32) -> Result<Found> {
     let facts = ask(control, "SELECT DATABASE(), @@global.read_only, @@lower_case_table_names")?;
     let [database, read_only, case] = facts.first().map(Vec::as_slice).unwrap_or_default() else {
@@ -115,7 +112,6 @@ fn objects(
     Ok(objects)
 }
 
-/// A row of `information_schema.tables`.
 struct Table<'a> {
     kind: &'a str,
     options: &'a str,
@@ -123,7 +119,6 @@ struct Table<'a> {
     comment: &'a str,
 }
 
-/// Facts about the tables, by name.
 struct Facts {
     columns: BTreeMap<String, Vec<Column>>,
     indexes: BTreeMap<String, Vec<Index>>,
@@ -134,7 +129,6 @@ struct Facts {
 }
 
 impl Facts {
-    /// Why a table is not one of ours.
     fn odd(&self, name: &str, table: &Table<'_>) -> Option<String> {
         let columns = self.columns.get(name).map(Vec::as_slice).unwrap_or_default();
         let indexes = self.indexes.get(name).map(Vec::as_slice).unwrap_or_default();
@@ -253,14 +247,14 @@ fn indexes(control: &mut Connection, names: &str) -> Result<BTreeMap<String, Vec
 }
 
 /// Whether a table has a CHECK constraint, which not every server lists in `information_schema`. Only for tables
-/// without a comment, since a comment may hold such words.
+/// without a comment, since a comment may contain such words.
 fn has_check(control: &mut Connection, name: &str) -> Result<bool> {
     let rows = ask(control, &format!("SHOW CREATE TABLE {}", quoted(Dialect::MySql, name)))?;
     let made = rows.first().and_then(|row| row.get(1)).map(String::as_str).unwrap_or_default();
     Ok(made.contains(" CHECK ("))
 }
 
-/// The result of a query for pairs of a table and a property of it.
+/// Runs a query for pairs of a table and a property; keeps the first of each table.
 fn first_by_table(control: &mut Connection, sql: &str) -> Result<BTreeMap<String, String>> {
     let pair = |row: Vec<String>| <[String; 2]>::try_from(row).ok().map(|[table, it]| (table, it));
     Ok(ask(control, sql)?.into_iter().filter_map(pair).collect())

@@ -6,8 +6,8 @@ use assay_wire::{ConnectOptions, Connection};
 use super::query::{ask, connect};
 use crate::error::{Error, Result};
 
-/// Fails if the server does not number the rows of each of the first `tables` tables. To be called before a test that
-/// inserts rows without ids: where none is unique, the rows would all get the id 0.
+/// Fails if the server does not number the rows of each of the first `tables` tables. Call before a test that inserts
+/// rows without ids: if ids are not unique, the rows would all get the id 0.
 pub fn check_numbering(options: &ConnectOptions, dialect: Dialect, tables: u32) -> Result<()> {
     let mut control = connect(options)?;
     let numbered = match dialect {

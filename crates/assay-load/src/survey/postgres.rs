@@ -1,4 +1,4 @@
-//! The survey of a Postgres server.
+//! Survey of a Postgres server.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::unfit::UnfitReason;
 /// Databases from which others are created.
 const TEMPLATES: [&str; 2] = ["template0", "template1"];
 
-/// The first remark about each object, by its number.
+/// The first remark about each object, by oid.
 type Remarks = BTreeMap<String, String>;
 
 /// The schema in which tables are created, and its objects.
 ///
-/// Every query uses names of `pg_catalog` alone ([`Connection::query_catalog`]): operators and functions of other users
-/// must not run with the rights of this one, and none of their tables may hide a catalog.
+/// Every query uses only names of `pg_catalog` ([`Connection::query_catalog`]): operators and functions of other users
+/// must not run with this user's privileges, and none of their tables may hide a catalog.
 pub(super) fn survey(control: &mut Connection, tables: u32, key: IdKey) -> Result<Found> {
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
@@ -52,12 +52,9 @@ pub(super) fn survey(control: &mut Connection, tables: u32, key: IdKey) -> Resul
     Ok(Found { schema: schema.quoted(), objects, may_create, sees_triggers: true })
 }
 
-/// The names to look for.
 struct Names {
-    /// Number of the schema.
     oid: u32,
     tables: String,
-    /// Names of indexes that a load creates.
     indexes: String,
 }
 
@@ -71,7 +68,7 @@ impl Names {
         Self { oid, tables: list("sbtest", tables), indexes }
     }
 
-    /// The beginning of a query: `t` holds the objects that have the name of a table.
+    /// The beginning of a query: `t` holds the objects with the name of a table.
     fn with(&self) -> String {
         let Self { oid, tables, .. } = self;
         format!(
@@ -113,7 +110,7 @@ fn objects(control: &mut Connection, names: &Names, has_publications: bool) -> R
     Ok(rows.into_iter().filter_map(object).collect())
 }
 
-/// The kind that a letter in `pg_class` stands for, and whether it is an ordinary table like ours.
+/// Decodes `pg_class.relkind`; true for an ordinary table like ours.
 fn kind(letter: &str) -> (ObjectKind, bool) {
     match letter {
         "r" => (ObjectKind::Table, true),
@@ -127,8 +124,8 @@ fn kind(letter: &str) -> (ObjectKind, bool) {
     }
 }
 
-/// The query for the tables, for other objects that have the name of one of their indexes, and for types, which share
-/// the names of tables.
+/// Query for the tables, for other objects with the name of one of their indexes, and for types, which share the names
+/// of tables.
 fn named(Names { oid, tables, indexes }: &Names) -> String {
     format!(
         "SELECT c.oid, c.relname, c.relkind, coalesce(t.relname::text, ''), \
@@ -142,7 +139,7 @@ fn named(Names { oid, tables, indexes }: &Names) -> String {
     )
 }
 
-/// Columns by the number of their table. Columns of the catalog that old versions lack are read by name.
+/// Columns by table oid. Catalog columns that old versions lack are read by name.
 fn columns(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, Vec<Column>>> {
     let sql = format!(
         "{} SELECT t.oid, a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, \
@@ -176,18 +173,17 @@ fn columns(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, V
     Ok(all)
 }
 
-/// A default without its type. That of `id` is empty if it is the next number of a sequence.
+/// A default without its type; empty for `id` if it is the next number of a sequence.
 fn plain_default(column: &str, default: String) -> String {
     let sequence = default.strip_prefix("nextval('").and_then(|it| it.strip_suffix("'::regclass)"));
     match sequence {
-        // One text without a quote in it: a sequence and nothing else.
+        // A single literal without a quote in it: only a sequence.
         Some(name) if column == "id" && !name.contains('\'') => String::new(),
         _ if default == "''::bpchar" => String::new(),
         _ => default,
     }
 }
 
-/// Indexes by the number of their table.
 fn indexes(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, Vec<Index>>> {
     let sql = format!(
         "{} SELECT t.oid, c.relname, CASE WHEN i.indnatts = 1 AND i.indpred IS NULL AND m.amname::text = 'btree' \
@@ -212,7 +208,7 @@ fn indexes(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, V
     Ok(all)
 }
 
-/// The query for properties that no table of ours has: number, words, and a name to go with them.
+/// Query for properties that none of our tables has: oid, description, and a name to append.
 fn oddities(names: &Names, has_publications: bool) -> String {
     let publications = match has_publications {
         true => {
@@ -238,7 +234,7 @@ fn oddities(names: &Names, has_publications: bool) -> String {
     )
 }
 
-/// The query for objects that stay and keep a table from being dropped.
+/// Query for objects that are kept and prevent dropping a table.
 fn referrers(names: &Names) -> String {
     format!(
         "{} SELECT t.oid, 'a foreign key refers to it from', f.conrelid::regclass::text FROM t \
@@ -252,7 +248,6 @@ fn referrers(names: &Names) -> String {
     )
 }
 
-/// The first remark about each object.
 fn first_remarks(rows: Vec<Vec<String>>) -> Remarks {
     let mut remarks = Remarks::new();
     for row in rows {
@@ -263,8 +258,8 @@ fn first_remarks(rows: Vec<Vec<String>>) -> Remarks {
     remarks
 }
 
-/// The names of the tables that `bench` may read. Views and tables with policies are left out: they would run code of
-/// other users.
+/// Names of the tables that `bench` may read. Views and tables with policies are left out: they would run code of other
+/// users.
 pub(super) fn numbers(control: &mut Connection) -> Result<Vec<Vec<String>>> {
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;

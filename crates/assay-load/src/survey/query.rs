@@ -1,16 +1,15 @@
-//! Queries of a survey, and names in them.
+//! Queries of a survey, and their names.
 
 use assay_model::Dialect;
 use assay_wire::{ConnectOptions, Connection};
 
 use crate::error::{Error, Result};
 
-/// A connection for the survey.
 pub(super) fn connect(options: &ConnectOptions) -> Result<Connection> {
     Connection::control(options).map_err(|source| Error::Connect { client: 0, source })
 }
 
-/// The rows of a query of the catalog as text. NULL is empty.
+/// Rows of a catalog query as text. NULL is empty.
 pub(super) fn ask(control: &mut Connection, sql: &str) -> Result<Vec<Vec<String>>> {
     let found = control.query_catalog(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
     let text =
@@ -18,7 +17,6 @@ pub(super) fn ask(control: &mut Connection, sql: &str) -> Result<Vec<Vec<String>
     Ok(found.rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
 }
 
-/// A name, quoted for SQL.
 pub(super) fn quoted(dialect: Dialect, name: &str) -> String {
     let mark = dialect.quote();
     format!("{mark}{}{mark}", name.replace(mark, &format!("{mark}{mark}")))

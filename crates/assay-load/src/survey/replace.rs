@@ -1,4 +1,4 @@
-//! Drops what a survey has found and creates the tables.
+//! Drops the objects found by a survey and creates the tables.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use super::found::{Object, ObjectKind};
 use super::query::{connect, quoted};
 use crate::error::{Error, Result};
 
-/// Tables created in one transaction: a Postgres server has room for the locks of a few thousand objects.
+/// Tables created per transaction: a Postgres server has room for the locks of a few thousand objects.
 const AT_ONCE: usize = 400;
 
 /// Objects that depend on a table are dropped before it.
@@ -27,12 +27,10 @@ const ORDER: [ObjectKind; 7] = [
 impl Survey {
     /// Drops every object, whatever it is, and creates the tables with the given statements.
     ///
-    /// On Postgres both happen or neither, for up to [`AT_ONCE`] tables. MySQL and MariaDB have no transactions for
-    /// that, so a table is created and dropped first, which shows that the user may; then objects go one by one.
+    /// On Postgres both happen or neither, for up to [`AT_ONCE`] tables. MySQL and MariaDB have no transactional DDL,
+    /// so a table is first created and dropped, to prove that the user may; then objects are dropped one by one.
     ///
-    /// # Errors
-    /// Those of [`Survey::refuse_referenced`] and [`Error::MayNotCreate`], before anything is dropped;
-    /// [`Error::HalfDropped`]. Also when the server refuses a statement.
+    /// Fails with [`Error::MayNotCreate`] or as [`Survey::refuse_referenced`] before anything is dropped.
     pub(crate) fn replace(&self, options: &ConnectOptions, tables: &[Vec<String>]) -> Result<()> {
         self.refuse_referenced()?;
         if !self.may_create {
@@ -57,7 +55,7 @@ impl Survey {
         }
     }
 
-    /// One statement per kind. Every name is qualified, because a search path may lead to other tables of that name.
+    /// One statement per kind. Names are qualified, because a search path may lead to other tables of that name.
     fn drop_statements(&self) -> Vec<String> {
         let statement = |kind: ObjectKind| {
             let names = self.objects.iter().filter(|it| it.kind == kind);
@@ -72,7 +70,6 @@ impl Survey {
         format!("{}.{}", self.schema, quoted(self.dialect, name))
     }
 
-    /// Creates an empty table and drops it.
     fn try_to_create(&self, control: &mut Connection) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos());
         let name = self.qualified(&format!("assay_probe_{}_{now}", std::process::id()));
@@ -80,8 +77,8 @@ impl Survey {
         run(control, &format!("DROP TABLE {name}"))
     }
 
-    /// An object that another one refers to waits until that one is gone. Foreign keys stay checked, because the server
-    /// sees some that this user may not see.
+    /// Retries an object that another one refers to after that one is gone. Foreign keys stay checked, because the
+    /// server sees some that this user may not see.
     fn drop_one_by_one(&self, control: &mut Connection) -> Result<()> {
         let of_kind = |kind: ObjectKind| self.objects.iter().filter(move |it| it.kind == kind);
         let mut left: Vec<&Object> = ORDER.into_iter().flat_map(of_kind).collect();

@@ -1,12 +1,13 @@
-//! The shape of our tables. It is compared part by part, not as one text, because names may hold anything.
+//! The expected shape of our tables. Parts are compared separately, not as one text, because names may contain
+//! anything.
 
-/// A column of the server, with types, defaults and the rest in the words of [`COLUMNS`].
+/// A server's column, with types and defaults normalized to those of [`COLUMNS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) is_nullable: bool,
-    /// Without quotes; empty where there is none.
+    /// Without quotes; empty if absent.
     pub(super) default: String,
     /// Other properties, such as `stored generated`; without the counter of `id`.
     pub(super) extra: String,
@@ -16,7 +17,7 @@ pub(super) struct Column {
 const COLUMNS: [(&str, &str, &str); 4] =
     [("id", "integer", ""), ("k", "integer", "0"), ("c", "char(120)", ""), ("pad", "char(60)", "")];
 
-/// Columns of an index. An expression has another name than our columns.
+/// Columns of an index. The name of an expression never matches one of ours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Index {
     pub(super) name: String,
@@ -25,7 +26,7 @@ pub(super) struct Index {
     pub(super) is_unique: bool,
 }
 
-/// Why columns are not those of our tables; `None` if they are.
+/// Why these are not the columns of our tables; `None` if they are.
 pub(super) fn odd_columns(columns: &[Column]) -> Option<String> {
     let is_ours = columns.len() == COLUMNS.len()
         && columns
@@ -100,7 +101,7 @@ mod tests {
         let mut other = ours();
         other[0].default = "evil()".into();
         assert_eq!(odd_columns(&other).unwrap(), "has the default evil() for the column `id`");
-        // All of it put together reads like ours.
+        // Concatenated, it reads like ours.
         let mut named = ours();
         named.remove(1);
         named[0].name = "id integer, k".into();

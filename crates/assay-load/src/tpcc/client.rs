@@ -1,4 +1,4 @@
-//! A client: draws the input of each event, and has it carried out by its own statements or by stored procedures.
+//! A client: draws the input of each event, and runs it as separate statements or stored procedures.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::error::{Result, sqlstate};
 use crate::policy::USUAL_OWN;
 use crate::work::Work;
 
-/// The state with which the function for new orders refuses an item that does not exist.
+/// SQLSTATE with which the new-order function reports a nonexistent item.
 const NO_ITEM: u32 = sqlstate("TP001");
 
 pub(crate) struct TpccActor {
@@ -58,7 +58,6 @@ impl TpccActor {
         }
     }
 
-    /// Calls the procedure of a transaction.
     fn call(&mut self, input: &TpccInput, line: &mut Line<'_>) -> Result<(), Refused> {
         let int = |value: u32| Param::Int(value.into());
         match input {
@@ -114,7 +113,7 @@ impl TpccActor {
     }
 }
 
-/// A customer as procedures take it: 0 stands for the name.
+/// Procedure arguments of a customer: number 0 means by name.
 fn key(customer: &CustomerKey) -> (u32, &[u8]) {
     match customer {
         CustomerKey::Id(id) => (*id, b""),

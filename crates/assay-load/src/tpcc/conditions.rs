@@ -1,4 +1,4 @@
-//! Whether the tables meet the consistency conditions.
+//! Checks the consistency conditions of the tables.
 
 use assay_wire::ConnectOptions;
 use assay_workloads::TPCC_CONDITIONS;
@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::share::for_whole_tables;
 use crate::user::connect;
 
-/// Fails with the first condition that the tables do not meet.
 pub(crate) fn check_conditions(options: &ConnectOptions) -> Result<()> {
     let mut control = connect(&for_whole_tables(options))?;
     for condition in &TPCC_CONDITIONS {

@@ -1,4 +1,4 @@
-//! Creates and loads the tables: parts of them at the same time, each on a connection of its own.
+//! Creates and loads the tables in parallel, one connection per part.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::fill::{LoadProgress, LoadReport};
 use crate::share::{Reports, for_whole_tables, share_tables};
 use crate::user::{connect, drop_existing, existing, note, read_back, refuse_others, run};
 
-/// The tables to load: the same values give the same rows on every server.
+/// The tables to load. Equal values give equal rows on every server.
 pub(crate) struct TpccTables<'a> {
     pub(crate) dialect: Dialect,
     pub(crate) engine: Engine,
@@ -21,14 +21,13 @@ pub(crate) struct TpccTables<'a> {
     pub(crate) seed: u64,
 }
 
-/// A statement that was carried out, and its bytes.
 struct Sent {
     batch: TpccBatch,
     bytes: u64,
 }
 
-/// Drops the tables of an earlier load, creates and loads new ones, with their indexes and procedures, and makes sure
-/// that each holds as many rows as were sent. Tables that no load has made are replaced only if the server `is_ours`.
+/// Drops the tables of an earlier load, creates and loads new ones, with their indexes and procedures, and checks the
+/// row counts. Tables that no load created are replaced only if the server `is_ours`.
 pub(crate) fn fill_tpcc(
     options: &ConnectOptions,
     tables: &TpccTables<'_>,
@@ -106,18 +105,18 @@ fn connect_client(options: &ConnectOptions, client: u32) -> Result<Connection> {
     Connection::control(options).map_err(|source| Error::Connect { client, source })
 }
 
-/// The switch of MySQL and MariaDB without which they take no rows to copy.
+/// MySQL and MariaDB variable that allows `LOAD DATA LOCAL`.
 const LOCAL: &str = "local_infile";
 
-/// How a server takes many rows. Copying saves it the parsing of statements.
+/// How a server takes many rows. Copying saves parsing statements.
 struct Way {
     form: TpccForm,
-    /// Whether the switch was turned on for the load.
+    /// `local_infile` was turned on for the load.
     is_switched: bool,
 }
 
 impl Way {
-    /// Copies rows if the server allows it. One of ours is made to.
+    /// Copies rows if the server allows it. On a server of ours, it is enabled.
     fn choose(control: &mut Connection, dialect: Dialect, is_ours: bool) -> Result<Self> {
         if dialect == Dialect::Postgres {
             return Ok(Self { form: TpccForm::Copy, is_switched: false });
@@ -130,7 +129,6 @@ impl Way {
         Ok(Self { form, is_switched })
     }
 
-    /// Leaves the server as it was.
     fn end(&self, control: &mut Connection) -> Result<()> {
         if self.is_switched { run(control, &switch(false)) } else { Ok(()) }
     }
@@ -140,7 +138,6 @@ fn switch(is_on: bool) -> String {
     format!("SET GLOBAL {LOCAL} = {}", u32::from(is_on))
 }
 
-/// The statement that copies rows into a table.
 fn copy_into(dialect: Dialect, table: &str) -> String {
     match dialect {
         Dialect::MySql => format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table}"),
@@ -148,7 +145,6 @@ fn copy_into(dialect: Dialect, table: &str) -> String {
     }
 }
 
-/// Loads a part, and reports after each statement.
 fn load_part(
     connection: &mut Connection,
     way: (Dialect, TpccForm),
@@ -184,7 +180,6 @@ fn send(
     }
 }
 
-/// Creates the secondary indexes at the same time.
 fn create_indexes(options: &ConnectOptions) -> Result<()> {
     let all: Vec<String> = TPCC_TABLES.iter().filter_map(TpccTable::create_index).collect();
     let create = |connection: &mut Connection, number: u32, _: &Reports<()>| {

@@ -1,4 +1,4 @@
-//! The workload in the manner of TPC-C: loads and checks its tables, and carries out its transactions.
+//! The TPC-C-like workload: loads and checks its tables, and runs its transactions.
 
 mod client;
 mod conditions;

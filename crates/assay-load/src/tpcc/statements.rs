@@ -9,14 +9,13 @@ use assay_workloads::{Statement, push_quoted};
 use crate::actor::{Line, Refused};
 use crate::error::{Error, Result};
 
-/// The statements of a client, and how it sends them.
 pub(super) struct Statements {
     all: Vec<Statement>,
-    /// Those of the connection; empty where they are sent as text.
+    /// Of the current connection; empty if statements are sent as text.
     prepared: Vec<StatementId>,
     as_text: bool,
     has_escapes: bool,
-    /// A statement with its values; kept for its memory.
+    /// A statement with its values; kept to reuse its memory.
     text: Vec<u8>,
 }
 
@@ -26,7 +25,6 @@ impl Statements {
         Self { all, prepared: Vec::new(), as_text, has_escapes, text: Vec::new() }
     }
 
-    /// Prepares all of them on a new connection.
     pub(super) fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
         self.prepared.clear();
         if self.as_text {
@@ -41,7 +39,6 @@ impl Statements {
         Ok(())
     }
 
-    /// Sends one of them, and counts its reply.
     pub(super) fn execute(
         &mut self,
         line: &mut Line<'_>,
@@ -58,7 +55,7 @@ impl Statements {
         done.map_err(Refused::by(self.sql(number)))
     }
 
-    /// The same, and keeps the rows of the result.
+    /// Like `execute`, but keeps the rows of the result.
     pub(super) fn query(
         &mut self,
         line: &mut Line<'_>,
@@ -81,7 +78,6 @@ impl Statements {
         self.all.get(number).map_or("", |statement| &statement.sql)
     }
 
-    /// Writes a statement with its values.
     fn render(&mut self, number: usize, params: &[Param<'_>]) {
         self.text.clear();
         let Some(statement) = self.all.get(number) else { return };
@@ -111,7 +107,7 @@ fn kind(param: &assay_workloads::ParamType) -> ParamType {
     }
 }
 
-/// Ends a transaction that an error has ended. MySQL and MariaDB may have rolled back only a part of it.
+/// Ends a transaction after an error. MySQL and MariaDB may have rolled back only a part of it.
 pub(super) fn give_up(wire: &mut Connection) -> Result<(), WireError> {
     match wire.protocol() {
         Protocol::MySql | Protocol::Postgres => wire.execute_text(b"ROLLBACK").map(drop),

@@ -10,16 +10,13 @@ const BEGIN: &[u8] = b"BEGIN";
 const COMMIT: &[u8] = b"COMMIT";
 const ROLLBACK: &[u8] = b"ROLLBACK";
 
-/// Districts of a warehouse.
 const DISTRICTS: u32 = 10;
 
-/// The longest text on a customer, characters.
+/// Maximum length of a customer's data, characters.
 const DATA: usize = 500;
 
-/// The orders of which [`Transaction::stock_level`] looks at the items.
 const RECENT: i64 = 20;
 
-/// A transaction on a client's connection.
 pub(super) struct Transaction<'t, 'l> {
     pub(super) line: &'t mut Line<'l>,
     pub(super) statements: &'t mut Statements,
@@ -163,8 +160,8 @@ impl Transaction<'_, '_> {
         self.send(COMMIT)
     }
 
-    /// The oldest new order of a district. If another delivery has just taken the one that was the oldest, Postgres
-    /// returns none, so it is asked once more.
+    /// The oldest new order of a district. If another delivery has just taken it, Postgres returns none, so the query
+    /// is repeated once.
     fn oldest(&mut self, w: Param<'_>, d: Param<'_>) -> Result<Option<i64>, Refused> {
         let oldest = TpccStatement::OldestNewOrder;
         for _ in 0..2 {
@@ -176,7 +173,7 @@ impl Transaction<'_, '_> {
         Ok(None)
     }
 
-    /// The number of a customer: of several with the same last name, that of the middle one.
+    /// The customer's number. Of several with the same last name, the middle one.
     fn customer(
         &mut self,
         (w, d): (Param<'_>, Param<'_>),
@@ -209,7 +206,6 @@ impl Transaction<'_, '_> {
         self.statements.query(self.line, statement as usize, params)
     }
 
-    /// The integer in the first column of a row that a statement returned.
     fn integer(
         &self,
         statement: TpccStatement,
@@ -220,7 +216,7 @@ impl Transaction<'_, '_> {
         value.ok_or_else(|| self.lacks(statement))
     }
 
-    /// The amount in the first column of a row that a statement returned, in hundredths.
+    /// The amount in the first column, in hundredths.
     fn cents(
         &self,
         statement: TpccStatement,
@@ -237,7 +233,7 @@ impl Transaction<'_, '_> {
     }
 }
 
-/// An amount such as `12.34` in hundredths.
+/// Parses an amount such as `12.34` to hundredths.
 fn hundredths(text: &str) -> Option<i64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let part = format!("{part:0<2}");

@@ -1,4 +1,4 @@
-//! The Insert Benchmark, whose first step creates the tables and whose clients have sessions of their own.
+//! The Insert Benchmark, whose first step creates the tables and whose clients have their own session type.
 
 use assay_model::{DataSet, IbenchStep};
 use assay_wire::ConnectOptions;
@@ -48,7 +48,7 @@ impl Workload for IbenchStep {
         Ok(())
     }
 
-    /// Its clients carry out whole steps: [`crate::IbenchSession`].
+    /// Its clients run whole steps: [`crate::IbenchSession`].
     fn actors(&self, _: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
         Err(Error::Roles(work.test.name()))
     }

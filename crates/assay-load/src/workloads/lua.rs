@@ -1,4 +1,4 @@
-//! A script of sysbench, which makes its tables itself.
+//! A sysbench script, which creates its tables itself.
 
 use std::time::Instant;
 
@@ -18,8 +18,7 @@ use crate::user::{
 };
 use crate::work::Work;
 
-/// Threads of a `prepare` that the script calls parallel. What it draws depends on their number, so that the number
-/// must not depend on the machine.
+/// Threads of a parallel `prepare`. The rows depend on their number, so it must not depend on the machine.
 const PREPARE_THREADS: u32 = 4;
 
 impl Workload for LuaScript {
@@ -43,7 +42,7 @@ impl Workload for LuaScript {
         CONNECTIONS as u32
     }
 
-    /// Only the script knows the names of its tables, so the database has to be empty, or that of an earlier load.
+    /// Only the script knows the names of its tables, so the database must be empty or from an earlier load.
     fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
         let there = all_tables(place.options, place.dialect)?;
         let mut control = connect(place.options)?;
@@ -85,7 +84,7 @@ impl Workload for LuaScript {
         })
     }
 
-    /// Carries out the script's `init`, which may create tables too.
+    /// Runs the script's `init`, which may create tables too.
     fn begin(&self, place: &Place<'_>, clients: u32, is_ours: bool) -> Result<()> {
         run_init(self, (place.options, place.dialect), place.seed, clients)?;
         if is_ours { Ok(()) } else { note_all(self, place) }
@@ -110,7 +109,6 @@ impl Workload for LuaScript {
     }
 }
 
-/// Records in the database that all of its tables are the script's.
 fn note_all(script: &LuaScript, place: &Place<'_>) -> Result<()> {
     let mut control = connect(place.options)?;
     for table in all_tables(place.options, place.dialect)? {
@@ -119,12 +117,12 @@ fn note_all(script: &LuaScript, place: &Place<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The workload that notes on the tables of a script name.
+/// The workload under which a script's tables are recorded.
 fn notes_of(script: &LuaScript) -> UserData {
     UserData { name: script.name.clone(), tables: Vec::new(), dump: None }
 }
 
-/// The bytes that a command has sent; none if the script does not have it.
+/// Bytes sent by a command; 0 if the script lacks it.
 fn or_lacks(done: CommandDone) -> Result<u64> {
     match done.bytes_sent {
         Ok(bytes) => Ok(bytes),

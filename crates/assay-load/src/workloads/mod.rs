@@ -1,6 +1,6 @@
-//! Kinds of work. Each has its tables, which it loads and reads back, and the clients that work on them.
+//! Kinds of work. Each has its tables, which it loads and reads back, and clients that work on them.
 //!
-//! A kind is a file here, a line in [`workload_of`], and a variant of [`Schema`], which holds what a test of it is.
+//! A kind is a file here, a line in [`workload_of`], and a variant of [`Schema`] with the definition of its tests.
 
 mod ibench;
 mod kind;
@@ -14,7 +14,6 @@ use assay_model::Schema;
 
 pub use kind::{Place, Workload};
 
-/// The kind of work of tests on these tables.
 #[must_use]
 pub fn workload_of(schema: &Schema) -> &dyn Workload {
     match schema {

@@ -1,4 +1,4 @@
-//! The tests of sysbench and the microbenchmarks, which share tables.
+//! sysbench's tests and the microbenchmarks, which share tables.
 
 use assay_model::DataSet;
 use assay_wire::ConnectOptions;
@@ -12,7 +12,6 @@ use crate::fill::{LoadProgress, LoadReport, Tables, fill};
 use crate::survey::survey;
 use crate::work::Work;
 
-/// The tables `sbtest1` and so on.
 pub(super) struct Sbtest;
 
 impl Workload for Sbtest {

@@ -1,4 +1,4 @@
-//! Clients whose events are statements that were written beforehand: those of shipped tests and of users' workloads.
+//! Clients that send predefined statements: those of shipped tests and of users' workloads.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::prepared::Prepared;
 use crate::share::for_whole_tables;
 use crate::work::Work;
 
-/// The clients of a test, in order. Rows that an earlier run has added are removed before.
+/// The clients of a test, in order. Rows added by an earlier run are removed first.
 pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
     let Work { dialect, test, setup, statements, seed } = *work;
     let [Role { clients: None, pacing: Pacing::Closed, .. }] = test.roles.as_slice() else {
@@ -34,7 +34,7 @@ pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<ActorM
     Ok((0..setup.clients.max(1)).map(maker).collect())
 }
 
-/// Removes the rows that an earlier run has added, part by part: there may be millions of them.
+/// Removes the rows added by an earlier run, in batches: there may be millions.
 fn remove_added_rows(options: &ConnectOptions, program: &Program) -> Result<()> {
     let mut tables = program.tables_to_clear().peekable();
     if tables.peek().is_none() {
@@ -50,7 +50,7 @@ fn remove_added_rows(options: &ConnectOptions, program: &Program) -> Result<()> 
     Ok(())
 }
 
-/// The statements that remove the rows with negative ids. Ids are spread evenly over all of them.
+/// Statements that remove rows with negative ids. Ids are spread evenly over the whole range.
 fn removals(table: String) -> impl Iterator<Item = String> {
     const PARTS: i64 = 64;
     const LENGTH: i64 = (1 << 31) / PARTS;
@@ -60,17 +60,15 @@ fn removals(table: String) -> impl Iterator<Item = String> {
     })
 }
 
-/// A client of a program.
 struct SqlActor {
     number: u32,
     options: ConnectOptions,
-    /// A connection for each set of session settings of the program after the first one.
+    /// A connection for each set of session settings after the first.
     others: Vec<Connection>,
     client: Client,
     prepared: Prepared,
     event: EventBuf,
     is_own: bool,
-    /// Whether the time of each statement is counted apart.
     times_statements: bool,
 }
 
@@ -90,7 +88,7 @@ impl SqlActor {
 }
 
 impl SqlActor {
-    /// Carries out the operations of the event that are known.
+    /// Runs the operations of the event known so far.
     fn carry_out(&mut self, line: &mut Line<'_>) -> Result<(), Refused> {
         let (prepared, mut is_piped) = (&mut self.prepared, false);
         let other = self.event.session().checked_sub(1).and_then(|at| self.others.get_mut(at));

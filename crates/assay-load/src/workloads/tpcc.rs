@@ -1,4 +1,4 @@
-//! The workload in the manner of TPC-C, whose clients decide after each reply what to send next.
+//! The TPC-C-like workload, whose clients decide after each reply what to send next.
 
 use assay_model::{DataSet, Tpcc};
 use assay_wire::ConnectOptions;
@@ -55,7 +55,7 @@ impl Workload for Tpcc {
     }
 
     fn examples(&self) -> Vec<(String, String)> {
-        // Servers do not explain what a procedure will do.
+        // Servers do not explain procedure calls.
         if self.procedures { Vec::new() } else { tpcc_example() }
     }
 

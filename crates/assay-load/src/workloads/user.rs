@@ -1,4 +1,4 @@
-//! The workload of a user, whose file says what the tables are.
+//! A user's workload, whose file defines the tables.
 
 use assay_model::{DataSet, UserData};
 use assay_wire::ConnectOptions;
@@ -21,7 +21,7 @@ impl Workload for UserData {
     }
 
     fn content_key(&self) -> Option<String> {
-        // It has only texts, numbers and lists, which always become JSON.
+        // It has only texts, numbers and lists, which always serialize to JSON.
         Some(serde_json::to_string(self).unwrap_or_default())
     }
 
@@ -30,7 +30,7 @@ impl Workload for UserData {
     }
 
     fn rows(&self, _: DataSet) -> Option<u64> {
-        // A dump has whatever rows it has.
+        // The rows of a dump are unknown beforehand.
         if self.dump.is_some() { None } else { Some(self.rows()) }
     }
 

@@ -1,4 +1,4 @@
-//! A kind of work of its own: clients whose next statement depends on the last reply.
+//! A custom kind of work: clients whose next statement depends on the last reply.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -9,11 +9,10 @@ use assay_wire::{ConnectOptions, Connection, Error as WireError};
 
 use crate::bed::Bed;
 
-/// The code of MySQL and MariaDB for a table that does not exist.
 const NO_TABLE: u32 = 1146;
 
-/// Follows a chain of rows, from row 1 to the end; each row names the next one. It asks for a table that does not exist
-/// where an event is started for the first time and `fails`.
+/// Follows a chain of rows from row 1 to the end; each row names the next one. If `fails`, the first attempt of an
+/// event queries a nonexistent table.
 struct Follower {
     fails: bool,
 }

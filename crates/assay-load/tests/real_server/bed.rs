@@ -1,4 +1,4 @@
-//! A real server with a control connection, and the events that a session will have sent.
+//! A real server with a control connection, and the expected events of a session.
 
 use std::sync::Arc;
 
@@ -8,10 +8,8 @@ use assay_testkit::TestServer;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row, test_by_name};
 
-/// Seed of data and events in all tests.
 pub(crate) const SEED: u64 = 11;
 
-/// A server for one test, with an empty database.
 pub(crate) struct Bed {
     pub(crate) options: ConnectOptions,
     pub(crate) control: Connection,
@@ -37,7 +35,6 @@ impl Bed {
         Self { options, control, product, _server: server }
     }
 
-    /// Loads tables with a primary key.
     pub(crate) fn load(&self, tables: u32, rows: u32, seed: u64) -> LoadReport {
         self.load_keyed(IdKey::Primary, DataSet { tables, rows }, seed)
     }
@@ -46,7 +43,6 @@ impl Bed {
         self.load_in_form(&Tables { id_key, ..self.tables(data, seed) })
     }
 
-    /// Tables in the usual form.
     pub(crate) fn tables(&self, data: DataSet, seed: u64) -> Tables {
         let (dialect, engine) = (self.product.dialect(), self.product.default_engine());
         let (id_key, form) = (IdKey::Primary, TableForm::default());
@@ -61,7 +57,6 @@ impl Bed {
         content(&self.options, self.product.dialect(), data).unwrap()
     }
 
-    /// Clients that execute prepared statements.
     pub(crate) fn open(&self, test: Test, setup: Setup) -> Session {
         self.open_as(test, setup, StatementMode::Prepared)
     }
@@ -71,19 +66,17 @@ impl Bed {
         Session::open(&self.options, &work, &[]).unwrap()
     }
 
-    /// The rows of a query, as text.
     pub(crate) fn rows(&mut self, sql: &str) -> Vec<Vec<String>> {
         let text = |value: Option<Vec<u8>>| String::from_utf8(value.unwrap_or_default()).unwrap();
         let set = self.control.query(sql).unwrap();
         set.rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect()
     }
 
-    /// The only number of a query.
+    /// The only number of a query's result.
     pub(crate) fn number(&mut self, sql: &str) -> i64 {
         self.rows(sql)[0][0].parse().unwrap()
     }
 
-    /// A counter of the whole server.
     pub(crate) fn status(&mut self, name: &str) -> u64 {
         self.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))[0][1].parse().unwrap()
     }
@@ -105,8 +98,7 @@ pub(crate) fn test(name: &str) -> Test {
     test_by_name(name).unwrap()
 }
 
-/// An operation that a session will send: its SQL pattern, its integers, its table, and whether it is only sent as
-/// text.
+/// An expected operation: its SQL pattern, its integers, its table, and whether it is only sent as text.
 pub(crate) struct Sent {
     pub(crate) sql: String,
     pub(crate) numbers: Vec<i64>,
@@ -114,7 +106,6 @@ pub(crate) struct Sent {
     pub(crate) always_text: bool,
 }
 
-/// The operations of a client's events.
 pub(crate) fn sent(
     test: Test,
     setup: Setup,
@@ -156,7 +147,6 @@ fn number(argument: Argument<'_>) -> Option<i64> {
     }
 }
 
-/// The values of `k` in a freshly loaded table.
 pub(crate) fn loaded_k(table: u32, rows: u32) -> Vec<i64> {
     (1..=rows).map(|id| i64::from(Row::new(SEED, table, id, rows).k)).collect()
 }

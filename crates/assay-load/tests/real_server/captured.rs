@@ -1,4 +1,4 @@
-//! Captured values arrive at servers exactly as their file has them, however statements are sent.
+//! Captured values reach servers exactly as in their file, however statements are sent.
 
 use assay_load::{Bound, UserTables, fill_user_data};
 use assay_model::{Dialect, Product, Setup, StatementMode, Test};
@@ -63,7 +63,7 @@ fn check(product: Product, version: &str) {
             Dialect::MySql => "LOWER(HEX(b)), f + 0",
             Dialect::Postgres => "ENCODE(b, 'hex'), f::int",
         };
-        // What the connection's character set is does not matter to the bytes of a text.
+        // The connection's character set does not affect the bytes of a text.
         let text = match dialect {
             Dialect::MySql => "LOWER(HEX(t))",
             Dialect::Postgres => "ENCODE(CONVERT_TO(t, 'UTF8'), 'hex')",

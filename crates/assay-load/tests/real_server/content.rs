@@ -1,4 +1,4 @@
-//! The content of the tables, as the server and as the client see it.
+//! The content of the tables, as computed by the server and by the client.
 
 use assay_load::{Bound, Content, Session, Work, content};
 use assay_model::{

@@ -1,5 +1,5 @@
-//! Runs every test against a real server, and checks the counters of client and server and the content of the
-//! tables afterwards (acceptance checks of the published definition).
+//! Runs every test against a real server, and checks the counters of client and server and the content of the tables
+//! afterwards (acceptance checks of the published definition).
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use assay_model::{Class, DataSet, IdKey, Setup, StatementMode, Test, TestSet, Wo
 use assay_workloads::{Row, tests_of};
 
 pub(crate) const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
-/// The number of events, which the number of clients does not divide.
+/// Not divisible by the number of clients.
 pub(crate) const EVENTS: u64 = 20;
 pub(crate) const MODES: [StatementMode; 2] = [StatementMode::Prepared, StatementMode::Text];
 pub(crate) const ID_KEYS: [IdKey; 2] = [IdKey::Primary, IdKey::Secondary];
@@ -25,7 +25,6 @@ const COMMANDS: [&str; 7] = [
     "Com_stmt_execute",
 ];
 
-/// The operations of all clients in a run of `EVENTS`.
 pub(crate) fn all_sent(test: Test) -> Vec<Sent> {
     let clients = u64::from(SETUP.clients);
     let share = |client| EVENTS / clients + u64::from(client < EVENTS % clients);
@@ -33,7 +32,7 @@ pub(crate) fn all_sent(test: Test) -> Vec<Sent> {
     (0..SETUP.clients).flat_map(sent_by).collect()
 }
 
-/// The counters that the server must have for these operations. Older servers cannot prepare `BEGIN`.
+/// Expected server counters for these operations. Older servers cannot prepare `BEGIN`.
 fn expected_commands(
     operations: &[Sent],
     statements: StatementMode,
@@ -75,7 +74,6 @@ pub(crate) fn expected_rows(operation: &Sent, k_of: &HashMap<u32, Vec<i64>>) -> 
     }
 }
 
-/// Runs `EVENTS` events and checks both sides' counters.
 fn run_and_check_counters(bed: &mut Bed, test: Test, statements: StatementMode) -> WorkCounters {
     let case = format!("{test}, {statements:?}");
     let prepares_begin = bed.control.query("PREPARE begin FROM 'BEGIN'").is_ok();
@@ -110,7 +108,6 @@ fn queries_per_event(test: Test) -> PerEvent {
     counts
 }
 
-/// Checks the counters that a client must have after `EVENTS` events, on any server.
 pub(crate) fn check_counters(counters: &WorkCounters, test: Test, case: &str) {
     let per_event = queries_per_event(test);
     assert_eq!(counters.events, EVENTS, "{case}");
@@ -147,7 +144,6 @@ fn reads_return_the_rows_that_the_generator_predicts() {
     }
 }
 
-/// Clients 0 and 2 read the first of two tables, client 1 the second.
 #[test]
 fn scans_read_the_table_of_their_client_to_its_end() {
     let mut bed = Bed::new();
@@ -198,7 +194,6 @@ fn writes_have_the_predicted_effect() {
     }
 }
 
-/// Runs a write test on freshly loaded tables and checks what is left in them.
 fn check_write(bed: &mut Bed, test: Test, statements: StatementMode) {
     let (count, sum) = (bed.sum(2, "COUNT(*)"), bed.sum(2, "SUM(k)"));
     let counters = run_and_check_counters(bed, test, statements);
@@ -221,8 +216,7 @@ fn check_write(bed: &mut Bed, test: Test, statements: StatementMode) {
     assert_eq!(bed.sum(2, malformed), 0, "{test}");
 }
 
-/// Runs one session after another on the same data, on the oldest and the newest series: the counts are the same
-/// everywhere.
+/// Runs one session after another on the same data, on the oldest and the newest series.
 #[test]
 fn other_versions_count_alike() {
     for version in ["10.5", "11.8"] {

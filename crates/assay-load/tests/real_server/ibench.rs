@@ -1,4 +1,4 @@
-//! The steps of the Insert Benchmark on real servers: exact numbers of rows, and the lowest key.
+//! The steps of the Insert Benchmark on real servers: exact row counts, and the lowest key.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) const SIZES: IbenchSizes = IbenchSizes {
     transaction_s: None,
 };
 
-/// Inserts of a step that runs with a rate of 100 for three seconds, in statements of 50 rows.
+/// Inserts of a step with a rate of 100 for three seconds, in statements of 50 rows.
 const PACED: u64 = 300;
 
 pub(crate) fn work(product: Product, sizes: &IbenchSizes, name: &str, clients: u32) -> IbenchWork {
@@ -58,7 +58,7 @@ fn rows_and_lowest(bed: &mut Bed, table: u32) -> (i64, i64) {
     (count, bed.number(&format!("SELECT min(transactionid) FROM pi{table}")))
 }
 
-/// All rows of a series, by the beginning of its name.
+/// `kind` is the prefix of the series' name.
 fn sum_of(run: &IbenchRun, kind: &str) -> u64 {
     let series = run.series.iter().filter(|series| series.name.starts_with(kind));
     series.flat_map(|series| &series.counts).sum()
@@ -141,8 +141,8 @@ fn a_step_ends_when_it_is_asked_to_and_when_a_statement_fails() {
     assert!(error.to_string().contains("pi2"), "{error}");
 }
 
-/// Locks two rows that a deleter needs, the later one first. The deleter has done less than the other transaction, so
-/// it is the one that the server rolls back.
+/// Locks two rows that a deleter needs, the later one first. The deleter has done less work than the other transaction,
+/// so the server rolls back the deleter.
 #[test]
 fn a_deadlock_is_counted_and_the_statement_sent_again() {
     let mut bed = Bed::new();

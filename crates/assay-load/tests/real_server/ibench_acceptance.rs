@@ -1,4 +1,4 @@
-//! The Insert Benchmark as published, on a real server of each product: indexes, values, answers, pace and coupling.
+//! The published Insert Benchmark on a real server of each product: indexes, values, answers, pace and coupling.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::ibench::{PRODUCTS, SIZES, run, work};
 
 const SIZE: IbenchSizes = IbenchSizes { rows: [20_000, 5000, 500], ..SIZES };
 
-/// The columns of every index of `pi1`, sorted by the name of the index.
+/// The columns of every index of `pi1`, sorted by index name.
 fn indexes(bed: &mut Bed, product: Product) -> Vec<Vec<String>> {
     bed.rows(match product.dialect() {
         Dialect::Postgres => {
@@ -68,7 +68,7 @@ fn check_values(bed: &mut Bed, product: Product) {
         let found = bed.rows(&format!("SELECT MIN({column}), MAX({column}) FROM pi1"));
         let [low, high] = [0, 1].map(|at| found[0][at].parse::<i64>().unwrap());
         assert!((least..=most).contains(&low) && (least..=most).contains(&high), "{column}");
-        // 20,000 rows need not have the very lowest and the very highest of many values.
+        // 20,000 rows need not include the minimum and maximum of many values.
         let slack = (most - least) / 1000;
         assert!(low <= least + slack && high >= most - slack, "{product} {column}: {low} {high}");
     }
@@ -110,8 +110,8 @@ fn a_paced_step_sends_whole_statements_and_lasts_its_time() {
     }
 }
 
-/// Runs `l.i1` until another transaction's lock stops it. Returns the statements by which inserts are ahead then, once
-/// that is `expected` or does not change any more.
+/// Runs `l.i1` until another transaction's lock stops it. Returns how many statements inserts are then ahead, once that
+/// is `expected` or no longer changes.
 fn ahead(bed: &Bed, product: Product, expected: i64) -> i64 {
     let work = work(product, &IbenchSizes { rows: [20_000, 10_000, 500], ..SIZE }, "l.i1", 1);
     let (options, stop) = (bed.options.clone(), Stop::default());
@@ -122,7 +122,7 @@ fn ahead(bed: &Bed, product: Product, expected: i64) -> i64 {
         session.run(&asked, &mut |now| *told.lock().unwrap() = now)
     });
     let (mut last, mut calm, mut ahead) = ((0, 0), 0, 0);
-    // A busy machine may stop both sides for a while, but not for ever.
+    // A busy machine may stop both sides for a while, but not forever.
     while calm < if ahead == expected { 5 } else { 50 } && !running.is_finished() {
         std::thread::sleep(Duration::from_millis(200));
         let now = *progress.lock().unwrap();
@@ -141,7 +141,7 @@ fn inserts_and_deletes_stay_within_eight_statements_of_each_other() {
     for (product, version) in PRODUCTS {
         let mut bed = Bed::of(product, version);
         run(&bed, &work(product, &SIZE, "l.i0", 1));
-        // A row that deletes reach after some time. The deletion in progress has not been done.
+        // A row that deletes reach after some time. The delete in progress is not counted.
         bed.control.query("BEGIN").unwrap();
         bed.control.query("SELECT * FROM pi1 WHERE transactionid = 1020 FOR UPDATE").unwrap();
         assert_eq!(ahead(&bed, product, 9), 8 + 1, "{product}");

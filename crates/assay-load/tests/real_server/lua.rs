@@ -1,4 +1,4 @@
-//! Scripts of sysbench on real servers.
+//! sysbench scripts on real servers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,6 @@ use assay_workloads::{OltpOptions, define, oltp_tests};
 
 use crate::bed::{Bed, SEED};
 
-/// A script that loads two tables, reads one and changes the other.
 const SCRIPT: &str = r###"
 sysbench.cmdline.options = { ["table-size"] = { "Rows", 100 } }
 
@@ -63,7 +62,6 @@ function event()
 end
 "###;
 
-/// The test that a script is.
 fn script(path: &Path, options: &[(&str, &str)]) -> Test {
     let own = |text: &str| text.to_owned();
     let options: Vec<(String, String)> =
@@ -152,7 +150,7 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
         let loaded = workload.fill(&place, true, &mut |_| ()).unwrap();
         assert_eq!((loaded.rows, workload.tables(&place).unwrap().len()), (200, 2), "{product}");
         workload.fill_cache(&place).unwrap();
-        // A server of the user's own: an earlier load is replaced, and nothing else.
+        // On a user's server, only an earlier load is replaced.
         assert!(matches!(workload.claim(&place), Err(Error::NotOurs(_))));
         run_command(written.test.lua().unwrap(), "cleanup", (&options, dialect), SEED, 1)
             .bytes_sent
@@ -171,7 +169,7 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
         }
         let changed = workload.content(&place).unwrap();
         contents.entry(dialect).or_default().push((loaded.content.checksum, changed.checksum));
-        // What the script has made, it removes.
+        // The script removes the tables it created.
         let script = written.test.lua().unwrap();
         run_command(script, "cleanup", (&options, dialect), SEED, 1).bytes_sent.unwrap();
         assert_eq!(workload.claim(&place).unwrap(), None);
@@ -254,10 +252,10 @@ fn an_event_ends_the_script_is_started_again_or_fails_with_its_place() {
     panic!("connections are left");
 }
 
-/// Statements by their digest, and how often a server has carried out each.
+/// Statement digests, and how often the server ran each.
 ///
-/// A server answers a statement and then counts it, so a client's last statement may be missing until its connection
-/// has ended on the server's side.
+/// A server answers a statement before it counts it, so a client's last statement may be missing until its connection
+/// has ended on the server.
 fn digests(bed: &mut Bed) -> BTreeMap<String, i64> {
     let others = "SELECT COUNT(*) FROM performance_schema.threads \
                   WHERE NAME = 'thread/sql/one_connection' AND PROCESSLIST_ID <> CONNECTION_ID()";
@@ -306,7 +304,7 @@ fn stock_scripts_send_what_the_native_ones_send() {
                 dialect: Dialect::MySql,
                 test,
                 setup,
-                // The server has digests of texts only.
+                // The server has digests of text statements only.
                 statements: StatementMode::Text,
                 seed: SEED,
             };
@@ -330,7 +328,6 @@ fn stock_scripts_send_what_the_native_ones_send() {
     }
 }
 
-/// What a script reads of a result, and how it names errors that start an event again.
 #[test]
 fn a_script_reads_rows_of_all_kinds_and_names_errors() {
     let bed = Bed::of(Product::MySql, "8.0");
@@ -373,7 +370,6 @@ fn a_script_reads_rows_of_all_kinds_and_names_errors() {
     assert!(usual.contains("1062"), "{usual}");
 }
 
-/// What a script does once for all clients, on a connection of its own.
 #[test]
 fn a_script_begins_and_ends_once_for_all_clients() {
     let mut bed = Bed::new();

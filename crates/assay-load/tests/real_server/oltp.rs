@@ -1,4 +1,4 @@
-//! sysbench's scripts on real servers: what they leave behind, errors, lost connections, and checked answers.
+//! sysbench's scripts on real servers: resulting tables, errors, lost connections, and checked answers.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -64,7 +64,7 @@ fn every_script_runs_on_every_product() {
             if work.errors.is_empty() && test.name() != "oltp_delete" {
                 let sent = (work.read, work.write + work.other);
                 assert_eq!(sent, (read, write + other), "{product} {test}");
-                // An update finds nothing if another client is just replacing its row, so it counts as no write.
+                // An update finds nothing while another client replaces its row, so it counts as no write.
                 assert!(
                     (write * 9 / 10..=write).contains(&work.write),
                     "{product} {test}: {work:?}"
@@ -80,7 +80,7 @@ fn every_script_runs_on_every_product() {
     }
 }
 
-/// The number of indexes of `sbtest1`, the primary key included.
+/// Number of indexes of `sbtest1`, including the primary key.
 fn indexes(bed: &mut Bed, product: Product) -> i64 {
     bed.number(match product.dialect() {
         Dialect::Postgres => "SELECT COUNT(*) FROM pg_indexes WHERE tablename = 'sbtest1'",
@@ -116,7 +116,7 @@ fn tables_are_created_in_the_form_that_was_asked_for() {
             ..OltpOptions::default()
         };
         let tables = Tables { form: options.table_form(), ..bed.tables(SETUP.data(), SEED) };
-        // A load recognises tables in this form as its own.
+        // A load recognizes tables in this form as its own.
         for _ in 0..2 {
             assert_eq!(bed.load_in_form(&tables).content, usual.content, "{product}");
             assert_eq!(bed.content(SETUP.data()), usual.content, "{product}");
@@ -137,7 +137,7 @@ fn tables_are_created_in_the_form_that_was_asked_for() {
                 .sum::<i64>()
         };
         let loaded = rows(&mut bed);
-        // The ids of a second run are those of the first one.
+        // A second run uses the ids of the first.
         for _ in 0..2 {
             let mut session = open(&bed, product, insert.unwrap(), &ClientPolicy::default());
             assert_eq!(rows(&mut bed), loaded, "{product}");
@@ -153,7 +153,6 @@ fn tables_are_created_in_the_form_that_was_asked_for() {
     }
 }
 
-/// `bulk_insert` refuses to replace a table that has other columns than its own.
 #[test]
 fn bulk_insert_replaces_only_its_own_tables() {
     let mut bed = Bed::new();
@@ -192,7 +191,6 @@ fn clients_connect_again_if_they_were_asked_to() {
     }
 }
 
-/// Kills every connection of the clients, again and again.
 #[test]
 fn killed_connections_are_replaced_or_end_the_run() {
     for (product, version) in SERVERS {
@@ -219,7 +217,6 @@ fn killed_connections_are_replaced_or_end_the_run() {
                 assert!(is_lost || killed.is_ok(), "{product}: {killed:?}");
             }
             if !is_lost {
-                // They work again.
                 let events = told.iter().find(|now| now.reconnects >= 3).unwrap().events;
                 told.iter().find(|now| now.events > events + 100).unwrap();
                 stop.ask();
@@ -237,7 +234,6 @@ fn killed_connections_are_replaced_or_end_the_run() {
     }
 }
 
-/// Works until it is asked to stop or fails, and tells its progress.
 fn monitored(
     session: &mut Session,
     stop: Stop,
@@ -255,7 +251,7 @@ fn monitored(
     session.run_monitored(0, Bound::Time(Duration::from_secs(3600)), &mut monitor)
 }
 
-/// A MariaDB server outside of any supervisor, so that it can be ended and started again.
+/// A MariaDB server without a supervisor, so that it can be stopped and restarted.
 struct Restartable {
     arguments: Vec<String>,
     environment: BTreeMap<String, String>,
@@ -263,7 +259,7 @@ struct Restartable {
 }
 
 impl Restartable {
-    /// Starts one as the running server was started, with a directory and a socket of its own.
+    /// Uses the command line of the running server, with another directory and socket.
     fn like(bed_pid: i32, data: &Path, socket: &Path) -> Self {
         let read = |name: &str| fs_err::read(format!("/proc/{bed_pid}/{name}")).unwrap();
         let words = |bytes: Vec<u8>| -> Vec<String> {
@@ -359,7 +355,6 @@ fn a_run_survives_a_server_that_restarts() {
     server.end();
     server.start_again(&data);
     drop(wait_until_ready(&options));
-    // All clients come back, and work goes on.
     let events = told.iter().find(|now| now.reconnects >= 4).unwrap().events;
     told.iter().find(|now| now.events > events).unwrap();
     stop.ask();
@@ -401,14 +396,14 @@ fn answers_are_checked_and_one_wrong_row_is_found() {
         let text = error.to_string();
         assert!(text.contains("2,000 rows with checksum"), "{text}");
     }
-    // Tests differ in what they ask; servers do not differ in what they answer.
+    // Answers differ between tests but not between servers.
     assert!(all.windows(2).all(|two| two[0] == two[1]));
     let reads = tests.iter().filter(|test| test.class == Class::Read).count();
     assert_eq!(all[0].len(), reads);
     assert!(all[0].iter().any(|it| it.test == test("scan") && it.answer.rows == 0));
 }
 
-/// Stands in for a server that reads a row wrongly by one way only: a view that hides rows unless all are summed up.
+/// Simulates a server that reads a row wrongly on one access path: a view that hides rows unless all are summed.
 #[test]
 fn a_wrong_answer_names_the_statement() {
     let mut bed = Bed::new();

@@ -1,5 +1,5 @@
-//! Runs every test against a real Postgres server. It returns the rows that the generator predicts, and
-//! leaves the same data as MariaDB.
+//! Runs every test against a real Postgres server. It returns the rows that the generator predicts, and leaves the same
+//! data as MariaDB.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ fn reads_return_the_rows_that_the_generator_predicts() {
     }
 }
 
-/// One client, so that the order of the events is always the same.
+/// One client, so that the order of events is fixed.
 #[test]
 fn writes_leave_the_same_data_as_on_mariadb() {
     let beds = [Bed::new(), Bed::of(Product::Postgres, VERSION)];
@@ -87,16 +87,15 @@ fn caches_are_filled_with_tables_and_indexes() {
         bed.load_keyed(id_key, data, SEED);
         bed.control.query("VACUUM ANALYZE").unwrap();
         fill_cache(&bed.options, Dialect::Postgres, id_key, &TableForm::default(), data).unwrap();
-        // Everything that is read afterwards is in the cache.
         let before = blocks_read(&mut bed);
         fill_cache(&bed.options, Dialect::Postgres, id_key, &TableForm::default(), data).unwrap();
         assert_eq!(blocks_read(&mut bed), before, "{id_key:?}");
     }
 }
 
-/// Number of blocks so far that were not in the server's cache.
+/// Blocks read so far that were not in the server's cache.
 fn blocks_read(bed: &mut Bed) -> i64 {
-    // The counts of a backend are known once it has ended.
+    // A backend's counts are published once it has ended.
     while bed.number("SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
         > 1
     {}

@@ -1,4 +1,4 @@
-//! Clients together, bounds, and what happens when statements fail.
+//! Clients together, bounds, and failing statements.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn a_failing_statement_ends_the_run_with_code_text_and_query() {
     assert!(message.contains("1146") && message.contains("doesn't exist"), "{message}");
     assert_eq!(error.hints().len(), 1);
 
-    // The connections are in order: once the table exists again, the session continues.
+    // The connections are intact: once the table exists again, the session continues.
     bed.load(1, 100, SEED);
     assert_eq!(session.run(0, Bound::Events(9)).unwrap().write, 9);
 }
@@ -92,7 +92,7 @@ fn a_missing_table_is_reported_when_the_session_opens() {
     assert!(matches!(&error, Error::Prepare { sql, .. } if sql.contains("sbtest1")), "{error}");
 }
 
-/// Locks the only row that `update-one` uses until the server has given up waiting for it at least once.
+/// Locks the only row that `update-one` uses until the server has timed out waiting for it at least once.
 #[test]
 fn a_lock_wait_timeout_is_counted_and_the_event_retried() {
     let mut bed = Bed::new();
@@ -144,7 +144,7 @@ fn deadlocks_are_counted_and_their_events_retried() {
     }
 }
 
-/// The clients wait for each other's row, but transactions of a single statement cannot deadlock.
+/// Clients wait for the same row, but single-statement transactions cannot deadlock.
 #[test]
 fn clients_that_update_one_row_wait_and_do_not_fail() {
     let mut bed = Bed::new();
@@ -182,7 +182,6 @@ fn a_hang_is_an_error() {
     assert!(bed.control.query(waiting).unwrap().rows.is_empty());
 }
 
-/// Runs for half a second at 400 events a second. Every due event is sent, and no more.
 #[test]
 fn an_open_loop_sends_what_is_due() {
     let bed = Bed::new();

@@ -1,4 +1,5 @@
-//! Sessions of a user's workload have the settings that it says, and assay's own do not depend on the server's.
+//! Sessions of a user's workload have their configured settings, and assay's own sessions do not depend on the server's
+//! defaults.
 
 use assay_load::{Bound, UserTables, fill_user_data, refused_settings};
 use assay_model::{Product, SessionSetting, Setup, StatementMode, Test, UserRowsFile};
@@ -74,7 +75,7 @@ fn check(product: Product, version: &str, options: &[&str], expected: [&str; 2])
     assert!(bed.number("SELECT COUNT(*) FROM child WHERE parent > 10") > 10);
 }
 
-/// The servers make sessions commit only when told, chain transactions, and read literals in another way.
+/// The servers default to explicit commits, chained transactions, and a different syntax of literals.
 #[test]
 fn events_run_with_the_settings_of_their_session() {
     check(

@@ -1,4 +1,4 @@
-//! A load drops only what an earlier load has made, and drops nothing before it has inspected everything.
+//! A load drops only tables of an earlier load, and inspects everything before it drops anything.
 
 use assay_load::{
     Error, Survey, Tables, UnfitReason, check_engine, fill, fill_cache, fill_over, numbers, survey,
@@ -9,8 +9,8 @@ use assay_wire::ConnectOptions;
 
 use crate::bed::{Bed, SEED};
 
-/// Statements that create a user's object in the way of two tables, its description, and a query whose answer shows
-/// that it still exists.
+/// Statements that create a user's object in the way of two tables, its description, and a query that shows whether it
+/// still exists.
 struct InTheWay {
     make: &'static [&'static str],
     said: &'static str,
@@ -135,7 +135,6 @@ const POSTGRES: [InTheWay; 18] = [
     },
 ];
 
-/// Two tables.
 fn tables(product: Product) -> Tables {
     Tables {
         dialect: product.dialect(),
@@ -151,13 +150,12 @@ fn load(options: &ConnectOptions, product: Product) -> Result<(), Error> {
     fill(options, &tables(product), &mut |_| ()).map(drop)
 }
 
-/// Replaces everything that the survey has found.
 fn load_over(options: &ConnectOptions, there: &Survey, product: Product) -> Result<(), Error> {
     fill_over(options, &tables(product), there, &mut |_| ()).map(drop)
 }
 
-/// Creates a database for each case. A load refuses it and leaves it as it is. Where the case asks for it, everything
-/// is then dropped.
+/// Creates a database for each case. A load refuses it and leaves it unchanged. If the case asks for it, everything is
+/// then dropped.
 fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InTheWay]) {
     let mut bed = Bed::of(product, version);
     let is_mysql = product != Product::Postgres;
@@ -200,7 +198,7 @@ fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InT
         assert!(error.to_string().contains(case.said), "{error}, not {}", case.said);
         assert_eq!(control.query(all).unwrap(), before, "{}", case.said);
 
-        // A table outside that refers to one of them never stays behind with a broken reference.
+        // A table outside that refers to one of them never remains with a broken reference.
         let there = survey(&options, product.dialect(), 2, IdKey::Primary).unwrap();
         if makes("TABLE others") {
             let error = load_over(&options, &there, product).unwrap_err();
@@ -211,7 +209,6 @@ fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InT
             assert_eq!(control.query(all).unwrap(), before);
         } else {
             load_over(&options, &there, product).unwrap();
-            // A load replaces the tables of an earlier load without asking.
             load(&options, product).unwrap();
         }
     }
@@ -288,7 +285,6 @@ fn an_invisible_child_keeps_its_parent() {
     assert_eq!(bed.number("SELECT COUNT(*) FROM sbtest2"), 100);
 }
 
-/// Tables that refer to each other are dropped in the order that the server requires.
 #[test]
 fn tables_that_refer_to_each_other_are_dropped() {
     let mut bed = Bed::new();
@@ -333,7 +329,7 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
     assert_eq!(bed.number("SELECT count(*) FROM sbtest2"), 100);
 }
 
-/// Objects that a user without rights puts into `public` never run with this user's rights, and hide nothing.
+/// Objects that an unprivileged user puts into `public` never run with this user's privileges, and hide nothing.
 #[test]
 fn surveys_of_postgres_run_no_code_of_other_users() {
     let mut bed = Bed::of(Product::Postgres, "16");
@@ -372,7 +368,7 @@ fn surveys_of_postgres_run_no_code_of_other_users() {
     let mut control = assay_wire::Connection::connect(&bed.options).unwrap();
     let mut there = numbers(&mut control, Dialect::Postgres).unwrap();
     there.sort_unstable();
-    // The view is left out, because it would run code of its owner.
+    // The view is left out, because it would run its owner's code.
     assert_eq!(there, [1, 2]);
     assert!(!assay_servers::effective_settings(&mut control).unwrap().is_empty());
     let attached = assay_servers::Attached::connect(bed.options.clone()).unwrap();
@@ -393,7 +389,7 @@ fn a_missing_engine_is_reported_before_anything_is_dropped() {
     assert!(matches!(error, Error::NoEngine(Engine::RocksDb)), "{error}");
 }
 
-/// The table in the first schema is dropped and created again, even if another schema has a table of the same name.
+/// The table in the first schema is dropped and recreated, even if another schema has a table of the same name.
 #[test]
 fn only_the_first_schema_of_a_search_path_is_used() {
     let mut bed = Bed::of(Product::Postgres, "16");
@@ -418,7 +414,7 @@ fn only_the_first_schema_of_a_search_path_is_used() {
     assert!(matches!(error, Error::Unfit { unfit: UnfitReason::NoSchema, .. }), "{error}");
 }
 
-/// A server that was stopped and started again as a standby. It waits for a primary that never sends anything.
+/// A server stopped and restarted as a standby, whose primary never sends anything.
 #[test]
 fn a_postgres_replica_is_refused() {
     let prefix = assay_testkit::product_prefix(Product::Postgres, "16");

@@ -1,5 +1,5 @@
-//! The workload in the manner of TPC-C on real servers: exact numbers of rows, consistency, its transactions as
-//! statements and as procedures, and violations that are found.
+//! The TPC-C-like workload on real servers: exact row counts, consistency, transactions as statements and as
+//! procedures, and detected violations.
 
 use assay_load::{Bound, Error, KindWork, Place, Session, Work, Workload as _, workload_of};
 use assay_model::{
@@ -13,7 +13,6 @@ use crate::bed::{Bed, SEED};
 const PRODUCTS: [(Product, &str); 3] =
     [(Product::MariaDb, "10.11"), (Product::MySql, "8.0"), (Product::Postgres, "15")];
 
-/// Clients, and events of each.
 const CLIENTS: u32 = 4;
 const EVENTS: u64 = 125;
 
@@ -21,7 +20,6 @@ fn test(procedures: bool) -> Test {
     tpcc_tests(&TpccOptions { procedures, ..TpccOptions::default() })[0]
 }
 
-/// Does something with the tables of one warehouse on a server.
 fn with_place<T>(bed: &Bed, product: Product, act: impl FnOnce(&Place<'_>) -> T) -> T {
     let form = TableForm::default();
     act(&Place {
@@ -54,7 +52,7 @@ fn run(
     (session.take_work().unwrap(), kinds)
 }
 
-/// How many events of a kind the clients have, from their inputs alone.
+/// How many events of a kind the clients have, computed from their inputs.
 fn expected(first: u64, is_of_kind: impl Fn(&TpccInput) -> bool) -> u64 {
     let of_client = |number| {
         let mut client = TpccClient::new(SEED, 1, number);
@@ -142,7 +140,7 @@ fn transactions_leave_consistent_tables() {
     }
 }
 
-/// Equal inputs leave equal tables, whether a client or procedures carry out the transactions.
+/// Equal inputs leave equal tables, whether a client or procedures run the transactions.
 #[test]
 fn procedures_do_what_statements_do() {
     for (product, version) in PRODUCTS {

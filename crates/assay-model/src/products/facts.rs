@@ -1,55 +1,45 @@
-//! What the code must know of a product besides how to run it.
+//! Facts about a product, except how to run it.
 
 use crate::{Dialect, Engine};
 
-/// What is the same for all versions of a product.
 #[derive(Debug)]
 pub struct ProductFacts {
-    /// The word used in system names.
     pub word: &'static str,
-    /// Other words that system names may have in its place.
     pub aliases: &'static [&'static str],
-    /// Names that people use for it, from which errors suggest the right one.
+    /// Colloquial names, for suggestions in errors.
     pub other_names: &'static [&'static str],
-    /// A version for examples in errors.
     pub example: &'static str,
-    /// The protocol and the SQL that its clients speak.
     pub dialect: Dialect,
-    /// Its storage engines, the default one first.
+    /// The default first.
     pub engines: &'static [Engine],
-    /// What its servers say of themselves where another product has the same dialect, in lower case.
+    /// Lower-case word in its servers' version string, for a product that shares another's dialect.
     pub says: Option<&'static str>,
-    /// The first major version from which on one number names a series; before that, two do.
+    /// First major version whose series is one number; earlier ones have two.
     pub one_number_since: Option<u32>,
-    /// The isolation level of transactions by default.
     pub isolation: &'static str,
-    /// The number of redo logs by default, if `innodb_log_files_in_group` changes it.
+    /// Default number of redo logs, if `innodb_log_files_in_group` changes it.
     pub log_files: Option<u64>,
-    /// The first version whose switches all take `ON` and `OFF`; those before it take `1` and `0`.
+    /// First version whose switches all take `ON` and `OFF`; earlier ones take `1` and `0`.
     pub words_since: (u32, u32, u32),
-    /// What to ask for instead of a version that lacks an engine, for errors.
+    /// Alternative to a version without an engine, for errors.
     pub engine_elsewhere: Option<&'static str>,
-    /// The names of its servers' programs.
     pub servers: &'static [&'static str],
-    /// The command-line client that comes with it.
     pub client: &'static str,
-    /// Connections that a sandbox accepts: as many clients as a benchmark may have, and a few spare; fewer where each
-    /// costs a process and shared memory.
+    /// Connections accepted by a sandbox: the maximum clients of a benchmark and a few spare; fewer if each costs a
+    /// process and shared memory.
     pub connections: u32,
-    /// Whether its servers refuse to run as root.
     pub refuses_root: bool,
-    /// Groups of a config file that its servers read; none if its config files have no groups.
+    /// Config file groups read by its servers; empty if its config files have none.
     pub config_groups: &'static [&'static str],
-    /// Options that only assay sets: for directories, sockets, ports, users and logs, and those that turn the server
-    /// into another program. An entry that ends in `_` stands for all names that begin with it, and one that begins
-    /// with `_` for all that end with it. Files with relative names are not listed: they lie in the data directory.
+    /// Options that only assay sets: directories, sockets, ports, users, logs, and options that turn the server into
+    /// another program. An entry with a trailing `_` is a prefix, one with a leading `_` a suffix. Files with relative
+    /// names are not listed: they lie in the data directory.
     pub reserved: &'static [&'static str],
-    /// Words by which published results name it, each with the engine that it means.
+    /// Words for it in published results, with the engine that each implies.
     pub published_as: &'static [(&'static str, Engine)],
-    /// Files of a source tree that have the version, in the order in which they are looked for.
+    /// Files of a source tree that may have the version, in search order.
     pub version_files: &'static [&'static str],
-    /// The version in one of these files.
     pub version_in: fn(&str) -> Option<String>,
-    /// Why the rows of `GROUP BY` come in the order of the groups in a version; `None` if they do not.
+    /// Why a version returns `GROUP BY` rows in group order; `None` if it does not.
     pub sorts_groups: fn(&str) -> Option<&'static str>,
 }

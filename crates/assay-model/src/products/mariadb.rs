@@ -1,4 +1,4 @@
-//! MariaDB. What is not here is as in MySQL.
+//! MariaDB, as far as it differs from MySQL.
 
 use super::{ProductFacts, mysql};
 use crate::Engine;

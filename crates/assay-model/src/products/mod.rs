@@ -1,5 +1,5 @@
-//! The database products. A product is a file here and its line in [`Product`]'s list. How assay starts its servers,
-//! and what it asks of those that run, is up to `assay-servers`.
+//! Database products. A product is a file here and its line in [`Product`]'s list. Starting and querying its servers is
+//! up to `assay-servers`.
 
 mod facts;
 mod mariadb;
@@ -14,10 +14,9 @@ pub use facts::ProductFacts;
 
 use crate::{Dialect, Engine};
 
-/// Declares the products: the variants of [`Product`] in the order in which they are listed to users, and their facts.
+/// Declares the variants of [`Product`], in the order in which users see them, with their facts.
 macro_rules! products {
     ($($(#[$doc:meta])* $name:ident => $facts:path,)*) => {
-        /// A database product.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]
         pub enum Product {
@@ -25,10 +24,8 @@ macro_rules! products {
         }
 
         impl Product {
-            /// Every product, in the order in which they are listed to users.
             pub const ALL: [Self; [$(Self::$name,)*].len()] = [$(Self::$name,)*];
 
-            /// What is the same for all its versions.
             #[must_use]
             pub fn facts(self) -> &'static ProductFacts {
                 match self {
@@ -49,32 +46,27 @@ products! {
 }
 
 impl Product {
-    /// The word used in system names.
     #[must_use]
     pub fn word(self) -> &'static str {
         self.facts().word
     }
 
-    /// The protocol and the SQL that its clients speak.
     #[must_use]
     pub fn dialect(self) -> Dialect {
         self.facts().dialect
     }
 
-    /// The engine that it uses when none is named.
     #[must_use]
     pub fn default_engine(self) -> Engine {
         self.facts().engines[0]
     }
 
-    /// The product of this word.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|product| product.word() == word)
     }
 
-    /// The product of a server that speaks a dialect, by what it says of its version: products other than the one that
-    /// the dialect comes from say their names.
+    /// Product of a server, from its dialect and version string: products that borrow a dialect name themselves in it.
     #[must_use]
     pub fn of_server(dialect: Dialect, said: &str) -> Self {
         let said = said.to_ascii_lowercase();
@@ -84,7 +76,7 @@ impl Product {
         speaking.find(is_said).unwrap_or(Self::of_dialect(dialect))
     }
 
-    /// The product that a dialect comes from. It stands for all that speak it where nobody has asked a server yet.
+    /// Product that defines a dialect: the placeholder for all that speak it until a server was asked.
     #[must_use]
     pub fn of_dialect(dialect: Dialect) -> Self {
         match dialect {
@@ -93,7 +85,6 @@ impl Product {
         }
     }
 
-    /// The version in one of its [`ProductFacts::version_files`]; `None` if the file has none.
     #[must_use]
     pub fn version_in_source(self, text: &str) -> Option<String> {
         let version = (self.facts().version_in)(text)?;
@@ -103,7 +94,7 @@ impl Product {
         is_version.then_some(version)
     }
 
-    /// The release series of a version: `10.11` of `10.11.19`, `18` of `18.6`.
+    /// Release series of a version: `10.11` of `10.11.19`, `18` of `18.6`.
     #[must_use]
     pub fn series(self, version: &str) -> &str {
         let since = self.facts().one_number_since;
@@ -135,7 +126,6 @@ mod tests {
         let names: Vec<&str> = names.collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         for product in Product::ALL {
-            // As serde writes it.
             assert_eq!(format!("{product:?}").to_lowercase(), product.word());
             assert!(product.facts().engines.contains(&product.default_engine()));
         }

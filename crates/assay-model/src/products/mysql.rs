@@ -28,7 +28,7 @@ pub(super) const FACTS: ProductFacts = ProductFacts {
     sorts_groups,
 };
 
-/// Plugins are among them, because some listen.
+/// Includes plugins, because some listen.
 const RESERVED: &[&str] = &[
     "admin_",
     "basedir",

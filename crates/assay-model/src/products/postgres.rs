@@ -28,8 +28,7 @@ pub(super) const FACTS: ProductFacts = ProductFacts {
     sorts_groups: |_| None,
 };
 
-/// Commands that the server executes, and code that its procedural languages run, such as `plperl.on_init`, are among
-/// them.
+/// Includes commands that the server executes, and code that its procedural languages run, such as `plperl.on_init`.
 const RESERVED: &[&str] = &[
     "_command",
     "_init",

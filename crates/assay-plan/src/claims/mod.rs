@@ -1,7 +1,7 @@
-//! Files of published statements, which `assay claims` checks against studies.
+//! Files of published claims, which `assay claims` checks against studies.
 //!
-//! A file has `[[claim]]` tables, and a claim has its keys itself or in several `[[claim.part]]` tables. What a part
-//! leaves out, it takes from its claim, and what that leaves out from the top of the file.
+//! A file has `[[claim]]` tables; a claim has its keys itself or in several `[[claim.part]]` tables. A part inherits
+//! missing keys from its claim, and a claim from the top of the file.
 
 mod read;
 mod select;
@@ -13,7 +13,7 @@ pub use types::{Claim, ClaimFile, ClaimPart};
 
 use crate::document::FileError;
 
-/// Reads a file of statements; `name` is what errors call it, `text` its content.
+/// `name` identifies the file in errors.
 pub fn read_claims(name: &str, text: &str) -> Result<ClaimFile, FileError> {
     read::claims(text).map_err(|fault| fault.shown_in(name, text))
 }

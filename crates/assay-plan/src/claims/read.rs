@@ -1,4 +1,4 @@
-//! From the text of a file to statements.
+//! Parser of claim files.
 
 use assay_model::{Counted, Quantity, Relation, Share, Statement, Summary};
 
@@ -8,19 +8,14 @@ use super::value::{RELATIONS, clients, relation, systems, tests, wrong};
 use crate::document::{Fault, Table, Value, listed, parse};
 use crate::nearest::nearest;
 
-/// Most claims of a file, and most parts of a claim.
 const MOST: usize = 1000;
 
-/// Longest text, characters.
 const LONGEST: usize = 2000;
 
-/// Keys at the top that parts take over.
 const TOP_KEYS: [&str; 6] = ["source", "systems", "than", "tests", "clients", "claim"];
 
-/// Keys of a claim besides those of its parts.
 const CLAIM_KEYS: [&str; 4] = ["text", "source", "reading", "part"];
 
-/// Keys of a part besides [`RELATIONS`].
 const PART_KEYS: [&str; 8] =
     ["systems", "than", "tests", "clients", "quantity", "summary", "in", "within"];
 
@@ -33,7 +28,6 @@ fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
-/// Reads all statements.
 pub(super) fn claims(text: &str) -> Result<ClaimFile, Fault> {
     let document = parse(text)?;
     let file = Table::new(text, document.get_ref(), homes);
@@ -89,7 +83,7 @@ fn words(value: &Value<'_>) -> Result<String, Fault> {
     }
 }
 
-/// Reads a part. What the first table leaves out comes from the next one.
+/// Reads a part, with missing keys from the following tables.
 fn part(value: &Value<'_>, tables: &[&Table<'_>]) -> Result<ClaimPart, Fault> {
     let get = |key: &str| tables.iter().find_map(|table| table.get(key));
     let quantity = get("quantity").map(|it| word(&it, &Quantity::ALL.map(|it| (it.word(), it))));
@@ -120,7 +114,6 @@ fn part(value: &Value<'_>, tables: &[&Table<'_>]) -> Result<ClaimPart, Fault> {
     })
 }
 
-/// The relation of the first table that has one.
 fn relation_of(
     value: &Value<'_>,
     tables: &[&Table<'_>],

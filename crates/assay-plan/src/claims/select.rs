@@ -1,11 +1,11 @@
-//! The systems, tests and client counts of a study that a claim is about.
+//! Systems, tests and client counts that a claim is about.
 
 use assay_model::{CellId, StudyRecord, System};
 
 use super::types::{ClaimPart, SystemWords, TestWords, Than};
 
 impl ClaimPart {
-    /// The systems that it is about, each with the one that it is compared with; `None` for a figure that needs none.
+    /// Systems, each with the one it is compared with; `None` for a figure without comparison.
     pub fn pairs(&self, systems: &[System]) -> Result<Vec<(usize, Option<usize>)>, &str> {
         let others = match &self.than {
             _ if !self.statement.quantity.is_ratio() => vec![],
@@ -30,7 +30,7 @@ impl ClaimPart {
         Ok(pairs.filter(|(it, other)| it != other).map(|(it, other)| (it, Some(other))).collect())
     }
 
-    /// The cells that it is about, in the order of the study.
+    /// In the order of the study.
     #[must_use]
     pub fn cells(&self, record: &StudyRecord) -> Vec<CellId> {
         let study = &record.study;
@@ -41,7 +41,6 @@ impl ClaimPart {
         study.cells.iter().map(|cell| cell.id).filter(is_meant).collect()
     }
 
-    /// The first words that name no test and no group of a study.
     #[must_use]
     pub fn unknown_test(&self, record: &StudyRecord) -> Option<&str> {
         let study = &record.study;
@@ -59,7 +58,7 @@ impl ClaimPart {
         self.clients.is_empty() || self.clients.iter().any(has)
     }
 
-    /// A test without any words but excluding ones is meant unless it is excluded.
+    /// Without words other than exclusions, all tests are meant except excluded ones.
     fn has_test(&self, name: &str, group: &str) -> bool {
         let is_named = |excluded: bool| {
             let mut words = self.tests.iter().filter(|it| it.is_excluded == excluded);
@@ -69,12 +68,11 @@ impl ClaimPart {
         (!names_any || is_named(false)) && !is_named(true)
     }
 
-    /// The systems that it claims to have the smallest or largest value; empty if it claims no such thing.
     pub fn extremes(&self, systems: &[System]) -> Result<Vec<usize>, &str> {
         self.extreme.as_ref().map_or(Ok(Vec::new()), |it| named(std::slice::from_ref(it), systems))
     }
 
-    /// The words for its systems, tests and client counts; empty if it is about all.
+    /// Words for its systems, tests and client counts; empty if it is about all.
     #[must_use]
     pub fn scope(&self) -> String {
         let systems = listed(&self.systems);
@@ -104,7 +102,6 @@ fn listed(words: &[SystemWords]) -> String {
     words.iter().map(|it| it.words.as_str()).collect::<Vec<_>>().join(" and ")
 }
 
-/// The systems that any of the words name, in the order of the study.
 fn named<'w>(words: &'w [SystemWords], systems: &[System]) -> Result<Vec<usize>, &'w str> {
     for it in words {
         if !systems.iter().any(|system| it.name(system)) {
@@ -117,8 +114,8 @@ fn named<'w>(words: &'w [SystemWords], systems: &[System]) -> Result<Vec<usize>,
 }
 
 impl SystemWords {
-    /// Whether the words name this system: `8.0`, `mysql@8.0` and `mysql` name MySQL 8.0.36. The name of a product
-    /// names no published server whose product is not known.
+    /// Whether the words name this system: `8.0`, `mysql@8.0` and `mysql` name MySQL 8.0.36. A product's name matches
+    /// no published server of unknown product.
     fn name(&self, system: &System) -> bool {
         let words = self.words.as_str();
         if words == system.name || self.pattern.as_ref().is_some_and(|it| it.is_match(&system.name))

@@ -1,14 +1,12 @@
-//! Reads of how many values something is claimed: `every`, `most tests`, `7 of 9 tests`, `at least 90% of cells`.
+//! Parser of shares: `every`, `most tests`, `7 of 9 tests`, `at least 90% of cells`.
 
 use assay_model::{Counted, Share};
 
 use assay_options::parse_percent;
 
-/// The words that errors name.
 pub(super) const EXPECTED: &str = "a number, or words such as `\"every\"`, `\"none\"`, `\"most tests\"`, \
     `\"7 of 9 tests\"`, `\"at most 2\"` or `\"at least 90% of cells\"`";
 
-/// Reads the words; `None` if they cannot be read.
 pub(super) fn share(text: &str) -> Option<(Share, Counted)> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let counted = match words.last() {

@@ -1,4 +1,4 @@
-//! Files of published statements: what they mean, and mistakes in them.
+//! Files of published claims: their meaning, and mistakes in them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The values of a claim: numbers of a quantity, ranges of them, words for systems, tests and clients.
+//! Values of a claim: numbers and ranges of a quantity, words for systems, tests and clients.
 
 use assay_model::{Quantity, Region, Relation};
 
@@ -7,22 +7,19 @@ use crate::document::{Fault, Value};
 use crate::glob;
 use assay_options::parse_percent;
 
-/// Most words in a list, and most characters of a word.
 const MOST: usize = 200;
 
-/// Largest size of a number.
+/// Largest absolute value of a number.
 const LARGEST: f64 = 1e15;
 
-/// Keys that say what is claimed of a value.
 pub(super) const RELATIONS: [&str; 9] =
     ["faster", "slower", "same", "at-least", "at-most", "between", "about", "lowest", "highest"];
 
-/// The mistake of a value of the right type.
 pub(super) fn wrong(value: &Value<'_>, expected: &str) -> Fault {
     value.fault(format!("`{}` must be {expected}", value.key))
 }
 
-/// What the value of a key of [`RELATIONS`] claims. `within` is the tolerance of `about`.
+/// Relation set by a key of [`RELATIONS`]. `within` is the tolerance of `about`.
 pub(super) fn relation(
     value: &Value<'_>,
     within: Option<&Value<'_>>,
@@ -106,7 +103,6 @@ fn percent(value: &Value<'_>) -> Result<f64, Fault> {
     parse_percent(text).map_err(|error| value.mistaken(&error.into()))
 }
 
-/// The words of a text or of a list of texts, and their values.
 fn words<'t>(value: &Value<'t>, expected: &str) -> Result<Vec<(&'t str, Value<'t>)>, Fault> {
     let values = match value.value.is_array() {
         true => value.list(expected)?,

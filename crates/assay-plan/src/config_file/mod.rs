@@ -1,7 +1,7 @@
-//! Reads the options from the config file of a server, `my.cnf` or `postgresql.conf`.
+//! Reads options from a server's config file, `my.cnf` or `postgresql.conf`.
 //!
-//! Assay reads the file instead of the server. Its options are then like any others: they are kept in the ledger and
-//! audited, and none reaches into directories outside the study's.
+//! assay reads the file instead of the server. Its options are then like any others: kept in the ledger and audited,
+//! and none reaches into directories outside the study's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,36 +13,29 @@ use crate::common_option::CommonOption;
 use crate::request::SystemRequest;
 use crate::system_name::{parse_system, server_option};
 
-/// A line of a config file that asks for something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigLine {
-    /// An option of the server and its value.
     Option(String, String),
-    /// An option that assay sets for each server, or keeps out of the ledger: its name.
+    /// Name of an option that assay sets for each server, or keeps out of the ledger.
     LeftOut(String),
-    /// Another file to be read in its place, as written.
+    /// A file to include, as written.
     Include {
-        /// The file, relative to the one it stands in.
+        /// Relative to the including file.
         path: PathBuf,
-        /// Whether it may be missing.
         optional: bool,
     },
-    /// All files of a directory whose names have an extension, in order of their names.
+    /// All files of a directory with this extension, in order of their names.
     IncludeDir {
-        /// The directory, relative to the file it stands in.
         path: PathBuf,
         /// Without the dot.
         extension: &'static str,
     },
 }
 
-/// A line of a config file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the config file cannot be read: {why}")]
 pub struct ConfigFault {
-    /// From 1.
     pub line: usize,
-    /// The reason.
     pub why: &'static str,
 }
 
@@ -56,36 +49,30 @@ impl Hint for ConfigFault {
     }
 }
 
-/// A line, and the release series that it is for; `None` if it is for all.
+/// A line with its release series; `None` for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopedLine {
-    /// The series, such as `8.0`.
     pub series: Option<String>,
-    /// The line.
     pub line: ConfigLine,
-    /// Its number in the file, from 1.
     pub number: usize,
 }
 
-/// Reads the lines of a config file, in order; a later line overrides an earlier one.
-///
-/// In a `my.cnf`, only the groups count that this server reads.
+/// Lines of a config file, in order; a later line overrides an earlier one. In a `my.cnf`, only groups read by this
+/// server count.
 pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, ConfigFault> {
     Ok(lines_for(spec, &scoped_lines(spec.product, text)?))
 }
 
-/// Those of the lines of a product that one of its servers reads.
 #[must_use]
 pub fn lines_for(spec: &SystemSpec, lines: &[ScopedLine]) -> Vec<ConfigLine> {
     let is_read = |it: &&ScopedLine| it.series.as_ref().is_none_or(|it| is_of_series(spec, it));
     lines.iter().filter(is_read).map(|it| it.line.clone()).collect()
 }
 
-/// Reads the lines of a config file that servers of a product read, in order.
 pub fn scoped_lines(product: Product, text: &str) -> Result<Vec<ScopedLine>, ConfigFault> {
     let mut found = Vec::new();
     let dialect = product.dialect();
-    // The series that the group of the present line is for; `None` where no server reads the group.
+    // Series of the current group; `None` where no server reads the group.
     let mut group_of = (dialect == Dialect::Postgres).then_some(None);
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -103,7 +90,7 @@ pub fn scoped_lines(product: Product, text: &str) -> Result<Vec<ScopedLine>, Con
         let read = read.map_err(|why| ConfigFault { line: number, why })?;
         let Some(line) = read else { continue };
         match (&line, &group_of) {
-            // Other files may have groups of their own.
+            // Other files may have their own groups.
             (ConfigLine::Include { .. } | ConfigLine::IncludeDir { .. }, _) => {
                 found.push(ScopedLine { series: None, line, number });
             }
@@ -114,8 +101,7 @@ pub fn scoped_lines(product: Product, text: &str) -> Result<Vec<ScopedLine>, Con
     Ok(found)
 }
 
-/// The options of lines whose includes have all been replaced. Of several with the same name, the last one counts,
-/// unless they add up.
+/// Options of lines with all includes replaced. The last of several with the same name counts, unless they accumulate.
 pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
     for line in lines {
@@ -127,7 +113,6 @@ pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
     options
 }
 
-/// Those options of the config files that a system reads.
 fn read_by<'a>(
     all: &'a [CommonOption],
     spec: &'a SystemSpec,
@@ -138,13 +123,13 @@ fn read_by<'a>(
     })
 }
 
-/// The variables that config files set for a system, and where, as far as it is known.
+/// Variables that config files set for a system, with their places if known.
 #[must_use]
 pub fn places_of(all: &[CommonOption], spec: &SystemSpec) -> BTreeMap<String, Option<String>> {
     read_by(all, spec).map(|it| (variable(&it.name), it.place.clone())).collect()
 }
 
-/// The options of these that a system gets: those that nothing more particular sets.
+/// Options that a system gets: those without a more specific setting.
 #[must_use]
 pub fn common_options(all: &[CommonOption], spec: &SystemSpec) -> Vec<(String, String)> {
     let line = |it: &CommonOption| ConfigLine::Option(it.name.clone(), it.value.clone());
@@ -158,7 +143,7 @@ pub fn common_options(all: &[CommonOption], spec: &SystemSpec) -> Vec<(String, S
 }
 
 impl SystemRequest {
-    /// The system with the options of its config file, which come before those in its words and in the study.
+    /// Adds the options of its config file before those of its specification and of the study.
     #[must_use]
     pub fn started_from(self, lines: &[ConfigLine]) -> Self {
         let in_words = parse_system(&self.words).map(|spec| spec.overrides).unwrap_or_default();
@@ -172,13 +157,12 @@ impl SystemRequest {
         Self { options, config: None, without: Vec::new(), of_file, ..self }
     }
 
-    /// Whether it leaves this option of its config file out.
     fn leaves_out(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         self.without.iter().any(|it| plain(&it.to_ascii_lowercase()) == plain(&name))
     }
 
-    /// The options that it leaves out of its config file, and which the file does not have.
+    /// Options to leave out that the config file does not have.
     #[must_use]
     pub fn left_out_in_vain(&self, lines: &[ConfigLine]) -> Vec<&str> {
         let options = config_options(lines);
@@ -193,20 +177,19 @@ impl SystemRequest {
     }
 }
 
-/// The value that a system sets for an option, whose name is written with `_` and without prefixes such as `loose`.
+/// A system's value of an option, whose name is written with `_` and without prefixes such as `loose`.
 pub(crate) fn asked<'a>(spec: &'a SystemSpec, option: &str) -> Option<&'a str> {
     let is_it = |name: &str| plain(&name.to_ascii_lowercase()) == option;
     spec.overrides.iter().rev().find(|(name, _)| is_it(name)).map(|(_, value)| value.as_str())
 }
 
-/// A name without prefixes such as `loose`, which only say how the option is given.
+/// A name without prefixes such as `loose`, which do not change the option.
 fn plain(name: &str) -> &str {
     let name = name.strip_prefix("loose_").unwrap_or(name);
     name.strip_prefix("skip_").unwrap_or(name)
 }
 
-/// What becomes of options that several of these lines give: those of which only the last line counts, as in the
-/// server. One text for each, in the order of their names.
+/// Overridden options, of which only the last line counts, as in the server: one text each, by name.
 #[must_use]
 pub fn repeated_options(lines: &[ConfigLine]) -> Vec<String> {
     let mut given: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -226,14 +209,14 @@ pub fn repeated_options(lines: &[ConfigLine]) -> Vec<String> {
     told.collect()
 }
 
-/// The group that a line begins; `Some(None)` if its bracket is not closed.
+/// Group that a line begins; `Some(None)` if its bracket is not closed.
 fn group(line: &str) -> Option<Option<&str>> {
     let rest = line.strip_prefix('[')?;
     Some(rest.split_once(']').map(|(name, _)| name.trim()))
 }
 
-/// The series of the servers that read a group, which may be all; `None` if no server reads it. Sources: the manuals'
-/// chapters on option files.
+/// Series of the servers that read a group, or all; `None` if no server reads it. Sources: the manuals' chapters on
+/// option files.
 fn series_of_group(product: Product, group: &str) -> Option<Option<String>> {
     let names = product.facts().config_groups;
     if names.contains(&group) {
@@ -278,7 +261,7 @@ fn mysql(product: Product, line: &str) -> Read {
     option(product, name.trim(), &value)
 }
 
-/// A line up to the `#` outside of quotes.
+/// A line up to an unquoted `#`.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut is_escaped = false;
@@ -295,7 +278,7 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// A value without its quotes, its escapes resolved.
+/// A value without quotes, with escapes resolved.
 fn mysql_value(text: &str) -> String {
     let quoted = ['\'', '"']
         .iter()
@@ -336,7 +319,7 @@ fn postgres(product: Product, line: &str) -> Read {
     }
 }
 
-/// A value up to the comment after it: one word, or a quoted text in which quotes are doubled or escaped.
+/// A value up to its comment: one word, or a quoted text in which quotes are doubled or escaped.
 fn postgres_value(text: &str) -> Result<String, &'static str> {
     let Some(quoted) = text.strip_prefix('\'') else {
         let end = text.find(|c: char| c == '#' || c.is_whitespace()).unwrap_or(text.len());
@@ -364,8 +347,8 @@ fn only_comment(rest: &str) -> Result<(), &'static str> {
     if is_fine { Ok(()) } else { Err("a value of several words needs quotes") }
 }
 
-/// Options that belong to the machine of a file and its place in replication. A server alone with them would refuse
-/// every write, or wait for others with each.
+/// Options tied to the file's machine and its place in replication. A lone server with them would refuse every write,
+/// or wait for others on each.
 const OF_MYSQL_MACHINES: &[&str] = &[
     "innodb_force_recovery",
     "innodb_read_only",
@@ -376,7 +359,6 @@ const OF_MYSQL_MACHINES: &[&str] = &[
     "transaction_read_only",
 ];
 
-/// The same of Postgres.
 const OF_POSTGRES_MACHINES: &[&str] = &[
     "default_transaction_read_only",
     "huge_pages",
@@ -385,19 +367,19 @@ const OF_POSTGRES_MACHINES: &[&str] = &[
     "synchronous_standby_names",
 ];
 
-/// Whether a setting of Postgres names a locale that `initdb` found on the machine of the file. Those of the data
-/// directory are set on purpose.
+/// Whether a Postgres setting names a locale that `initdb` found on the file's machine. Those of the data directory are
+/// set on purpose.
 fn is_locale(name: &str) -> bool {
     name.starts_with("lc_") && !["lc_collate", "lc_ctype"].contains(&name)
 }
 
-/// An option of a config file. It is left out if only assay may set it, if it leads out of the study's directories, may
-/// be a secret, or names something of the machine that the file comes from.
+/// An option of a config file. Left out if only assay may set it, if it leads outside the study's directories, may be a
+/// secret, or names something of the file's machine.
 fn option(product: Product, name: &str, value: &str) -> Read {
     let (name, value) = server_option(name, value).ok_or(
         "an option's name consists of letters, digits, `_`, `-` and `.`, and its value is on one line",
     )?;
-    // The binary log lies next to the data, whatever its name is.
+    // The binary log lies next to the data, whatever its name.
     let value = match (plain(&name), value.rsplit_once('/')) {
         ("log_bin", Some((_, file))) if !file.is_empty() => file.to_owned(),
         _ => value,

@@ -1,4 +1,4 @@
-//! Config files as people have them.
+//! Config files found in practice.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn read(system: &str, text: &str) -> Result<Vec<ConfigLine>, ConfigFault> {
     config_lines(&parse_system(system).unwrap(), text)
 }
 
-/// Options as `name=value`, what is left out as `-name`, includes as `<path`.
+/// Options as `name=value`, omissions as `-name`, includes as `<path`.
 fn shown(system: &str, text: &str) -> Vec<String> {
     let line = |line: &ConfigLine| match line {
         ConfigLine::Option(name, value) => format!("{name}={value}"),

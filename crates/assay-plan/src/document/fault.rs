@@ -1,4 +1,4 @@
-//! A mistake in a file, and how it is shown.
+//! Mistakes in files, and their display.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use assay_model::{Hint, counted, masked};
 
 use crate::error::Error;
 
-/// The reason why a file cannot be read: a message, the line of the file and a mark under the place.
+/// Why a file cannot be read: a message, the line of the file and a mark under the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{shown}")]
 pub struct FileError {
@@ -18,7 +18,6 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// Those of several files as one.
     pub(crate) fn of_all(errors: impl IntoIterator<Item = Self>) -> Self {
         let (mut shown, mut hints) = (String::new(), Vec::<String>::new());
         for error in errors {
@@ -39,19 +38,16 @@ impl Hint for FileError {
     }
 }
 
-/// A mistake and where it is.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Fault {
     message: String,
-    /// Bytes of the file; none when something is missing as a whole.
+    /// Byte range in the file; empty if something is missing as a whole.
     span: Option<Range<usize>>,
     hints: Vec<String>,
-    /// Further mistakes of the file.
     others: Vec<Fault>,
 }
 
-/// Mistakes of a file that are shown.
 const SHOWN_MAX: usize = 20;
 
 impl Fault {
@@ -59,12 +55,10 @@ impl Fault {
         Self { message: message.into(), span: Some(span), hints: Vec::new(), others: Vec::new() }
     }
 
-    /// In the file as a whole.
     pub(crate) fn of_file(message: impl Into<String>) -> Self {
         Self { message: message.into(), span: None, hints: Vec::new(), others: Vec::new() }
     }
 
-    /// From an error, at the part of the file that it concerns.
     pub(crate) fn from_error(span: Range<usize>, error: &Error) -> Self {
         let (message, hints) = (error.to_string(), error.hints());
         Self { message, span: Some(span), hints, others: Vec::new() }
@@ -75,7 +69,6 @@ impl Fault {
         self
     }
 
-    /// All of these mistakes as one.
     pub(crate) fn of_all(faults: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut faults = faults.into_iter();
         let mut first = faults.next()?;
@@ -83,7 +76,7 @@ impl Fault {
         Some(first)
     }
 
-    /// All mistakes of the file in their order, each without the others.
+    /// All mistakes in file order, each alone.
     fn all(mut self) -> Vec<Self> {
         let others = std::mem::take(&mut self.others);
         let mut all = vec![self];
@@ -92,8 +85,8 @@ impl Fault {
         all
     }
 
-    /// Shows neither passwords nor tokens, in the line of the file and in the message. Of several mistakes, each has
-    /// its hints below it, unless they were given before.
+    /// Shows neither passwords nor tokens, in the line of the file and in the message. Each mistake has its hints below
+    /// it, unless given before.
     pub(crate) fn shown_in(self, name: &str, text: &str) -> FileError {
         let mut faults = self.all();
         let more = faults.len().saturating_sub(SHOWN_MAX);
@@ -131,7 +124,6 @@ impl Fault {
     }
 }
 
-/// All of these, or all mistakes in them.
 pub(crate) fn all<T>(results: impl IntoIterator<Item = Result<T, Fault>>) -> Result<Vec<T>, Fault> {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     for result in results {
@@ -149,25 +141,23 @@ impl serde::de::Error for Fault {
     }
 }
 
-/// The part of a file that is shown with a mistake: rendering takes long for a long text.
+/// The displayed part of a file: rendering a long text is slow.
 struct Part {
-    /// The number of its first line, from 1.
+    /// Number of its first line, from 1.
     line: usize,
     /// Without secrets.
     text: String,
-    /// Where the mistake is in it.
     span: Range<usize>,
 }
 
-/// Bytes before and after a mistake that are shown of a long line, and of the mistake itself.
+/// Bytes shown before and after a mistake in a long line, and of the mistake itself.
 const BESIDE_MAX: usize = 400;
 const MARKED_MAX: usize = 2000;
 
-/// Bytes around what is shown in which a secret may begin or end. To look through a large file takes long.
+/// Bytes around the shown part in which a secret may begin or end. Searching a large file is slow.
 const CONTEXT: usize = 8 << 10;
 
 impl Part {
-    /// The lines that a mistake is in, or as much of them as can be shown.
     fn around(text: &str, span: Range<usize>) -> Self {
         let (before, from) = text.split_at_checked(span.start).unwrap_or((text, ""));
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -187,13 +177,12 @@ impl Part {
     }
 }
 
-/// The last place between two characters that is not after this byte.
+/// The last character boundary up to this byte.
 fn boundary(text: &str, byte: usize) -> usize {
     let byte = byte.min(text.len());
     (0..=byte).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The span, or the begin of the text where there is no such part of it.
 fn within(text: &str, span: Range<usize>) -> Range<usize> {
     if text.get(span.clone()).is_some() { span } else { 0..0 }
 }

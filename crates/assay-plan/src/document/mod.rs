@@ -1,4 +1,4 @@
-//! Files that users write, as TOML: values with their places in the file, and mistakes shown at those places.
+//! TOML files written by users: values with their places, and mistakes shown there.
 
 mod fault;
 mod number;
@@ -11,7 +11,6 @@ pub use fault::FileError;
 pub(crate) use fault::{Fault, all};
 pub(crate) use value::{Table, Value, listed};
 
-/// The content of a file.
 pub(crate) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Fault> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let faults = errors.into_iter().map(|error| {

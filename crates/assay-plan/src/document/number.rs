@@ -11,12 +11,10 @@ use crate::error::Error;
 use assay_options::parse_count;
 
 impl Value<'_> {
-    /// An error about the value.
     pub(crate) fn mistaken(&self, error: &Error) -> Fault {
         Fault::from_error(self.span.clone(), error)
     }
 
-    /// A whole number of the range.
     pub(crate) fn number<T>(&self, range: &RangeInclusive<T>) -> Result<T, Fault>
     where
         T: TryFrom<i128> + PartialOrd + Display,
@@ -26,7 +24,6 @@ impl Value<'_> {
         self.in_range(number, range)
     }
 
-    /// The number, if it lies in the range.
     pub(crate) fn in_range<T>(&self, number: i128, range: &RangeInclusive<T>) -> Result<T, Fault>
     where
         T: TryFrom<i128> + PartialOrd + Display,
@@ -44,7 +41,6 @@ impl Value<'_> {
         self.in_range(count.into(), range)
     }
 
-    /// An integer or a decimal number within the range.
     pub(crate) fn fraction(&self, range: &RangeInclusive<f64>) -> Result<f64, Fault> {
         let text = match self.value {
             DeValue::Integer(number) => number.as_str(),

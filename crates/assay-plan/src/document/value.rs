@@ -1,4 +1,4 @@
-//! Values of a file with their places, and tables of them.
+//! Values and tables of a file, with their places.
 
 use std::ops::Range;
 
@@ -8,10 +8,9 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::fault::Fault;
 use crate::nearest::nearest;
 
-/// The places of a kind of file that have keys, in words, and their keys.
+/// Places of a kind of file that have keys, for errors, with their keys.
 pub(crate) type Homes = fn() -> Vec<(&'static str, &'static [&'static str])>;
 
-/// A table of the file.
 #[derive(Clone, Copy)]
 pub(crate) struct Table<'t> {
     source: &'t str,
@@ -19,10 +18,9 @@ pub(crate) struct Table<'t> {
     pub(crate) entries: &'t DeTable<'t>,
 }
 
-/// A value of the file, its key, and where both are.
 #[derive(Clone)]
 pub(crate) struct Value<'t> {
-    /// The key it stands under, also where it is part of a list.
+    /// Its key, also within a list.
     pub(crate) key: &'t str,
     pub(crate) key_span: Range<usize>,
     pub(crate) span: Range<usize>,
@@ -41,7 +39,6 @@ impl<'t> Table<'t> {
         Some(self.value(key, value))
     }
 
-    /// Everything in the table, in the order of the file.
     pub(crate) fn values(&self) -> Vec<Value<'t>> {
         let mut values: Vec<_> =
             self.entries.iter().map(|(key, value)| self.value(key, value)).collect();
@@ -49,7 +46,6 @@ impl<'t> Table<'t> {
         values
     }
 
-    /// Refuses keys that are not among `known`.
     pub(crate) fn refuse_unknown(&self, known: &[&str]) -> Result<(), Fault> {
         let mut values = self.values().into_iter();
         let Some(value) = values.find(|value| !known.contains(&value.key)) else { return Ok(()) };
@@ -76,12 +72,11 @@ impl<'t> Table<'t> {
 }
 
 impl<'t> Value<'t> {
-    /// A mistake in the value as a whole.
     pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::at(self.span.clone(), message)
     }
 
-    /// The place of a part of a text in the file; that of the whole text if it is written with escapes.
+    /// Place of a part of a text in the file; that of the whole text if it contains escapes.
     pub(crate) fn span_of(&self, part: Range<usize>) -> Range<usize> {
         let (Some(written), Some(text)) = (self.source.get(self.span.clone()), self.value.as_str())
         else {
@@ -98,7 +93,6 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// `expected` says what the value is to be.
     pub(crate) fn text(&self, expected: &str) -> Result<&'t str, Fault> {
         self.value.as_str().ok_or_else(|| self.is_not(expected))
     }
@@ -121,7 +115,6 @@ impl<'t> Value<'t> {
         Ok(Table { source: self.source, homes: self.homes, entries })
     }
 
-    /// A server option's value as the server takes it.
     pub(crate) fn option_value(&self) -> Result<String, Fault> {
         match self.value {
             DeValue::String(text) => Ok(text.clone().into_owned()),
@@ -138,7 +131,6 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The mistake of a value that is not what is expected.
     pub(crate) fn is_not(&self, expected: &str) -> Fault {
         let is = match self.value.type_str() {
             "string" => "a string",

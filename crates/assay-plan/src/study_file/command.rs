@@ -1,4 +1,4 @@
-//! From a request to the command that asks for the same.
+//! Generates the command equivalent to a request.
 
 use std::ffi::{OsStr, OsString};
 
@@ -17,21 +17,20 @@ use crate::request::{
     GateRequest, InsertBench, Request, SetupRequest, SystemRequest, usual, usual_threshold,
 };
 
-/// Options that come first in a command, in their order; the rest follow in the order of the study file.
+/// Options that come first in a command; the rest follow in the order of the study file.
 const FIRST: &str = "source terms preset workload scale define suite set tests clients tables rows budget \
                      threshold placement priority seed";
 
-/// Options that come last, in their order.
 const LAST: &str = "statements id-key twin";
 
-/// The command that asks for the same; none for systems with options of their own and several data sets.
+/// The equivalent command; `None` for systems with separate options and for several data sets.
 pub(super) fn command(request: &Request) -> Option<String> {
     let [setup] = request.setups.as_slice() else { return None };
     let is_typed = |system: &SystemRequest| SystemRequest::of(&typed_system(system)) == *system;
     // On the command line a comma separates patterns.
     let mut listed = request.tests.iter().chain(&request.workload);
     let has_comma = listed.any(|it| it.contains(','));
-    // Recipes have what was in the files.
+    // Recipes contain the content of the files.
     let has_files = !request.config.is_empty() || !request.config_options.is_empty();
     if has_comma || has_files || !request.systems.iter().all(is_typed) {
         return None;
@@ -49,7 +48,7 @@ pub(super) fn command(request: &Request) -> Option<String> {
         return None;
     }
     let counts_only = request.count == Counting::Only;
-    // The command says so, or its last words.
+    // The command implies them, or its last words state them.
     said.retain(|(key, _)| !(counts_only && *key == "count") && *key != "script-options");
     // The sort is stable.
     said.sort_by_key(|(key, _)| {
@@ -76,13 +75,12 @@ pub(super) fn command(request: &Request) -> Option<String> {
     Some(words.into_iter().chain(last).chain(of_script).collect::<Vec<_>>().join(" "))
 }
 
-/// A system as a command line has it, without options of its own.
 fn typed_system(system: &SystemRequest) -> String {
     let name = system.name.as_ref().map_or_else(String::new, |name| format!("{name}="));
     name + &system.words
 }
 
-/// The options of `gate` that `compare` does not have.
+/// Options of `gate` that `compare` does not have.
 fn gate_options(gate: &GateRequest, counts_only: bool) -> Vec<String> {
     let limit = if counts_only { "--count --max-more" } else { "--max-slowdown" };
     let mut options = vec![format!("{limit} {}", percent_text(gate.most))];
@@ -93,12 +91,11 @@ fn gate_options(gate: &GateRequest, counts_only: bool) -> Vec<String> {
     options
 }
 
-/// A line of a study file for each value.
 pub(super) fn lines(values: &impl Serialize) -> String {
     toml::to_string(values).expect("numbers, texts and lists of them are TOML")
 }
 
-/// The keys and values of options that differ from their defaults. A value may take several lines.
+/// Keys and values of options that differ from their defaults. A value may take several lines.
 pub(super) fn changed_lines<T: Default + DeserializeOwned + Serialize>(options: &T) -> String {
     let table = |options| Table::try_from(options).expect("numbers and texts are TOML");
     let (usual, written) = (table(&T::default()), table(options));
@@ -107,7 +104,6 @@ pub(super) fn changed_lines<T: Default + DeserializeOwned + Serialize>(options: 
     changed.map(|(key, value)| format!("{key} = {value}\n")).collect()
 }
 
-/// The keys of values that differ from the usual ones, in their order, each with the option as it is typed.
 fn changed<T: Args + DeserializeOwned + Serialize>(
     values: &T,
     usual: &T,
@@ -121,14 +117,14 @@ fn changed<T: Args + DeserializeOwned + Serialize>(
         .collect()
 }
 
-/// An option with its value. One that is defined elsewhere has the name of the key.
+/// An option with its value. Options defined elsewhere are named like the key.
 fn typed(option: Option<&Arg>, key: &str, value: &Value) -> String {
     let name = option.and_then(Arg::get_long).unwrap_or(key);
     let takes_value = option.map_or(!value.is_boolean(), |it| it.get_action().takes_values());
     if !takes_value {
         return format!("--{}{name}", if *value == false { "no-" } else { "" });
     }
-    // Options that are given again and again.
+    // Repeatable options.
     if let Value::Array(values) = value
         && option.is_some_and(|it| {
             matches!(it.get_action(), ArgAction::Append) && it.get_value_delimiter().is_none()
@@ -146,7 +142,7 @@ fn typed(option: Option<&Arg>, key: &str, value: &Value) -> String {
         Some(option) if value_without_any(option).is_some_and(|usual| *usual == *value) => {
             format!("--{name}")
         }
-        // A word that follows would be taken for a system.
+        // A following word would be taken for a system.
         Some(_) => format!("--{name}={quoted}"),
         // It would be taken for an option.
         None if value.starts_with('-') => format!("--{name}={quoted}"),
@@ -154,7 +150,6 @@ fn typed(option: Option<&Arg>, key: &str, value: &Value) -> String {
     }
 }
 
-/// The value of an option that is given without any.
 fn value_without_any(option: &Arg) -> Option<OsString> {
     let command = Command::new("option").no_binary_name(true).arg(option.clone());
     let found = command.try_get_matches_from([format!("--{}", option.get_long()?)]).ok()?;
@@ -170,9 +165,8 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// A word as a POSIX shell takes it: as it is where nothing in it has a meaning, else in single quotes.
-///
-/// The crate `shlex` would quote `=`, `,` and `%` too, which most commands have.
+/// Quotes a word for a POSIX shell if necessary. The crate `shlex` would also quote `=`, `,` and `%`, which most
+/// commands have.
 #[must_use]
 pub fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);

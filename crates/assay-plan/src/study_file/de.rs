@@ -1,4 +1,4 @@
-//! Options through serde: the type of an option, and for numbers and texts its key, say how its value is read.
+//! Options through serde: an option's type, and for numbers and texts its key, determine how its value is read.
 
 use assay_terms::Terms;
 use clap::{Arg, Command};
@@ -13,14 +13,12 @@ use crate::limits::CLIENTS;
 use crate::nearest::nearest;
 use assay_options::parse_clients;
 
-/// The value of a key, and the options of the command line, which has the same ones.
 #[derive(Clone)]
 pub(super) struct Setting<'t> {
     pub(super) value: Value<'t>,
     pub(super) options: &'t Command,
 }
 
-/// The option of the command line that is a key in study files: it has its name, or that of the field.
 pub(super) fn option_of<'c>(options: &'c Command, key: &str) -> Option<&'c Arg> {
     let field = key.replace('-', "_");
     let mut all = options.get_arguments();
@@ -56,7 +54,6 @@ impl<'de> Deserializer<'de> for Setting<'de> {
         visitor.visit_u32(self.as_option(&self.number_text()?)?)
     }
 
-    /// A percentage, a time in seconds, or a number.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         let value = &self.value;
         let text = match (self.shape(), value.value) {
@@ -115,7 +112,7 @@ impl<'de> Deserializer<'de> for Setting<'de> {
         visitor.visit_enum(word.into_deserializer())
     }
 
-    /// The type and the key of an option do not belong together.
+    /// Type and key of an option are inconsistent.
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
         Err(self.value.fault(format!("`{}` cannot be read", self.value.key)))
     }
@@ -127,7 +124,6 @@ impl<'de> Deserializer<'de> for Setting<'de> {
 }
 
 impl<'t> Setting<'t> {
-    /// Reads a text as the option of the command line does.
     fn as_option<T: Clone + Send + Sync + 'static>(&self, text: &str) -> Result<T, Fault> {
         let key = self.value.key;
         let unread = || self.value.fault(format!("`{key}` cannot be read"));
@@ -145,14 +141,13 @@ impl<'t> Setting<'t> {
         found.remove_one(id.as_str()).ok_or_else(unread)
     }
 
-    /// What the help calls the value.
     fn shape(&self) -> &str {
         let option = option_of(self.options, self.value.key);
         let names = option.and_then(Arg::get_value_names).unwrap_or_default();
         names.first().map_or("", |name| name.as_str())
     }
 
-    /// A whole number as it is typed in an option: a text may have a unit.
+    /// A whole number as typed in an option: a text may have a unit.
     fn number_text(&self) -> Result<String, Fault> {
         match self.value.value {
             DeValue::String(text) => Ok(text.to_string()),
@@ -179,7 +174,7 @@ impl<'t> Setting<'t> {
         Err(self.value.fault("this is not a source").hint("one is `apt` or `maven` for example"))
     }
 
-    /// The set of tests with a name. That of a published one is a number.
+    /// A published set's name is a number.
     fn set(&self, sizes: &[&'static str]) -> Result<&'static str, Fault> {
         if self.value.value.is_str() {
             return self.word(sizes);

@@ -35,7 +35,6 @@ pub(super) fn gate(study: &Table<'_>, request: &Request) -> Result<Option<GateRe
     }))
 }
 
-/// The limits, in the order of the file.
 fn limits(
     value: &Value<'_>,
     tests: Option<(TestSet, Vec<Test>)>,

@@ -15,23 +15,19 @@ use crate::request::{InsertBench, Request, SetupRequest};
 pub(super) const TABLES: [&str; 7] =
     ["compare", "system", "setup", "gate", "insert-bench", "oltp", "tpcc"];
 
-/// The table of watch files that says what is watched.
 pub(super) const WATCH: &str = "watch";
 
 pub(super) const SYSTEM_KEYS: [&str; 4] = ["is", "config", "options", "without"];
 
 pub(super) const GATE_KEYS: [&str; 4] = ["max-slowdown", "max-more", "limits", "allow-undecided"];
 
-/// The keys of a gate's limit.
 pub(super) const LIMIT_KEYS: [&str; 2] = ["max-slowdown", "max-more"];
 
-/// The key of the limit of a gate in a study that counts so.
 pub(super) fn limit_key(count: Counting) -> &'static str {
     let [slowdown, more] = LIMIT_KEYS;
     if count == Counting::Only { more } else { slowdown }
 }
 
-/// The places that have keys, in words, and their keys.
 pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     vec![
         ("at the top of the file, before all tables", keys_of::<Request>()),
@@ -44,7 +40,7 @@ pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
-/// Reads all of a table but its tables with serde, and each value as the option of the command line is read.
+/// Reads a table without its subtables through serde, each value like the command-line option.
 pub(super) fn read<T: DeserializeOwned + Args>(table: &Table<'_>) -> Result<T, Fault> {
     let options = &T::augment_args(Command::new("options"));
     let is_table = |key: &str| TABLES.contains(&key) || key == WATCH;
@@ -53,7 +49,7 @@ pub(super) fn read<T: DeserializeOwned + Args>(table: &Table<'_>) -> Result<T, F
     T::deserialize(MapDeserializer::new(settings))
 }
 
-/// The keys of a type that refuses unknown ones: serde gives them with the error for a key that is none of them.
+/// Keys of a type that refuses unknown ones: serde lists them in its error for an unknown key.
 pub(crate) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
     let unknown = MapDeserializer::new(std::iter::once(("", "")));
     T::deserialize(unknown).err().map_or(&[], |Keys(keys)| keys)

@@ -1,8 +1,8 @@
-//! Study files: a [`Request`](crate::Request) as TOML, read with errors that point at the place, and written. Watch
-//! files have the same options, and say what is watched in place of the systems.
+//! Reads and writes study files, a [`Request`](crate::Request) as TOML, with errors at their places. Watch files have
+//! the same options, with a watched range instead of systems.
 //!
-//! Options and setups go through serde; systems and their options are walked, since their keys are free. Either way a
-//! mistake has its place in the file, so that its line can be shown.
+//! Options and setups go through serde; systems and their options are walked, since their keys are arbitrary. Either
+//! way a mistake has its place in the file, so that its line can be shown.
 
 mod command;
 mod de;
@@ -20,12 +20,10 @@ pub use write::write_study;
 use crate::document::FileError;
 use crate::request::Request;
 
-/// Reads a study file; `name` is what errors call it, `text` its content.
 pub fn read_study(name: &str, text: &str) -> Result<Request, FileError> {
     read::request(text).map_err(|fault| fault.shown_in(name, text))
 }
 
-/// Reads a watch file: what is watched, and what each study of it asks for.
 pub fn read_watch(name: &str, text: &str) -> Result<(WatchRequest, Request), FileError> {
     watch::watch(text).map_err(|fault| fault.shown_in(name, text))
 }

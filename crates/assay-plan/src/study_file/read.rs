@@ -1,4 +1,4 @@
-//! From the text of a study file to a request.
+//! Parser of study files.
 
 use assay_model::{Preset, Suite, TestSet};
 use assay_workloads::{OltpOptions, TpccOptions};
@@ -24,7 +24,6 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
     Ok(request)
 }
 
-/// What is asked for, whatever the systems are.
 pub(super) fn asked(study: &Table<'_>) -> Result<Request, Fault> {
     let mut request: Request = read(study)?;
     refuse_two_suites(study, &request)?;
@@ -36,7 +35,6 @@ pub(super) fn asked(study: &Table<'_>) -> Result<Request, Fault> {
     Ok(request)
 }
 
-/// Options that the Insert Benchmark has too.
 const OF_INSERT_BENCH: [&str; 10] = [
     "preset",
     "threshold",
@@ -50,7 +48,7 @@ const OF_INSERT_BENCH: [&str; 10] = [
     "accept-expired-index",
 ];
 
-/// Refuses a suite beside tests that are no part of it.
+/// Refuses a suite beside tests outside it.
 fn refuse_two_suites(study: &Table<'_>, request: &Request) -> Result<(), Fault> {
     if request.suite == Suite::Micro {
         return Ok(());
@@ -65,7 +63,6 @@ fn refuse_two_suites(study: &Table<'_>, request: &Request) -> Result<(), Fault> 
     Ok(())
 }
 
-/// The options of a suite, in the table of its name.
 fn options_of<T: DeserializeOwned + Args + Default>(
     study: &Table<'_>,
     request: &Request,
@@ -88,7 +85,7 @@ fn options_of<T: DeserializeOwned + Args + Default>(
 
 fn insert_bench(study: &Table<'_>, request: &Request) -> Result<Option<InsertBench>, Fault> {
     let Some(value) = study.get("insert-bench") else { return Ok(None) };
-    // A recipe always names the set, which is the usual one.
+    // A recipe always names the set, which is the default.
     let is_usual = |key: &str| key == "set" && request.set == TestSet::default();
     let others = keys_of::<Request>().iter().filter(|key| !OF_INSERT_BENCH.contains(key));
     let others = others.chain(&["setup", "gate"]).filter(|key| !is_usual(key));
@@ -101,7 +98,6 @@ fn insert_bench(study: &Table<'_>, request: &Request) -> Result<Option<InsertBen
     read(&table).map(Some)
 }
 
-/// Each pattern selects a test of the set.
 fn check_tests(study: &Table<'_>, request: &Request) -> Result<(), Fault> {
     let Some(patterns) = study.get("tests") else { return Ok(()) };
     // The plan checks those of a workload file, once it has been read.
@@ -140,7 +136,6 @@ fn setups(study: &Table<'_>) -> Result<Vec<SetupRequest>, Fault> {
     Ok(setups)
 }
 
-/// The expected form of `setup`.
 const SETUPS: &str = "a list of tables, each written `[[setup]]`";
 
 fn setup(value: &Value<'_>) -> Result<SetupRequest, Fault> {
@@ -149,7 +144,7 @@ fn setup(value: &Value<'_>) -> Result<SetupRequest, Fault> {
     read(&table)
 }
 
-/// Whether two setups measure something twice, as far as that is known without the preset.
+/// Whether two setups measure something twice, as far as known without the preset.
 fn are_alike(a: &SetupRequest, b: &SetupRequest) -> bool {
     let share_clients = match (&a.clients, &b.clients) {
         (Some(a), Some(b)) => a.iter().any(|count| b.contains(count)),

@@ -1,4 +1,4 @@
-//! The systems of a study file: `compare` and the tables that it names.
+//! Systems of a study file: `compare` and the tables that it names.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use crate::nearest::nearest;
 use crate::request::SystemRequest;
 use crate::system_name::{check_option, parse_system, server_option};
 
-/// A value of the right type that makes no sense: marks the part of it that is known to be wrong.
 fn mistaken(value: &Value<'_>, error: Error) -> Fault {
     let span = match &error {
         Error::SystemName { at, .. } => value.span_of(at.clone()),
@@ -20,7 +19,7 @@ fn mistaken(value: &Value<'_>, error: Error) -> Fault {
     Fault::from_error(span, &error)
 }
 
-/// The systems of `compare`; `with_twin` where one of them is enough.
+/// Systems of `compare`; with `with_twin`, one suffices.
 pub(super) fn systems(study: &Table<'_>, with_twin: bool) -> Result<Vec<SystemRequest>, Fault> {
     let named = named_systems(study)?;
     let Some(compare) = study.get("compare") else {
@@ -40,7 +39,6 @@ pub(super) fn systems(study: &Table<'_>, with_twin: bool) -> Result<Vec<SystemRe
     Ok(systems)
 }
 
-/// An entry of `compare`: the name of a table, or a system in words.
 fn system(
     value: &Value<'_>,
     named: &BTreeMap<String, SystemRequest>,
@@ -108,7 +106,6 @@ fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
     Ok((name.to_owned(), system))
 }
 
-/// Options of the config file that a system leaves out.
 fn without(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     let names = value.list("a list of options such as `[\"query_cache_size\"]`")?;
     let name =
@@ -116,7 +113,7 @@ fn without(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     names.iter().map(name).collect()
 }
 
-/// Names appear in all reports, and must not be taken for a system in words.
+/// Names appear in all reports, and must not be taken for a specification.
 fn is_name(name: &str) -> bool {
     name.starts_with(char::is_alphanumeric)
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))

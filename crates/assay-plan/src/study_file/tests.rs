@@ -1,4 +1,4 @@
-//! Study files read and written.
+//! Round trips and mistakes of study files.
 
 use assay_model::{
     CpuPlacement, Hint, IdKey, Preset, Priority, RandType, StatementMode, Suite, TestSet,
@@ -234,7 +234,6 @@ allow-undecided = true
     assert_eq!(write_study(&read_study("", FULL).unwrap()), written);
 }
 
-/// Each kind of mistake as the user sees it.
 #[test]
 fn mistakes_are_shown_with_their_place() {
     let ab = "compare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
@@ -316,7 +315,6 @@ fn mistakes_in_the_options_of_scripts_are_shown_with_their_place() {
     insta::assert_snapshot!(all.join("\n\n"));
 }
 
-/// A mistake as the user sees it.
 fn shown(text: &str) -> String {
     let error = read_study("study.toml", text).unwrap_err();
     let hints = error.hints().into_iter().map(|hint| format!("\nhint: {hint}"));
@@ -480,7 +478,7 @@ prop_compose! {
     }
 }
 
-/// Whether a study file can express a request: one system to a name, no two setups alike.
+/// Whether a study file can express a request: one system per name, no two setups alike.
 fn is_sayable(request: &Request) -> bool {
     let systems = &request.systems;
     let clash =
@@ -542,7 +540,7 @@ fn the_command_that_says_the_same_stands_on_top() {
     ));
     request.systems[0].name = Some("old".into());
     assert!(first(&request).starts_with("# assay compare old=mariadb@10.11 "));
-    // On the command line, a system has no options besides those in its words.
+    // On the command line, options of a system are part of its specification.
     request.systems[0].options = vec![("a".into(), "b".into())];
     assert!(!first(&request).starts_with("# "));
 }
@@ -566,7 +564,7 @@ fn control_characters_stay_in_their_text() {
     assert_eq!(written(&|it| it.source = Some(odd()))["source"].as_str(), text);
     let script = written(&|it| it.script_options = vec![odd()]);
     assert_eq!(script["script-options"][0].as_str(), text);
-    // A line of the text is that of an option with its usual value.
+    // The text contains a line equal to an option with its default value.
     let option = || "a\nrange-size = 100\n".to_owned();
     let oltp = written(&|it| it.oltp.create_table_options = option());
     assert_eq!(oltp["oltp"]["create-table-options"].as_str(), Some(option().as_str()));

@@ -1,4 +1,4 @@
-//! Watch files: study files whose systems follow from what is watched.
+//! Watch files: study files whose systems follow from the watched range.
 
 use assay_options::parse_budget_s;
 use clap::Args;
@@ -36,7 +36,6 @@ pub struct WatchRequest {
     pub searches_s: Option<f64>,
 }
 
-/// Tables of study files that watch files have too.
 const TABLES: [&str; 3] = ["setup", "oltp", WATCH];
 
 const EXAMPLE: &str = "for example `[watch]` with `range = \"mariadb@11.4.5..11.8\"`";
@@ -59,7 +58,6 @@ pub(super) fn watch(text: &str) -> Result<(WatchRequest, Request), Fault> {
     Ok((watch, asked(&file)?))
 }
 
-/// The places that have keys, in words, and their keys.
 fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     vec![
         ("at the top of the file, before all tables", keys_of::<Request>()),

@@ -1,4 +1,4 @@
-//! From a request to the text of its study file.
+//! Writes a request as a study file.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,12 @@ use super::keys::limit_key;
 use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
 use assay_options::percent_text;
 
-/// The study file that asks for the same: [`crate::read_study`] gives the request again.
-///
-/// If one command of one line asks for the same, the first line is that command, after `# `. Values that the preset
-/// decides are left out. Systems with a name or options of their own get a table; two of one name are taken to be the
-/// same.
+/// The equivalent study file: [`crate::read_study`] returns the request. If an equivalent one-line command exists, it
+/// is the first line, after `# `. Values decided by the preset are left out. Systems with a name or separate options
+/// get a table; two with one name are taken to be the same.
 #[must_use]
 pub fn write_study(request: &Request) -> String {
-    // A line break would end the comment, and what follows it would be read.
+    // A line break would end the comment and activate the text after it.
     let command = command(request).filter(|command| !command.contains(char::is_control));
     let mut text: Vec<String> = command.iter().map(|command| format!("# {command}\n")).collect();
     text.push(lines(request));
@@ -31,7 +29,7 @@ pub fn write_study(request: &Request) -> String {
             text.extend(system_table(name, system));
         }
     }
-    // A single setup that the preset decides goes without saying.
+    // A single setup decided by the preset is omitted.
     if request.setups != [SetupRequest::default()] {
         text.extend(request.setups.iter().map(setup_table));
     }
@@ -68,7 +66,7 @@ fn list(entries: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", entries.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// A text in quotes, on one line: a key cannot have several.
+/// A quoted text on one line: a key cannot have several.
 fn quoted(text: &str) -> String {
     if !text.contains(char::is_control) {
         return Value::from(text).to_string();
@@ -86,7 +84,7 @@ fn key(text: &str) -> String {
     if !text.is_empty() && text.chars().all(is_bare) { text.to_owned() } else { quoted(text) }
 }
 
-/// A system in `compare`: without a name it has no table, and its options go into the words.
+/// A system in `compare`: without a name it has no table, and its options go into the specification.
 fn entry(system: &SystemRequest) -> String {
     system.name.clone().unwrap_or_else(|| {
         let options = system.options.iter().map(|(option, value)| format!("+{option}={value}"));
@@ -118,7 +116,7 @@ fn setup_table(setup: &SetupRequest) -> String {
     format!("\n[[setup]]\n{}", grouped(lines(setup)))
 }
 
-/// Digits with `_` before each three, as TOML allows.
+/// Digits grouped by `_`, as TOML allows.
 fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

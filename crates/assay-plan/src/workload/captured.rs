@@ -1,4 +1,4 @@
-//! Captured values of a test: a file with a line for each event, and the names of the values of a line.
+//! Captured values of a test: a file with a line per event, and the names of a line's values.
 
 use assay_model::limits::captured::{FILE_BYTES, WIDTH};
 use assay_model::{Captured, CapturedDraw, CapturedKind, Generator, UserRowsFile};
@@ -8,13 +8,10 @@ use assay_workloads::{CapturedLines, keep_captured};
 use super::files::{ReadFile, UserFile, Wanted};
 use crate::document::{Fault, Value, all};
 
-/// The keys of `values`.
 pub(super) const KEYS: [&str; 3] = ["file", "names", "draw"];
 
-/// The form of `values`.
 const EXPECTED: &str = "a table such as `{ file = \"values.jsonl\", names = [\"id\"] }`";
 
-/// The names of the values of a line, in order.
 pub(super) fn names<'t>(value: &Value<'t>) -> Result<Vec<Value<'t>>, Fault> {
     let table = value.table(EXPECTED)?;
     table.refuse_unknown(&KEYS)?;
@@ -43,8 +40,7 @@ pub(super) fn names<'t>(value: &Value<'t>) -> Result<Vec<Value<'t>>, Fault> {
     Ok(names)
 }
 
-/// Reads the file of `values`, and keeps its lines for whoever sends them. Returns it and how the value of each name is
-/// made.
+/// Reads the file of `values`, and keeps its lines for the sender. Returns it and the generators of its names.
 pub(super) fn read(
     value: &Value<'_>,
     width: usize,

@@ -1,4 +1,4 @@
-//! The dump of a workload: what it is, and for which products.
+//! Dumps of a workload and their dialects.
 
 use assay_model::{Dialect, PerDialect, UserDump, UserRowsFile};
 use assay_workloads::dump_dialect;
@@ -7,14 +7,14 @@ use super::fields::per_product;
 use super::files::{ReadFile, UserFile, Wanted};
 use crate::document::{Fault, Value};
 
-/// Reads which dump a workload has. Only the beginning of its content is looked at.
+/// Examines only the beginning of the content.
 pub(super) fn dump(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerDialect<UserDump>, Fault> {
     if value.value.is_str() {
         let (dialect, dump) = of_file(value, files)?;
         return Ok(match dialect {
             Some(Dialect::MySql) => PerDialect { mysql: Some(dump), postgres: None },
             Some(Dialect::Postgres) => PerDialect { mysql: None, postgres: Some(dump) },
-            // Which systems restore it decides.
+            // It depends on the systems that restore it.
             None => PerDialect::all(dump),
         });
     }
@@ -30,7 +30,6 @@ pub(super) fn dump(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerDialect<
     Ok(PerDialect { mysql, postgres: of(parts.postgres, Dialect::Postgres)? })
 }
 
-/// A dump, and its dialect unless servers of both may take it.
 fn of_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(Option<Dialect>, UserDump), Fault> {
     let name = value.text("the name of a dump, in quotes")?;
     let read = files(name, Wanted::Head);

@@ -1,4 +1,4 @@
-//! Parts that tables and tests of a workload file have in common.
+//! Parts common to tables and tests of a workload file.
 
 use std::ops::Range;
 
@@ -7,19 +7,16 @@ use assay_model::{Dialect, PerDialect};
 use crate::document::{Fault, Table, Value};
 use assay_workloads::sql::{statements, unterminated, words};
 
-/// Most bytes of a name: no server takes longer ones.
+/// Maximum bytes of a name, accepted by all servers.
 const NAME_MAX: usize = 60;
 
-/// Most bytes of a statement.
 const STATEMENT_MAX: usize = 4 << 20;
 
-/// The key of what is meant for MySQL and MariaDB.
 pub(super) const MYSQL: &str = "mysql";
 
-/// The key of what is meant for Postgres.
 pub(super) const POSTGRES: &str = "postgres";
 
-/// Checks that a key is a name: of letters, digits and what else `may` be part of it.
+/// Checks that a key is a name of letters, digits and characters in `more`.
 pub(super) fn check_name(value: &Value<'_>, what: &str, more: &str) -> Result<(), Fault> {
     let name = value.key;
     let is_part = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
@@ -32,7 +29,7 @@ pub(super) fn check_name(value: &Value<'_>, what: &str, more: &str) -> Result<()
         .hint(format!("a name has at most {NAME_MAX} letters, digits and {}", shown.join(", "))))
 }
 
-/// Statements of the products, one after the other: one product may have more of them than the other.
+/// Statements of the products, in sequence: one product may have more than the other.
 pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerDialect<String>>, Fault> {
     let parts = per_product(value)?;
     let of = |part: Option<Value<'_>>, syntax| -> Result<Vec<String>, Fault> {
@@ -46,7 +43,6 @@ pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerDialect<String
     Ok((0..count).map(|_| PerDialect { mysql: mysql.next(), postgres: postgres.next() }).collect())
 }
 
-/// A text for all products, or a table of one for each.
 pub(super) fn per_product<'t>(value: &Value<'t>) -> Result<PerDialect<Value<'t>>, Fault> {
     const EXPECTED: &str = "a text, or a table such as `{ mysql = \"...\", postgres = \"...\" }`";
     if value.value.is_str() {
@@ -57,13 +53,11 @@ pub(super) fn per_product<'t>(value: &Value<'t>) -> Result<PerDialect<Value<'t>>
     parts_of(&table).ok_or_else(|| value.fault(format!("`{}` is empty", value.key)))
 }
 
-/// The values of both kinds of products, if there is one of them.
 pub(super) fn parts_of<'t>(table: &Table<'t>) -> Option<PerDialect<Value<'t>>> {
     let (mysql, postgres) = (table.get(MYSQL), table.get(POSTGRES));
     (mysql.is_some() || postgres.is_some()).then_some(PerDialect { mysql, postgres })
 }
 
-/// Applies a function to what each product has.
 pub(super) fn try_each<'t, U>(
     parts: PerDialect<Value<'t>>,
     mut function: impl FnMut(Value<'t>, Dialect) -> Result<U, Fault>,
@@ -74,8 +68,8 @@ pub(super) fn try_each<'t, U>(
     Ok(PerDialect { mysql, postgres })
 }
 
-/// The syntax in which the text of each product is read. A text for all products is read in the one in which its quotes
-/// have an end, if there is only one: `'it\\'s'` is meant for MySQL.
+/// The syntax for each product's text. A text for all products is read in the only syntax that terminates its quotes,
+/// if there is just one: `'it\\'s'` is meant for MySQL.
 fn syntaxes(parts: &PerDialect<Value<'_>>) -> [Dialect; 2] {
     const OWN: [Dialect; 2] = [Dialect::MySql, Dialect::Postgres];
     let (Some(mysql), Some(postgres)) = (&parts.mysql, &parts.postgres) else { return OWN };
@@ -88,8 +82,7 @@ fn syntaxes(parts: &PerDialect<Value<'_>>) -> [Dialect; 2] {
     }
 }
 
-/// Whether these are the first and the last part of the definition of a routine. The semicolons in its body do not end
-/// it.
+/// Whether these are the first and last parts of a routine's definition, whose body contains semicolons.
 fn defines_routine(text: &str, first: &Range<usize>, last: &Range<usize>, syntax: Dialect) -> bool {
     let words_of = |part: &Range<usize>| words(text.get(part.clone()).unwrap_or_default(), syntax);
     let is = |word: &&str, name: &str| word.eq_ignore_ascii_case(name);
@@ -107,7 +100,7 @@ fn defines_routine(text: &str, first: &Range<usize>, last: &Range<usize>, syntax
         && begins_with(&words_of(last), "END")
 }
 
-/// The one statement of a text, without the semicolon at its end, and its place in the text.
+/// The single statement of a text, without its final semicolon, and its place.
 pub(super) fn one_statement<'t>(
     value: &Value<'t>,
     syntax: Dialect,
@@ -122,8 +115,8 @@ pub(super) fn one_statement<'t>(
     }
 }
 
-/// The statements of a text, at least one, without the semicolons at their ends, and their places in the text. The
-/// definition of a routine is one statement, whatever its body has.
+/// The statements of a text, at least one, without their final semicolons, and their places. A routine's definition is
+/// one statement, whatever its body.
 pub(super) fn all_statements<'t>(
     value: &Value<'t>,
     syntax: Dialect,
@@ -146,7 +139,7 @@ pub(super) fn all_statements<'t>(
     let mut found = Vec::with_capacity(parts.len());
     let mut rest = parts.as_slice();
     while let [first, after @ ..] = rest {
-        // A routine goes on to its last `END`, before another statement is defined.
+        // A routine extends to its last `END` before another definition.
         let body = after.iter().take_while(|part| !begins_with(part, "CREATE")).count();
         let end =
             after.iter().take(body).rposition(|part| defines_routine(text, first, part, syntax));

@@ -1,24 +1,19 @@
-//! What a file is, by its content.
+//! Detects the form of a file by its content.
 
 use crate::document::parse;
 use assay_model::Dialect;
 use assay_workloads::sql::{first_word, leading_name};
 
-/// The forms of a user's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A workload file.
     Toml,
-    /// A script of pgbench.
     Pgbench,
-    /// A script of sysbench.
     Lua,
-    /// What `mysqldump` or `pg_dump` wrote.
+    /// Output of `mysqldump` or `pg_dump`.
     Dump,
     Unknown,
 }
 
-/// First words of statements.
 const STATEMENTS: [&str; 25] = [
     "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "BEGIN", "START", "COMMIT",
     "ROLLBACK", "END", "SET", "CREATE", "DROP", "ALTER", "TRUNCATE", "VALUES", "TABLE", "EXPLAIN",
@@ -26,7 +21,7 @@ const STATEMENTS: [&str; 25] = [
 ];
 
 impl Form {
-    /// The form of a file. Its ending decides where its content leaves a choice; nothing else ends in `.lua`.
+    /// Form of a file. Its extension decides if the content is ambiguous; only scripts of sysbench end in `.lua`.
     pub(super) fn of(path: &str, text: &str) -> Self {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
         let by_ending = match ending {
@@ -55,7 +50,7 @@ impl Form {
         if STATEMENTS.contains(&word.as_str()) {
             return Self::Pgbench;
         }
-        // Nothing but comments, or not even those.
+        // At most comments.
         let is_blank = lines.all(|line| line.starts_with('#') || line.starts_with("--"));
         match by_ending {
             Self::Unknown if is_blank => Self::Toml,
@@ -64,10 +59,9 @@ impl Form {
     }
 }
 
-/// The lines in which a dump says what it is.
+/// Maximum lines before a dump identifies itself.
 const DUMP_LINES: usize = 20;
 
-/// Whether a line is one with which dumps begin.
 fn is_of_dump(line: &str) -> bool {
     const BEGINS: [&str; 5] = [
         "-- MySQL dump",
@@ -80,7 +74,7 @@ fn is_of_dump(line: &str) -> bool {
     BEGINS.iter().any(|begin| line.starts_with(begin))
 }
 
-/// Whether the first line that is no comment is one of TOML: `[table]`, or a key and its value.
+/// Whether the first line that is no comment is TOML: `[table]`, or a key and its value.
 fn looks_like_toml(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
@@ -91,7 +85,6 @@ fn looks_like_toml(text: &str) -> bool {
         || key.is_some_and(|key| !key.is_empty() && !key.contains(' ') && key.chars().all(is_key))
 }
 
-/// Whether a line is one that scripts of sysbench have.
 fn is_lua(line: &str) -> bool {
     const BEGINS: [&str; 8] = [
         "#!/usr/bin/env sysbench",

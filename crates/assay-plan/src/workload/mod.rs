@@ -1,6 +1,6 @@
-//! Workload files: a user's own tables, rows and tests, as TOML or as pgbench scripts.
+//! Workload files: a user's tables, rows and tests, as TOML or as pgbench scripts.
 //!
-//! Nothing here reads a file: whoever calls gives the texts, and a function that reads the files they name.
+//! Nothing here reads a file: the caller provides the texts, and a function that reads referenced files.
 
 mod captured;
 mod dump;
@@ -30,16 +30,15 @@ use self::form::Form;
 use self::scripts::Scripts;
 use crate::document::{Fault, FileError};
 
-/// A workload that a user wrote.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// Its name, which is that of the file without the ending.
+    /// File name without extension.
     pub name: String,
-    /// Its tests, in the order of the file. All of them work on the same tables.
+    /// In file order. All of them use the same tables.
     pub tests: Vec<Test>,
 }
 
-/// Reads a workload of one file: `path` is what errors call the file. Its content says what it is.
+/// Reads a workload of one file, whose form is detected by content. `path` identifies it in errors.
 pub fn read_workload(
     path: &str,
     text: &str,
@@ -49,8 +48,8 @@ pub fn read_workload(
     read_workload_files(&[file], &ScriptOptions::default(), &|_, named, _| files(named))
 }
 
-/// Reads a workload: one workload file, scripts of pgbench, or scripts on the tables of a workload file. `files` reads
-/// what the workload file names.
+/// Reads a workload: one workload file, pgbench scripts, or scripts on the tables of a workload file. `files` reads
+/// files referenced by the workload file.
 pub fn read_workload_files(
     given: &[WorkloadFile<'_>],
     options: &ScriptOptions,
@@ -89,7 +88,7 @@ pub fn read_workload_files(
             let name = scripts.name();
             let tables = scripts.tables().unwrap_or_default();
             let is_usual = !tables.is_empty();
-            // The tables are the same whatever the script is.
+            // The tables do not depend on the script.
             let data = if is_usual { "pgbench" } else { name.as_str() }.to_owned();
             (name, UserData { name: data, tables, dump: None }, Vec::new())
         }
@@ -101,7 +100,6 @@ pub fn read_workload_files(
     Ok(Workload { name, tests: tests.into_iter().map(define).collect() })
 }
 
-/// Refuses a test that has the name of another.
 fn refuse_repeated(
     test: &Definition,
     tests: &[Definition],
@@ -115,7 +113,6 @@ fn refuse_repeated(
     Err(Fault::of_file(message).hint("give one of both another name").shown_in(path, ""))
 }
 
-/// Reads a file that is no script.
 fn of_file(
     file: &WorkloadFile<'_>,
     files_given: usize,
@@ -157,14 +154,12 @@ fn of_file(
     read::read(&stem(path), text, &|named, wanted| files(path, named, wanted), more)
 }
 
-/// Whether a file is a Lua script of sysbench, by its content.
 #[must_use]
 pub fn is_lua(path: &str, text: &str) -> bool {
     Form::of(path, text) == Form::Lua
 }
 
-/// The workload of a script of sysbench. It is one test, which counts as one that writes: nobody knows what a script
-/// does before it does it.
+/// The workload of a sysbench script: one test, which counts as a write, as its effects are unknown in advance.
 #[must_use]
 pub fn lua_workload(script: LuaScript) -> Workload {
     let name = script.name.clone();

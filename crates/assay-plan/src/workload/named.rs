@@ -1,18 +1,16 @@
-//! Files of a workload as requests name them.
+//! Names of workload files in requests.
 
 use super::pgbench::pgbench_script;
 
-/// A file of a workload: `FILE` or `FILE@WEIGHT`, or a script that comes with pgbench.
+/// A file of a workload: `FILE` or `FILE@WEIGHT`, or a pgbench built-in script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedFile<'n> {
-    /// The path, or the name of a script that comes with pgbench.
     pub path: &'n str,
-    /// The weight as it is written.
     pub weight: Option<&'n str>,
 }
 
 impl<'n> NamedFile<'n> {
-    /// Reads the name of a file. What follows the last `@` is a weight if it is a number.
+    /// Parses the name of a file. A number after the last `@` is a weight.
     #[must_use]
     pub fn of(text: &'n str) -> Self {
         let is_number = |it: &str| {
@@ -26,13 +24,11 @@ impl<'n> NamedFile<'n> {
         }
     }
 
-    /// Whether it comes with pgbench and is no file.
     #[must_use]
     pub fn is_of_pgbench(&self) -> bool {
         pgbench_script(self.path).is_some()
     }
 
-    /// The same with another path. A script that comes with pgbench has none.
     #[must_use]
     pub fn at(&self, path: impl FnOnce(&str) -> String) -> String {
         let path = if self.is_of_pgbench() { self.path.to_owned() } else { path(self.path) };

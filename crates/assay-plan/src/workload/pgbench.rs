@@ -1,4 +1,4 @@
-//! pgbench scripts: the events of a test, in pgbench's language.
+//! Parser of pgbench scripts.
 
 mod branches;
 mod builtin;
@@ -23,20 +23,15 @@ use crate::document::Fault;
 pub use builtin::{PGBENCH_SCRIPTS, pgbench_script};
 pub use known::script_variable;
 
-/// Most bytes of a script.
 const BYTES_MAX: usize = 16 << 20;
 
-/// What a script says.
 pub(super) struct Read {
-    /// Its events, which have the script's name.
     pub(super) transaction: Transaction,
-    /// Whether they change rows.
     pub(super) is_write: bool,
-    /// Whether its statements name a table that `pgbench -i` makes.
+    /// Whether its statements name a table made by `pgbench -i`.
     pub(super) names_tables: bool,
 }
 
-/// Reads a script.
 pub(super) fn read(
     name: &str,
     text: &str,
@@ -71,7 +66,6 @@ pub(super) fn read(
     Ok(Read { transaction, is_write, names_tables })
 }
 
-/// The tables that `pgbench -i` makes at the scale that is asked for.
 pub(super) fn tables(options: &ScriptOptions) -> Vec<UserTable> {
     tables::tables(scale_of(options))
 }

@@ -1,4 +1,4 @@
-//! pgbench scripts: what is read, and how mistakes are shown.
+//! Parsing of pgbench scripts, and display of mistakes.
 
 use assay_model::{Dialect, Distribution, Hint as _, Schema, UserRows};
 
@@ -115,7 +115,6 @@ fn what_it_cannot_do_is_shown_with_its_place() {
     insta::assert_snapshot!(shown);
 }
 
-/// One attempt is enough to learn everything that is to be changed.
 #[test]
 fn all_mistakes_are_shown_at_once() {
     let script = r"\set a random_gaussian(1, 100000, 5.0)
@@ -132,7 +131,6 @@ SELECT 2 \gdesc
     insta::assert_snapshot!(read(script).unwrap_err());
 }
 
-/// The statements of some events, with their values.
 fn events(script: &str, client: u32) -> Vec<String> {
     use assay_model::{Setup, StatementMode};
     use assay_workloads::{Argument, Client, EventBuf, Operation, Program};
@@ -210,7 +208,7 @@ fn branches_send_what_their_condition_says() {
     }
 }
 
-/// What ends in a constant, as a comparison does, is not that constant.
+/// An expression that ends in a constant, as a comparison does, is not that constant.
 #[test]
 fn comparisons_are_truth_values() {
     let script = "\\set c random(1, 10)\n\\set a (:c > 3 and :c < 8)\n\\set b not (:c > 3 and :c < 8)\n\
@@ -238,7 +236,7 @@ fn comparisons_are_truth_values() {
         }
     }
     assert!(outside > 5 && sent.len() > outside + 30, "{sent:?}");
-    // Numbers, and sums of them, are no truth values.
+    // Numbers, and their sums, are no truth values.
     assert!(read("\\if 1 and true\nSELECT 1;\n\\endif").is_err());
     assert!(read("\\set c random(1, 9)\n\\if :c > 1 + true\nSELECT 1;\n\\endif").is_err());
 }

@@ -1,4 +1,4 @@
-//! From the text of a workload file to tests.
+//! Parser of workload files.
 
 use super::captured;
 use super::dump;
@@ -14,16 +14,13 @@ use assay_model::{
     Transaction, Unit, UserData, UserTable,
 };
 
-/// The keys at the top.
 const KEYS: [&str; 3] = ["dump", "table", "test"];
 
-/// Keys of study files by which one is recognised.
 const STUDY_KEYS: [&str; 6] = ["compare", "tests", "set", "preset", "budget", "workload"];
 
-/// Most tests: a mix may have all of them.
+/// Maximum tests: a mix may have all of them.
 const TESTS_MAX: usize = KINDS;
 
-/// The places that have keys, in words, and their keys.
 fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     vec![
         ("in a `[table.NAME]` table", &table::KEYS),
@@ -34,7 +31,7 @@ fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
-/// Refuses a key at the top that none may have. What is in it says what is meant, however it is misspelt.
+/// Refuses unknown keys at the top. Their content tells what is meant, however they are misspelt.
 fn refuse_unknown(file: &Table<'_>) -> Result<(), Fault> {
     let Some(value) = file.values().into_iter().find(|value| !KEYS.contains(&value.key)) else {
         return Ok(());
@@ -61,14 +58,13 @@ fn refuse_unknown(file: &Table<'_>) -> Result<(), Fault> {
     })
 }
 
-/// What a workload file says.
 pub(super) struct Read {
     pub(super) data: UserData,
     pub(super) tests: Vec<Definition>,
 }
 
-/// Reads a workload file. `more` says whether the workload has tests that the file need not have, and gives the tables
-/// that these need besides those of the file.
+/// Reads a workload file. With `more`, the workload has tests outside the file; it returns the additional tables for
+/// them.
 pub(super) fn read(
     name: &str,
     text: &str,
@@ -122,7 +118,6 @@ pub(super) fn read(
     Ok(Read { data, tests })
 }
 
-/// The test of a workload that sends events of these kinds, or whatever its schema says.
 pub(super) fn definition(
     name: &str,
     does: String,
@@ -139,7 +134,7 @@ pub(super) fn definition(
         groups: Vec::new(),
         does,
         class,
-        // Nobody knows which writes precede which reads in the user's life.
+        // The order of reads and writes in the application is unknown.
         start_from: StartFrom::Fresh,
         unit: Unit::Query,
         schema,
@@ -149,7 +144,6 @@ pub(super) fn definition(
     }
 }
 
-/// The kinds of events of a test, and whether none of them writes.
 fn kinds(test: &Written<'_>, all: &[Written<'_>]) -> Result<(Vec<Transaction>, bool), Fault> {
     let parts = match &test.work {
         Work::Steps { transaction, only_reads } => {
@@ -167,7 +161,6 @@ fn kinds(test: &Written<'_>, all: &[Written<'_>]) -> Result<(Vec<Transaction>, b
     Ok((mix, is_read))
 }
 
-/// The test that a part of a mix names.
 fn part_of<'w>(part: &Value<'_>, all: &'w [Written<'_>]) -> Result<(&'w Transaction, bool), Fault> {
     let named = all.iter().find(|it| it.value.key == part.key);
     match named.map(|it| &it.work) {
@@ -189,7 +182,7 @@ fn part_of<'w>(part: &Value<'_>, all: &'w [Written<'_>]) -> Result<(&'w Transact
     }
 }
 
-/// What events do, in a line: the first words of their statements, or the parts of a mix.
+/// One-line summary of events: first words of their statements, or parts of a mix.
 pub(super) fn summary(mix: &[Transaction]) -> String {
     let [only] = mix else {
         let total: f64 = mix.iter().map(|it| it.weight).sum();

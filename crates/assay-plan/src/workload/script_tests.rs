@@ -1,4 +1,4 @@
-//! Scripts of pgbench: options, weights, results, pipelines, old syntax, and bounds.
+//! pgbench scripts: options, weights, results, pipelines, old syntax, and bounds.
 
 use assay_model::{
     Class, Dialect, Hint as _, PipelineMark, Schema, Sending, Setup, StatementMode, Transaction,
@@ -35,7 +35,7 @@ fn tables(workload: &Workload) -> &'static [UserTable] {
     &data.tables
 }
 
-/// The texts of an event's statements. `results` says what each statement with results returns.
+/// Texts of an event's statements. `results` are returned by each statement with results.
 fn event(script: &str, options: &ScriptOptions, results: &[&[Option<&str>]]) -> Vec<String> {
     let workload = read_all(&[("script.sql", script)], options).unwrap();
     let setup = Setup { clients: 4, tables: 1, rows: 1000 };
@@ -81,7 +81,7 @@ fn tables_have_the_rows_of_their_scale() {
     }
     let sent = event("SELECT :scale, bid FROM pgbench_branches;", &options, &[]);
     assert_eq!(sent, ["SELECT 10, bid FROM pgbench_branches"]);
-    // Without them in a statement, there are none.
+    // No statement uses them, so none are created.
     assert!(tables(&read("SELECT 1;").unwrap()).is_empty());
 }
 
@@ -100,7 +100,7 @@ fn scripts_are_mixed_by_their_weights() {
         let told = read_all(&[(&name, a), ("b.sql", b)], &ScriptOptions::default()).unwrap_err();
         assert!(told.contains("from 1 to 1,000,000, not `") && told.contains("a.sql"), "{told}");
     }
-    // The mistakes of all files are told.
+    // Mistakes of all files are reported.
     let files = [("a.sql", "SELECT :x;"), ("b.sql", "\\shell date\nSELECT 1;")];
     let told = read_all(&files, &ScriptOptions::default()).unwrap_err();
     assert!(told.contains("--> a.sql:1:8") && told.contains("--> b.sql:1:1"), "{told}");
@@ -115,11 +115,10 @@ fn scripts_work_on_the_tables_of_a_workload_file() {
     assert_eq!((workload.name.as_str(), workload.tests[0].name()), ("shop", "read"));
     let [table] = tables(&workload) else { panic!("{workload:?}") };
     assert_eq!((table.name.as_str(), table.count()), ("t", Some(5)));
-    // Tables of pgbench come with it where a script uses them.
+    // pgbench's tables are added where a script uses them.
     let both = format!("{script}\nSELECT bid FROM pgbench_branches;");
     let workload = read_all(&[("read.sql", &both), ("shop.toml", file)], &none).unwrap();
     assert_eq!(tables(&workload).len(), 5);
-    // It may have tests of its own.
     let tests = format!("{file}[test.read]\nsteps = [\"SELECT a FROM t\"]\n");
     let told = read_all(&[("shop.toml", &tests), ("read.sql", script)], &none).unwrap_err();
     assert!(told.contains("the workload file has a test `read` too"), "{told}");
@@ -229,7 +228,7 @@ fn several_statements_in_a_message_and_their_results() {
     assert_eq!(workload.tests[0].class, Class::Write);
     // A transaction may begin and end in one message.
     assert!(read("BEGIN \\; SELECT 1 \\; END;").is_ok());
-    // Without a row, `\aset` leaves a variable as it was.
+    // Without a row, `\aset` leaves a variable unchanged.
     let script = "\\set a 7\nSELECT a FROM t \\aset\n\\set b :a + 1\nSELECT :b;";
     let none = ScriptOptions::default();
     assert_eq!(event(script, &none, &[&[None]])[1], "SELECT 8");
@@ -298,7 +297,7 @@ fn statements_are_parsed_each_time_if_that_is_asked_for() {
     assert_eq!(program.places(), [(0, 0), (0, 1), (0, 2)]);
 }
 
-/// Bad input ends with an error at its place, soon, and without much memory.
+/// Bad input soon ends with an error at its place, without much memory.
 #[test]
 fn what_is_too_large_is_refused_with_its_line() {
     let many = "SELECT 1;\n".repeat(10_000);
@@ -333,7 +332,7 @@ fn arguments_that_are_numbers_stand_without_quotes() {
     assert_ne!(bare, Argument::Text(b"1"));
 }
 
-/// As `pgbench -M simple` replaces them: also in quotes, and wherever a comment is.
+/// As replaced by `pgbench -M simple`: also in quotes, and wherever a comment is.
 #[test]
 fn variables_in_quotes_are_parts_of_the_text_and_comments_have_none() {
     let none = ScriptOptions::default();

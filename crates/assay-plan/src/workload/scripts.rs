@@ -1,4 +1,4 @@
-//! The scripts of a workload: one test, whose events are those of the scripts in proportion to their weights.
+//! Scripts of a workload: one test, with events of the scripts in proportion to their weights.
 
 use assay_model::limits::user::{SCRIPTS, WEIGHT};
 use assay_model::{Class, Definition, Schema, Transaction, UserData, UserTable, thousands};
@@ -9,19 +9,16 @@ use super::pgbench;
 use super::read::{definition, summary};
 use crate::document::{Fault, FileError};
 
-/// The name of the test if there are several scripts.
 const MIX: &str = "mix";
 
-/// All scripts of a workload.
 pub(super) struct Scripts {
     mix: Vec<Transaction>,
     class: Class,
-    /// The tables of pgbench, if a script names one of them.
+    /// pgbench's tables, if a script names one.
     tables: Vec<UserTable>,
 }
 
 impl Scripts {
-    /// Reads all scripts, and tells the mistakes of all of them.
     pub(super) fn read(
         files: &[WorkloadFile<'_>],
         options: &ScriptOptions,
@@ -57,19 +54,18 @@ impl Scripts {
         Ok(scripts)
     }
 
-    /// A name that no other script has: files in different directories may have the same.
+    /// A unique name: files in different directories may have the same.
     fn free_name(&self, name: String) -> String {
         let is_free = |name: &String| !self.mix.iter().any(|it| it.name == *name);
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
     }
 
-    /// The tables that the scripts need besides those of a workload file; `None` if there are no scripts.
+    /// Tables the scripts need besides those of a workload file; `None` without scripts.
     pub(super) fn tables(&self) -> Option<Vec<UserTable>> {
         (!self.mix.is_empty()).then(|| self.tables.clone())
     }
 
-    /// The name of the test.
     pub(super) fn name(&self) -> String {
         match self.mix.as_slice() {
             [only] => only.name.clone(),
@@ -77,7 +73,6 @@ impl Scripts {
         }
     }
 
-    /// The test on these tables; `None` if there are no scripts.
     pub(super) fn test(self, data: &UserData) -> Option<Definition> {
         let name = self.name();
         let does = summary(&self.mix);
@@ -88,7 +83,6 @@ impl Scripts {
     }
 }
 
-/// The weight of a script, which is 1 unless the request says otherwise.
 fn weight(written: Option<&str>) -> Result<f64, Fault> {
     let Some(written) = written else { return Ok(1.0) };
     let weight = written.parse().ok().filter(|weight| WEIGHT.contains(weight));

@@ -1,4 +1,4 @@
-//! Settings of the sessions in which a test runs.
+//! Session settings of a test.
 
 use assay_model::limits::user::SETTINGS;
 use assay_model::{Dialect, SessionSetting, SettingError};
@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use crate::document::{Fault, Value, all};
 use crate::nearest::nearest;
 
-/// Reads `session`: settings in the order in which they are set.
+/// In the order in which they are set.
 pub(super) fn settings(value: &Value<'_>) -> Result<Vec<SessionSetting>, Fault> {
     let table = value.table("a table such as `{ sql_mode = \"ANSI_QUOTES\" }`")?;
     if table.values().len() > SETTINGS {

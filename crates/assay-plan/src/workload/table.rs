@@ -12,16 +12,13 @@ use super::values::{Context, generator};
 use crate::document::{Fault, Table, Value, all};
 use crate::limits::ROWS;
 
-/// The keys of `[table.NAME]`.
 pub(super) const KEYS: [&str; 6] = ["create", "rows", "columns", "csv", "script", "after"];
 
-/// The form of a table.
 const EXPECTED: &str = "tables, each written `[table.NAME]`";
 
-/// Number of rows of each table by its name; none where a script makes them.
+/// Rows of each table by name; `None` where a script makes them.
 pub(super) type Counts = BTreeMap<String, Option<u32>>;
 
-/// Reads all tables, in the order of the file, and the number of rows of each, whatever mistakes there are.
 pub(super) fn tables(
     file: &Table<'_>,
     files: ReadFile<'_>,
@@ -52,7 +49,7 @@ pub(super) fn tables(
     Ok((all(values.iter().map(read)), counts))
 }
 
-/// How many rows a table has, as far as that is known: ranges of other tables may refer to it.
+/// Number of rows, if known: ranges of other tables may refer to it.
 fn count(value: &Value<'_>, files: ReadFile<'_>) -> Result<Option<u32>, Fault> {
     let table = value.table(EXPECTED)?;
     if let Some(rows) = table.get("rows") {
@@ -118,7 +115,6 @@ fn table(
     Ok(UserTable { name: name.to_owned(), create, after, rows })
 }
 
-/// Refuses `rows` where a file has them.
 fn refuse_beside(table: &Table<'_>, source: &str) -> Result<(), Fault> {
     match table.get("rows") {
         None => Ok(()),
@@ -129,7 +125,7 @@ fn refuse_beside(table: &Table<'_>, source: &str) -> Result<(), Fault> {
     }
 }
 
-/// Statements for all products, or some for each: a text with one or several of them, or a list of such texts.
+/// Statements for all products, or for each: a text with one or several, or a list of such texts.
 fn statements_of(value: Option<Value<'_>>) -> Result<Vec<PerDialect<String>>, Fault> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let texts = if value.value.is_array() { value.list("")? } else { vec![value] };
@@ -154,13 +150,11 @@ fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<UserColumn>, Fault>
     Ok(columns)
 }
 
-/// A file that the value names.
 fn file(value: &Value<'_>, files: ReadFile<'_>) -> Result<UserFile, Fault> {
     let name = value.text("the name of a file, in quotes")?;
     files(name, Wanted::Whole).map_err(|why| value.fault(format!("`{name}` cannot be read: {why}")))
 }
 
-/// A CSV file and its number of rows.
 fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(UserRowsFile, u32), Fault> {
     let UserFile { path, sha256, content, .. } = file(value, files)?;
     let count = CsvRows::new(&content).and_then(CsvRows::count_all);
@@ -168,7 +162,6 @@ fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(UserRowsFile, u32
     Ok((UserRowsFile { path, sha256 }, count))
 }
 
-/// An SQL script for all products, or one for each.
 fn script_files(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerDialect<UserRowsFile>, Fault> {
     type Checked = Result<(), ScriptError>;
     let read = |value: &Value<'_>, check: &dyn Fn(&[u8]) -> Checked| {

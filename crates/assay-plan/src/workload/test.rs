@@ -24,20 +24,16 @@ use assay_workloads::sql::{
 };
 use assay_workloads::unrepeatable;
 
-/// The keys of `[test.NAME]`.
 pub(super) const KEYS: [&str; 8] =
     ["does", "let", "values", "steps", "mix", "writes", "session", "log"];
 
-/// The keys of a step that is a table.
 pub(super) const STEP_KEYS: [&str; 6] = ["sql", MYSQL, POSTGRES, "keep", "times", "think"];
 
-/// The longest pause, and all pauses of an event together, seconds. A client that is silent for longer seems stuck.
+/// Longest pause, and total of an event's pauses. A client that is silent for longer seems stuck.
 const THINK_MAX_S: f64 = 60.0;
 
-/// The form of a test.
 const EXPECTED: &str = "tests, each written `[test.NAME]`";
 
-/// A test of the file.
 pub(super) struct Written<'t> {
     pub(super) value: Value<'t>,
     pub(super) does: Option<&'t str>,
@@ -45,7 +41,6 @@ pub(super) struct Written<'t> {
     pub(super) work: Work<'t>,
 }
 
-/// What the clients of a test do.
 pub(super) enum Work<'t> {
     /// The same steps in every event.
     Steps { transaction: Transaction, only_reads: bool },
@@ -53,7 +48,6 @@ pub(super) enum Work<'t> {
     Mix(Vec<(Value<'t>, f64)>),
 }
 
-/// Reads a test.
 pub(super) fn test<'t>(
     value: &Value<'t>,
     counts: &Counts,
@@ -88,7 +82,6 @@ pub(super) fn test<'t>(
     Ok(Written { value: value.clone(), does, writes: writes.transpose()?, work })
 }
 
-/// Names of other tests and their weights.
 fn mixed<'t>(value: &Value<'t>) -> Result<Vec<(Value<'t>, f64)>, Fault> {
     let parts = value.table("a table such as `{ browse = 80, buy = 20 }`")?.values();
     if parts.is_empty() {
@@ -97,7 +90,7 @@ fn mixed<'t>(value: &Value<'t>) -> Result<Vec<(Value<'t>, f64)>, Fault> {
     parts.into_iter().map(|it| weight(&it).map(|weight| (it, weight))).collect()
 }
 
-/// `{ calls = 4810, share = 0.35 }`: how often a log has the events.
+/// `{ calls = 4810, share = 0.35 }`: frequency of the events in a log.
 fn logged(value: &Value<'_>) -> Result<Logged, Fault> {
     const EXPECTED: &str = "a table such as `{ calls = 4810, share = 0.35 }`";
     let table = value.table(EXPECTED)?;
@@ -108,13 +101,10 @@ fn logged(value: &Value<'_>) -> Result<Logged, Fault> {
     Ok(Logged { calls: calls.number(&(0..=u64::MAX))?, share: share.fraction(&(0.0..=1.0))? })
 }
 
-/// What a transaction has so far.
 struct Reader<'c> {
     counts: &'c Counts,
     variables: Vec<Variable>,
-    /// The numbers of the variables.
     numbers: BTreeMap<String, u32>,
-    /// Variables whose definition has a mistake.
     mistaken: BTreeSet<String>,
     only_reads: bool,
 }
@@ -190,7 +180,6 @@ fn steps_of<'t>(
     }
 }
 
-/// Refuses a variable that no statement uses.
 fn refuse_unused(
     read: &[UserStep],
     variables: &[Variable],
@@ -231,7 +220,6 @@ fn leaves_transaction_open(transaction: &Transaction) -> bool {
 }
 
 impl Reader<'_> {
-    /// Adds the variables that take their values from a file.
     fn add_captured(&mut self, value: &Value<'_>, files: ReadFile<'_>) -> Result<Captured, Fault> {
         let names = captured::names(value)?;
         let texts: Vec<&str> = names.iter().filter_map(|it| it.value.as_str()).collect();
@@ -255,7 +243,6 @@ impl Reader<'_> {
         self.add(value.key, values).map_err(|why| Fault::at(value.key_span.clone(), why)).map(drop)
     }
 
-    /// The number of a new variable.
     fn add(&mut self, name: &str, values: Option<Generator>) -> Result<u32, String> {
         if name.is_empty() || leading_name(name) != name {
             return Err(format!(
@@ -306,7 +293,6 @@ impl Reader<'_> {
         Ok(sent(sql, times, keep))
     }
 
-    /// A statement whose variables are known.
     fn sql(&mut self, value: &Value<'_>, syntax: Dialect) -> Result<Sql, Fault> {
         let (text, place) = one_statement(value, syntax)?;
         let place_of = |span: std::ops::Range<usize>| {
@@ -344,7 +330,7 @@ impl Reader<'_> {
             None if self.mistaken.contains(it.name) => Ok((it.span, 0)),
             None => Err(unknown(&it)),
         };
-        // A name that is misspelt is often misspelt everywhere.
+        // A misspelt name is often misspelt everywhere.
         let mut told = BTreeSet::new();
         let is_new =
             |it: &Use<'_>| self.number(it.name).is_some() || told.insert(it.name.to_owned());
@@ -353,7 +339,6 @@ impl Reader<'_> {
         Ok(statement(text, &numbered))
     }
 
-    /// The variables that take the columns of a result.
     fn keep(&mut self, value: &Value<'_>) -> Result<Vec<u32>, Fault> {
         let names = if value.value.is_array() { value.list("")? } else { vec![value.clone()] };
         let mut kept = Vec::with_capacity(names.len());
@@ -374,12 +359,10 @@ impl Reader<'_> {
     }
 }
 
-/// The step that sends a statement.
 fn sent(sql: PerDialect<Sql>, times: u32, keep: Vec<u32>) -> UserStep {
     UserStep::Send { sql, times, keep, sending: Sending::Alone, when: None }
 }
 
-/// The numbers of the variables that statements use.
 fn used(steps: &[UserStep]) -> BTreeSet<u32> {
     let of_step = |step: &UserStep| match step {
         UserStep::Send { sql, .. } => {
@@ -391,7 +374,7 @@ fn used(steps: &[UserStep]) -> BTreeSet<u32> {
     steps.iter().flat_map(of_step).collect()
 }
 
-/// Refuses steps that only the first event can carry out.
+/// Refuses steps that only the first event can execute.
 fn refuse_unrepeatable(steps: &[UserStep], written: &[Value<'_>]) -> Result<(), Fault> {
     type OfProduct = fn(&PerDialect<Sql>) -> Option<&Sql>;
     let products: [(Dialect, OfProduct); 2] = [
@@ -423,7 +406,6 @@ fn is_drawn(variable: &Variable) -> bool {
     variable.values.is_some()
 }
 
-/// A pause: always the same, or drawn from a range.
 fn pause(value: &Value<'_>) -> Result<Generator, Fault> {
     if !value.value.is_array() {
         return Ok(Generator::Constant(Scalar::Integer(microseconds(value)?)));

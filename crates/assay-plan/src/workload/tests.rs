@@ -1,4 +1,4 @@
-//! Workload files: what is read, and how mistakes are shown.
+//! Parsing of workload files, and display of mistakes.
 
 use assay_model::{
     Class, Dialect, Distribution, Generator, Hint as _, Range, Scalar, Schema, Transaction,
@@ -86,7 +86,7 @@ fn kinds(workload: &Workload, test: usize) -> &'static [Transaction] {
     &workload.tests[test].definition().roles[0].script.mix
 }
 
-/// A test of the user's may be called like a script of sysbench.
+/// A user's test may be named like a sysbench script.
 #[test]
 fn names_of_scripts_mean_nothing_special() {
     let text = "[table.t]\nrows = 1\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n\
@@ -219,7 +219,7 @@ fn definitions_may_have_several_statements() {
     assert!(fault.contains("must be from 0% to 100%"), "{fault}");
 }
 
-/// Were the time quadratic, this would take minutes.
+/// With quadratic time, this would take minutes.
 #[test]
 fn a_statement_may_have_as_many_values_as_servers_take() {
     let names: Vec<String> = (0..65_535).map(|number| format!("v{number}")).collect();
@@ -239,7 +239,6 @@ fn a_statement_may_have_as_many_values_as_servers_take() {
     assert!(error.to_string().contains("may use 65535 values"), "{error}");
 }
 
-/// Files with mistakes.
 fn mistaken() -> Vec<String> {
     let table = "[table.t]\nrows = 10\ncreate = \"CREATE TABLE t (a INT)\"\n\
                  columns = { a = { sequence = 1 } }\n";
@@ -307,7 +306,7 @@ fn mistaken() -> Vec<String> {
     ]
 }
 
-/// The syntax of one product does not refuse what is meant for the other.
+/// The syntax of one product does not refuse text meant for the other.
 #[test]
 fn a_text_for_all_products_may_have_the_quotes_of_one() {
     for (script, text) in
@@ -352,7 +351,7 @@ fn mistakes_are_shown_with_their_place() {
     insta::assert_snapshot!(shown);
 }
 
-/// What is in a table says which one is meant, however its key is misspelt.
+/// The content of a table tells which one is meant, however its key is misspelt.
 #[test]
 fn a_misspelt_table_is_known_by_its_content() {
     let hint = |text: &str| read_workload("shop.toml", text, &files).unwrap_err().hints().join(" ");
@@ -441,7 +440,7 @@ fn captured_values_are_variables_of_a_line() {
     use assay_model::CapturedKind::{Integers, Lists, Texts};
     assert_eq!([of(0), of(1), of(2)], [Some((0, Integers)), Some((1, Texts)), Some((2, Lists))]);
     assert_eq!(of(3), None);
-    // Where the file lies makes no other work.
+    // The location of the file does not change the work.
     let moved = |name: &str| {
         let file = files(name)?;
         Ok(UserFile { path: format!("/elsewhere/{name}"), ..file })
@@ -486,7 +485,7 @@ fn a_dump_takes_the_place_of_tables() {
     let own = data(&only);
     assert!(own.tables.is_empty() && own.dump(Dialect::MySql).is_some());
     assert!(own.lacks_dump(Dialect::Postgres) && !own.lacks_dump(Dialect::MySql));
-    // A table that the dump makes gets rows here.
+    // A table created by the dump gets rows here.
     let filled = "[table.t]\nrows = 5\ncolumns = { id = { sequence = 1 } }\n";
     let workload = read(&format!("dump = \"shop.sql\"\n{filled}{tests}"));
     let own = data(&workload);

@@ -1,4 +1,4 @@
-//! Generators of values, as a workload file describes them.
+//! Generators of values in workload files.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -13,25 +13,22 @@ use crate::document::{Fault, Table, Value, listed};
 use crate::nearest::nearest;
 use assay_options::{parse_duration_s, parse_percent};
 
-/// Words that name a distribution; its range follows them.
+/// Words for distributions, followed by a range.
 const DISTRIBUTIONS: [&str; 5] = ["uniform", "zipfian", "pareto", "gaussian", "special"];
 
-/// Other words that say how values are made.
 const OTHERS: [&str; 4] = ["sequence", "text", "pattern", "one-of"];
 
-/// What else may stand beside those words.
 const BESIDE: [&str; 6] = ["s", "h", "prefer", "step", "weights", "null"];
 
-/// What the values are for, and the tables that may give a range.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
-    /// The number of rows of each table of the file; none where a script makes them.
+    /// Rows of each table of the file; `None` where a script makes them.
     pub(super) tables: &'a BTreeMap<String, Option<u32>>,
     /// Whether they are for a column, whose rows have numbers.
     pub(super) is_column: bool,
 }
 
-/// Reads a generator: a table such as `{ uniform = [1, 9] }`, or a value that is always the same.
+/// Reads a generator: a table such as `{ uniform = [1, 9] }`, or a constant.
 pub(super) fn generator(value: &Value<'_>, context: Context<'_>) -> Result<Generator, Fault> {
     if !value.value.is_table() {
         return Ok(Generator::Constant(scalar(value)?));
@@ -52,7 +49,7 @@ pub(super) fn generator(value: &Value<'_>, context: Context<'_>) -> Result<Gener
     let share = match written.strip_suffix('%').and_then(|number| number.trim().parse().ok()) {
         // A column without values.
         Some(100.0) => Ok(1.0),
-        // One that never is NULL.
+        // Never NULL.
         Some(0.0) => Ok(0.0),
         _ => parse_percent(written),
     };
@@ -76,7 +73,7 @@ fn made(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result<Gen
     }
 }
 
-/// Refuses words that mean nothing beside this one.
+/// Refuses keys without meaning beside this one.
 fn refuse_unused(kind: &str, table: &Table<'_>) -> Result<(), Fault> {
     let used: &[&str] = match kind {
         "zipfian" => &["s", "prefer"],
@@ -95,7 +92,6 @@ fn refuse_unused(kind: &str, table: &Table<'_>) -> Result<(), Fault> {
     }
 }
 
-/// A value that is written in the file.
 fn scalar(value: &Value<'_>) -> Result<Scalar, Fault> {
     Ok(match value.value {
         DeValue::Integer(_) => Scalar::Integer(value.number(&(i64::MIN..=i64::MAX))?),
@@ -115,7 +111,7 @@ fn scalar(value: &Value<'_>) -> Result<Scalar, Fault> {
     })
 }
 
-/// A number with a point, neither with an exponent nor a word such as `inf`.
+/// A decimal number without exponent, and no word such as `inf`.
 fn plain_float<'t>(value: &Value<'_>, number: &'t str) -> Result<&'t str, Fault> {
     let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
     match digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
@@ -182,7 +178,6 @@ fn one_of(kind: &Value<'_>, table: &Table<'_>) -> Result<Generator, Fault> {
     Ok(Generator::OneOf { values, weights })
 }
 
-/// A number above zero that says how often something is drawn.
 pub(super) fn weight(value: &Value<'_>) -> Result<f64, Fault> {
     let number = match value.value {
         DeValue::Integer(_) => f64::from(value.number(&(1..=1_000_000_u32))?),
@@ -195,7 +190,6 @@ pub(super) fn weight(value: &Value<'_>) -> Result<f64, Fault> {
     }
 }
 
-/// A number of a distribution, or its usual value.
 fn constant(
     table: &Table<'_>,
     key: &str,
@@ -217,7 +211,6 @@ fn constant(
     }
 }
 
-/// A value of a range, which is two ends or the rows of a table.
 fn drawn(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result<Generator, Fault> {
     let draw = match kind.key {
         "zipfian" => Distribution::Zipfian { s: constant(table, "s", 0.8, &ZIPF_S)? },
@@ -270,7 +263,6 @@ fn drawn(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result<Ge
     }
 }
 
-/// The number of rows of a table of the file.
 fn rows_of(value: &Value<'_>, context: Context<'_>) -> Result<u32, Fault> {
     let name = value.text("the name of a table")?;
     match context.tables.get(name) {
@@ -288,10 +280,8 @@ fn rows_of(value: &Value<'_>, context: Context<'_>) -> Result<u32, Fault> {
     }
 }
 
-/// Most digits after the point.
 const DECIMALS_MAX: usize = 9;
 
-/// The digits after the point of a number.
 fn decimals(value: &Value<'_>) -> Result<u8, Fault> {
     let text = number_text(value)?;
     let digits = text.split_once('.').map_or(0, |(_, part)| part.len());
@@ -304,7 +294,7 @@ fn decimals(value: &Value<'_>) -> Result<u8, Fault> {
     }
 }
 
-/// The number times a power of ten, as a whole number.
+/// The number times a power of ten, as an integer.
 fn scaled(value: &Value<'_>, decimals: u8) -> Result<i64, Fault> {
     let text = number_text(value)?;
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -320,7 +310,7 @@ fn number_text<'t>(value: &Value<'t>) -> Result<&'t str, Fault> {
     }
 }
 
-/// A date and time of the file in seconds since the Unix epoch; without an offset it is UTC.
+/// Date and time as seconds since the Unix epoch; UTC without an offset.
 fn seconds(value: &Value<'_>, moment: &Datetime) -> Result<i64, Fault> {
     let fail =
         || value.fault("a date is needed").hint("such as `2026-01-31` or `2026-01-31 12:00:00`");

@@ -1,4 +1,4 @@
-//! Sizes of slices and turns, as the simulated machine finds and notes them.
+//! Sizes of slices and turns on the simulated machine.
 
 use assay_model::{Class, SliceOutcome};
 use assay_study::{Outcome, TurnLength, TurnTrace};
@@ -6,7 +6,6 @@ use assay_study::{Outcome, TurnLength, TurnTrace};
 use super::{Machine, RATE, Strike};
 use crate::closed::failed;
 
-/// Seconds that the traced turns of a system take.
 const TRACE_S: f64 = 0.14;
 
 impl Machine {
@@ -40,7 +39,6 @@ impl Machine {
         Ok(Outcome::Sized { rate: RATE / 4.0 })
     }
 
-    /// Traces in which every event takes the same time.
     pub(super) fn trace(&mut self, cell: usize) -> Result<Outcome, Strike> {
         let planned = self.cell(cell)?;
         self.ensure(self.connected == Some(cell), "traces a cell that is not connected")?;

@@ -1,31 +1,28 @@
-//! A comparison of a candidate with the base, and how such comparisons differ.
+//! Comparisons of a candidate with the base, and their noise.
 
-/// The smallest standard deviation of a comparison. Numbers farther apart would exceed the precision of what is
-/// computed from them.
+/// Smallest standard deviation of a comparison. Beyond it, numbers differ too much for the precision of computations.
 pub(super) const SD_MIN: f64 = 1e-5;
 
-/// How comparisons of the same candidate with the base differ, as standard deviations of the log ratio.
+/// Noise of comparisons of a candidate with the base, as standard deviations of the log ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BisectNoise {
-    /// Between comparisons that start new instances, beyond their own standard errors. This is the guess before the
-    /// first comparison: the search learns from the comparisons how far off it is, up to a factor of about three.
+    /// Between comparisons on new instances, beyond their standard errors. A prior guess: the search learns its error,
+    /// up to a factor of about three.
     pub instance: f64,
-    /// Between builds of equal speed, which no repetition averages out, such as by the layout of their code. Changes of
-    /// this size are not worth naming.
+    /// Between builds of equal speed, which no repetition averages out, such as by code layout. Changes of this size
+    /// are not worth naming.
     pub build: f64,
 }
 
 impl BisectNoise {
-    /// Whether comparisons repeat exactly but for the shifts of builds, as counts of instructions nearly do. One
-    /// comparison then decides about a candidate, and the search is a plain binary search: half of what is left has
-    /// most information.
+    /// Whether comparisons repeat exactly except for the shifts of builds, as instruction counts nearly do. One
+    /// comparison then decides about a candidate, and the search is a plain binary search.
     #[must_use]
     pub fn is_exact(self) -> bool {
         self.instance == 0.0
     }
 }
 
-/// A comparison that came to an end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Comparison {
     pub(super) base: usize,
@@ -34,8 +31,8 @@ pub(super) struct Comparison {
     pub(super) se: f64,
 }
 
-/// What the comparisons of a candidate say together: the mean of the log ratios, weighted by their precision, and its
-/// standard error, which is larger if they differ by more than their own errors explain. `None` without any.
+/// Precision-weighted mean of a candidate's log ratios and its standard error, which grows if they differ by more than
+/// their own errors explain. `None` without any.
 #[must_use]
 pub fn pooled(comparisons: &[(f64, f64)]) -> Option<(f64, f64)> {
     let weight = |se: f64| 1.0 / (se * se).max(SD_MIN * SD_MIN);

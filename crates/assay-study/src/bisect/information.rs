@@ -1,4 +1,4 @@
-//! Which comparison says most about the position of the step per second.
+//! Chooses the comparison with the most information per second about the position of the step.
 //!
 //! The information of a comparison is that between its value and the position (Lindley 1956; MacKay 2003, Information
 //! Theory, Inference, and Learning Algorithms). Under each hypothesis the value is normal, and
@@ -12,8 +12,8 @@ use super::likelihood::Sizes;
 use super::order::Order;
 use super::posterior::Posterior;
 
-/// Points in a segment at which the information is computed. A binary search in any number of candidates needs just the
-/// one in the middle; the others count where candidates differ in cost.
+/// Points per segment at which information is computed. A binary search needs only the middle one; the others matter
+/// where candidates differ in cost.
 const POINTS: usize = 16;
 
 /// Nodes and weights of the Gauss-Hermite quadrature with seven points, for the standard normal distribution.
@@ -27,19 +27,16 @@ const NODES: [(f64, f64); 7] = [
     (3.750_439_717_725_742, 0.000_548_268_855_972_218),
 ];
 
-/// Levels that are closer than this part of the noise count as one.
+/// Levels closer than this share of the noise are merged.
 const SAME: f64 = 0.3;
 
-/// What a comparison is to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
-    /// Where the steps are.
     Where,
-    /// Whether there are several.
     Several,
 }
 
-/// The candidate with most information per second; the first one of equals. `None` if no comparison says anything.
+/// Candidate with the most information per second; ties go to the first. `None` if no comparison is informative.
 pub(super) fn best_candidate(
     order: &Order,
     posterior: &Posterior,
@@ -82,7 +79,6 @@ pub(super) fn best_candidate(
     best.filter(|(rate, _)| *rate > 0.0).map(|(_, candidate)| candidate)
 }
 
-/// A value between two that are known, every `step`-th.
 fn between(known: &[f64], nth: usize, step: usize) -> f64 {
     let below = known.get(nth / step).copied().unwrap_or(0.0);
     let above = known.get(nth / step + 1).copied().unwrap_or(0.0);
@@ -90,8 +86,8 @@ fn between(known: &[f64], nth: usize, step: usize) -> f64 {
     below + part * (above - below)
 }
 
-/// A level that a candidate of a segment may have. Its probability is a polynomial in the part `f` of the segment that
-/// is at or before the candidate: `c0 + c1 f + c2 f²`.
+/// A level that a candidate of a segment may have. Its probability is a polynomial in the part `f` of the segment at or
+/// before the candidate: `c0 + c1 f + c2 f²`.
 #[derive(Debug, Clone, Copy)]
 struct Level {
     is_of_several: bool,
@@ -100,14 +96,13 @@ struct Level {
     probability: [f64; 3],
 }
 
-/// The levels that candidates of a segment may have.
 fn levels(posterior: &Posterior, segment: usize) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     let mut none = [posterior.no_step(), 0.0, 0.0];
     let mut none_yet = [0.0; 3];
     for cell in &posterior.cells {
         let p = cell.probability;
-        // The probability that a step in a segment is at or before the candidate, and that it is after it.
+        // Probability that a step in a segment is at or before the candidate, and that it is after it.
         let at = |other: usize| match other.cmp(&segment) {
             std::cmp::Ordering::Less => [1.0, 0.0],
             std::cmp::Ordering::Equal => [0.0, 1.0],
@@ -126,7 +121,7 @@ fn levels(posterior: &Posterior, segment: usize) -> Vec<Level> {
             none_yet = sum(none_yet, [p, -2.0 * p, p]);
             continue;
         }
-        // The steps are in order, and at most one of them is in the segment.
+        // The steps are in order, and at most one is in the segment.
         let [other, other_part] = at(second);
         levels.push(level(true, cell.sizes.sum, [p * other, p * other_part, 0.0]));
         levels.push(level(
@@ -158,7 +153,6 @@ fn sum(one: [f64; 3], other: [f64; 3]) -> [f64; 3] {
     [a + d, b + e, c + f]
 }
 
-/// Merges levels that are closer to each other than `width`.
 fn merged(levels: &[Level], width: f64) -> Vec<Level> {
     let mut merged: Vec<Level> = Vec::new();
     let mut from = f64::NEG_INFINITY;
@@ -171,7 +165,7 @@ fn merged(levels: &[Level], width: f64) -> Vec<Level> {
             merged.push(*level);
             continue;
         };
-        // The mean probability over the segment is the weight.
+        // The weight is the mean probability over the segment.
         let weight = |[a, b, c]: [f64; 3]| (a + b / 2.0 + c / 3.0).max(f64::MIN_POSITIVE);
         let (one, other) = (weight(last.probability), weight(level.probability));
         let mean = (one * last.mean + other * level.mean) / (one + other);
@@ -188,7 +182,6 @@ fn merged(levels: &[Level], width: f64) -> Vec<Level> {
     merged
 }
 
-/// A normal distribution of the value of a comparison with its probability.
 #[derive(Debug, Clone, Copy)]
 struct Normal {
     is_of_several: bool,
@@ -204,7 +197,7 @@ impl Normal {
     }
 }
 
-/// The information of a comparison of a candidate, nats.
+/// Information of a comparison of a candidate, nats.
 fn information(question: Question, levels: &[Level], part: f64, variance: f64) -> f64 {
     let of = |it: &Level| {
         let [a, b, c] = it.probability;

@@ -1,4 +1,4 @@
-//! How well steps at certain positions explain the comparisons.
+//! Likelihood of the comparisons given steps at certain positions.
 //!
 //! The log ratio `y` of a comparison of candidate `c` is the sum of all steps up to `c`, the noise of this comparison
 //! (variance `d = se² + instance²`), the shift of the build of `c` and that of the base (variance `build²` each, and
@@ -8,67 +8,59 @@
 //! > w = S / (1 + build² S), h = (Σ y/d) / (1 + build² S), S = Σ 1/d,
 //!
 //! `G` the Gram matrix of the indicators "at or after the step" under these weights and `b` their product with the
-//! values, both less what the shift of the base explains, a hypothesis is this much more probable than no step, up to
-//! its prior (Kass and Raftery 1995; Gelman et al., Bayesian Data Analysis, ch. 14):
+//! values, both less what the shift of the base explains, the Bayes factor against no step is (Kass and Raftery 1995;
+//! Gelman et al., Bayesian Data Analysis, ch. 14):
 //!
 //! > log BF = ½ bᵀ (G + I/σ²)⁻¹ b − ½ log det(I + σ² G)
 
 use super::comparison::{BisectNoise, Comparison, SD_MIN};
 use super::order::Order;
 
-/// By how much the instance noise may differ from the guess, as a power of two: the standard deviation, and the range
-/// and the distance of the grid.
+/// Deviation of the instance noise from the guess, as a power of two: standard deviation, and range and spacing of the
+/// grid.
 const GUESS_SD: f64 = 0.6;
 const GUESS_MAX: f64 = 1.5;
 const GUESS_BY: f64 = 0.5;
 
-/// The largest value of a log ratio or of its error that counts.
 const VALUE_MAX: f64 = 100.0;
 
-/// The sizes of steps: the smallest σ in units of the noise, the factor from one σ to the next, and how many there are
-/// at least and at most.
+/// Sizes of steps: smallest σ in units of the noise, ratio of consecutive σ, and minimum and maximum number of σ.
 const SIZE_MIN: f64 = 2.0;
 const SIZE_BY: f64 = 3.0;
 const SIZES_MIN: i32 = 2;
 const SIZES_MAX: i32 = 14;
 
-/// The levels that steps lead to: their means and variances.
+/// Levels after steps: means and variances.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sizes {
-    /// The level after the first step.
     pub(super) first: (f64, f64),
-    /// The difference between both levels.
     pub(super) second: (f64, f64),
-    /// The level after both.
     pub(super) sum: (f64, f64),
 }
 
-/// The comparisons of one candidate.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) place: usize,
-    /// Log ratios and the squares of their standard errors.
+    /// Log ratios and their squared standard errors.
     pub(super) values: Vec<(f64, f64)>,
-    /// The variance of the shift of its build.
     pub(super) build: f64,
 }
 
-/// The comparisons under one instance noise, summed up from the last candidate down.
+/// Comparisons under one instance noise, summed from the last candidate down.
 #[derive(Debug)]
 pub(super) struct Sums {
-    /// The logarithm of the likelihood of no step, with the prior of this noise.
+    /// Log likelihood of no step, with the prior of this noise.
     pub(super) null: f64,
     pub(super) instance: f64,
     /// For each segment, the weight of the measured candidates after a step in it.
     weights: Vec<f64>,
-    /// The same of the weighted values.
     values: Vec<f64>,
-    /// What the shift of the base takes off.
+    /// Correction for the shift of the base.
     base: f64,
 }
 
 impl Measured {
-    /// The weight and the weighted value, without the shift of the build.
+    /// Weight and weighted value, without the shift of the build.
     pub(super) fn sums(&self, instance: f64) -> (f64, f64) {
         let weights =
             self.values.iter().map(|(value, square)| (1.0 / total(*square, instance), value));
@@ -78,7 +70,6 @@ impl Measured {
     }
 }
 
-/// The variance of a comparison.
 fn total(square: f64, instance: f64) -> f64 {
     (square + instance).max(SD_MIN * SD_MIN)
 }
@@ -111,13 +102,12 @@ impl Sums {
         sums
     }
 
-    /// The weight and the weighted value of the candidates after a step in this segment.
     fn after(&self, segment: usize) -> (f64, f64) {
         let weight = self.weights.get(segment).copied().unwrap_or(0.0);
         (weight, self.values.get(segment).copied().unwrap_or(0.0))
     }
 
-    /// The logarithm of the Bayes factor of steps in these segments against no step, and what it says of their sizes.
+    /// Log Bayes factor of steps in these segments against no step, and the posterior of their sizes.
     pub(super) fn fit(&self, first: usize, second: Option<usize>, square: f64) -> (f64, Sizes) {
         let (_, values) = self.after(0);
         let less = |segment: usize| {
@@ -126,7 +116,7 @@ impl Sums {
         };
         let (weight, gram, value) = less(first);
         let Some(second) = second.filter(|&second| second != first) else {
-            // Two steps that no measured candidate parts are one step with twice the variance.
+            // Two steps without a measured candidate between them are one step with twice the variance.
             let square = if second.is_some() { 2.0 * square } else { square };
             let variance = 1.0 / (gram + 1.0 / square);
             let mean = variance * value;
@@ -156,8 +146,7 @@ impl Sums {
     }
 }
 
-/// The comparisons by candidate. Those with another base, with candidates that cannot be used, and without a plausible
-/// value count for nothing.
+/// Comparisons by candidate. Ignores those with another base, unusable candidates or implausible values.
 pub(super) fn measured(
     order: &Order,
     comparisons: &[Comparison],
@@ -189,7 +178,6 @@ pub(super) fn measured(
     measured
 }
 
-/// The variances between instances that are possible, with the logarithms of their priors.
 pub(super) fn instances(noise: BisectNoise) -> Vec<(f64, f64)> {
     if noise.is_exact() {
         return vec![(0.0, 0.0)];
@@ -203,7 +191,6 @@ pub(super) fn instances(noise: BisectNoise) -> Vec<(f64, f64)> {
     (-steps..=steps).map(of).collect()
 }
 
-/// The variances of the sizes that are possible: from the noise up to the largest value.
 pub(super) fn sizes(measured: &[Measured], unit: f64) -> Vec<f64> {
     let values = measured.iter().flat_map(|it| &it.values).map(|(value, _)| value.abs());
     let largest = values.fold(0.0, f64::max);
@@ -216,7 +203,6 @@ pub(super) fn sizes(measured: &[Measured], unit: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// The logarithm of the density of a normal distribution with mean 0, by Cholesky's decomposition.
     fn log_density(covariance: &[Vec<f64>], values: &[f64]) -> f64 {
         let count = values.len();
         let mut root = vec![vec![0.0; count]; count];
@@ -254,7 +240,7 @@ mod tests {
         let source = [0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.0, 0.0, 0.0, 0.0];
         let measured = measured(&order, &comparisons, noise, &source);
         let sums = Sums::new(&measured, instance * instance, 0.0, build);
-        // The last candidate before each segment.
+        // Last candidate before each segment.
         let starts = [0, 3, 5, 8];
         let direct = |steps: &[usize]| {
             let of = |one: usize, other: usize| {

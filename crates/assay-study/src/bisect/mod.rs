@@ -1,10 +1,10 @@
-//! Which version did it: the search for a change among candidates in order, such as releases or commits.
+//! Bisection: the search for a change among ordered candidates, such as releases or commits.
 //!
 //! A noisy binary search (Burnashev and Zigangirov 1974; Karp and Kleinberg 2007) on the numbers themselves rather than
 //! on "good" and "bad": each comparison updates the probability of every position and size of the step, of two steps
-//! and of none (`posterior.rs`), and the next candidate is the one that says most about the position per second
-//! (`information.rs`). Like the driver, the search has no clock and no chance of its own: the same comparisons give the
-//! same actions, so it is resumed by replaying them.
+//! and of none (`posterior.rs`), and the next candidate is the most informative about the position per second
+//! (`information.rs`). Like the driver, the search has no clock or randomness: the same comparisons give the same
+//! actions, so it is resumed by replaying them.
 
 mod comparison;
 mod information;
@@ -23,120 +23,87 @@ use posterior::Posterior;
 
 pub use comparison::{BisectNoise, pooled};
 
-/// The probability at which a statement counts as certain.
 const CERTAIN: f64 = 0.95;
 
-/// The probability of no step at which a search ends without one.
+/// Probability of no step at which a search ends without one.
 const REFUSED: f64 = 0.85;
 
-/// The part of the budget after which ends that do not differ with certainty count as equal.
+/// Share of the budget (1/n) after which ends that do not differ with certainty count as equal.
 const ENDS_SHARE: u32 = 8;
 
-/// The number of comparisons that the ends get at least.
 const ENDS_MIN: u32 = 4;
 
-/// The quantile of the normal distribution for 95% intervals.
 const Z_95: f64 = 1.96;
 
-/// How many other places an answer names at most.
 const RUNNERS_UP: usize = 3;
 
-/// What is searched.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BisectPlan {
-    /// Seconds to get or build each candidate, in order of version; 0 for what is there already.
+    /// Seconds to get or build each candidate, in order of version; 0 if available.
     pub build_s: Vec<f64>,
-    /// Seconds of a comparison of a candidate with the base.
     pub comparison_s: f64,
-    /// The noise of the measure.
     pub noise: BisectNoise,
-    /// For each candidate that comes from another source than the base, by how much builds of both may differ: the
-    /// standard deviation of the log ratio. 0 for the others, and for those without a value.
+    /// Possible difference of builds between a candidate's source and the base's: standard deviation of the log ratio.
+    /// 0 for the same source, and for candidates without an entry.
     pub source: Vec<f64>,
-    /// The number of comparisons after which the search ends.
     pub comparisons_max: u32,
 }
 
-/// What to do next: get or build two candidates unless they are there, and compare them in alternation on new
-/// instances.
+/// The next action: get or build both candidates if necessary, and compare them in alternation on new instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BisectAction {
-    /// The candidate that all others are compared with: the first one that can be used.
+    /// The candidate for all comparisons: the first usable one.
     pub base: usize,
-    /// The candidate.
     pub candidate: usize,
 }
 
-/// What came of an action.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BisectOutcome {
-    /// The candidate was compared with the base.
     Compared {
-        /// The candidate.
         candidate: usize,
-        /// The logarithm of its value divided by that of the base.
+        /// Log of its value divided by the base's.
         log_ratio: f64,
-        /// The standard error of the logarithm within this comparison.
         se: f64,
     },
-    /// The candidate does not build or does not start.
     Unusable {
-        /// The candidate.
         candidate: usize,
     },
 }
 
-/// The end of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BisectEnd {
-    /// All steps that the search looks for are known with certainty.
     Found,
-    /// The ends do not differ, or not with certainty.
     NoStep,
-    /// The comparisons were used up before.
     Budget,
-    /// Fewer than two candidates can be used.
     NothingToCompare,
 }
 
-/// A change between two candidates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BisectStep {
-    /// The last candidate before the change. The candidates between it and `at` cannot be used, and the change may be
-    /// in any of them.
+    /// Last candidate before the change. Those between it and `at` are unusable, and the change may be in any of them.
     pub after: usize,
-    /// The first candidate that can be used and has the change.
     pub at: usize,
-    /// The probability that a change is here.
     pub probability: f64,
-    /// The ratio of what is after the change to what is before it, if it is here.
+    /// Ratio of the levels after and before the change, if it is here.
     pub ratio: Estimate,
 }
 
-/// What a search found, also before its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BisectAnswer {
-    /// Why the search ended.
     pub end: BisectEnd,
-    /// The steps that are known with certainty, in order of version.
     pub steps: Vec<BisectStep>,
-    /// Other places, the most probable one first.
+    /// Other places, the most probable first.
     pub runners_up: Vec<BisectStep>,
-    /// The probability of a change at each candidate: after the one that can be used before it.
+    /// Probability of a change at each candidate: after the usable one before it.
     pub posterior: Vec<f64>,
-    /// The ratio of the last candidate to the base.
     pub ends: Estimate,
-    /// The probability that there is no step.
     pub no_step: f64,
-    /// The probability that there are several steps.
     pub several: f64,
-    /// The number of comparisons.
     pub comparisons: u32,
-    /// The number of candidates that were got or built, those that cannot be used included.
+    /// Candidates obtained or built, including unusable ones.
     pub builds: u32,
 }
 
-/// The state of a search.
 #[derive(Debug, Clone)]
 pub struct Bisect {
     plan: BisectPlan,
@@ -145,15 +112,13 @@ pub struct Bisect {
 }
 
 impl Bisect {
-    /// A search without comparisons so far.
     #[must_use]
     pub fn new(plan: BisectPlan) -> Self {
         let is_usable = vec![true; plan.build_s.len()];
         Self { plan, is_usable, comparisons: Vec::new() }
     }
 
-    /// Takes the outcome of an action. A comparison without a plausible value counts against the budget and says
-    /// nothing.
+    /// Processes an outcome. A comparison with an implausible value counts against the budget, without further effect.
     pub fn came(&mut self, outcome: BisectOutcome) {
         match outcome {
             BisectOutcome::Unusable { candidate } => {
@@ -168,7 +133,6 @@ impl Bisect {
         }
     }
 
-    /// What to do next, or the answer.
     pub fn next(&self) -> ControlFlow<BisectAnswer, BisectAction> {
         let order = Order::new(&self.is_usable);
         let Some((base, last)) = order.ends() else {
@@ -180,7 +144,7 @@ impl Bisect {
         let of_ends = |it: &&Comparison| it.base == base && it.candidate == last;
         let compared_ends = count(self.comparisons.iter().filter(of_ends));
         let ends_max = match self.plan.noise.is_exact() {
-            // They would say the same again.
+            // They would repeat their answer.
             true => 1,
             false => (self.plan.comparisons_max / ENDS_SHARE).max(ENDS_MIN),
         };
@@ -193,7 +157,7 @@ impl Bisect {
         } else if compared_ends == 0
             || (used == compared_ends && posterior.no_step() > 1.0 - CERTAIN)
         {
-            // Nothing but the ends was compared so far, or the former end cannot be used any more.
+            // Only the ends were compared so far, or the former end became unusable.
             if compared_ends < ends_max {
                 return ControlFlow::Continue(BisectAction { base, candidate: last });
             }
@@ -210,7 +174,7 @@ impl Bisect {
             self.plan.comparison_s + if is_built { 0.0 } else { build_s }
         };
         let is_one_known = posterior.places().any(|(_, probability)| probability >= CERTAIN);
-        // What is left to know is then whether it is the only one.
+        // It remains open whether it is the only one.
         let is_single = is_one_known && posterior.several() < 0.5;
         let question = if is_single { Question::Several } else { Question::Where };
         let candidate = best_candidate(&order, &posterior, question, seconds).unwrap_or(last);
@@ -283,13 +247,12 @@ fn count(of: impl Iterator) -> u32 {
     u32::try_from(of.count()).unwrap_or(u32::MAX)
 }
 
-/// Whether the steps are known: one with certainty where a second one is improbable, two with certainty otherwise.
+/// Whether the steps are known: one with certainty where a second is improbable, else two with certainty.
 fn is_known(posterior: &Posterior) -> bool {
     let certain = posterior.places().filter(|&(_, probability)| probability >= CERTAIN).count();
     certain >= 2 || (certain == 1 && posterior.several() <= 1.0 - CERTAIN)
 }
 
-/// A ratio with its 95% interval from the mean and the standard deviation of its logarithm.
 fn ratio(mean: f64, sd: f64) -> Estimate {
     Estimate { value: mean.exp(), low: (mean - Z_95 * sd).exp(), high: (mean + Z_95 * sd).exp() }
 }
@@ -298,11 +261,10 @@ fn ratio(mean: f64, sd: f64) -> Estimate {
 mod tests {
     use super::*;
 
-    /// A search over versions with these log speeds; `None` for those that do not build.
+    /// Versions with these log speeds; `None` for those that do not build.
     struct World {
         speeds: Vec<Option<f64>>,
         noise: f64,
-        /// The state of a linear congruential generator.
         state: u64,
     }
 
@@ -315,7 +277,7 @@ mod tests {
             Self { speeds: (0..count).map(of).collect(), noise, state: 1 }
         }
 
-        /// A number with mean 0 and standard deviation 1: the sum of twelve uniform ones.
+        /// Approximately standard normal: the sum of twelve uniforms.
         fn normal(&mut self) -> f64 {
             let mut sum = -6.0;
             for _ in 0..12 {

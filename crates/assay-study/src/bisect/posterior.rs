@@ -1,4 +1,4 @@
-//! How probable each position of a step is.
+//! Probability of each position of a step.
 //!
 //! σ and the instance noise have priors on grids. All positions between two measured candidates have the same
 //! likelihood, so the work depends on the number of measured candidates rather than on that of all.
@@ -7,61 +7,48 @@ use super::comparison::{BisectNoise, Comparison, SD_MIN};
 use super::likelihood::{Measured, Sizes, Sums, instances, measured, sizes};
 use super::order::Order;
 
-/// The prior probabilities of no step, of one and of two. Of the culprits searched in one large company, 40% did not
-/// exist.
+/// Prior probabilities of no step, one and two. 40% of the culprits searched in one large company did not exist.
 const PRIOR: [f64; 3] = [0.4, 0.45, 0.15];
 
-/// The part of a step below which a second one beside it is negligible.
+/// A second step below this share of the first is negligible.
 const NEGLIGIBLE: f64 = 1.0 / 3.0;
 
-/// The places between two measured candidates, the upper one included.
+/// The places between two measured candidates, including the upper one.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// The first place.
     pub(super) first: usize,
-    /// The last place, whose candidate is measured, except for places after the last measured one.
+    /// Its candidate is measured, except in the segment after the last measured one.
     pub(super) last: usize,
-    /// The sum of the weights of the places.
     pub(super) weight: f64,
-    /// The sum of the products of two of these weights.
+    /// Sum of pairwise products of the places' weights.
     pairs: f64,
-    /// Probability of a step at a place, for each unit of its weight.
+    /// Probability of a step at a place per unit of its weight.
     density: f64,
-    /// The same of two steps at places of this segment, for each unit of the product of the weights.
+    /// Probability of two steps at places of this segment per unit of the product of their weights.
     pair_density: f64,
-    /// The mean size of a step here.
     size: f64,
-    /// The variance of this size.
     variance: f64,
 }
 
-/// One or two steps in certain segments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell {
-    /// The segment of the first step.
     pub(super) first: usize,
-    /// The segment of the second step.
     pub(super) second: Option<usize>,
-    /// The probability of the cell.
     pub(super) probability: f64,
-    /// The sizes.
     pub(super) sizes: Sizes,
 }
 
-/// The probabilities of all hypotheses.
 #[derive(Debug)]
 pub(super) struct Posterior {
     pub(super) segments: Vec<Segment>,
     pub(super) cells: Vec<Cell>,
     no_step: f64,
     several: f64,
-    /// The weight of each place.
     weights: Vec<f64>,
     measured: Vec<Measured>,
     noise: BisectNoise,
-    /// The usual variance of a comparison.
+    /// Usual variance of a comparison.
     usual: f64,
-    /// The learned variance between instances.
     instance: f64,
 }
 
@@ -98,22 +85,18 @@ impl Posterior {
         posterior
     }
 
-    /// The probability that there is no step.
     pub(super) fn no_step(&self) -> f64 {
         self.no_step
     }
 
-    /// The probability that there are several steps.
     pub(super) fn several(&self) -> f64 {
         self.several
     }
 
-    /// The weight of a place, relative to others.
     pub(super) fn weight(&self, place: usize) -> f64 {
         self.weights.get(place).copied().unwrap_or(0.0)
     }
 
-    /// The places with the probability that a step is there.
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, f64)> {
         self.segments.iter().flat_map(move |segment| {
             (segment.first..=segment.last).map(move |place| {
@@ -124,13 +107,11 @@ impl Posterior {
         })
     }
 
-    /// The mean and the standard deviation of the size of a step at a place.
     pub(super) fn size(&self, place: usize) -> (f64, f64) {
         let segment = self.segments.iter().find(|it| (it.first..=it.last).contains(&place));
         segment.map_or((0.0, 0.0), |it| (it.size, it.variance.sqrt()))
     }
 
-    /// The log ratio of the last measured candidate to the base, with its standard deviation.
     pub(super) fn ends(&self) -> (f64, f64) {
         let Some(last) = self.measured.last() else { return (0.0, f64::INFINITY) };
         let (weight, value) = last.sums(self.instance);
@@ -138,8 +119,8 @@ impl Posterior {
         (value / weight, (1.0 / weight + build + last.build).sqrt())
     }
 
-    /// The variance of one more comparison at a place, as far as it tells the speed of the candidate rather than the
-    /// shift of its build: the inverse of what it adds to the weight.
+    /// Variance of one more comparison at a place, as an estimate of the candidate's speed without its build's shift:
+    /// the inverse of its contribution to the weight.
     pub(super) fn variance(&self, place: usize) -> f64 {
         let known = self.measured.iter().find(|it| it.place == place);
         let so_far = known.map_or(0.0, |it| it.sums(self.instance).0);
@@ -148,12 +129,11 @@ impl Posterior {
         1.0 / (more / (1.0 + build * more) - so_far / (1.0 + build * so_far))
     }
 
-    /// Computes the probabilities of the cells.
     fn weigh(&mut self, grid: &[Sums]) {
         let unit = (self.usual + 2.0 * self.noise.build * self.noise.build).sqrt();
         let sizes = sizes(&self.measured, unit);
         let shape = shape(&self.segments);
-        // The logarithm of no step's probability, then those of the cells, for each noise and size.
+        // Log probability of no step, then of the cells, for each noise and size.
         let mut logs: Vec<f64> = Vec::new();
         let mut found: Vec<Sizes> = Vec::new();
         for sums in grid {
@@ -194,8 +174,8 @@ impl Posterior {
         self.neglect();
     }
 
-    /// Makes pairs of which one step is negligible beside the other one step: nobody looks for the smaller one, and the
-    /// data hardly ever exclude it.
+    /// Turns pairs with one negligible step into the other step alone: nobody looks for the smaller one, and the data
+    /// hardly ever exclude it.
     fn neglect(&mut self) {
         let mut single: Vec<Option<usize>> = vec![None; self.segments.len()];
         for (index, cell) in self.cells.iter().enumerate().filter(|(_, it)| it.second.is_none()) {
@@ -220,7 +200,6 @@ impl Posterior {
         }
     }
 
-    /// Computes the probabilities of the segments from those of the cells.
     fn sum_up(&mut self) {
         let mut mixed = vec![Mixture::default(); self.segments.len()];
         let mut add = |segment: usize, probability: f64, size: (f64, f64)| {
@@ -239,7 +218,7 @@ impl Posterior {
             }
         }
         for (segment, mixture) in self.segments.iter_mut().zip(mixed) {
-            // The mixture has both steps of a pair in this segment as one.
+            // The mixture counts both steps of a pair in this segment as one.
             let pairs = segment.pair_density * segment.pairs;
             segment.density = (mixture.probability - pairs) / segment.weight.max(f64::MIN_POSITIVE);
             (segment.size, segment.variance) = mixture.of();
@@ -247,13 +226,13 @@ impl Posterior {
     }
 }
 
-/// The probability that the absolute value of a normally distributed number exceeds a limit.
+/// Probability that a normally distributed number exceeds a limit in absolute value.
 fn exceeds((mean, variance): (f64, f64), limit: f64) -> f64 {
     let sd = variance.sqrt().max(f64::MIN_POSITIVE);
     tail((limit - mean) / sd) + tail((limit + mean) / sd)
 }
 
-/// The probability that a standard normal number exceeds `z` (Abramowitz and Stegun 1964, 26.2.17).
+/// Probability that a standard normal number exceeds `z` (Abramowitz and Stegun 1964, 26.2.17).
 fn tail(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
     let inner = -1.821_255_978 + t * 1.330_274_429;
@@ -262,7 +241,6 @@ fn tail(z: f64) -> f64 {
     if z < 0.0 { 1.0 - upper } else { upper }
 }
 
-/// The mean and the variance of a mixture.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mixture {
     probability: f64,
@@ -309,7 +287,6 @@ fn segments(weights: &[f64], measured: &[Measured]) -> Vec<Segment> {
     segments
 }
 
-/// The cells that have places, with their prior probabilities.
 fn shape(segments: &[Segment]) -> Vec<(usize, Option<usize>, f64)> {
     let places: f64 = segments.iter().map(|it| it.weight).sum();
     let squares: f64 = segments.iter().map(|it| it.weight * it.weight - 2.0 * it.pairs).sum();

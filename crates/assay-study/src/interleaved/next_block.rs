@@ -1,4 +1,4 @@
-//! What the next block of an interleaved study measures, and what fits.
+//! Selects the cells of an interleaved study's next block, and what fits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,8 +11,7 @@ use crate::budget::{BlocksLeft, NextBlock, Wish};
 use crate::{Forecast, Phase};
 
 impl Interleaved {
-    /// The next block and its number. There is none beyond those that were planned, so its number is one that a ledger
-    /// takes.
+    /// The next block and its number. It never exceeds the plan, so its number is valid in a ledger.
     pub(super) fn next_block(&mut self, used_s: f64) -> Option<(u32, NextBlock)> {
         let wishes = self.wishes();
         let mut left = (self.blocks_done..self.blocks_max).filter(|block| self.shard.has(*block));
@@ -24,13 +23,11 @@ impl Interleaved {
         Some((number, next))
     }
 
-    /// The blocks from this one on.
     pub(super) fn blocks_left(&self, number: u32) -> BlocksLeft {
         let count = |blocks: Range<u32>| blocks.filter(|it| self.shard.has(*it)).count() as u32;
         BlocksLeft { done: count(0..number), left: count(number..self.blocks_max) }
     }
 
-    /// What there is time for once so many seconds are used.
     pub(crate) fn forecast(mut self, used_s: f64) -> Forecast {
         let of_begun = |begun: &Block| -> BTreeMap<usize, u32> {
             let rounds: BTreeMap<CellId, u32> =
@@ -56,7 +53,6 @@ impl Interleaved {
         Forecast { cells, is_begun, fitting }
     }
 
-    /// The cells that take part in the next block, in order, and what each of them needs.
     fn wishes(&mut self) -> Vec<(usize, Wish)> {
         let mut open: BTreeMap<CellId, Wish> = BTreeMap::new();
         if self.blocks_done == 0 {
@@ -70,15 +66,15 @@ impl Interleaved {
                 let known = open.entry(standing.cell).or_insert(wish);
                 *known = known.larger(wish);
             }
-            // A gate has limits of its own to decide.
+            // A gate has its own limits to decide.
             if let Some(gate) = self.samples.gate() {
                 open = gate.open_cells().into_iter().map(|cell| (cell, Wish::Share)).collect();
             }
         }
         let is_open =
             |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.left.is_closed(cell);
-        // A write test must find the data as the writes before it leave them, so all on the same instances go on
-        // while one is open.
+        // A write test must find the data left by earlier writes, so all on the same instances continue while one is
+        // open.
         let is_write = |id: CellId| id.test.class == Class::Write;
         let writes = self.cells().filter(is_open).map(|(_, id)| id).filter(|id| is_write(*id));
         let writing: BTreeSet<Phase> = writes.map(Phase::of).collect();

@@ -1,8 +1,7 @@
 //! One test over many studies.
 //!
 //! Values form a line only if they are comparable: the same work on the same tables with the same clients, sent in the
-//! same way, on the same machine, and divided by the QPS of the same binaries. What differs in one of these is a line
-//! of its own.
+//! same way, on the same machine, and divided by the QPS of the same binaries. Any difference makes a separate line.
 
 mod shifts;
 
@@ -15,62 +14,48 @@ use shifts::{Measured, shifts};
 
 pub use shifts::{DOUBT as TREND_DOUBT, MOST as TREND_VALUES_MAX, Shift};
 
-/// A line of comparable values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendLine {
-    /// What all of its values have in common.
     pub terms: TrendTerms,
-    /// The values, by version, then by the time of their study.
     pub points: Vec<TrendPoint>,
-    /// Values of which only a bound is known, because a side did not answer, in the same order. One of them among the
-    /// points would keep all changes from being found.
+    /// Values with only a bound, because a side did not answer, in the same order. Among the points, they would hide
+    /// all changes.
     pub bounds: Vec<TrendPoint>,
-    /// Where it changed. `None` if nothing can be said: a value has no interval, or there are more than
-    /// [`TREND_VALUES_MAX`] of them.
+    /// Where it changed. `None` if unknown: a value has no interval, or there are more than [`TREND_VALUES_MAX`] of
+    /// them.
     pub shifts: Option<Vec<Shift>>,
 }
 
-/// What the values of a line have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrendTerms {
-    /// The product, engine and options of its systems, whatever their version: `mariadb/innodb`, `mysql/rocksdb`.
+    /// Product, engine and options of its systems, without version: `mariadb/innodb`, `mysql/rocksdb`.
     pub family: String,
-    /// Clients, tables, rows.
     pub setup: Setup,
-    /// The machine; the study, where results were published and the machine is unknown.
+    /// The machine; for published results on an unknown machine, the study.
     pub machine: String,
-    /// The work: the definition of the test, the version of the workload, the form of the tables, how it was sent.
+    /// The work: definition of the test, version of the workload, form of the tables, statement mode.
     pub work: String,
-    /// The system by whose QPS all are divided, with the digest of its binaries.
+    /// The system whose QPS divides all others, with the digest of its binaries.
     pub base: String,
 }
 
-/// A value of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendPoint {
-    /// Id of the study.
     pub study: String,
-    /// When it began, milliseconds since the Unix epoch; of published results, when they were imported.
+    /// Start of the study, or import of published results, milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// Whether they are published results.
     pub is_reported: bool,
-    /// Name of the system in its study.
     pub system: String,
-    /// Its version.
     pub version: String,
-    /// QPS divided by that of the base.
     pub rqps: Estimate,
-    /// QPS.
     pub qps: Option<Estimate>,
-    /// The verdict of its study.
     pub verdict: Verdict,
-    /// Whether its study had to judge slices in machine trouble.
     pub is_disturbed: bool,
 }
 
 impl TrendPoint {
-    /// Whether its study could not tell what it shows. Such a value is no evidence of its own: it counts with a larger
-    /// error, and none of it is taken to be the noise of its base.
+    /// Whether its study could not decide. Such a value is weak evidence: it counts with a larger error, none of which
+    /// is attributed to its base.
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
         !self.is_reported
@@ -78,7 +63,7 @@ impl TrendPoint {
     }
 }
 
-/// The lines of a test, with their changes. `is_meant` says which cells and systems count.
+/// Lines of a test, with changes. `is_meant` selects cells and systems.
 #[must_use]
 pub fn trend(
     studies: &[(&StudyRecord, &Judgement)],
@@ -100,7 +85,6 @@ pub fn trend(
     lines
 }
 
-/// The same without a search for changes.
 #[must_use]
 pub fn comparable(
     studies: &[(&StudyRecord, &Judgement)],
@@ -160,7 +144,7 @@ fn point(
     Some((terms, point))
 }
 
-/// The work of a cell, in words; `None` if the cell is not in the plan.
+/// Description of a cell's work; `None` if the cell is not in the plan.
 fn work(record: &StudyRecord, cell: CellId) -> Option<String> {
     if record.is_reported() {
         return Some("as published".to_owned());
@@ -195,7 +179,6 @@ fn family(system: &System) -> String {
     format!("{}/{}{}", spec.product, spec.engine.word(), options.collect::<String>())
 }
 
-/// The name of a system and its binaries.
 fn identity(system: &System) -> String {
     if system.artifact.product().is_none() {
         return format!("unknown server {}", system.name);
@@ -215,7 +198,7 @@ fn machine(record: &StudyRecord) -> String {
     format!("{}, {} CPUs, {gib} GiB, {hypervisor}, {}", host.cpu, host.cpus, host.filesystem)
 }
 
-/// Compares versions number by number, so that 10.2 comes before 10.11, and 19beta1 or 19~beta1 before 19 and 19.1.
+/// Compares versions numerically, so that 10.2 precedes 10.11, and 19beta1 or 19~beta1 precede 19 and 19.1.
 fn compare(one: &str, other: &str) -> Ordering {
     let part = |part: &str| {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();

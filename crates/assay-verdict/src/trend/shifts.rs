@@ -1,15 +1,15 @@
 //! Change points of a line of values with known errors.
 //!
-//! Binary segmentation (Scott and Knott 1974; Vostrikova 1981): the best split of a segment is the one whose two
-//! means differ most, relative to their errors. It is a change if, without any, such a difference would be rarer than
-//! [`ALPHA`]. How rare it would be is simulated with the values' own errors, so it holds for any errors and any number
-//! of values, as far as these are normally distributed. Both sides of a change are then split in the same way.
+//! Binary segmentation (Scott and Knott 1974; Vostrikova 1981): the best split of a segment is the one whose two means
+//! differ most, relative to their errors. It is a change if, without any, such a difference would be rarer than
+//! [`ALPHA`], as simulated with the values' own errors, so it holds for any errors and any number of values, if these
+//! are normally distributed. Both sides of a change are then split in the same way.
 //!
-//! The values of a study share the noise of its base. The simulation takes half of the variance of a logarithm for the
-//! base's, as if base and system varied alike.
+//! The values of a study share the noise of its base. The simulation attributes half of the variance of a log to the
+//! base, as if base and system varied alike.
 //!
 //! A value that its own study left undecided, or measured on a disturbed machine, counts with [`DOUBT`] times its
-//! error, all of it its own: its interval is that of one short study, and says nothing about how such studies differ.
+//! error, all of it independent: its interval is that of one short study, and ignores differences between such studies.
 //! No change is called among values of a single study that decided on none of them.
 
 use std::collections::BTreeMap;
@@ -25,51 +25,44 @@ use crate::special::{Z, log_error};
 /// Simulated segments without a change.
 const SIMULATED: usize = 2000;
 
-/// Most values that are searched: the time of the simulation grows with their number.
+/// Maximum number of searched values, as simulation time grows with it.
 pub const MOST: usize = 500;
 
-/// A change between two neighbours of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// The first value after the change, by its number from 0.
+    /// Index of the first value after the change.
     pub at: usize,
-    /// The mean after the change divided by that before it, up to the neighbouring changes.
     pub ratio: Estimate,
-    /// The confidence that there is a change in this part of the line at all, from 0 to 1.
+    /// Confidence that there is any change in this part of the line, 0 to 1.
     pub confidence: f64,
-    /// The probability that it lies at this place, if it is a single step and every place is as likely beforehand.
+    /// Probability of this place, assuming a single step and equal prior probability of all places.
     pub placed: f64,
 }
 
-/// The part of a logarithm's variance that all values of a study share.
+/// Share of a log's variance common to all values of a study.
 const SHARED: f64 = 0.5;
 
-/// How many times its error a doubtful value has.
+/// Factor on the error of a doubtful value.
 pub const DOUBT: f64 = 2.0;
 
-/// A value of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
     pub(super) rqps: Estimate,
-    /// The number of its study.
     pub(super) study: usize,
-    /// Whether its study could not tell what it shows.
     pub(super) is_doubtful: bool,
 }
 
-/// A logarithm, its standard error, and the number of its study.
 #[derive(Debug, Clone, Copy)]
 struct Value {
     log: f64,
     error: f64,
     study: usize,
     is_doubtful: bool,
-    /// The part of its variance that all values of its study share.
+    /// Part of its variance common to all values of its study.
     shared: f64,
 }
 
-/// The change points of values in their order; `None` if one of them has no interval, or if there are more than
-/// [`MOST`].
+/// Change points of ordered values; `None` if one has no interval, or for more than [`MOST`].
 pub(super) fn shifts(values: &[Measured], seed: u64) -> Option<Vec<Shift>> {
     if values.len() > MOST {
         return None;
@@ -92,8 +85,8 @@ pub(super) fn shifts(values: &[Measured], seed: u64) -> Option<Vec<Shift>> {
     Some(found)
 }
 
-/// An interval of a t distribution gives an error that is larger by the ratio of the quantiles, so that the change of
-/// a single pair of values is called no more often than its interval allows.
+/// An interval of a t distribution gives an error enlarged by the ratio of the quantiles, so that the change of a
+/// single pair of values is called no more often than its interval allows.
 fn value(measured: &Measured) -> Option<Value> {
     let error = log_error(measured.rqps).filter(|error| *error > 0.0 && error.is_finite())?;
     let log = measured.rqps.value.ln();
@@ -126,15 +119,15 @@ fn search(
     search(right, at, random, found);
 }
 
-/// Whether all values come from one study, which decided on none of them: it must not say more here than in its own
+/// Whether all values come from one study that decided on none of them: it must not conclude more here than in its own
 /// report.
 fn is_of_one_doubtful_study(values: &[Value]) -> bool {
     let first = values.first().map(|it| it.study);
     values.iter().all(|it| it.is_doubtful && Some(it.study) == first)
 }
 
-/// The squared difference of the means on both sides of each place, divided by its variance: the first is that
-/// between the first value and the second.
+/// Squared difference of the means on both sides of each place, divided by its variance, starting between the first two
+/// values.
 fn splits(logs: &[f64], weights: &[f64]) -> Vec<f64> {
     let all_weight: f64 = weights.iter().sum();
     let all: f64 = logs.iter().zip(weights).map(|(log, weight)| log * weight).sum();
@@ -151,7 +144,7 @@ fn splits(logs: &[f64], weights: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The share of simulated segments without a change whose best split is at least as large.
+/// Share of simulated segments without a change whose best split is at least as large.
 fn rarity(largest: f64, values: &[Value], weights: &[f64], random: &mut Xoshiro256PlusPlus) -> f64 {
     let studies = values.iter().map(|it| it.study + 1).max().unwrap_or(0);
     let is_as_large = |random: &mut Xoshiro256PlusPlus| {
@@ -172,8 +165,7 @@ fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     Normal::standard().inverse_cdf(random.random_range(1e-12..1.0))
 }
 
-/// The mean after a change divided by that before it. The errors that values of a study share cancel out as far as the
-/// study lies on both sides.
+/// Ratio of the means after and before a change. Errors common to a study cancel as far as it lies on both sides.
 fn ratio(before: &[Value], after: &[Value]) -> Estimate {
     let weight = |it: &Value| it.error.powi(-2);
     let (of_before, of_after): (f64, f64) =
@@ -196,7 +188,6 @@ fn ratio(before: &[Value], after: &[Value]) -> Estimate {
 mod tests {
     use super::*;
 
-    /// A study for each value.
     fn estimates(values: &[f64], error: f64) -> Vec<Measured> {
         let of = |(study, value): (usize, &f64)| Measured {
             rqps: Estimate {
@@ -248,7 +239,7 @@ mod tests {
         assert_eq!(shifts(&narrow, 1), Some(Vec::new()));
     }
 
-    /// What no study could tell alone, ten can.
+    /// Ten studies can show what none could alone.
     #[test]
     fn many_doubtful_studies_show_a_change() {
         let values: Vec<f64> = [[1.0; 10], [0.95; 10]].concat();
@@ -263,7 +254,6 @@ mod tests {
         assert!(width(&found[0]) > 1.5 * width(&shifts(&certain, 1).unwrap()[0]), "{found:?}");
     }
 
-    /// The error rate of a whole line, over lines of noise alone with unequal errors.
     #[test]
     fn noise_is_called_a_change_as_often_as_it_may_be() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);

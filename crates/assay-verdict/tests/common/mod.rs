@@ -1,26 +1,23 @@
-//! A study record with simulated slices: the noise of a shared virtual machine, and changes of the test's choice.
+//! A study record with simulated slices: the noise of a shared virtual machine, and changes chosen by the test.
 
 use assay_model::*;
 use assay_workloads::tests_of;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The parameters of a simulation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Simulation {
     pub(crate) seed: u64,
     pub(crate) preset: Preset,
     pub(crate) blocks: u32,
     pub(crate) rounds: u32,
-    /// True log of the relative QPS of the cells that change.
     pub(crate) effect: f64,
-    /// The number of cells that change. They come first.
+    /// Number of changed cells, which come first.
     pub(crate) changing: usize,
-    /// Spread of the log of a pair's ratio.
     pub(crate) pair_sd: f64,
     /// Spread between fresh instances; most of it common to all tests.
     pub(crate) block_sd: f64,
-    /// The share of slices that something slows to half their speed.
+    /// Share of slices slowed to half their speed.
     pub(crate) spikes: f64,
 }
 
@@ -81,7 +78,7 @@ impl Noise {
 
 pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Slice {
     let mut slice = Slice { block, round, position: system as u32, ..Slice::of(system, cell) };
-    // A fixed amount of work, so that the time carries the speed without rounding.
+    // A fixed amount of work, so that time carries the speed without rounding.
     slice.work.events = 1000;
     slice.work.read = 1000;
     slice.work.elapsed_ns = (slice.ops() / speed * 1e9) as u64;
@@ -154,11 +151,10 @@ pub(crate) fn system(version: &str, is_base: bool) -> System {
     }
 }
 
-/// A simulated study of several systems.
 #[derive(Clone)]
 pub(crate) struct Versions {
     pub(crate) systems: Vec<System>,
-    /// True logarithm of the QPS of each system in a cell, by the cell's number.
+    /// True log QPS of each system in a cell, by the cell's number.
     pub(crate) speed: fn(cell: usize, system: usize) -> f64,
     pub(crate) rounds: u32,
     pub(crate) pair_sd: f64,

@@ -1,22 +1,20 @@
-//! Rows of the binary protocol, in which the results of prepared statements come.
+//! Rows of the binary protocol, used for results of prepared statements.
 
 use std::fmt;
 
 use super::codec::Cursor;
 use crate::error::Error;
 
-/// The type of a column of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnType {
     kind: u8,
     is_unsigned: bool,
-    /// Whether its values are bytes and no text.
+    /// Values are bytes, not text.
     is_binary: bool,
-    /// Digits after the point, or a number that means that they vary.
+    /// Digits after the decimal point, or a marker that they vary.
     decimals: u8,
 }
 
-/// Numbers of types.
 mod kind {
     pub(super) const TINY: u8 = 1;
     pub(super) const SHORT: u8 = 2;
@@ -27,7 +25,6 @@ mod kind {
     pub(super) const ENUM: u8 = 247;
     pub(super) const SET: u8 = 248;
     pub(super) const STRING: u8 = 254;
-    /// Types whose values are strings.
     pub(super) const STRINGS: [u8; 14] =
         [0, 15, 16, 242, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254];
 }
@@ -35,17 +32,14 @@ mod kind {
 const OTHER: &str =
     "a prepared statement's column of floating-point numbers, dates, times or geometry";
 
-/// The flag of a number without sign.
 const UNSIGNED: u16 = 32;
 
-/// Flags of strings that are of these types.
+/// Flags of strings of these types.
 const ENUM: u16 = 256;
 const SET: u16 = 2048;
 
-/// The character set of bytes.
 const BINARY: u16 = 63;
 
-/// Parses the description of a column. Returns its type.
 pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
     const WHAT: &str = "the description of a column";
     let mut cursor = Cursor(payload);
@@ -53,7 +47,7 @@ pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
     for _ in 0..6 {
         cursor.string(WHAT)?;
     }
-    // The length of what follows.
+    // The length of the following fields.
     cursor.take(1, WHAT)?;
     let character_set = cursor.u16(WHAT)?;
     // The display width.
@@ -96,7 +90,7 @@ impl fmt::Display for ColumnType {
             (245, _) => "json",
             (kind::ENUM, _) => "enum",
             (kind::SET, _) => "set",
-            // A text column has one of four lengths, which servers choose for what is computed.
+            // A text column has one of four lengths, which servers choose for computed values.
             (249..=252, true) => "blob",
             (249..=252, false) => "text",
             (15 | 253, true) => "varbinary",
@@ -115,8 +109,7 @@ impl fmt::Display for ColumnType {
     }
 }
 
-/// Parses a row of the binary protocol into the values that the text protocol would have, but without leading zeros;
-/// `None` is NULL.
+/// Parses a binary row into the values of the text protocol, but without leading zeros; `None` is NULL.
 pub fn parse_binary_row(
     payload: &[u8],
     columns: &[ColumnType],
@@ -128,7 +121,7 @@ pub fn parse_binary_row(
     }
     let nulls = cursor.take((columns.len() + 2).div_ceil(8), WHAT)?;
     let value = |(number, column): (usize, &ColumnType)| {
-        // The first two bits are not used.
+        // The first two bits are unused.
         let place = number + 2;
         let bits = nulls.get(place / 8).copied().unwrap_or_default();
         if bits & 1 << (place % 8) != 0 {

@@ -1,7 +1,7 @@
-//! The protocol's numbers, as far as this client uses or names them.
+//! The protocol's numbers that this client uses or names.
 
 bitflags::bitflags! {
-    /// Capabilities that client and server offer each other while logging in.
+    /// Capabilities that client and server offer each other during the login.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct CapabilityFlags: u32 {
         /// Passwords are hashed as since 4.1.
@@ -14,19 +14,19 @@ bitflags::bitflags! {
         const CLIENT_CONNECT_WITH_DB = 1 << 3;
         /// Packets are compressed.
         const CLIENT_COMPRESS = 1 << 5;
-        /// The server may ask for files of the client.
+        /// The server may request files of the client.
         const CLIENT_LOCAL_FILES = 1 << 7;
         /// The protocol of 4.1.
         const CLIENT_PROTOCOL_41 = 1 << 9;
         /// The connection is encrypted.
         const CLIENT_SSL = 1 << 11;
-        /// OK packets carry the status of the transaction.
+        /// OK packets have the status of the transaction.
         const CLIENT_TRANSACTIONS = 1 << 13;
         /// The authentication of 4.1.
         const CLIENT_SECURE_CONNECTION = 1 << 15;
-        /// One command may hold several statements.
+        /// One command may contain several statements.
         const CLIENT_MULTI_STATEMENTS = 1 << 16;
-        /// A statement as text may have several results.
+        /// A text statement may have several results.
         const CLIENT_MULTI_RESULTS = 1 << 17;
         /// A prepared statement may have several results.
         const CLIENT_PS_MULTI_RESULTS = 1 << 18;
@@ -37,7 +37,6 @@ bitflags::bitflags! {
     }
 }
 
-/// The first byte of a command.
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum Command {
@@ -47,7 +46,5 @@ pub(crate) enum Command {
     Execute = 23,
 }
 
-/// A parameter of 64 bits.
 pub(crate) const LONGLONG: u8 = 8;
-/// A parameter of text.
 pub(crate) const VAR_STRING: u8 = 253;

@@ -5,21 +5,18 @@ use super::constants::{Command, LONGLONG, VAR_STRING};
 use crate::error::Error;
 use crate::value::{Param, ParamType};
 
-/// A prepared statement and the packet that executes it.
 #[derive(Debug)]
 pub(crate) struct Statement {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
-    /// The position of the bits that say which parameters are NULL.
+    /// Position of the NULL bitmap.
     nulls: usize,
-    /// The position of the values in the packet.
     values: usize,
-    /// Whether the packet still contains the types, as the first one must.
+    /// The packet still contains the types, as the first one must.
     tells_types: bool,
 }
 
 impl Statement {
-    /// The packet for the server's statement `id`, up to the values.
     pub(crate) fn new(id: u32, types: &[ParamType]) -> Self {
         let mut packet = header(0, 0).to_vec();
         packet.push(Command::Execute as u8);
@@ -37,7 +34,7 @@ impl Statement {
         Self { types: types.into(), packet, nulls, values, tells_types: !types.is_empty() }
     }
 
-    /// The packet with these values. It keeps its memory, so values of the same size allocate none.
+    /// The packet with these values. It keeps its memory, so values of the same size do not allocate.
     pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
         if params.len() != self.types.len() {
             return Err(Error::Usage("another number of parameters than was prepared"));
@@ -78,7 +75,7 @@ impl Statement {
         Ok(&self.packet)
     }
 
-    /// To be called once the server has executed the statement and so knows the types.
+    /// Call once the server has executed the statement and so knows the types.
     pub(crate) fn executed(&mut self) {
         if self.tells_types {
             self.tells_types = false;
@@ -89,7 +86,6 @@ impl Statement {
     }
 }
 
-/// Type and signedness.
 fn wire_type(kind: ParamType) -> [u8; 2] {
     match kind {
         ParamType::Int => [LONGLONG, 0],

@@ -1,4 +1,4 @@
-//! The login without sockets: the answer to each packet until the server lets the client in.
+//! The login without sockets: the answer to each packet until the server accepts the client.
 
 use super::codec::{Greeting, parse_auth_switch, parse_error, parse_greeting};
 use super::constants::CapabilityFlags;
@@ -9,11 +9,11 @@ use crate::options::{Address, ConnectOptions};
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";
 
-/// The capabilities that this client asks of every server, so that none is favoured.
+/// The capabilities requested from every server, so that none is favored.
 ///
-/// MySQL 5.5, MariaDB 10.1 and everything since have them all. Left out on purpose: the deprecated-EOF form and
-/// MariaDB's cached metadata, which only some servers have and which make their replies shorter; found rows, which
-/// would count unchanged rows as written; multiple statements, local files, compression and TLS.
+/// MySQL 5.5, MariaDB 10.1 and later have them all. Left out on purpose: the deprecated-EOF form and MariaDB's cached
+/// metadata, which only some servers have and which make their replies shorter; found rows, which would count unchanged
+/// rows as written; multiple statements, local files, compression and TLS.
 const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_LONG_FLAG)
     .union(CapabilityFlags::CLIENT_PROTOCOL_41)
@@ -23,29 +23,28 @@ const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
 
-/// Capabilities without which the two sides would not understand each other.
+/// Capabilities without which the protocol does not work.
 const NEEDED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
 
-/// The longest packet that this client announces to accept, bytes: the usual 1 GiB.
+/// Maximum packet size that this client announces, bytes: the usual 1 GiB.
 const MAX_PACKET: u32 = 1 << 30;
 
-/// Collation number of `latin1`, one byte per character: the default of the reference client (sysbench), and known to
-/// all servers. It is the same for all servers that are compared.
+/// Collation number of `latin1`, one byte per character: the default of sysbench, the reference client, and known to
+/// all servers. It is the same for all compared servers.
 const LATIN1: u8 = 8;
 
-/// A login in progress.
 pub struct Login<'a> {
     options: &'a ConnectOptions,
     plugin: String,
     done: bool,
-    /// Whether the session commits only when it is told to.
+    /// The session does not autocommit.
     is_manual: bool,
 }
 
 impl<'a> Login<'a> {
-    /// Reads the server's greeting. Returns it with the payload to answer with.
+    /// Parses the server's greeting. Returns it with the payload of the answer.
     pub fn start(
         options: &'a ConnectOptions,
         greeting: &[u8],
@@ -64,7 +63,7 @@ impl<'a> Login<'a> {
         Ok((login, greeting, answer))
     }
 
-    /// The capabilities to ask for: the same for every server, except for the default database and for rows to copy.
+    /// The capabilities to request: the same for every server, except for the default database and for rows to copy.
     pub fn capabilities(&self) -> CapabilityFlags {
         let mut all = CAPABILITIES;
         all.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, self.options.database.is_some());
@@ -72,22 +71,19 @@ impl<'a> Login<'a> {
         all
     }
 
-    /// The login method in use.
     pub fn plugin(&self) -> &str {
         &self.plugin
     }
 
-    /// Whether the session commits only when it is told to.
     pub fn is_manual(&self) -> bool {
         self.is_manual
     }
 
-    /// Whether the server has let the client in.
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Takes a packet. Returns the payload to answer with, if one is due.
+    /// Takes a packet. Returns the payload of the answer, if one is due.
     pub fn step(&mut self, payload: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match payload {
             [0, rest @ ..] => {
@@ -108,7 +104,6 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// The answer to the greeting.
     fn response(&self, nonce: &[u8]) -> Result<Vec<u8>, Error> {
         let mut out = Vec::with_capacity(128);
         out.extend_from_slice(&self.capabilities().bits().to_le_bytes());
@@ -160,14 +155,13 @@ impl<'a> Login<'a> {
     }
 }
 
-/// Whether the rest of an OK says that the session does not commit by itself. No row was affected, and no number was
+/// Whether the rest of an OK reports that the session does not autocommit. No row was affected, and no number was
 /// generated.
 fn is_manual(rest: &[u8]) -> bool {
     const AUTOCOMMIT: u8 = 2;
     matches!(rest, [0, 0, status, _, ..] if status & AUTOCOMMIT == 0)
 }
 
-/// Appends a NUL-terminated string.
 fn put_terminated(text: &str, out: &mut Vec<u8>) -> Result<(), Error> {
     if text.contains('\0') {
         return Err(Error::Usage("a NUL in a user's or a database's name"));

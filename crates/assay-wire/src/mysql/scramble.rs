@@ -3,7 +3,6 @@
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-/// Bytes of a server's nonce.
 pub(super) const NONCE: usize = 20;
 
 /// For `mysql_native_password`: SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password))).

@@ -20,26 +20,23 @@ use crate::postgres;
 use crate::told::{Described, TakeValues, Told};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 
-/// A server that has not greeted after this time may be one that waits for the client to speak first.
+/// A server that has not greeted by then may be waiting for the client to speak first.
 const GREETING_DUE: Duration = Duration::from_secs(1);
-/// A server that has not let a client in after so many packets never will.
+/// A server that has not accepted a client after this many packets never will.
 const MAX_LOGIN_STEPS: usize = 8;
 
-/// How rows are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Text,
     Binary,
 }
 
-/// A session that has been logged in.
 #[derive(Debug)]
 pub(crate) struct Session {
     capabilities: CapabilityFlags,
     statements: Vec<Statement>,
     outbox: Vec<u8>,
     packet: Vec<u8>,
-    /// Number of the next packet.
     sequence: u8,
 }
 
@@ -73,7 +70,7 @@ impl Session {
                     connection_id: greeting.connection_id,
                     auth_method: login.plugin().to_owned(),
                 };
-                // A session of assay commits by itself, whatever the server was configured to.
+                // assay's sessions autocommit, whatever the server's configuration.
                 if login.is_manual() {
                     session.query(channel, "SET autocommit = 1")?;
                 }
@@ -83,12 +80,11 @@ impl Session {
         Err(Error::Protocol("a login without end"))
     }
 
-    /// The capabilities agreed on, which are the same with every server.
     pub(crate) fn capabilities(&self) -> CapabilityFlags {
         self.capabilities
     }
 
-    /// Ends the session in good order, so that the server does not count the connection as aborted.
+    /// Ends the session cleanly, so that the server does not count the connection as aborted.
     pub(crate) fn log_out(channel: &mut Channel) {
         let [a, b, c, d] = header(1, 0);
         channel.stream.send_last(&[a, b, c, d, Command::Quit as u8]);
@@ -150,7 +146,7 @@ impl Session {
         channel.walk(Walker::new(packets(1 + sql.len())))
     }
 
-    /// Runs a statement that asks for a file of the client, and sends these rows, whatever file it names.
+    /// Runs a statement that requests a file of the client, and sends these rows, whatever file it names.
     pub(crate) fn copy_in(
         &mut self,
         channel: &mut Channel,
@@ -171,14 +167,13 @@ impl Session {
             frame(rows, self.sequence, &mut self.outbox);
             packets = 1;
         }
-        // An empty packet is the end.
+        // An empty packet marks the end.
         self.outbox.extend_from_slice(&header(0, self.sequence.wrapping_add(packets)));
         self.flush(channel, usize::from(packets) + 1)?;
         self.read(channel)?;
         self.copied(channel)
     }
 
-    /// What the last packet of a reply says of a copy.
     fn copied(&self, channel: &mut Channel) -> Result<Reply, Error> {
         let head = parse_head(&self.packet);
         if matches!(head, Ok(Head::Done(_)) | Err(Error::Server { .. })) {
@@ -196,7 +191,7 @@ impl Session {
         self.kept(channel, Protocol::Text)
     }
 
-    /// Like [`Session::query`], but keeps every result, those without columns too.
+    /// Like [`Session::query`], but keeps every result, including those without columns.
     pub(crate) fn query_all(
         &mut self,
         channel: &mut Channel,
@@ -253,7 +248,7 @@ impl Session {
         answer
     }
 
-    /// Receives all results of a statement, and hands the rows of the first one that has columns to `take`.
+    /// Receives all results of a statement, and passes the rows of the first one that has columns to `take`.
     fn answers(&mut self, channel: &mut Channel, take: TakeValues<'_>) -> Result<Told, Error> {
         let mut told = Told::default();
         loop {
@@ -363,7 +358,6 @@ impl Session {
         }
     }
 
-    /// Sends a command, in as few writes as the socket takes.
     fn command(
         &mut self,
         channel: &mut Channel,
@@ -394,7 +388,7 @@ impl Session {
         channel.send_buffer(&mut self.outbox)
     }
 
-    /// Receives one message, joined from as many packets as it takes.
+    /// Receives one message, joined from its packets.
     fn read(&mut self, channel: &mut Channel) -> Result<&[u8], Error> {
         self.packet.clear();
         loop {

@@ -1,4 +1,4 @@
-//! The packets of a MySQL reply, as far as they matter for walking over it.
+//! Walks over the packets of a MySQL reply.
 
 use super::codec::{
     Completion, HEADER, Head, MAX_PAYLOAD, MORE_RESULTS, is_eof, parse_eof, parse_error,
@@ -7,30 +7,27 @@ use super::codec::{
 use crate::error::Error;
 use crate::walk::{Grammar, Progress};
 
-/// The longest packet that has to be seen whole: a head, an end of list or an error.
+/// The longest packet that must be seen whole: a head, an end of list or an error.
 const MAX_WHOLE: usize = 4096;
 
-/// Walks over a reply that comes in pieces of any size, in the text or in the binary protocol.
+/// For the text and the binary protocol.
 pub type Walker = crate::walk::Walker<Packets>;
 
 impl Walker {
     /// The longest rest that `advance` leaves of a non-empty piece, bytes.
     pub const MAX_REST: usize = HEADER + MAX_WHOLE - 1;
 
-    /// A walker at the start of the reply to a request of so many packets.
     pub fn new(packets: usize) -> Self {
         let sequence = packets as u8;
         Self::with_grammar(Packets { state: State::Head, is_continued: false, sequence })
     }
 }
 
-/// The position of a walk in the packets of a reply.
 #[derive(Debug)]
 pub struct Packets {
     state: State,
-    /// Whether the next packet continues a row.
+    /// The next packet continues a row.
     is_continued: bool,
-    /// Number that the next packet must have.
     sequence: u8,
 }
 
@@ -60,7 +57,7 @@ impl Grammar for Packets {
 }
 
 impl Packets {
-    /// Looks into a packet as far as its content matters. False if more of it is needed.
+    /// Parses a packet as far as its content matters. False if more of it is needed.
     #[inline]
     fn content(
         &mut self,
@@ -127,7 +124,6 @@ impl Packets {
         Ok(())
     }
 
-    /// Continues after the end of one result.
     fn end(&mut self, completion: Completion, progress: &mut Progress) {
         self.state = State::Head;
         progress.is_over = completion.status & MORE_RESULTS == 0;

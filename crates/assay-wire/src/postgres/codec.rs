@@ -11,55 +11,37 @@ use std::str::from_utf8;
 use crate::error::{Error, code_of_state, message};
 use crate::told::{Described, Notice};
 
-/// Bytes of a message before its body: kind and length.
+/// Kind and length before the body.
 pub const HEADER: usize = 5;
 
-/// Kinds of messages from a server.
 pub mod kind {
-    /// A step of the login.
     pub const AUTHENTICATION: u8 = b'R';
     /// Process id and secret of the backend.
     pub const BACKEND_KEY: u8 = b'K';
-    /// A setting that the server reports to clients.
     pub const PARAMETER: u8 = b'S';
     /// The server waits for the next request.
     pub const READY: u8 = b'Z';
-    /// A statement failed.
     pub const ERROR: u8 = b'E';
-    /// The columns of the rows that follow.
     pub const COLUMNS: u8 = b'T';
-    /// One row.
     pub const ROW: u8 = b'D';
-    /// A statement is complete.
     pub const COMPLETE: u8 = b'C';
-    /// The statement was empty.
     pub const EMPTY: u8 = b'I';
-    /// A statement was parsed.
     pub const PARSED: u8 = b'1';
-    /// Parameters were bound.
     pub const BOUND: u8 = b'2';
-    /// The types of a statement's parameters.
     pub const PARAMETERS: u8 = b't';
-    /// A statement returns no rows.
     pub const NO_COLUMNS: u8 = b'n';
-    /// The server waits for rows to copy.
     pub const COPY_IN: u8 = b'G';
-    /// A message for the user.
     pub const NOTICE: u8 = b'N';
-    /// Another session has notified this one.
     pub const NOTIFICATION: u8 = b'A';
 }
 
-/// The outcome of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Whether the statement returns rows.
     pub returns_rows: bool,
-    /// Rows changed.
     pub affected: u64,
 }
 
-/// Kind and body length of the message that begins with these bytes.
+/// Kind and body length.
 pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
     let [kind, a, b, c, d] = header;
     let length = i32::from_be_bytes([a, b, c, d]);
@@ -67,10 +49,9 @@ pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
     Ok((kind, body.ok_or(Error::Protocol("a message's length"))?))
 }
 
-/// SQL state of an error: other objects depend on one that is to be dropped.
+/// SQLSTATE of an error: other objects depend on one that is to be dropped.
 const DEPENDENT: &str = "2BP01";
 
-/// The error in an error message's body.
 #[must_use]
 pub fn parse_error(body: &[u8]) -> Error {
     let (mut state, mut words, mut detail) = (String::new(), String::new(), String::new());
@@ -88,7 +69,7 @@ pub fn parse_error(body: &[u8]) -> Error {
         }
         rest = after;
     }
-    // Only the detail names the objects that depend on others.
+    // Only the detail names the dependent objects.
     if state == DEPENDENT && !detail.is_empty() {
         words = format!("{words} ({})", detail.lines().collect::<Vec<_>>().join("; "));
     }
@@ -112,7 +93,6 @@ pub fn parse_complete(body: &[u8]) -> Result<Completion, Error> {
     })
 }
 
-/// The names of the columns that follow.
 pub fn parse_columns(body: &[u8]) -> Result<Vec<String>, Error> {
     /// Table, column, type, size, modifier, format.
     const FACTS: usize = 4 + 2 + 4 + 2 + 4 + 2;
@@ -126,7 +106,7 @@ pub fn parse_columns(body: &[u8]) -> Result<Vec<String>, Error> {
     Ok(columns)
 }
 
-/// The same with their types: the number and the modifier of each.
+/// Names and types of the columns: the type's number and modifier.
 pub fn parse_described(body: &[u8]) -> Result<Vec<Described>, Error> {
     const WHAT: Error = Error::Protocol("a column that is cut off");
     let (count, mut rest) = number(body)?;
@@ -146,7 +126,7 @@ pub fn parse_described(body: &[u8]) -> Result<Vec<Described>, Error> {
     Ok(columns)
 }
 
-/// The message for the user in the body of a notice; none if it has no words.
+/// `None` if the notice has no text.
 pub fn parse_notice(body: &[u8]) -> Option<Notice> {
     let mut notice =
         Notice { severity: String::new(), state: String::new(), message: String::new() };
@@ -154,7 +134,7 @@ pub fn parse_notice(body: &[u8]) -> Option<Notice> {
     while let Some((field, after)) = rest.split_first().filter(|(field, _)| **field != 0) {
         let (value, after) = bytes(after).ok()?;
         match field {
-            // In the language of the protocol, where `S` is in that of the server.
+            // Not localized, unlike `S`.
             b'V' => notice.severity = message(value),
             b'C' => notice.state = message(value),
             b'M' => notice.message = message(value),
@@ -165,17 +145,15 @@ pub fn parse_notice(body: &[u8]) -> Option<Notice> {
     (!notice.message.is_empty()).then_some(notice)
 }
 
-/// The number of types that a statement's parameters have.
 pub fn parse_parameters(body: &[u8]) -> Result<usize, Error> {
     number(body).map(|(count, _)| usize::from(count))
 }
 
-/// The values of a row in order; `None` is NULL. After an error there are no more.
+/// The values of a row in order; `None` is NULL. Ends after an error.
 pub fn parse_row(body: &[u8]) -> Result<Values<'_>, Error> {
     number(body).map(|(left, rest)| Values { left, rest })
 }
 
-/// The values of a row.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
     left: u16,
@@ -196,7 +174,7 @@ impl<'a> Iterator for Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// How many are still to come, as the server announced.
+    /// Remaining values, as announced by the server.
     pub(crate) fn left(&self) -> usize {
         usize::from(self.left)
     }
@@ -222,20 +200,18 @@ pub fn parse_parameter(body: &[u8]) -> Result<(&str, Cow<'_, str>), Error> {
     Ok((name, String::from_utf8_lossy(bytes(rest)?.0)))
 }
 
-/// Process id of the backend.
 pub fn parse_backend(body: &[u8]) -> Result<u32, Error> {
     let id = body.first_chunk::<4>().ok_or(Error::Protocol("a backend without process id"))?;
     Ok(u32::from_be_bytes(*id))
 }
 
-/// Text up to the zero that ends it, and the bytes after it. Fails if it is not UTF-8.
+/// Text up to its terminating zero, and the bytes after it. Fails if it is not UTF-8.
 fn text(all: &[u8]) -> Result<(&str, &[u8]), Error> {
     let (text, rest) = bytes(all)?;
     let text = from_utf8(text).map_err(|_| Error::Protocol("a text that is not UTF-8"))?;
     Ok((text, rest))
 }
 
-/// Bytes up to the zero that ends them, and the bytes after it.
 fn bytes(all: &[u8]) -> Result<(&[u8], &[u8]), Error> {
     let end = all.iter().position(|byte| *byte == 0);
     let (bytes, rest) =
@@ -249,7 +225,6 @@ fn number(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
     Ok((u16::from_be_bytes(*number), rest))
 }
 
-/// Appends a message whose body `put` appends.
 pub(crate) fn put_message(
     kind: u8,
     out: &mut Vec<u8>,
@@ -259,7 +234,7 @@ pub(crate) fn put_message(
     put_length(out, put)
 }
 
-/// Appends a length that counts itself and what `put` appends.
+/// Appends a length that counts itself and the bytes appended by `put`.
 pub(crate) fn put_length(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -272,13 +247,13 @@ pub(crate) fn put_length(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> R
     Ok(())
 }
 
-/// Appends text and the zero that ends it.
+/// Appends text and a terminating zero.
 pub(crate) fn put_text(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
     out.push(0);
 }
 
-/// The text as bytes. Fails if it holds a zero, which would end it early.
+/// The text as bytes. Fails if it contains a zero, which would end it early.
 pub(crate) fn checked(text: &str) -> Result<&[u8], Error> {
     if text.contains('\0') {
         return Err(Error::Usage("a text that holds a zero byte"));

@@ -1,19 +1,18 @@
-//! The messages that execute prepared statements. They are encoded once, then only their values are rewritten.
+//! Execute messages of prepared statements. They are encoded once, then only their values are rewritten.
 
 use super::codec::{HEADER, checked, put_message, put_text};
 use crate::error::Error;
 use crate::value::{Param, ParamType};
 
-/// Type numbers of `int8` and `varchar`, the types that the reference client (sysbench) declares.
+/// Type numbers of `int8` and `varchar`, the types declared by sysbench, the reference client.
 const INT8: u32 = 20;
 const VARCHAR: u32 = 1043;
-/// The type that the server infers.
+/// The server infers the type.
 const UNSPECIFIED: u32 = 0;
 
-/// The length that stands for NULL.
+/// The length of a NULL.
 const NULL: u32 = u32::MAX;
 
-/// The format of all columns of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Text,
@@ -21,7 +20,6 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// One format for all columns.
     fn code(self) -> [u8; 4] {
         [0, 1, 0, u8::from(self == Self::Binary)]
     }
@@ -30,25 +28,22 @@ impl Format {
 /// Execute the unnamed portal for all its rows, then answer.
 const EXECUTE_AND_SYNC: [u8; 15] = *b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
-/// The same for a statement without a name, whose columns nobody knows.
+/// Like [`EXECUTE_AND_SYNC`], for an unnamed statement, whose columns are unknown.
 const DESCRIBE_EXECUTE_AND_SYNC: [u8; 22] = *b"D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
-/// Bytes of the message that asks for an answer.
+/// Requests an answer.
 pub(crate) const SYNC: &[u8] = b"S\0\0\0\x04";
 
 /// A prepared statement and the messages that execute it.
 ///
 /// The portal is not described: the columns are known since the statement was prepared, and the end of the reply shows
-/// whether there were any.
+/// whether it had any.
 #[derive(Debug)]
 pub(crate) struct Statement {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
-    /// The position of the message that binds values in the packet.
     bind: usize,
-    /// The position of the values in the packet.
     values: usize,
-    /// What follows the values.
     end: &'static [u8],
 }
 
@@ -65,7 +60,6 @@ pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> Result<V
     Ok(out)
 }
 
-/// Appends the message that parses a statement.
 fn put_parse(name: &[u8], sql: &str, types: &[ParamType], out: &mut Vec<u8>) -> Result<(), Error> {
     let sql = checked(sql)?;
     let count = count(types)?;
@@ -88,19 +82,16 @@ fn name(number: usize) -> Vec<u8> {
     format!("s{number}").into_bytes()
 }
 
-/// The number of parameters, encoded.
 fn count(types: &[ParamType]) -> Result<[u8; 2], Error> {
     let count = i16::try_from(types.len()).map_err(|_| Error::Usage("more than 32767 parameters"));
     count.map(i16::to_be_bytes)
 }
 
 impl Statement {
-    /// The messages for the statement of this number, up to the values.
     pub(crate) fn new(number: usize, types: &[ParamType]) -> Result<Self, Error> {
         Self::after(Vec::new(), &name(number), types, &EXECUTE_AND_SYNC)
     }
 
-    /// The same for a statement that is parsed and planned each time.
     pub(crate) fn parsed_each_time(sql: &str, types: &[ParamType]) -> Result<Self, Error> {
         let mut parse = Vec::new();
         put_parse(b"", sql, types, &mut parse)?;
@@ -118,14 +109,14 @@ impl Statement {
         // The unnamed portal.
         packet.push(0);
         put_text(name, &mut packet);
-        // All parameters are sent as text, as the reference client does.
+        // All parameters are sent as text, as in the reference client.
         packet.extend_from_slice(&[0, 0]);
         packet.extend_from_slice(&count(types)?);
         let values = packet.len();
         Ok(Self { types: types.into(), packet, bind, values, end })
     }
 
-    /// The messages with these values. They keep their memory, so values of the same size allocate none.
+    /// The messages with these values. They keep their memory, so values of the same size do not allocate.
     pub(crate) fn encode(&mut self, params: &[Param<'_>], result: Format) -> Result<&[u8], Error> {
         if params.len() != self.types.len() {
             return Err(Error::Usage("another number of parameters than was prepared"));
@@ -158,7 +149,7 @@ impl Statement {
         Ok(&self.packet)
     }
 
-    /// The same without the message that asks for an answer.
+    /// Like `encode`, without the Sync message.
     pub(crate) fn encode_unanswered(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
         let packet = self.encode(params, Format::Binary)?;
         Ok(packet.strip_suffix(SYNC).unwrap_or(packet))

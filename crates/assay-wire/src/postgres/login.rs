@@ -1,4 +1,4 @@
-//! The login without sockets: the answer to each message until the server lets the client in.
+//! The login without sockets: the answer to each message until the server accepts the client.
 
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
@@ -10,10 +10,9 @@ use crate::options::{Address, ConnectOptions};
 /// Version 3.0 of the protocol, which every server since 7.4 speaks.
 const VERSION: [u8; 4] = [0, 3, 0, 0];
 
-/// Most rounds of hashing that a server may ask for. The default is 4096; a hostile server could ask for hours of work.
+/// Maximum rounds of hashing. The default is 4096; a hostile server could request hours of work.
 const MAX_ROUNDS: u32 = 1_000_000;
 
-/// Codes of the steps that a server may ask for.
 mod ask {
     pub(super) const NOTHING_MORE: u32 = 0;
     pub(super) const PASSWORD: u32 = 3;
@@ -23,7 +22,6 @@ mod ask {
     pub(super) const SASL_FINAL: u32 = 12;
 }
 
-/// A login in progress.
 pub struct Login<'a> {
     options: &'a ConnectOptions,
     method: &'static str,
@@ -32,7 +30,7 @@ pub struct Login<'a> {
 }
 
 impl<'a> Login<'a> {
-    /// Starts a login. Returns it with the first message to send.
+    /// Returns the login with the first message to send.
     pub fn start(options: &'a ConnectOptions) -> Result<(Self, Vec<u8>), Error> {
         let user = checked(&options.user)?;
         let database = options.database.as_deref().map(checked).transpose()?;
@@ -50,12 +48,10 @@ impl<'a> Login<'a> {
         Ok((Self { options, method: "trust", scram: None, done: false }, hello))
     }
 
-    /// The login method in use.
     pub fn method(&self) -> &'static str {
         self.method
     }
 
-    /// Whether the server has let the client in.
     pub fn is_done(&self) -> bool {
         self.done
     }
@@ -163,7 +159,6 @@ fn refused(plugin: &str, reason: &'static str) -> Error {
     Error::Auth { plugin: plugin.to_owned(), reason }
 }
 
-/// The name of a method that this client does not support.
 fn method_name(asked: u32) -> &'static str {
     match asked {
         2 => "kerberos",

@@ -1,4 +1,4 @@
-//! Tells from the outside which protocol a server speaks.
+//! Detects which protocol a server speaks.
 
 use std::time::Duration;
 
@@ -19,10 +19,8 @@ pub(super) fn is_mysql(header: [u8; HEADER]) -> bool {
 
 /// Asks whether TLS is available. Only Postgres answers with one of two letters.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
-/// Longest wait for the answer.
 const PROBE_LIMIT: Duration = Duration::from_secs(1);
 
-/// Whether a Postgres server listens at the address.
 pub(crate) fn is_spoken_at(options: &ConnectOptions) -> bool {
     let options = ConnectOptions { timeout: options.timeout.min(PROBE_LIMIT), ..options.clone() };
     let answer = || {

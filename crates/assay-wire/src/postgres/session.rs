@@ -16,23 +16,20 @@ use crate::options::ConnectOptions;
 use crate::told::{NextPart, TakeValues, Told};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 
-/// A server that is not ready after so many messages never will be.
+/// A server that is not ready after this many messages never will be.
 const MAX_LOGIN_MESSAGES: usize = 200;
 
-/// Takes the rows of a reply one by one.
 type TakeRow<'a> = &'a mut dyn FnMut(Values<'_>) -> Result<(), Error>;
 
-/// A session that has been logged in.
 #[derive(Debug)]
 pub(crate) struct Session {
     statements: Vec<Statement>,
     outbox: Vec<u8>,
     body: Vec<u8>,
-    /// Executions that wait to be sent together.
     pipeline: Vec<u8>,
 }
 
-/// The server answers to what it has while more is sent. More than the sockets hold would make both sides wait for
+/// The server answers earlier executions while more are sent. More than the sockets hold would make both sides wait for
 /// each other.
 const PIPELINE_MAX: usize = 64 << 10;
 
@@ -82,7 +79,7 @@ impl Session {
         Err(Error::Protocol("a login without end"))
     }
 
-    /// Ends the session in good order, so that the server does not log a broken connection.
+    /// Ends the session cleanly, so that the server does not log a broken connection.
     pub(crate) fn log_out(channel: &mut Channel) {
         channel.stream.send_last(b"X\0\0\0\x04");
     }
@@ -119,7 +116,7 @@ impl Session {
         Ok(id)
     }
 
-    /// Prepares a statement to learn whether that can be done, and parses and plans it again each time.
+    /// Prepares a statement to find out whether that works; its executions parse and plan it again.
     pub(crate) fn parse_each_time(
         &mut self,
         channel: &mut Channel,
@@ -134,7 +131,6 @@ impl Session {
         Ok(id)
     }
 
-    /// Lets the execution of a prepared statement wait for [`Session::send_pipeline`].
     pub(crate) fn queue(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
         let packet = id.find_in(&mut self.statements)?.encode_unanswered(params)?;
         if self.pipeline.len() + packet.len() > PIPELINE_MAX {
@@ -145,7 +141,6 @@ impl Session {
         Ok(())
     }
 
-    /// Sends what waits, receives all replies, and hands each to `take`.
     pub(crate) fn send_pipeline(
         &mut self,
         channel: &mut Channel,
@@ -159,7 +154,6 @@ impl Session {
         channel.walk(PipelineWalker::with_grammar(PipelineMessages::new(take))).map(drop)
     }
 
-    /// Forgets what waits.
     pub(crate) fn forget_pipeline(&mut self) {
         self.pipeline.clear();
     }
@@ -388,7 +382,7 @@ impl Session {
         self.told(channel, told, &mut |_, _| ())
     }
 
-    /// Receives the whole reply, and hands the rows of the first result that has columns to `take`.
+    /// Receives the whole reply, and passes the rows of the first result that has columns to `take`.
     fn told(
         &mut self,
         channel: &mut Channel,
@@ -428,7 +422,7 @@ impl Session {
         failure.map_or(Ok(told), Err)
     }
 
-    /// Receives the next message that is part of a reply, and returns its kind. Its body is in `self.body`.
+    /// Receives the next message of a reply and returns its kind. Its body is in `self.body`.
     fn read(&mut self, channel: &mut Channel) -> Result<u8, Error> {
         loop {
             match self.read_any(channel)? {
@@ -446,7 +440,6 @@ impl Session {
     }
 }
 
-/// Keeps the rows that it is given.
 fn keep_in(
     rows: &mut Vec<Vec<Option<Vec<u8>>>>,
 ) -> impl FnMut(Values<'_>) -> Result<(), Error> + '_ {
@@ -457,7 +450,6 @@ fn keep_in(
     }
 }
 
-/// Makes `out` the message that runs a statement as text.
 fn put_query(sql: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     if sql.contains(&0) {
         return Err(Error::Usage("a statement that holds a zero byte"));

@@ -1,21 +1,20 @@
-//! The messages of a Postgres reply, as far as they matter for walking over it.
+//! Walks over the messages of a Postgres reply.
 
 use super::codec::{HEADER, kind, parse_complete, parse_error, parse_header};
 use crate::error::Error;
 use crate::value::Reply;
 use crate::walk::{Grammar, Progress};
 
-/// The longest message that has to be seen whole: a statement's end or an error.
+/// The longest message that must be seen whole: a statement's end or an error.
 const MAX_WHOLE: usize = 16 << 10;
 
-/// Walks over a reply that comes in pieces of any size, up to the server's readiness for the next request.
+/// Ends when the server is ready for the next request.
 pub type Walker = crate::walk::Walker<Messages>;
 
 impl Walker {
     /// The longest rest that `advance` leaves of a non-empty piece, bytes.
     pub const MAX_REST: usize = HEADER + MAX_WHOLE - 1;
 
-    /// A walker at the start of a reply.
     pub fn new() -> Self {
         Self::with_grammar(Messages)
     }
@@ -27,7 +26,6 @@ impl Default for Walker {
     }
 }
 
-/// The messages of a reply. Each message states its kind.
 #[derive(Debug)]
 pub struct Messages;
 
@@ -71,17 +69,16 @@ fn whole(kind: u8, body: &[u8], progress: &mut Progress) -> Result<(), Error> {
         return Ok(());
     }
     match parse_error(body) {
-        // A second error only says that the first one made a later message meaningless.
+        // A second error only reports that the first one made a later message meaningless.
         error @ Error::Server { .. } => drop(progress.failure.get_or_insert(error)),
         malformed => return Err(malformed),
     }
     Ok(())
 }
 
-/// Walks over the replies to the statements of a pipeline.
 pub(crate) type PipelineWalker<'a> = crate::walk::Walker<PipelineMessages<'a>>;
 
-/// The messages of a pipeline's replies, each of which is handed on when its statement is complete.
+/// Passes on each reply when its statement is complete.
 pub(crate) struct PipelineMessages<'a> {
     take: &'a mut dyn FnMut(Reply),
 }
@@ -102,10 +99,9 @@ impl Grammar for PipelineMessages<'_> {
     }
 }
 
-/// Walks over the reply to a statement that copies rows from the client.
 pub(crate) type CopyWalker = crate::walk::Walker<CopyMessages>;
 
-/// The messages of a reply that may say first that the server is ready for rows.
+/// The reply may report first that the server is ready for rows.
 #[derive(Debug)]
 pub(crate) struct CopyMessages;
 

@@ -11,9 +11,7 @@ use assay_wire::ConnectOptions;
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
 use tempfile::TempDir;
 
-/// A peer that accepts every login and then runs a script.
 pub(crate) struct Peer {
-    /// How to reach it.
     pub(crate) options: ConnectOptions,
     thread: JoinHandle<()>,
     _directory: TempDir,
@@ -28,7 +26,6 @@ impl Peer {
         })
     }
 
-    /// Runs `script` on the first connection.
     pub(crate) fn raw(script: impl FnOnce(UnixStream) + Send + 'static) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
@@ -39,13 +36,11 @@ impl Peer {
         Self { options, thread, _directory: directory }
     }
 
-    /// Waits until the script has ended, and fails if it failed.
     pub(crate) fn join(self) {
         self.thread.join().unwrap();
     }
 }
 
-/// The payload with which the peer greets.
 pub(crate) fn greeting() -> Vec<u8> {
     let mut greeting = b"\x0a10.11.0-Peer\0\x01\0\0\0abcdefgh\0".to_vec();
     greeting.extend_from_slice(&[0xfe, 0xf7, 8, 2, 0, 0xff, 0x81, 21]);
@@ -54,7 +49,6 @@ pub(crate) fn greeting() -> Vec<u8> {
     greeting
 }
 
-/// The server's half of a login without password.
 pub(crate) fn log_in(stream: &mut UnixStream) {
     stream.write_all(&packet(&greeting(), 0)).unwrap();
     read_packet(stream).unwrap();
@@ -63,17 +57,14 @@ pub(crate) fn log_in(stream: &mut UnixStream) {
 
 /// An OK packet's payload: 3 rows changed.
 pub(crate) const OK: &[u8] = &[0, 3, 0, 2, 0, 0, 0];
-/// The payload that ends a list.
 pub(crate) const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
 
-/// `payload` as packets.
 pub(crate) fn packet(payload: &[u8], sequence: u8) -> Vec<u8> {
     let mut out = Vec::new();
     frame(payload, sequence, &mut out);
     out
 }
 
-/// Payloads as a reply to a request of one packet.
 pub(crate) fn reply(payloads: &[&[u8]]) -> Vec<u8> {
     let mut sequence = 1_u8;
     let mut out = Vec::new();

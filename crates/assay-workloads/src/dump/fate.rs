@@ -1,17 +1,15 @@
-//! What of a dump is for another place: whole servers, other databases, and users that are not there.
+//! Parts of a dump that do not apply to the target: whole servers, other databases, and unknown users.
 
 use assay_model::Dialect;
 
-/// What to do with a statement of a dump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It is sent.
     Send,
-    /// It is sent, and it is no error if the server refuses it: tables do not need it.
+    /// Send it, and ignore a refusal: tables do not need it.
     Try,
-    /// It is left out; the reason is worth telling, unless there is none.
+    /// Skip it; the reason, if worth reporting.
     Leave(Option<&'static str>),
-    /// It names the database that all is for.
+    /// It names the database of the following statements.
     Database(String),
 }
 
@@ -20,7 +18,6 @@ const RIGHTS: &str =
 const OWNERS: &str = "owners are left out: the tables belong to the login that restores them";
 const WHOLE_SERVER: &str = "settings of the whole server and of its replication are left out";
 
-/// What to do with a statement.
 #[must_use]
 pub fn fate(sql: &[u8], dialect: Dialect) -> Fate {
     let words = leading_words(sql);
@@ -78,7 +75,7 @@ fn of_postgres(sql: &[u8], words: &[&str]) -> Fate {
         ["ALTER", ..] if tail(sql).to_ascii_uppercase().contains(" OWNER TO ") => {
             Fate::Leave(Some(OWNERS))
         }
-        // Statistics, which are made anew.
+        // Statistics, which are recreated.
         ["SELECT", ..] if head(sql).contains("pg_restore_") => Fate::Try,
         ["CREATE", "EXTENSION", ..]
         | ["COMMENT", "ON", "EXTENSION" | "SCHEMA" | "DATABASE", ..]
@@ -88,7 +85,7 @@ fn of_postgres(sql: &[u8], words: &[&str]) -> Fate {
     }
 }
 
-/// Whether a statement removes something if it is there, of which a server notes that it is not.
+/// Whether a statement is a `DROP ... IF EXISTS`, for which a server warns if the object is missing.
 #[must_use]
 pub fn is_drop_if_exists(sql: &[u8]) -> bool {
     let words = leading_words(sql);
@@ -96,7 +93,7 @@ pub fn is_drop_if_exists(sql: &[u8]) -> bool {
     words.next() == Some("DROP") && words.any(|word| word == "EXISTS")
 }
 
-/// The first words in capitals, also of what MySQL and MariaDB execute in a comment.
+/// The first words in capitals, including those in comments that MySQL and MariaDB execute.
 fn leading_words(sql: &[u8]) -> Vec<String> {
     const WORDS: usize = 5;
     let text = head(sql);
@@ -106,27 +103,25 @@ fn leading_words(sql: &[u8]) -> Vec<String> {
     words.take(WORDS).map(str::to_ascii_uppercase).collect()
 }
 
-/// The beginning of a statement as text, without comments before it.
+/// The beginning of a statement as text, without leading comments.
 fn head(sql: &[u8]) -> String {
     const BYTES: usize = 4096;
     let text = String::from_utf8_lossy(sql.get(..sql.len().min(BYTES)).unwrap_or_default());
     text.into_owned()
 }
 
-/// The end of a statement as text.
 fn tail(sql: &[u8]) -> String {
     const BYTES: usize = 300;
     let from = sql.len().saturating_sub(BYTES);
     String::from_utf8_lossy(sql.get(from..).unwrap_or_default()).into_owned()
 }
 
-/// The name after these words, without quotes.
 fn name_after(sql: &[u8], words: &[&str]) -> String {
     let text = head(sql);
     let mut rest = text.as_str();
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace());
-        // `/*!32312 IF NOT EXISTS*/`, of which the words do not matter.
+        // `/*!32312 IF NOT EXISTS*/`, whose words do not matter.
         if rest.starts_with("/*") {
             rest = rest.find("*/").and_then(|end| rest.get(end + 2..)).unwrap_or_default();
             continue;
@@ -141,7 +136,7 @@ fn name_after(sql: &[u8], words: &[&str]) -> String {
     name(rest).map_or_else(String::new, |(name, _)| name)
 }
 
-/// The name at the beginning of a text, in quotes or not, and the bytes that it takes.
+/// The name at the beginning of a text, quoted or not, and its length in bytes.
 fn name(text: &str) -> Option<(String, usize)> {
     let quote = text.chars().next()?;
     if matches!(quote, '`' | '"' | '\'') {
@@ -154,25 +149,19 @@ fn name(text: &str) -> Option<(String, usize)> {
     (length > 0).then(|| (text.get(..length).unwrap_or_default().to_owned(), length))
 }
 
-/// The user as whom a view or a routine is carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definer {
-    /// The name.
     pub user: String,
-    /// The host from which the user comes.
     pub host: String,
 }
 
-/// A user whom a dump creates, and the plugin that checks the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DumpedLogin {
-    /// The name.
     pub user: String,
-    /// The plugin.
     pub plugin: String,
 }
 
-/// The user of a statement of MySQL or MariaDB such as `CREATE USER a IDENTIFIED WITH p`, if it names a plugin.
+/// The user of a MySQL or MariaDB statement such as `CREATE USER a IDENTIFIED WITH p`, if it names a plugin.
 #[must_use]
 pub fn dumped_login(sql: &[u8]) -> Option<DumpedLogin> {
     let words = leading_words(sql);
@@ -207,8 +196,8 @@ pub fn dumped_login(sql: &[u8]) -> Option<DumpedLogin> {
     Some(DumpedLogin { user, plugin })
 }
 
-/// The statement without its `DEFINER`, if it has one that is not there. A definer stands before what it defines, so
-/// only the beginning of the statement is searched.
+/// Removes a `DEFINER` that does not exist. A definer precedes the definition, so only the beginning of the statement
+/// is searched.
 #[must_use]
 pub fn without_definer(
     sql: &[u8],
@@ -240,14 +229,13 @@ pub fn without_definer(
     if is_there(&definer) {
         return None;
     }
-    // All of it is before what need not be UTF-8, or lossy text would have another length.
+    // Everything up to here must be UTF-8, or the lossy text would have another length.
     let end = text.len() - rest.len();
     let (kept, left) = (sql.get(..begin)?, sql.get(end..)?);
     std::str::from_utf8(sql.get(..end)?).ok()?;
     Some(([kept, left].concat(), definer))
 }
 
-/// The first line of a statement, cut where it is long.
 #[must_use]
 pub fn first_line(sql: &[u8]) -> String {
     const CHARS: usize = 120;

@@ -1,31 +1,27 @@
-//! Which files are dumps, and of which dialect.
+//! Recognizes dumps and their dialect.
 
 use assay_model::Dialect;
 
 use crate::sql::{dialect_of, dialect_of_heading};
 
-/// Why a file is no dump that can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoDump {
     /// `pg_dump --format=custom` wrote it.
     #[error("a dump of `pg_dump` in its custom format")]
     Custom,
-    /// It is text of two bytes a character.
+    /// Text with two bytes per character.
     #[error("text in UTF-16")]
     Utf16,
-    /// It has bytes that no text has.
+    /// Bytes that occur in no text.
     #[error("no text")]
     Binary,
-    /// `mysqlbinlog` wrote it.
     #[error("text of `mysqlbinlog`: changes of a binary log, which are no dump")]
     BinaryLog,
-    /// It has no statement of a dump.
     #[error("no dump of a database")]
     Other,
 }
 
 impl NoDump {
-    /// What to do instead.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
@@ -40,7 +36,7 @@ impl NoDump {
     }
 }
 
-/// The dialect of a dump, by its beginning; an inner `None` if servers of both dialects may take it.
+/// The dialect of a dump, judging by its beginning; an inner `None` if servers of both dialects may accept it.
 pub fn dump_dialect(head: &[u8]) -> Result<Option<Dialect>, NoDump> {
     if head.starts_with(b"PGDMP") {
         return Err(NoDump::Custom);
@@ -67,7 +63,6 @@ fn is_of_binary_log(line: &str) -> bool {
     line.starts_with('#') && line.contains(" server id ") && line.contains("end_log_pos ")
 }
 
-/// Whether a line begins a statement of a dump.
 fn is_statement(line: &str) -> bool {
     const WORDS: [&str; 7] = ["create ", "insert ", "replace ", "copy ", "drop ", "alter ", "/*!"];
     let line = line.trim_start();

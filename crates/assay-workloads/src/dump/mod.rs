@@ -1,4 +1,4 @@
-//! Dumps of whole schemas: split into statements while they are read, and what of them is for another place.
+//! Dumps of whole schemas: streaming splitter, and parts that do not apply to the target.
 
 mod fate;
 mod kind;

@@ -1,24 +1,22 @@
-//! Names of tables with the database of MySQL or MariaDB before them, as mysqlpump and MySQL Workbench write them.
+//! Table names qualified with a MySQL or MariaDB database, as written by mysqlpump and MySQL Workbench.
 
 use assay_model::Dialect;
 
 use super::split::{to_end_of_comment, to_quote};
 
-/// A name of a statement.
 struct Name<'s> {
-    /// Its first byte.
     start: usize,
-    /// The byte after it.
+    /// The byte after the name.
     end: usize,
-    /// It without quotes.
+    /// Without quotes.
     text: &'s [u8],
-    /// Where the next name begins, if a period joins them.
+    /// Where the next name begins, if joined by a period.
     next: Option<usize>,
-    /// Whether a period or an `@` joins it to what is before it.
+    /// Joined by a period or an `@` to what precedes it.
     is_joined: bool,
 }
 
-/// A statement of MySQL or MariaDB without this database before the names of tables; none if it has no such name.
+/// Removes this database before table names; `None` if no name has it.
 #[must_use]
 pub fn without_database(sql: &[u8], database: &str) -> Option<Vec<u8>> {
     let mut out = Vec::new();
@@ -69,12 +67,11 @@ fn is_word(text: &[u8], word: &str) -> bool {
     text.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// Whether a name, in which quotes are doubled, is this one.
+/// Compares with a name whose quotes are doubled.
 fn is_named(text: &[u8], name: &str) -> bool {
     text == name.as_bytes() || text.contains(&b'`') && text == name.replace('`', "``").as_bytes()
 }
 
-/// The names and words of a statement, which strings and comments do not have.
 struct Names<'s> {
     sql: &'s [u8],
     at: usize,
@@ -90,7 +87,7 @@ impl<'s> Names<'s> {
                 [quote @ (b'\'' | b'"'), inside @ ..] => {
                     (1 + to_quote(inside, *quote, true).0, false)
                 }
-                // What servers execute in a comment is a part of the statement.
+                // Comments that servers execute are part of the statement.
                 [b'/', b'*', b'!', ..] => (3, false),
                 [b'/', b'*', b'M', b'!', ..] => (4, false),
                 [b'/', b'*', inside @ ..] => {

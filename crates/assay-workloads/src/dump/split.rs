@@ -1,89 +1,74 @@
-//! Splits a dump into statements while it is read. Only one statement is in memory at a time.
+//! Streaming splitter of a dump into statements. Only one statement is in memory at a time.
 
 use std::io::{self, BufRead, Read as _};
 
 use assay_model::Dialect;
 
-/// Most bytes of a statement, and of a line of copied rows.
+/// Maximum bytes of a statement, and of a line of copied rows.
 const PART_BYTES: usize = 256 << 20;
 
-/// A part of a dump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DumpPart {
-    /// A statement without what ends it.
+    /// A statement without its delimiter.
     Statement {
-        /// The line where it begins, from 1.
+        /// Line where it begins, from 1.
         line: u64,
-        /// Its text, which need not be UTF-8.
+        /// Need not be UTF-8.
         sql: Vec<u8>,
     },
     /// `COPY … FROM stdin`, whose rows follow: [`DumpParts::next_rows`].
     Copy {
-        /// The line where it begins, from 1.
         line: u64,
-        /// The statement.
         sql: Vec<u8>,
     },
-    /// A command of a client, such as `\connect shop`.
+    /// A client command, such as `\connect shop`.
     Command {
-        /// Its line, from 1.
         line: u64,
-        /// The command with the backslash.
+        /// The command with its backslash.
         text: String,
     },
 }
 
-/// The reason why a dump cannot be read on.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
-    /// It cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
-    /// Something of it is too long.
     #[error("line {0}: a statement or a row has more than 256 MiB")]
     TooLong(u64),
-    /// It ends too early.
     #[error("line {0}: what begins here has no end; the file may be cut off")]
     NoEnd(u64),
 }
 
-/// What the bytes at a place belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Within {
-    /// Words and marks.
     Sql,
-    /// A string or a quoted name, and whether a backslash has a meaning in it.
+    /// A string or a quoted name, and whether it has backslash escapes.
     Quotes { quote: u8, has_escapes: bool },
-    /// A comment, and how many it is in.
+    /// A comment, and its nesting depth.
     Comment(u32),
-    /// A text between two of these.
+    /// Postgres text between two of these tags.
     Dollars(Vec<u8>),
 }
 
-/// The parts of a dump, in order.
 #[derive(Debug)]
 pub struct DumpParts<R> {
     source: R,
     dialect: Dialect,
-    /// The number of the line that is being read.
     number: u64,
     line: Vec<u8>,
-    /// The place in the line.
     at: usize,
     within: Within,
-    /// Whether the place is in a comment that MySQL and MariaDB execute.
+    /// The position is in a comment that MySQL and MariaDB execute.
     is_executed: bool,
-    /// What ends a statement.
     mark: Vec<u8>,
     sql: Vec<u8>,
-    /// The line where the statement begins; 0 if nothing of it was read.
+    /// Line where the statement begins; 0 if none of it was read.
     begins: u64,
-    /// Whether rows of a copy follow.
+    /// Rows of a copy follow.
     has_rows: bool,
 }
 
 impl<R: BufRead> DumpParts<R> {
-    /// The parts of a dump of servers of a dialect.
     pub fn new(source: R, dialect: Dialect) -> Self {
         Self {
             source,
@@ -100,12 +85,10 @@ impl<R: BufRead> DumpParts<R> {
         }
     }
 
-    /// Where the dump is read from.
     pub fn source(&self) -> &R {
         &self.source
     }
 
-    /// The next part, if there is one.
     pub fn next_part(&mut self) -> Result<Option<DumpPart>, DumpError> {
         loop {
             if self.at >= self.line.len() && !self.next_line()? {
@@ -142,7 +125,7 @@ impl<R: BufRead> DumpParts<R> {
         }
     }
 
-    /// Appends some rows of the copy that began; false if there are no more.
+    /// Appends some rows of the current copy; false if no more follow.
     pub fn next_rows(&mut self, out: &mut Vec<u8>) -> Result<bool, DumpError> {
         const ENOUGH: usize = 64 << 10;
         let before = out.len();
@@ -160,7 +143,7 @@ impl<R: BufRead> DumpParts<R> {
         Ok(out.len() > before)
     }
 
-    /// The last statement, which nothing ends.
+    /// The last, undelimited statement.
     fn rest(&mut self) -> Result<Option<DumpPart>, DumpError> {
         if self.within != Within::Sql || self.is_executed {
             return Err(DumpError::NoEnd(self.begins.max(1)));
@@ -182,7 +165,7 @@ impl<R: BufRead> DumpParts<R> {
         Ok(length > 0)
     }
 
-    /// A command of a client on a line where a statement could begin; an inner `None` is one that was followed here.
+    /// A client command on a line where a statement could begin; an inner `None` is one that was executed here.
     fn command(&mut self) -> Option<Option<DumpPart>> {
         let text = self.line.trim_ascii();
         if self.dialect == Dialect::Postgres {
@@ -201,7 +184,7 @@ impl<R: BufRead> DumpParts<R> {
         Some(None)
     }
 
-    /// Reads on in the line; whether a statement ends.
+    /// Continues in the line; true if a statement ends.
     fn reads_to_mark(&mut self) -> bool {
         while let Some(rest) = self.line.get(self.at..).filter(|rest| !rest.is_empty()) {
             let length = match &self.within {
@@ -261,7 +244,7 @@ impl<R: BufRead> DumpParts<R> {
         false
     }
 
-    /// The next part of the words and marks of a statement.
+    /// The next step outside strings and comments.
     fn sql_part(&self, rest: &[u8]) -> Step {
         let is_mysql = self.dialect == Dialect::MySql;
         if !self.is_executed && rest.starts_with(&self.mark) {
@@ -309,7 +292,7 @@ impl<R: BufRead> DumpParts<R> {
         }
     }
 
-    /// Whether the place follows the `E` of a string of Postgres in which a backslash has a meaning.
+    /// Whether the position follows the `E` of a Postgres string with backslash escapes.
     fn follows_escape(&self) -> bool {
         let before = self.line.get(..self.at).unwrap_or_default();
         match before {
@@ -325,13 +308,12 @@ impl<R: BufRead> DumpParts<R> {
     }
 }
 
-/// What to do with the bytes at a place.
 enum Step {
-    /// The statement ends with a mark of this length.
+    /// The statement ends with a delimiter of this length.
     Ends(usize),
-    /// They belong to nothing, and the bytes after them to this.
+    /// Skip this many bytes; the context after them.
     Skips(usize, Within),
-    /// They belong to the statement; what the bytes after them belong to, if that changes, and whether it is executed.
+    /// Take this many bytes into the statement; the context after them, if it changes, and whether that is executed.
     Takes(usize, Option<Within>, bool),
 }
 
@@ -339,7 +321,7 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// `$tag$` at the beginning of a text of Postgres.
+/// `$tag$` at the beginning of a Postgres text.
 fn dollar_mark(rest: &[u8]) -> Option<&[u8]> {
     let tag = rest.iter().skip(1).take_while(|it| is_of_name(**it)).count();
     let starts_with_digit = rest.get(1).is_some_and(u8::is_ascii_digit);
@@ -347,7 +329,7 @@ fn dollar_mark(rest: &[u8]) -> Option<&[u8]> {
     (mark.ends_with(b"$") && !starts_with_digit).then_some(mark)
 }
 
-/// The bytes up to the end of a string or a quoted name, and whether it has an end here.
+/// The bytes up to the end of a string or quoted name, and whether it ends here.
 pub(super) fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, bool) {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {
@@ -365,7 +347,7 @@ pub(super) fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, boo
     (rest.len(), false)
 }
 
-/// The bytes up to the end of a comment, and how many comments the place after them is in.
+/// The bytes up to the end of a comment, and the nesting depth after them.
 pub(super) fn to_end_of_comment(rest: &[u8], depth: u32, dialect: Dialect) -> (usize, u32) {
     let (mut at, mut depth) = (0, depth);
     while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
@@ -387,7 +369,6 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len().max(1)).position(|window| window == part)
 }
 
-/// Whether a statement of Postgres is a `COPY … FROM stdin`.
 fn copies(sql: &[u8]) -> bool {
     let is_copy = sql.get(..5).is_some_and(|it| it.eq_ignore_ascii_case(b"COPY "));
     let words = String::from_utf8_lossy(sql.get(..sql.len().min(1 << 20)).unwrap_or_default());

@@ -8,7 +8,7 @@ const BURST: Duration = Duration::from_secs(1);
 /// The next burst follows at once if a second has taken at least this long.
 const ALMOST: Duration = Duration::from_millis(950);
 
-/// When statements of a background rate are due. Time that was lost in a slow second is not made up for.
+/// Due times of statements at a background rate. Time lost in a slow second is not made up.
 #[derive(Debug, Clone)]
 pub struct Pace {
     per_second: u64,
@@ -16,7 +16,6 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The pace of a number of statements per second.
     #[must_use]
     pub fn new(per_second: u64) -> Self {
         Self { per_second: per_second.max(1), checked: Duration::ZERO }

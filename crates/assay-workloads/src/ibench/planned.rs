@@ -1,23 +1,20 @@
-//! The statements of the Insert Benchmark that have a plan.
+//! The statements of the Insert Benchmark that have a query plan.
 
 use assay_model::{IbenchQuery, IbenchStep};
 
 use super::query::Kind;
 use super::schema::IbenchTable;
 
-/// A statement, for a comparison of its plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IbenchStatement {
-    /// The kind of work that it belongs to: `range queries`, `point queries` or `deletes`.
+    /// `range queries`, `point queries` or `deletes`.
     pub purpose: &'static str,
-    /// Its text with `?` in place of its values.
     pub shape: String,
-    /// Its text with values.
     pub sql: String,
 }
 
-/// The deletions of these steps, the queries for the lowest key, and the range and point queries, once each. `lowest`
-/// is the lowest key in the table.
+/// The distinct deletions of these steps, queries for the lowest key, and range and point queries. `lowest` is the
+/// lowest key in the table.
 #[must_use]
 pub fn ibench_statements<'a>(
     table: &IbenchTable,
@@ -43,7 +40,6 @@ pub fn ibench_statements<'a>(
     statements
 }
 
-/// A deletion, and the query for the key from which it starts.
 fn deletes(table: &IbenchTable, rows: u32, lowest: u64) -> [IbenchStatement; 2] {
     let mut text = Vec::new();
     table.delete(lowest, rows, &mut text);

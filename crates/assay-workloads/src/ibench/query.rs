@@ -7,20 +7,18 @@ use super::{CASH_REGISTERS, PRICES, PRODUCTS};
 use crate::decimal::push_decimal;
 use crate::random::{Stream, mix, mix_word};
 
-/// Rows that a query asks for.
 const ROWS_PER_QUERY: u32 = 10;
 
-/// The keys that point queries draw from.
+/// The range of keys that point queries draw from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ids {
-    /// The lowest.
     pub lowest: u64,
-    /// Above all.
+    /// Exclusive.
     pub highest: u64,
 }
 
-/// The text of a client's queries: a pure function of seed, step, client, number and, for point queries, the keys that
-/// exist.
+/// The text of a client's queries: a pure function of seed, step, client, number and, for point queries, the existing
+/// keys.
 #[derive(Debug)]
 pub struct IbenchQueryText {
     kind: IbenchQuery,
@@ -31,7 +29,6 @@ pub struct IbenchQueryText {
 }
 
 impl IbenchQueryText {
-    /// The queries of client `client`, from 0, in the step with this name, on a table with `indexes` secondary indexes.
     #[must_use]
     pub fn new(
         table: &IbenchTable,
@@ -86,24 +83,20 @@ impl IbenchQueryText {
     }
 }
 
-/// A kind of query, as text around its values.
 pub(super) struct Kind {
     name: &'static str,
     pub(super) before: String,
     pub(super) after: &'static str,
     /// Exclusive upper bound of its values; 0 if they are keys.
     pub(super) below: u64,
-    /// Number of its values.
     pub(super) values: u32,
 }
 
 impl Kind {
-    /// The queries that read the first `indexes` secondary indexes.
     pub(super) fn ranges(table: &IbenchTable, indexes: u32) -> Vec<Self> {
         (0..indexes as usize).map(|index| range(table, index)).collect()
     }
 
-    /// The query for rows by their keys.
     pub(super) fn point(table: &IbenchTable) -> Self {
         let before = format!(
             "SELECT transactionid, productid, data FROM {} WHERE transactionid IN (",
@@ -122,7 +115,6 @@ impl Kind {
     }
 }
 
-/// The query that reads the index with that number.
 fn range(table: &IbenchTable, index: usize) -> Kind {
     let (end, _) = INDEXES[index];
     let name = table.name();

@@ -7,13 +7,11 @@ use super::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS};
 use crate::decimal::push_decimal;
 use crate::random::{Stream, mix, mix_word};
 
-/// Shortest and longest value of `data`, characters.
+/// Minimum and maximum length of `data`, characters.
 const DATA_LENGTH: (u64, u64) = (10, 20);
 
-/// Characters from which the random part of `data` is taken.
 const RANDOM_BYTES: usize = 4 << 20;
 
-/// The characters of base64.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Random characters, from which all clients take the ends of their values.
@@ -21,7 +19,6 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub struct RandomText(Vec<u8>);
 
 impl RandomText {
-    /// The characters of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Arc<Self> {
         let mut stream = Stream::new(mix_word(seed, "queue text"));
@@ -36,7 +33,7 @@ impl RandomText {
     }
 }
 
-/// The rows that a client inserts in a step: a pure function of seed, step, client and number of the statement.
+/// The rows that a client inserts in a step: a pure function of seed, step, client and statement number.
 #[derive(Debug)]
 pub struct IbenchRows {
     head: String,
@@ -45,7 +42,6 @@ pub struct IbenchRows {
 }
 
 impl IbenchRows {
-    /// The rows of client `client`, from 0, in the step with this name.
     #[must_use]
     pub fn new(
         table: &IbenchTable,

@@ -2,14 +2,14 @@
 
 use assay_model::{Dialect, Engine, IbenchTables, Partitions};
 
-/// The secondary indexes, in the order in which a number of them is taken: the end of the name, and the columns.
+/// Suffixes of the names and columns of the secondary indexes, in the order of their use.
 pub(super) const INDEXES: [(&str, &str); 3] = [
     ("marketsegment", "productid, customerid, price"),
     ("registersegment", "cashregisterid, customerid, price"),
     ("pdc", "price, dateandtime, customerid"),
 ];
 
-/// A table of the Insert Benchmark on a family of servers: the source of all statements that do not depend on chance.
+/// A table of the Insert Benchmark on a family of servers: the source of all nonrandom statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IbenchTable {
     dialect: Dialect,
@@ -17,25 +17,21 @@ pub struct IbenchTable {
 }
 
 impl IbenchTable {
-    /// Table number `number`, from 1.
     #[must_use]
     pub fn new(dialect: Dialect, number: u32) -> Self {
         Self { dialect, name: format!("pi{number}") }
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The family of its server.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The statement that drops it if it exists.
     #[must_use]
     pub fn drop(&self) -> String {
         format!("DROP TABLE IF EXISTS {}", self.name)
@@ -68,7 +64,6 @@ impl IbenchTable {
         [create].into_iter().chain(partitions).chain([cache]).collect()
     }
 
-    /// The partitions of a table of Postgres.
     fn partitions(&self, partitions: Partitions) -> impl Iterator<Item = String> {
         let Partitions { count, rows } = partitions;
         (0..count).map(move |number| {
@@ -102,13 +97,12 @@ impl IbenchTable {
         }
     }
 
-    /// The query for the lowest key: the low end of the queue.
+    /// Query for the lowest key: the low end of the queue.
     #[must_use]
     pub fn lowest(&self) -> String {
         format!("SELECT min(transactionid) FROM {}", self.name)
     }
 
-    /// The query for the highest key: the high end of the queue.
     #[must_use]
     pub fn highest(&self) -> String {
         format!("SELECT max(transactionid) FROM {}", self.name)
@@ -134,8 +128,8 @@ impl IbenchTable {
         }
     }
 
-    /// The statement that begins a transaction that holds back purge and vacuum until it ends. By default, a snapshot
-    /// of Postgres lasts no longer than its statement.
+    /// Begins a transaction that holds back purge and vacuum until it ends. By default, a Postgres snapshot lasts no
+    /// longer than its statement.
     #[must_use]
     pub fn begin(&self) -> &'static str {
         match self.dialect {
@@ -144,14 +138,12 @@ impl IbenchTable {
         }
     }
 
-    /// The statement of the transaction that is kept open.
     #[must_use]
     pub fn read_one(&self) -> String {
         format!("SELECT * FROM {} LIMIT 1", self.name)
     }
 }
 
-/// The end of a `CREATE TABLE` of MySQL or MariaDB.
 fn of_mysql(partitions: &Partitions, key: &str) -> String {
     let Partitions { count, rows } = *partitions;
     let part = |number: u32| match number + 1 == count {

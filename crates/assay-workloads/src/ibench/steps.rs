@@ -10,27 +10,24 @@ use crate::define;
 /// Background rates of the query steps, rows per second and client.
 const RATES: [u32; 3] = [100, 500, 1000];
 
-/// The amount of work of the ten steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IbenchSizes {
-    /// The tables.
     pub tables: IbenchTables,
     /// Rows that each client inserts in l.i0, l.i1 and l.i2: X, Y and Z of the published studies.
     pub rows: [u64; 3],
     /// Duration of each query step on a server that keeps the background rate, seconds.
     pub query_s: u32,
-    /// The shortest time for maintenance before the query steps, seconds.
+    /// Minimum time for maintenance before the query steps, seconds.
     pub maintain_s: u32,
-    /// Whether l.i0 creates the secondary indexes. There is no l.x then.
+    /// l.i0 creates the secondary indexes, and l.x is omitted.
     pub indexed_at_start: bool,
-    /// Whether Postgres prepares queries.
     pub is_prepared: bool,
     /// See [`IbenchStep::transaction_s`].
     pub transaction_s: Option<u32>,
 }
 
-/// The steps in order. Steps that would have nothing to do are left out: l.x and the range queries without secondary
-/// indexes, l.x with indexes that exist, deletes and all that depends on them with a shared table.
+/// The steps in order, without those that would do nothing: l.x and the range queries without secondary indexes, l.x
+/// with existing indexes, deletes and all that depends on them with a shared table.
 #[must_use]
 pub fn ibench_steps(sizes: &IbenchSizes) -> Vec<Test> {
     let [first, second, third] = sizes.rows;
@@ -84,7 +81,7 @@ pub fn ibench_steps(sizes: &IbenchSizes) -> Vec<Test> {
     steps.into_iter().map(|(name, does, step)| test(name, does, step)).collect()
 }
 
-/// The steps with queries. The servers come to rest before the first of them.
+/// The servers come to rest before the first of them.
 fn query_steps(
     sizes: &IbenchSizes,
     load: IbenchStep,

@@ -1,4 +1,4 @@
-//! The dialect of statements, by what only one of them has.
+//! Guesses the dialect of statements from features that only one dialect has.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -7,10 +7,8 @@ use assay_model::Dialect;
 
 use super::part;
 
-/// Lines in which programs name themselves.
 const HEADING_LINES: usize = 60;
 
-/// What programs write into the first lines of their dumps.
 const HEADINGS: [(&str, Dialect); 14] = [
     ("PostgreSQL database dump", Dialect::Postgres),
     ("\\connect ", Dialect::Postgres),
@@ -28,7 +26,6 @@ const HEADINGS: [(&str, Dialect); 14] = [
     ("/*M!", Dialect::MySql),
 ];
 
-/// Words that only Postgres has.
 const POSTGRES: [&str; 36] = [
     "ARRAY",
     "ARRAY_AGG",
@@ -68,7 +65,6 @@ const POSTGRES: [&str; 36] = [
     "UNNEST",
 ];
 
-/// Words that only MySQL and MariaDB have.
 const MYSQL: [&str; 44] = [
     "AUTO_INCREMENT",
     "CURDATE",
@@ -116,12 +112,11 @@ const MYSQL: [&str; 44] = [
     "ZEROFILL",
 ];
 
-/// Words after which the name of a table stands, in double quotes on Postgres.
+/// Words followed by a table name, which Postgres puts in double quotes.
 const BEFORE_NAMES: [&str; 8] =
     ["FROM", "JOIN", "INTO", "UPDATE", "TABLE", "EXISTS", "ONLY", "REFERENCES"];
 
-/// The dialect of statements: their heading names it, or they have more of what only one dialect has. `None` if nothing
-/// tells.
+/// Uses the heading, or the dialect with more distinctive features. `None` if undecided.
 #[must_use]
 pub fn dialect_of(text: &str) -> Option<Dialect> {
     dialect_of_heading(text).or_else(|| {
@@ -134,14 +129,13 @@ pub fn dialect_of(text: &str) -> Option<Dialect> {
     })
 }
 
-/// The dialect of a dump, as its first lines name it.
 pub(crate) fn dialect_of_heading(text: &str) -> Option<Dialect> {
     let mut lines = text.lines().take(HEADING_LINES);
     let named = lines.find_map(|line| HEADINGS.iter().find(|(words, _)| line.contains(words)));
     named.map(|(_, dialect)| *dialect)
 }
 
-/// What only one dialect has, each once.
+/// Features of only one dialect, without duplicates.
 #[derive(Default)]
 struct Signs<'t> {
     mysql: BTreeSet<&'t str>,
@@ -168,7 +162,6 @@ impl<'t> Signs<'t> {
         signs
     }
 
-    /// What clients take as a command, and comments that one dialect has.
     fn line(&mut self, line: &'t str) {
         let mut chars = line.chars();
         match (chars.next(), chars.next()) {

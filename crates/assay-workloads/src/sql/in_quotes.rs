@@ -6,21 +6,20 @@ use assay_model::Dialect;
 
 use super::{Use, leading_name, part};
 
-/// The quotes around a part of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quotes {
     /// `'...'`, or another string in these quotes.
     Text,
-    /// A string in which a backslash has a meaning, such as `E'...'`.
+    /// A string with backslash escapes, such as `E'...'`.
     Escaped,
-    /// `"..."`, a name of Postgres.
+    /// `"..."`, a Postgres name.
     Name,
-    /// `$tag$...$tag$`, a text of Postgres that is often code.
+    /// `$tag$...$tag$`, a Postgres text that is often code.
     Dollar,
 }
 
 impl Quotes {
-    /// The quotes of a part; none if it has no quotes or is a comment.
+    /// `None` if the part is unquoted or a comment.
     fn of(part: &str) -> Option<Self> {
         Some(match part.chars().next()? {
             '\'' => Self::Text,
@@ -32,7 +31,6 @@ impl Quotes {
     }
 }
 
-/// The quoted parts of a text.
 fn quoted_parts(text: &str, syntax: Dialect) -> Vec<(Range<usize>, Quotes)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -65,7 +63,7 @@ pub fn quoted_uses(text: &str, syntax: Dialect) -> Vec<(Use<'_>, Quotes)> {
     found
 }
 
-/// The quotes around each variable of a statement of Postgres, given the text before, between and after its variables.
+/// The quotes around each variable of a Postgres statement, given the text before, between and after its variables.
 #[must_use]
 pub fn surrounding_quotes(pieces: &[String]) -> Vec<Option<Quotes>> {
     let mut text = String::new();

@@ -1,7 +1,7 @@
-//! How long quoted texts and comments of SQL are.
+//! Lengths of quoted texts and comments in SQL.
 
-/// The bytes of a comment that MySQL and MariaDB execute, and whether it has an end: strings and quoted names in it may
-/// contain `*/`.
+/// The bytes of a comment that MySQL and MariaDB execute, and whether it is terminated: strings and quoted names in it
+/// may contain `*/`.
 pub(super) fn executed_comment(rest: &str) -> (usize, bool) {
     let mut at = "/*!".len();
     while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
@@ -19,7 +19,7 @@ pub(super) fn executed_comment(rest: &str) -> (usize, bool) {
     (at, false)
 }
 
-/// The bytes of a comment that may hold others, as those of Postgres, and whether it has an end.
+/// The bytes of a nestable comment, as in Postgres, and whether it is terminated.
 pub(super) fn nested_comment(rest: &str) -> (usize, bool) {
     let (mut depth, mut at) = (0_u32, 0);
     while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
@@ -37,8 +37,8 @@ pub(super) fn nested_comment(rest: &str) -> (usize, bool) {
     (at, false)
 }
 
-/// The bytes of a quoted text, quotes included, and whether it has an end. A doubled quote belongs to it, and so does a
-/// quote after a backslash if those have a meaning.
+/// The bytes of a quoted text including quotes, and whether it is terminated. A doubled quote is part of it, and so is
+/// a backslash-escaped one if `has_escapes`.
 pub(super) fn quoted(rest: &str, quote: char, has_escapes: bool) -> (usize, bool) {
     let mut chars = rest.char_indices().skip(1).peekable();
     while let Some((at, char)) = chars.next() {

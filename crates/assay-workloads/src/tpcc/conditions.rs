@@ -1,19 +1,15 @@
-//! Consistency conditions 1 to 4 (clause 3.3.2), as queries for what violates them.
+//! Consistency conditions 1 to 4 (clause 3.3.2), as queries for violations.
 
-/// A condition that the tables must meet whenever no transaction is in progress.
+/// A condition that holds whenever no transaction is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TpccCondition {
-    /// Its number in the specification.
     pub number: u32,
-    /// What it demands.
     pub demands: &'static str,
-    /// The query for one violation. It returns no row if there is none.
+    /// Query for one violation; no rows if the condition holds.
     pub violation: &'static str,
-    /// What the columns of that row are.
     pub columns: &'static [&'static str],
 }
 
-/// The conditions, in the order of the specification.
 pub const TPCC_CONDITIONS: [TpccCondition; 4] = [
     TpccCondition {
         number: 1,
@@ -55,7 +51,6 @@ pub const TPCC_CONDITIONS: [TpccCondition; 4] = [
 ];
 
 impl TpccCondition {
-    /// A violation in words, from the row of the query.
     #[must_use]
     pub fn told<'v>(&self, values: impl Iterator<Item = Option<&'v str>>) -> String {
         let pair = |(column, value): (&&str, Option<&str>)| {

@@ -7,14 +7,12 @@ use crate::random::{Stream, mix_word};
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// Characters of random texts. Each of 64 equally likely numbers stands for one, so two of them are likelier than the
-/// others.
+/// Characters of random texts, one for each of 64 equally likely numbers, so two of them are twice as likely.
 const CHARACTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789aE";
 
-/// Bits of a random number that choose a character.
 const CHARACTER_BITS: u32 = 6;
 
-/// The ranges of the distribution of last names, of customers and of items.
+/// Ranges of the distributions of last names, customers and items.
 const LAST_NAMES: u64 = 255;
 const CUSTOMERS: u64 = 1023;
 const ITEMS: u64 = 8191;
@@ -22,9 +20,9 @@ const ITEMS: u64 = 8191;
 /// Clause 2.1.6: the constants of the non-uniform distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Constants {
-    /// That of last names while the tables are loaded.
+    /// For last names while the tables are loaded.
     pub(super) loaded_name: u64,
-    /// The same while transactions run.
+    /// For last names while transactions run.
     pub(super) name: u64,
     customer: u64,
     item: u64,
@@ -49,7 +47,6 @@ impl Constants {
         Self { loaded_name, name, customer, item: stream.below(ITEMS + 1) }
     }
 
-    /// The number of a customer in a district.
     pub(super) fn customer(&self, stream: &mut Stream) -> u32 {
         non_uniform(stream, CUSTOMERS, self.customer, (1, super::sizes::CUSTOMERS.into())) as u32
     }
@@ -58,7 +55,6 @@ impl Constants {
         non_uniform(stream, ITEMS, self.item, (1, super::sizes::ITEMS.into())) as u32
     }
 
-    /// The number of a last name, with one of the constants of names.
     pub(super) fn last_name(stream: &mut Stream, constant: u64) -> u32 {
         non_uniform(stream, LAST_NAMES, constant, (0, 999)) as u32
     }
@@ -70,24 +66,21 @@ fn non_uniform(stream: &mut Stream, a: u64, c: u64, (low, high): (u64, u64)) -> 
     (drawn + c) % (high - low + 1) + low
 }
 
-/// A uniform number, both ends included.
+/// Uniform, inclusive.
 pub(super) fn between(stream: &mut Stream, low: u64, high: u64) -> u64 {
     low + stream.below(high - low + 1)
 }
 
-/// Whether something happens that does in so many of a hundred cases.
 pub(super) fn happens(stream: &mut Stream, percent: u64) -> bool {
     stream.below(100) < percent
 }
 
-/// Appends the last name of a number of three digits.
 pub(super) fn push_last_name(number: u32, out: &mut Vec<u8>) {
     for digit in [number / 100, number / 10 % 10, number % 10] {
         out.extend(SYLLABLES.get(digit as usize).map_or("", |it| it).as_bytes());
     }
 }
 
-/// Appends a random text of letters and digits.
 pub(super) fn push_text(stream: &mut Stream, low: u64, high: u64, out: &mut Vec<u8>) {
     let mut left = between(stream, low, high);
     while left > 0 {
@@ -116,14 +109,13 @@ pub(super) fn push_data(stream: &mut Stream, low: u64, high: u64, out: &mut Vec<
     }
 }
 
-/// Appends random digits.
 pub(super) fn push_digits(stream: &mut Stream, count: u32, out: &mut Vec<u8>) {
     for _ in 0..count {
         out.push(b'0' + stream.below(10) as u8);
     }
 }
 
-/// Appends a decimal number, given without its point.
+/// Appends a fixed-point number, given without its point.
 pub(super) fn push_fixed(value: u64, decimals: u32, out: &mut Vec<u8>) {
     let unit = 10_u64.pow(decimals);
     push_decimal(out, value / unit);
@@ -170,8 +162,8 @@ mod tests {
         }
         assert_eq!(counts[0], 0);
         let drawn = counts.iter().filter(|count| **count > 0).count();
-        // Each of the 13 lower bits is set with a probability of 3/4, so that an item with k of them has about
-        // 0.00122 * 3^k draws of a million. Summed over k with the numbers of such items, 65,800 have one or more.
+        // Each of the 13 lower bits is set with a probability of 3/4, so that an item with k of them has about 0.00122
+        // * 3^k draws of a million. Summed over k with the numbers of such items, 65,800 have one or more.
         assert!((64_500..68_000).contains(&drawn), "{drawn}");
         counts.sort_unstable();
         let most: u32 = counts.iter().rev().take(10_000).sum();

@@ -1,10 +1,10 @@
-//! What a client asks for: a pure function of seed, client and number of the event (clauses 2.4 to 2.8).
+//! Inputs of a client's transactions: a pure function of seed, client and event number (clauses 2.4 to 2.8).
 
 use super::draw::{Constants, between, happens, push_last_name};
 use super::sizes::{DISTRICTS, ITEMS, TPCC};
 use crate::random::{Stream, mix, mix_word};
 
-/// Clause 5.2.4.2: the cards of a deck, from which a client draws all before it shuffles them again.
+/// Clause 5.2.4.2: the cards of a deck, from which a client draws all before it reshuffles.
 const DECK: [(Card, usize); 5] = [
     (Card::NewOrder, 45),
     (Card::Payment, 43),
@@ -32,78 +32,55 @@ pub enum TpccInput {
     Payment(Payment),
     /// Clause 2.6.
     OrderStatus {
-        /// The warehouse.
         warehouse: u32,
-        /// The district.
         district: u32,
-        /// The customer.
         customer: CustomerKey,
     },
     /// Clause 2.7.
     Delivery {
-        /// The warehouse.
         warehouse: u32,
-        /// Who delivers.
         carrier: u32,
     },
     /// Clause 2.8.
     StockLevel {
-        /// The warehouse.
         warehouse: u32,
-        /// The district.
         district: u32,
-        /// Items are counted of which fewer are in stock.
+        /// Counts items with less stock than this.
         threshold: u32,
     },
 }
 
-/// How a customer is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CustomerKey {
-    /// By number.
     Id(u32),
     /// The middle one of those with a last name, in the order of their first names.
     Name(Vec<u8>),
 }
 
-/// An order to be entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOrder {
-    /// The warehouse.
     pub warehouse: u32,
-    /// The district.
     pub district: u32,
-    /// The customer.
     pub customer: u32,
-    /// The lines, in the order of their items, so that clients lock stock in the same order.
+    /// Sorted by item, so that clients lock stock in the same order.
     pub lines: Vec<OrderLine>,
 }
 
-/// A line of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OrderLine {
-    /// The item.
     pub item: u32,
-    /// The warehouse that supplies it.
     pub supply: u32,
-    /// How many.
     pub quantity: u32,
 }
 
-/// A payment of a customer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
-    /// The warehouse where it is paid.
     pub warehouse: u32,
-    /// The district where it is paid.
     pub district: u32,
-    /// The warehouse of the customer.
     pub customer_warehouse: u32,
-    /// The district of the customer.
     pub customer_district: u32,
-    /// The customer.
     pub customer: CustomerKey,
-    /// The amount, in hundredths.
+    /// Amount in hundredths.
     pub cents: u32,
 }
 
@@ -114,13 +91,13 @@ impl NewOrder {
         self.lines.iter().all(|line| line.supply == self.warehouse)
     }
 
-    /// Whether it has an item that does not exist, so that it is rolled back.
+    /// Whether it has a nonexistent item, so that it is rolled back.
     #[must_use]
     pub fn rolls_back(&self) -> bool {
         self.lines.last().is_some_and(|line| line.item > ITEMS)
     }
 
-    /// The lines as the stored procedures take them: six digits for the item, six for the warehouse, two for the
+    /// The lines as arguments of the stored procedures: six digits for the item, six for the warehouse, two for the
     /// quantity.
     #[must_use]
     pub fn packed(&self) -> String {
@@ -129,22 +106,19 @@ impl NewOrder {
     }
 }
 
-/// A client: its home, and the inputs of its transactions.
 #[derive(Debug, Clone)]
 pub struct TpccClient {
     key: u64,
     constants: Constants,
     warehouses: u32,
     warehouse: u32,
-    /// The district whose stock level it watches.
     district: u32,
-    /// The deck in use, by number.
+    /// The current deck, by number.
     deck: (u64, Vec<Card>),
 }
 
 impl TpccClient {
-    /// The client with this number, from 0. Clients are spread over the warehouses, and those of a warehouse over its
-    /// districts.
+    /// `number` counts from 0. Clients are spread over the warehouses, and those of a warehouse over its districts.
     #[must_use]
     pub fn new(seed: u64, warehouses: u32, number: u32) -> Self {
         let warehouses = warehouses.max(1);
@@ -159,7 +133,7 @@ impl TpccClient {
         }
     }
 
-    /// The input of an event. An event that is started again has the same one.
+    /// A retried event has the same input.
     pub fn input(&mut self, sequence: u64) -> TpccInput {
         let card = self.card(sequence);
         let mut stream = Stream::new(mix(self.key, sequence));
@@ -184,7 +158,7 @@ impl TpccClient {
         }
     }
 
-    /// Time for keying before a transaction, and a random time for thinking after it, seconds (clause 5.2.5.7).
+    /// Keying time before a transaction, and a random think time after it, seconds (clause 5.2.5.7).
     #[must_use]
     pub fn pauses(&self, sequence: u64, input: &TpccInput) -> (f64, f64) {
         let (keying, thinking) = match input {
@@ -217,7 +191,7 @@ impl TpccClient {
             let is_remote = self.warehouses > 1 && happens(stream, 1);
             let supply = if is_remote { self.other_warehouse(stream) } else { self.warehouse };
             let quantity = between(stream, 1, 10) as u32;
-            // Clause 2.4.1.5: the last item is not used.
+            // Clause 2.4.1.5: the last item does not exist.
             let item = if rolls_back && number == count { ITEMS + 1 } else { item };
             lines.push(OrderLine { item, supply, quantity });
         }
@@ -262,7 +236,6 @@ fn district(stream: &mut Stream) -> u32 {
     between(stream, 1, DISTRICTS.into()) as u32
 }
 
-/// A shuffled deck.
 fn deck(key: u64, number: u64) -> Vec<Card> {
     let mut stream = Stream::new(mix(mix_word(key, "deck"), number));
     let mut cards: Vec<Card> =
@@ -274,7 +247,7 @@ fn deck(key: u64, number: u64) -> Vec<Card> {
 }
 
 impl TpccInput {
-    /// All of it in words, which no change of names in the code alters.
+    /// Text form that does not depend on names in the code.
     #[must_use]
     pub fn words(&self) -> String {
         let of = |customer: &CustomerKey| match customer {

@@ -1,8 +1,8 @@
-//! A workload in the manner of TPC-C, from the public specification (revision 5.11): tables, rows, inputs of
-//! transactions, their statements, stored procedures, and the conditions that the tables must meet.
+//! A TPC-C-like workload, from the public specification (revision 5.11): tables, rows, transaction inputs, their
+//! statements, stored procedures, and consistency conditions.
 //!
-//! Clauses in comments are those of the specification. What is measured with it is no TPC result: nobody audits it,
-//! there are no terminals, and by default nobody keys or thinks.
+//! Clauses in comments are those of the specification. Its measurements are no TPC results: they are not audited, there
+//! are no terminals, and by default no keying and think times.
 
 mod conditions;
 mod draw;

@@ -7,7 +7,6 @@ use clap::ArgAction::Set;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// The heading of these options in the help.
 pub const HEADING: &str = "TPC-C-like workload";
 
 /// The options of the workload in the manner of TPC-C.
@@ -39,7 +38,6 @@ impl Default for TpccOptions {
 }
 
 impl TpccOptions {
-    /// What they ask for.
     #[must_use]
     pub fn tpcc(&self) -> Tpcc {
         let &Self { warehouses, procedures, think_times: thinks } = self;

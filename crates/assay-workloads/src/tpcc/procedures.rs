@@ -1,28 +1,25 @@
-//! The transactions as stored procedures (MySQL, MariaDB) and functions (Postgres). They do what the statements of
-//! clients do, in the same order; each call is one transaction.
+//! The transactions as stored procedures (MySQL, MariaDB) and functions (Postgres). They do the same as the statements
+//! of clients, in the same order; each call is one transaction.
 //!
-//! Lines of an order come packed ([`super::NewOrder::packed`]). On Postgres, an order with an item that does not exist
-//! ends in an error of the state `TP001`, which undoes it.
+//! Order lines are packed ([`super::NewOrder::packed`]). On Postgres, an order with a nonexistent item raises SQLSTATE
+//! `TP001`, which rolls it back.
 
 use assay_model::Dialect;
 
 use super::statements::statement;
 use crate::statement::Statement;
 
-/// A stored procedure or function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TpccProcedure {
-    /// Removes what an earlier load left.
     pub drop: String,
-    /// Creates it.
     pub create: String,
-    /// Calls it, with `?` for each parameter.
+    /// Has `?` for each parameter.
     pub call: String,
     /// `i` or `t` for each parameter of a call.
     pub params: &'static str,
 }
 
-/// The calls of the procedures as statements, in the same order.
+/// Calls of the procedures, in the same order.
 #[must_use]
 pub fn tpcc_calls(dialect: Dialect) -> Vec<Statement> {
     let statement = |it: TpccProcedure| statement(dialect, &it.call, it.params);
@@ -38,7 +35,7 @@ struct Routine {
     postgres: String,
 }
 
-/// The routines in the order of the kinds of transactions: new order, payment, order status, delivery, stock level.
+/// In the order of the transaction kinds: new order, payment, order status, delivery, stock level.
 #[must_use]
 pub fn tpcc_procedures(dialect: Dialect) -> Vec<TpccProcedure> {
     let routines = [new_order(), payment(), order_status(), delivery(), stock_level()];
@@ -83,7 +80,7 @@ impl Routine {
     }
 }
 
-/// What is printed for the district of an order.
+/// The district information of an order line.
 fn dist() -> String {
     let case = |number: u32| format!(" WHEN {number} THEN s_dist_{number:02}");
     format!("CASE p_d{} END", (1..=super::sizes::DISTRICTS).map(case).collect::<String>())

@@ -1,20 +1,17 @@
-//! How a row is written: as a part of a statement that inserts it, or as a line to copy.
+//! Formats a row: as part of an `INSERT`, or as a line to copy.
 
 use super::draw::{push_digits, push_fixed, push_text};
 use crate::decimal::push_decimal;
 use crate::random::Stream;
 
-/// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TpccForm {
-    /// As statements that insert them.
     Insert,
     /// As lines for Postgres's `COPY ... FROM STDIN`, with tabs between the values.
     Copy,
 }
 
-/// The text of a row: `(value,value),`, or a line with tabs between the values. No value has anything that would need
-/// an escape.
+/// The text of a row: `(value,value),`, or a line with tabs between the values. No value needs escaping.
 pub(super) struct Row<'a> {
     form: TpccForm,
     out: &'a mut Vec<u8>,
@@ -32,7 +29,7 @@ impl<'a> Row<'a> {
     }
 
     pub(super) fn end(&mut self) {
-        // There is a separator after each value.
+        // Each value is followed by a separator.
         self.out.pop();
         self.out.extend_from_slice(match self.form {
             TpccForm::Insert => b"),",
@@ -71,7 +68,6 @@ impl<'a> Row<'a> {
         self.separate();
     }
 
-    /// A fixed text.
     pub(super) fn word(&mut self, word: &str) {
         self.text(|out| out.extend_from_slice(word.as_bytes()));
     }

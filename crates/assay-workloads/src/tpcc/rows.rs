@@ -1,4 +1,4 @@
-//! The rows of the tables after the load (clause 4.3.3.1), as statements that insert them or as data to copy.
+//! The rows of the tables after the load (clause 4.3.3.1), as `INSERT` statements or as data to copy.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -8,39 +8,36 @@ use super::row::{Row, TpccForm};
 use super::sizes::{CUSTOMERS, DISTRICTS, FIRST_NEW, ITEMS, ORDERS};
 use crate::random::{Stream, mix, mix_word};
 
-/// A statement gets no further row once it is this long, bytes, or has so many rows.
+/// A statement gets no more rows once it is this long, bytes, or has this many rows.
 const STATEMENT_BYTES: usize = 256 * 1024;
 const STATEMENT_ROWS: u32 = 5000;
 
-/// When everything that the load makes happened: the same for all systems.
+/// Timestamp of all loaded rows: the same for all systems.
 const LOADED: &str = "2026-01-01 00:00:00";
 
-/// Parts into which the items, and the stock of a warehouse, are divided, so that several connections can load them.
+/// The items, and the stock of a warehouse, are divided into parts for parallel loading.
 const PARTS: u32 = 4;
 
 /// Parts of a warehouse: itself with its districts, its stock, and the customers and orders of each district.
 const OF_WAREHOUSE: u32 = 1 + PARTS + DISTRICTS;
 
-/// What a statement of a load inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TpccBatch {
-    /// The table, by its place in [`super::TPCC_TABLES`].
+    /// Index into [`super::TPCC_TABLES`].
     pub table: usize,
-    /// The rows.
     pub rows: u32,
 }
 
-/// Rows of one table that belong together.
 #[derive(Debug, Clone)]
 struct Segment {
     rows: Rows,
     warehouse: u32,
     district: u32,
-    /// The first column that counts: items, customers or orders.
+    /// Range of the first running column: items, customers or orders.
     ids: RangeInclusive<u32>,
 }
 
-/// A kind of rows, by the place of its table.
+/// A kind of rows, in the order of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rows {
     Items,
@@ -67,7 +64,6 @@ impl Rows {
         Self::NewOrders,
     ];
 
-    /// The beginning of its statements.
     fn head(self) -> &'static str {
         match self {
             Self::Items => "INSERT INTO item VALUES ",
@@ -90,18 +86,16 @@ pub struct TpccBatches {
     key: u64,
     constants: Constants,
     segments: VecDeque<Segment>,
-    /// The customers of the orders of the district in progress, in the order of the orders.
+    /// Customers of the current district's orders, in the order of the orders.
     customers: Vec<u32>,
 }
 
 impl TpccBatches {
-    /// The number of parts that can be loaded at the same time.
     #[must_use]
     pub fn parts(warehouses: u32) -> u32 {
         PARTS + warehouses.saturating_mul(OF_WAREHOUSE)
     }
 
-    /// The statements of a part, from 0.
     #[must_use]
     pub fn new(form: TpccForm, seed: u64, part: u32) -> Self {
         let all = |rows, warehouse, district, ids| Segment { rows, warehouse, district, ids };
@@ -137,7 +131,6 @@ impl TpccBatches {
         Self { form, key, constants: Constants::of(seed), segments, customers: Vec::new() }
     }
 
-    /// The first rows of every table, as statements have them.
     #[must_use]
     pub(crate) fn examples(count: u32) -> Vec<u8> {
         let mut batches = Self::new(TpccForm::Insert, 1, 0);
@@ -169,7 +162,7 @@ impl TpccBatches {
             next += 1;
         }
         if self.form == TpccForm::Insert {
-            // After the last row there is a comma.
+            // Remove the comma after the last row.
             statement.pop();
         }
         if next <= *ids.end() {
@@ -193,12 +186,11 @@ impl TpccBatches {
         Stream::new(mix(mix(mix(key, warehouse.into()), district.into()), id.into()))
     }
 
-    /// The number of lines of an order.
     fn lines(&self, of: (u32, u32, u32)) -> u64 {
         between(&mut self.stream("lines", of), 5, 15)
     }
 
-    /// Appends the rows with an id, each with what separates it from the next one, and returns their number.
+    /// Appends the rows with an id, each followed by its separator, and returns their number.
     fn push(&self, kind: Rows, of: (u32, u32, u32), out: &mut Vec<u8>) -> u32 {
         let (warehouse, district, id) = of;
         let mut row = Row::new(self.form, out);
@@ -377,13 +369,12 @@ mod tests {
         assert_eq!(rows[8], 18_000);
         assert!((590_000..610_000).contains(&lines), "{lines}");
         let values = |table: usize| firsts[table].matches(',').count() + 1;
-        // One value for each column.
+        // Columns per table.
         let columns = [5, 9, 11, 17, 21, 8, 8, 10, 3];
         assert_eq!((0..9).map(values).collect::<Vec<_>>(), columns);
         assert_eq!(loaded(2).1, firsts);
     }
 
-    /// The rows of some parts in a form, as lists of values.
     fn values(form: TpccForm) -> Vec<(usize, Vec<String>)> {
         let mut all = Vec::new();
         let (row_end, value_end) = match form {
@@ -411,7 +402,7 @@ mod tests {
         all
     }
 
-    /// Statements and copied lines are cut at different rows, but have the same ones.
+    /// Statements and copied lines are split at different rows, but have the same ones.
     #[test]
     fn both_forms_have_the_same_rows() {
         let rows = values(TpccForm::Copy);

@@ -1,26 +1,23 @@
 //! The nine tables (clause 1.3), with the indexes that their transactions need.
 //!
-//! No foreign keys are declared: the specification does not demand that the server enforces them, and with them, a
-//! result would be as much about their checks as about the transactions.
+//! No foreign keys are declared: the specification does not require enforcement, and with them, a result would measure
+//! their checks as much as the transactions.
 
 use assay_model::{Dialect, Engine, Tpcc, UserData, UserRows, UserTable};
 
-/// A table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TpccTable {
-    /// Its name.
     pub name: &'static str,
-    /// Its columns with their types, in the words of MySQL.
+    /// Columns with their types, in MySQL's syntax.
     columns: &'static str,
-    /// The columns of its primary key; empty if it has none.
+    /// Columns of its primary key; empty if it has none.
     key: &'static str,
-    /// The index that is created once it is loaded, and its columns.
+    /// Name and columns of the index that is created after the load.
     index: Option<(&'static str, &'static str)>,
-    /// Its rows in a warehouse, about, and its rows besides.
+    /// Approximate rows per warehouse, and further rows.
     rows: (u32, u32),
 }
 
-/// The columns of an address.
 macro_rules! address {
     ($prefix:literal) => {
         concat!(
@@ -38,7 +35,7 @@ macro_rules! address {
     };
 }
 
-/// The tables, in the order in which they are created.
+/// In the order in which they are created.
 pub const TPCC_TABLES: [TpccTable; 9] = [
     TpccTable {
         name: "item",
@@ -135,7 +132,6 @@ pub const TPCC_TABLES: [TpccTable; 9] = [
 ];
 
 impl TpccTable {
-    /// The statement that creates it, empty.
     #[must_use]
     pub fn create(&self, dialect: Dialect, engine: Engine) -> String {
         let key = match self.key {
@@ -153,7 +149,6 @@ impl TpccTable {
         }
     }
 
-    /// The statement that creates its secondary index, if it has one.
     #[must_use]
     pub fn create_index(&self) -> Option<String> {
         let (index, columns) = self.index?;
@@ -161,7 +156,7 @@ impl TpccTable {
     }
 }
 
-/// The tables as those of a workload: their names and their numbers of rows, about.
+/// As tables of a workload, with approximate row counts.
 #[must_use]
 pub fn tpcc_data(tpcc: &Tpcc) -> UserData {
     let table = |table: &TpccTable| {

@@ -1,6 +1,6 @@
-//! Numbers that the specification sets.
+//! Sizes set by the specification.
 
-/// The name of the test, which is part of the seed of its inputs.
+/// Name of the test, which is part of the seed of its inputs.
 pub const TPCC: &str = "tpcc";
 
 /// Clause 1.2.1: districts of a warehouse, customers of a district, and items.

@@ -1,4 +1,4 @@
-//! The statements of transactions that clients carry out themselves. They are the same for all products.
+//! The statements of transactions that clients run themselves. They are the same for all products.
 //!
 //! Amounts are sent in hundredths: `? * 0.01` is exact everywhere. Dates are returned as text.
 
@@ -14,7 +14,7 @@ macro_rules! statements {
         #[expect(missing_docs, reason = "the statements say what they do")]
         pub enum TpccStatement { $($name,)* }
 
-        /// The text of each statement with `?` for parameters, and `i` or `t` for each parameter: an integer or a text.
+        /// The text of each statement with `?` for parameters, and the parameter types: `i` (integer) or `t` (text).
         const TEXTS: &[(&str, &str)] = &[$(($sql, $params),)*];
     };
 }
@@ -91,7 +91,7 @@ statements! {
 }
 
 impl TpccStatement {
-    /// The statement that reads the stock of an item with what is printed for a district, from 1.
+    /// Reads an item's stock with the information of a district, from 1.
     #[must_use]
     pub fn stock(district: u32) -> Self {
         match district {
@@ -109,13 +109,12 @@ impl TpccStatement {
     }
 }
 
-/// All statements, in the order of [`TpccStatement`].
 #[must_use]
 pub fn tpcc_statements(dialect: Dialect) -> Vec<Statement> {
     TEXTS.iter().map(|(sql, params)| statement(dialect, sql, params)).collect()
 }
 
-/// A statement of a text with `?` for its parameters, and `i` or `t` for each of them.
+/// `sql` has `?` for its parameters, and `params` has `i` or `t` for each.
 pub(super) fn statement(dialect: Dialect, sql: &str, params: &str) -> Statement {
     let param = |kind| if kind == 't' { ParamType::Text } else { ParamType::Int };
     Statement {
@@ -134,7 +133,7 @@ pub(super) fn statement(dialect: Dialect, sql: &str, params: &str) -> Statement 
     }
 }
 
-/// Statements with values, for those who ask how a server would carry them out. The reads of stock are alike.
+/// Statements with values for `EXPLAIN`. The reads of stock are alike.
 #[must_use]
 pub fn tpcc_example() -> Vec<(String, String)> {
     let example = |(sql, params): &(&str, &str)| {

@@ -6,7 +6,6 @@ use super::options::TpccOptions;
 use super::sizes::TPCC;
 use crate::define;
 
-/// The workload as the only test of its suite.
 #[must_use]
 pub fn tpcc_tests(options: &TpccOptions) -> Vec<Test> {
     let tpcc = options.tpcc();

@@ -22,10 +22,9 @@ pub(crate) const FORMAT: Format = Format {
     },
 };
 
-/// Columns of the oldest version that is read.
+/// Columns of the oldest supported version.
 const COLUMNS_MIN: usize = 22;
 
-/// The numbers of columns.
 mod column {
     pub(super) const TIME: usize = 0;
     pub(super) const DATABASE: usize = 2;
@@ -39,7 +38,7 @@ mod column {
 fn looks(head: &[u8], _: &Given) -> bool {
     let mut records = Records::new(b',');
     lines(head).any(|line| {
-        // A record that is cut off would go on to the end.
+        // A truncated record would extend to the end.
         let goes_on = records.is_open();
         is_record(line)
             || (goes_on || begins_record(line))
@@ -47,7 +46,6 @@ fn looks(head: &[u8], _: &Given) -> bool {
     })
 }
 
-/// Whether a line is a whole record.
 fn is_record(line: &[u8]) -> bool {
     if !begins_record(line) {
         return false;
@@ -55,7 +53,7 @@ fn is_record(line: &[u8]) -> bool {
     matches!(Records::new(b',').line(line), Line::Record(fields) if are_of_record(&fields))
 }
 
-/// Whether fields are those of a record, by their number and by those that are numbers.
+/// Whether fields form a record, by their number and by those that are numbers.
 fn are_of_record(fields: &[Vec<u8>]) -> bool {
     let is_number = |at: usize| {
         fields.get(at).is_some_and(|it| !it.is_empty() && it.iter().all(u8::is_ascii_digit))
@@ -78,7 +76,7 @@ struct CsvLog {
 
 impl Reader for CsvLog {
     fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
-        // A log may begin in the middle of a record, and a record may be cut off before the next one.
+        // A log may begin in the middle of a record, and a record may be truncated before the next one.
         if !self.has_begun && !begins_record(line) {
             if !line.is_empty() {
                 out.unreadable(line);

@@ -1,4 +1,4 @@
-//! A `log_line_prefix` that nobody names, as it follows from the lines of a log.
+//! Infers `log_line_prefix` from the lines of a log.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,13 @@ use crate::reader::lines;
 use crate::sql::token::find;
 use crate::time;
 
-/// Lines from which prefixes are inferred.
 const LINES: usize = 200;
 
-/// Different prefixes that are tried.
 const PREFIXES: usize = 8;
 
-/// Longest prefix of a line, bytes.
 const LENGTH: usize = 200;
 
-/// Words before a value, and the field that the value is.
+/// Words before a value, and the value's field.
 const KEYS: [(&str, &str); 28] = [
     ("user", "%u"),
     ("usr", "%u"),
@@ -48,7 +45,7 @@ const KEYS: [(&str, &str); 28] = [
     ("tag", "%i"),
 ];
 
-/// The prefixes of the lines of a log, those of most lines first. A log must have lines with durations or statements.
+/// The prefixes of a log's lines, the most frequent first. A log must have lines with durations or statements.
 pub(super) fn inferred(head: &[u8]) -> Vec<String> {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     let mut has_statements = false;
@@ -71,8 +68,8 @@ pub(super) fn inferred(head: &[u8]) -> Vec<String> {
     found.into_iter().take(PREFIXES).map(|(prefix, _)| prefix).collect()
 }
 
-/// The setting that would write a text before a message: it must have a time, and no word that may be a value of
-/// something unknown.
+/// The setting that would produce a text before a message: it must have a time, and no word that may be an unknown
+/// value.
 fn prefix_of(text: &str) -> Option<String> {
     let mut out = String::new();
     let (mut has_process, mut has_time) = (false, false);
@@ -128,7 +125,7 @@ fn timestamp(text: &str) -> Option<(&'static str, usize)> {
     Some((field, length + if is_zone { zone_length(zone) } else { 0 }))
 }
 
-/// The field that a word without a key is.
+/// The field of a word without a key.
 fn of_word(word: &str, has_process: bool) -> Option<&'static str> {
     let are = |text: &str, is: fn(&u8) -> bool| !text.is_empty() && text.bytes().all(|it| is(&it));
     if are(word, u8::is_ascii_digit) {
@@ -145,7 +142,7 @@ fn of_word(word: &str, has_process: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether a line begins a message under a prefix that is not known: it begins with a time and has a severity.
+/// Whether a line begins a message under an unknown prefix: it begins with a time and has a severity.
 pub(super) fn is_message(line: &[u8]) -> bool {
     let head = line.get(..line.len().min(LENGTH)).unwrap_or_default();
     let has_digit = head.iter().take(20).any(u8::is_ascii_digit);

@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     open: |_, _| Box::new(JsonLog::default()),
 };
 
-/// The keys that matter. CloudNativePG names some of them as csvlog does.
+/// The keys that matter. CloudNativePG names some of them as in csvlog.
 #[derive(Debug, Deserialize)]
 struct Record {
     #[serde(alias = "log_time")]
@@ -35,7 +35,7 @@ struct Record {
     application_name: String,
 }
 
-/// A line of CloudNativePG: a record of Postgres, or a message of another program.
+/// A line of CloudNativePG: a Postgres record, or a message of another program.
 #[derive(Debug, Deserialize)]
 struct Packed {
     logger: String,
@@ -51,7 +51,7 @@ fn looks(head: &[u8], _: &Given) -> bool {
     })
 }
 
-/// The record in a line; none in a message of another program.
+/// `None` for a message of another program.
 fn record(text: &str) -> Result<Option<Record>, serde_json::Error> {
     match serde_json::from_str::<Record>(text) {
         Ok(record) => Ok(Some(record)),
@@ -78,7 +78,7 @@ impl Reader for JsonLog {
         if line.len() >= LINE_MAX {
             return out.skip(Skip::TooLong);
         }
-        // Texts of databases without an encoding may be in any.
+        // Databases without an encoding may have texts in any.
         let text = String::from_utf8_lossy(line);
         let record = match record(&text) {
             Ok(Some(record)) => record,

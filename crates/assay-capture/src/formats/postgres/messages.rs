@@ -1,4 +1,4 @@
-//! Messages of Postgres about statements: their texts, durations and parameters.
+//! Postgres messages about statements: their texts, durations and parameters.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,13 @@ use assay_model::Dialect;
 use crate::entry::{Entry, Sink, Skip};
 use crate::sql::token::find;
 
-/// Most sessions whose statement waits for its duration.
 const SESSIONS: usize = 100_000;
 
-/// Programs that dump or copy databases.
 const DUMPS: [&[u8]; 4] = [b"pg_dump", b"pg_dumpall", b"pg_basebackup", b"pg_restore"];
 
-/// Severities of messages after which a statement has failed.
+/// Severities of messages about failed statements.
 const FAILURES: [&[u8]; 3] = [b"ERROR", b"FATAL", b"PANIC"];
 
-/// A message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message<'m> {
     pub(super) at_us: Option<i64>,
@@ -28,7 +25,7 @@ pub(super) struct Message<'m> {
     pub(super) detail: &'m [u8],
 }
 
-/// A statement without its duration so far.
+/// A statement whose duration is not known yet.
 #[derive(Debug)]
 struct Waiting {
     at_us: Option<i64>,
@@ -39,24 +36,22 @@ struct Waiting {
     is_dump: bool,
 }
 
-/// What is known of a session.
 #[derive(Debug, Default)]
 struct Session {
     waiting: Option<Waiting>,
-    /// The time of parsing and binding, which belongs to the next execution.
+    /// Time of parsing and binding, which belongs to the next execution.
     before_us: f64,
-    /// Whether the program that logged in dumps databases.
+    /// The logged-in program dumps databases.
     is_dump: bool,
 }
 
-/// Puts statements, durations and parameters together.
+/// Combines statements, durations and parameters.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     sessions: HashMap<u64, Session>,
 }
 
 impl Messages {
-    /// Takes a message.
     pub(super) fn take(&mut self, message: &Message<'_>, out: &mut dyn Sink) {
         if FAILURES.contains(&message.severity) {
             if let Some(session) = self.sessions.get_mut(&message.session) {
@@ -86,7 +81,7 @@ impl Messages {
             None => (None, message.text),
         };
         let Some((step, text)) = step(rest) else {
-            // A duration alone: that of the statement that was logged before it.
+            // A duration alone belongs to the statement logged before it.
             if let Some(us) = duration {
                 let session = self.session(message.session, out);
                 match session.waiting {
@@ -119,7 +114,6 @@ impl Messages {
         }
     }
 
-    /// Hands on what still waits.
     pub(super) fn end(&mut self, out: &mut dyn Sink) {
         let mut left: Vec<u64> = self.sessions.keys().copied().collect();
         left.sort_unstable();
@@ -136,7 +130,6 @@ impl Messages {
         self.sessions.entry(id).or_default()
     }
 
-    /// Hands the waiting statement of a session on.
     fn flush(&mut self, id: u64, time_us: Option<f64>, out: &mut dyn Sink) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Some(waiting) = session.waiting.take() else { return };
@@ -159,7 +152,7 @@ impl Messages {
     }
 }
 
-/// `duration: 0.343 ms` as microseconds, and what follows.
+/// `duration: 0.343 ms` as microseconds, and the following text.
 fn duration(text: &[u8]) -> Option<(f64, &[u8])> {
     let rest = text.strip_prefix(b"duration: ")?;
     let end = find(rest, b" ms")?;
@@ -168,7 +161,6 @@ fn duration(text: &[u8]) -> Option<(f64, &[u8])> {
     Some((ms * 1e3, rest.get(end + 3..)?.trim_ascii_start()))
 }
 
-/// The steps of a statement that a client sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// The simple protocol.
@@ -187,7 +179,7 @@ fn step(text: &[u8]) -> Option<(Step, &[u8])> {
         [(b"parse ".as_slice(), Step::Parse), (b"bind ", Step::Bind), (b"execute ", Step::Execute)];
     let (rest, step) =
         kinds.into_iter().find_map(|(word, step)| Some((text.strip_prefix(word)?, step)))?;
-    // The rest of a result, which a portal gives in parts.
+    // The rest of a result, which a portal returns in parts.
     let step = if rest.starts_with(b"fetch from ") { Step::Bind } else { step };
     let colon = find(rest, b": ")?;
     Some((step, rest.get(colon + 2..)?))

@@ -1,9 +1,9 @@
-//! `log_line_prefix` of Postgres: what stands before each message of a plain log.
+//! `log_line_prefix` of Postgres: the text before each message of a plain log.
 
 use crate::reader::number_of;
 use crate::time;
 
-/// Prefixes that are tried if nobody names one: those of packages, of services, and of guides for analysers of logs.
+/// Prefixes to try by default: those of packages, of services, and of guides for log analyzers.
 pub(super) const KNOWN: [&str; 19] = [
     "%m [%p] %q%u@%d ",
     "%m [%p] ",
@@ -26,23 +26,20 @@ pub(super) const KNOWN: [&str; 19] = [
     "sql_error_code = %e ",
 ];
 
-/// A part of a prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(Vec<u8>),
-    /// Blanks for alignment, as `%-10u` has.
+    /// The letter of an escape, whose value may be padded, as in `%-10u`.
     Field(u8),
-    /// From here on, only sessions have something.
+    /// `%q`: only sessions have the rest.
     Stop,
 }
 
-/// A prefix, ready to be compared with lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefix {
     parts: Vec<Part>,
 }
 
-/// What a prefix tells.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) at_us: Option<i64>,
@@ -52,7 +49,6 @@ pub(super) struct Told {
 }
 
 impl Prefix {
-    /// Reads the value of `log_line_prefix`.
     pub(super) fn of(text: &str) -> Self {
         let mut parts = Vec::new();
         let mut literal = Vec::new();
@@ -80,12 +76,12 @@ impl Prefix {
         Self { parts }
     }
 
-    /// What the prefix of a line tells, and the message after it. The message must begin with a severity.
+    /// The values in a line's prefix, and the message after it, which must begin with a severity.
     pub(super) fn read<'l>(&self, line: &'l [u8]) -> Option<(Told, &'l [u8])> {
         self.to_end(line, true).or_else(|| self.to_end(line, false))
     }
 
-    /// The same for a session, or for a process that is none, whose prefix ends at `%q`.
+    /// Like `read`, for a session, or for another process, whose prefix ends at `%q`.
     fn to_end<'l>(&self, line: &'l [u8], is_session: bool) -> Option<(Told, &'l [u8])> {
         let mut told = Told::default();
         let mut rest = line;
@@ -108,13 +104,12 @@ impl Prefix {
     }
 }
 
-/// How many bytes a field has.
 fn length(field: u8, rest: &[u8], next: Option<&Part>) -> Option<usize> {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     match field {
         b't' | b'm' | b's' => {
             let (_, length) = time::leading(rest)?;
-            // A time such as `2026-11-28T10:00:00+00:00` has its zone in it.
+            // A time such as `2026-11-28T10:00:00+00:00` includes its zone.
             let has_zone = rest.get(10) == Some(&b'T');
             Some(length + if has_zone { 0 } else { zone_length(rest.get(length..)?) })
         }
@@ -124,15 +119,14 @@ fn length(field: u8, rest: &[u8], next: Option<&Part>) -> Option<usize> {
         b'Q' => Some(rest.iter().take_while(|it| it.is_ascii_digit() || **it == b'-').count()),
         _ => match next {
             Some(Part::Text(text)) => crate::sql::token::find(rest, text),
-            // A value without an end that can be told.
+            // A value without a recognizable end.
             Some(_) => rest.iter().position(|byte| *byte == b' '),
             None => severity_at(rest),
         },
     }
 }
 
-/// The bytes of a blank and a zone after a time: a name such as `CET`, or an offset such as `+03`. It is no zone if it
-/// is the word after it.
+/// The length of a blank and a zone after a time: a name such as `CET`, or an offset such as `+03`; not the next word.
 pub(super) fn zone_length(rest: &[u8]) -> usize {
     let Some(zone) = rest.strip_prefix(b" ") else { return 0 };
     let is_offset = matches!(zone, [b'+' | b'-', digit, ..] if digit.is_ascii_digit());
@@ -150,7 +144,7 @@ impl Told {
         match field {
             b't' | b'm' => self.at_us = time::leading(value).map(|(at, _)| at),
             b'n' => self.at_us = time::epoch(value),
-            // The session as a whole tells more than its process, whose number another may have later.
+            // The session id identifies more than its process, whose number may be reused.
             b'c' => self.session = number_of(value),
             b'p' if self.session == 0 => {
                 self.session = number_of(value);
@@ -164,7 +158,6 @@ impl Told {
     }
 }
 
-/// Words with which messages begin.
 const SEVERITIES: [&str; 19] = [
     "LOG",
     "ERROR",
@@ -195,7 +188,7 @@ pub(super) fn severity(text: &[u8]) -> Option<(&'static str, &[u8])> {
     })
 }
 
-/// The place of the first severity of a line, which is a word with two blanks after its colon.
+/// Position of the first severity in a line, a word with two blanks after its colon.
 pub(super) fn severity_at(rest: &[u8]) -> Option<usize> {
     let is_here = |at: &usize| {
         let is_begin = at

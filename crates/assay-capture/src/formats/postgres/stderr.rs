@@ -27,24 +27,22 @@ pub(crate) const FORMAT: Format = Format {
     },
 };
 
-/// Lines from which the prefix is recognised.
 const LINES: usize = 2000;
 
-/// Longest message that is put together, bytes.
 const TEXT_MAX: usize = 32 << 20;
 
-/// The prefix of a log, and whether its lines are inside lines of another log.
+/// The prefix of a log, and whether its lines are wrapped in those of another log.
 fn recognised(head: &[u8], given: &Given) -> Option<(Prefix, bool)> {
     let plain = || Some((prefix(head, given, false)?, false));
     let wrapped = || Some((prefix(&unwrapped_head(head), given, true)?, true));
     match given.log_line_prefix {
-        // It may name what the other log writes.
+        // The given prefix may be that of the other log.
         Some(_) => plain().or_else(wrapped),
         None => wrapped().or_else(plain),
     }
 }
 
-/// The prefix that most lines have, the first of those that have it equally often.
+/// The most frequent prefix. Ties go to the first.
 fn prefix(head: &[u8], given: &Given, is_wrapped: bool) -> Option<Prefix> {
     let candidates: Vec<Prefix> = match &given.log_line_prefix {
         Some(text) => vec![Prefix::of(text)],
@@ -74,14 +72,13 @@ fn has_no_prefix(head: &[u8]) -> bool {
     lines(head).any(|line| BEGINS.iter().any(|begin| line.starts_with(begin)))
 }
 
-/// A message that may go on.
 #[derive(Debug)]
 struct Record {
     told: Told,
     severity: &'static str,
     text: Vec<u8>,
     detail: Vec<u8>,
-    /// Whether the lines that follow belong to the detail, to the text, or to neither.
+    /// Whether the following lines belong to the detail, the text, or neither.
     to: To,
 }
 
@@ -95,7 +92,7 @@ enum To {
 #[derive(Debug)]
 struct Plain {
     prefix: Prefix,
-    /// Whether its lines are inside lines of another log.
+    /// Its lines are wrapped in those of another log.
     is_wrapped: bool,
     messages: Messages,
     record: Option<Record>,
@@ -122,9 +119,8 @@ impl Reader for Plain {
 }
 
 impl Plain {
-    /// Takes a line of the log itself.
     fn inner(&mut self, line: &[u8], wrapped: Option<&Wrapped<'_>>, out: &mut dyn Sink) {
-        // Lines that go on begin with a tab.
+        // Continuation lines begin with a tab.
         if let Some(rest) = line.strip_prefix(b"\t") {
             return self.more(rest, line, out);
         }
@@ -132,7 +128,7 @@ impl Plain {
         let Some((mut told, (severity, text))) =
             read.and_then(|(told, rest)| Some((told, severity(rest)?)))
         else {
-            // Logs that were sent elsewhere lack the tab.
+            // Forwarded logs lack the tab.
             if self.record.is_some() && wrapped.is_none() && !line.is_empty() && !is_message(line) {
                 return self.more(line, line, out);
             }

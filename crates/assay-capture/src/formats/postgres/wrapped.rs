@@ -1,26 +1,24 @@
-//! Lines of a log of Postgres inside lines of syslog, or of the logs of Heroku.
+//! Postgres log lines wrapped in syslog lines, or in Heroku logs.
 
 use crate::reader::number_of;
 use crate::sql::token::find;
 use crate::time;
 
-/// Bytes in which the number of a line is looked for.
 const HEAD: usize = 300;
 
-/// A line without what the other log has written before it.
+/// A line without the other log's prefix.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrapped<'l> {
-    /// When it was logged, if that has a year.
+    /// Time of logging, if it has a year.
     pub(super) at_us: Option<i64>,
     /// The process.
     pub(super) session: u64,
-    /// Whether a message begins with it.
+    /// The line begins a message.
     pub(super) is_first: bool,
-    /// The line.
     pub(super) text: &'l [u8],
 }
 
-/// Takes a line apart: `Nov 28 10:00:00 host postgres[77]: [5-1] LOG:  ...`, whose message goes on with `[5-2]`, or
+/// Parses `Nov 28 10:00:00 host postgres[77]: [5-1] LOG:  ...`, whose message continues with `[5-2]`, or
 /// `2026-11-28T10:00:00+00:00 app[postgres.77]: [DATABASE] [5-1] ... LOG:  ...`.
 pub(super) fn unwrapped(line: &[u8]) -> Option<Wrapped<'_>> {
     let head = line.get(..line.len().min(HEAD)).filter(|head| time::is_of_syslog(head))?;
@@ -35,7 +33,7 @@ pub(super) fn unwrapped(line: &[u8]) -> Option<Wrapped<'_>> {
     }
     let mut rest = line.get(colon + 3..)?;
     let mut line_number = None;
-    // The color of a database of Heroku stands before the number of the line.
+    // The color of a Heroku database precedes the line's number.
     for _ in 0..2 {
         let end = rest.get(..rest.len().min(HEAD))?.iter().position(|byte| *byte == b']')?;
         let inside = rest.strip_prefix(b"[")?.get(..end - 1)?;
@@ -49,7 +47,7 @@ pub(super) fn unwrapped(line: &[u8]) -> Option<Wrapped<'_>> {
     let is_first = line_number? == 1;
     let text = match is_first {
         true => rest.trim_ascii_start(),
-        // The tab of a line that goes on.
+        // The tab of a continuation line.
         false => {
             let rest = rest.strip_prefix(b" ").unwrap_or(rest);
             rest.strip_prefix(b"#011").or(rest.strip_prefix(b"\t")).unwrap_or(rest)
@@ -67,7 +65,7 @@ fn part_number(text: &[u8]) -> Option<u64> {
     part.parse().ok()
 }
 
-/// The first lines of messages of a log, without what the other log has written before them.
+/// The first lines of a log's messages, without the other log's prefix.
 pub(super) fn unwrapped_head(head: &[u8]) -> Vec<u8> {
     let lines = crate::reader::lines(head).filter_map(unwrapped).filter(|it| it.is_first);
     lines.flat_map(|it| it.text.iter().copied().chain([b'\n'])).collect()

@@ -9,7 +9,7 @@ use super::expression::Expression;
 use super::state::{Branch, Script};
 use crate::document::Fault;
 
-/// Branches of an `\if` at most: each must know that none before it was taken.
+/// Maximum branches of an `\if`: each must know that no earlier one was taken.
 const BRANCHES_MAX: usize = 200;
 
 impl<'t> Script<'t> {
@@ -54,7 +54,7 @@ impl<'t> Script<'t> {
         Expression::new(self.text, rest, &self.known).whole()
     }
 
-    /// Enters a branch: its condition must be true, and none of those before it.
+    /// Enters a branch: its condition must be true, and no earlier one.
     fn enter(
         &mut self,
         condition: Result<Vec<Term>, Fault>,

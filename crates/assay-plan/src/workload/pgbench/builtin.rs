@@ -1,4 +1,4 @@
-//! The scripts that come with pgbench, as its manual prints them.
+//! pgbench's built-in scripts, as printed in its manual.
 
 const DRAWS: &str = "\\set aid random(1, 100000 * :scale)
 \\set bid random(1, 1 * :scale)
@@ -25,10 +25,9 @@ const SELECT: &str = "\\set aid random(1, 100000 * :scale)
 SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 ";
 
-/// Their names.
 pub const PGBENCH_SCRIPTS: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
 
-/// The text of one of the scripts; `None` if pgbench has none of this name.
+/// `None` for an unknown name.
 #[must_use]
 pub fn pgbench_script(name: &str) -> Option<String> {
     match name {

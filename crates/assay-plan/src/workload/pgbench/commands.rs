@@ -1,21 +1,18 @@
-//! Commands of pgbench and of psql, and why some of them cannot be used.
+//! Commands of pgbench and psql, and why some are unsupported.
 
 use std::ops::Range;
 
 use crate::document::Fault;
 
-/// What can be used.
 const COMMANDS: &str = "pgbench's commands are `\\set`, `\\setrandom`, `\\sleep`, `\\gset`, `\\aset`, `\\if` to \
                         `\\endif`, `\\startpipeline` to `\\endpipeline`, and `\\;` between statements";
 
-/// A command: the line or lines from its backslash on.
 pub(super) struct Command<'t> {
     text: &'t str,
-    /// The first word as it is written, with the backslash.
     pub(super) word: &'t str,
-    /// The same in lower case: pgbench's commands have no case.
+    /// Lower case: pgbench's commands are case-insensitive.
     pub(super) name: String,
-    /// Bytes of the text from the backslash to the last character that is not blank.
+    /// Byte range from the backslash to the last non-blank character.
     whole: Range<usize>,
 }
 
@@ -32,19 +29,16 @@ impl<'t> Command<'t> {
         Self { text, word, name: word.to_ascii_lowercase(), whole }
     }
 
-    /// The place of its word.
     pub(super) fn place(&self) -> Range<usize> {
         self.whole.start..self.whole.start + self.word.len()
     }
 
-    /// The place of what follows its word, without blanks around it.
     pub(super) fn rest(&self) -> Range<usize> {
         let begin = self.whole.start + self.word.len();
         let rest = self.text.get(begin..self.whole.end).unwrap_or_default();
         begin + (rest.len() - rest.trim_start().len())..self.whole.end
     }
 
-    /// The words after its own, with their places.
     pub(super) fn words(&self) -> Vec<(Range<usize>, &'t str)> {
         let rest = self.rest();
         let mut at = rest.start;
@@ -58,14 +52,12 @@ impl<'t> Command<'t> {
         parts.filter(|(_, word)| !word.is_empty()).collect()
     }
 
-    /// The variable that a command defines although assay does not provide it.
     pub(super) fn defines(&self) -> Option<&'t str> {
         let defines = self.name == "\\setshell";
         self.words().first().filter(|_| defines).map(|(_, word)| *word)
     }
 }
 
-/// The mistake to use a command that assay does not provide.
 pub(super) fn refused(command: &Command<'_>) -> Fault {
     let word = command.word;
     let fault = |message: String| Fault::at(command.place(), message);

@@ -1,4 +1,4 @@
-//! Expressions of `\set`, `\if` and `\elif`, as pgbench has them.
+//! Parser of pgbench's expressions in `\set`, `\if` and `\elif`.
 
 use std::ops::Range;
 
@@ -14,10 +14,9 @@ use super::known::{Variables, of_constant, to_constant, unknown};
 use crate::document::Fault;
 use crate::nearest::nearest;
 
-/// Parentheses in each other at most.
 const DEPTH_MAX: u32 = 50;
 
-/// A reader of one expression in a script.
+/// Parser of one expression in a script.
 pub(super) struct Expression<'a> {
     text: &'a str,
     at: usize,
@@ -28,12 +27,11 @@ pub(super) struct Expression<'a> {
 }
 
 impl<'a> Expression<'a> {
-    /// The expression at this place of the text.
     pub(super) fn new(text: &'a str, place: Range<usize>, known: &'a Variables) -> Self {
         Self { text, at: place.start, end: place.end, known, depth: 0, terms: Vec::new() }
     }
 
-    /// The terms of the expression, which ends where the place ends.
+    /// Terms of the expression, which must extend to the end of the place.
     pub(super) fn whole(mut self) -> Result<Vec<Term>, Fault> {
         let start = self.at;
         self.operation(0)?;
@@ -48,7 +46,6 @@ impl<'a> Expression<'a> {
         Ok(self.terms)
     }
 
-    /// The terms of a function whose operands stand at these places of the text.
     pub(super) fn of_operands(
         text: &'a str,
         function: Function,
@@ -65,7 +62,6 @@ impl<'a> Expression<'a> {
         Ok(all.terms)
     }
 
-    /// A value, and the operators after it that bind at least as tightly.
     fn operation(&mut self, least: u32) -> Result<(), Fault> {
         self.skip_blanks();
         let start = self.at;
@@ -130,7 +126,6 @@ impl<'a> Expression<'a> {
         Ok(true)
     }
 
-    /// A number, a variable, a function, a sign and a value, or an expression in parentheses.
     fn value(&mut self) -> Result<(), Fault> {
         self.skip_blanks();
         let (start, rest) = (self.at, self.rest());
@@ -146,7 +141,7 @@ impl<'a> Expression<'a> {
                 self.operation(SIGN)
             }
             Some('~') => {
-                // It binds as tightly as the other operators on bits.
+                // It binds as tightly as other bitwise operators.
                 self.at += 1;
                 self.operation(BITS + 1)?;
                 self.call(Function::BitNot, 1, start)
@@ -378,7 +373,6 @@ impl<'a> Expression<'a> {
         Ok(())
     }
 
-    /// Whether the next word is this one, which is then passed.
     fn take_word(&mut self, word: &str) -> bool {
         self.skip_blanks();
         let is_next = self.name().eq_ignore_ascii_case(word);
@@ -394,14 +388,12 @@ impl<'a> Expression<'a> {
         leading_name(self.rest())
     }
 
-    /// Blanks, and backslashes at the ends of lines.
     fn skip_blanks(&mut self) {
         let rest = self.rest();
         let trimmed = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
         self.at += rest.len() - trimmed.len();
     }
 
-    /// A mistake at the next word or character.
     fn fault(&self, message: impl Into<String>) -> Fault {
         let rest = self.rest();
         let word = leading_name(rest).len();
@@ -410,7 +402,7 @@ impl<'a> Expression<'a> {
     }
 }
 
-/// The last term of each of the last so many operands: a constant, a variable, or the function that gives its value.
+/// The outermost term of each of the last `operands` operands: a constant, a variable, or a function.
 fn outermost(terms: &[Term], operands: u32) -> Vec<&Term> {
     let mut found = Vec::new();
     let mut rest = terms.iter().rev();
@@ -427,12 +419,10 @@ fn outermost(terms: &[Term], operands: u32) -> Vec<&Term> {
     found
 }
 
-/// The operands of a term that stand before it.
 fn inner_operands(term: &Term) -> u32 {
     if let Term::Call(_, operands) = term { *operands } else { 0 }
 }
 
-/// Why constants are not of the kind that a function takes.
 fn mistaken_kind(function: Function, operands: &[&Term]) -> Option<&'static str> {
     let has = |is: fn(&Term) -> bool| operands.iter().any(|it| is(it));
     match function {

@@ -1,11 +1,10 @@
-//! The operators and functions of pgbench's expressions.
+//! Operators and functions of pgbench's expressions.
 
 use assay_model::limits::user::ZIPF_S;
 use assay_model::{Distribution, Function, Range as Integers, Term};
 use assay_workloads::Number;
 
-/// Operators of two operands: how they are written, how tightly they bind, and what they compute. Those that are the
-/// begin of others come after them.
+/// Binary operators: notation, precedence, function. Prefixes of others come after them.
 pub(super) const OPERATORS: [(&str, u32, Function); 19] = [
     ("or", 1, Function::Or),
     ("and", 2, Function::And),
@@ -28,30 +27,26 @@ pub(super) const OPERATORS: [(&str, u32, Function); 19] = [
     ("%", 8, Function::Modulo),
 ];
 
-/// Operators that are the opposite of their function.
+/// Operators that negate their function.
 pub(super) const OPPOSITES: [&str; 4] = [">=", ">", "<>", "!="];
 
-/// Binding of `NOT`, of `IS`, of comparisons, which cannot follow each other, of operators on bits, and of signs.
+/// Precedence of `NOT`, of `IS`, of comparisons, which cannot be chained, of bitwise operators, and of signs.
 pub(super) const NOT: u32 = 3;
 pub(super) const IS: u32 = 4;
 pub(super) const COMPARISON: u32 = 5;
 pub(super) const BITS: u32 = 6;
 pub(super) const SIGN: u32 = 9;
 
-/// What a name in front of parentheses stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
-    /// A function of its operands.
     Of(Function),
-    /// The same with a seed, which is the last operand.
+    /// A function with a seed as last operand.
     Seeded(Function),
-    /// The operand itself.
     Itself,
-    /// The constant.
     Pi,
 }
 
-/// Functions: name, fewest and most operands.
+/// Name, function, fewest and most operands.
 pub(super) const FUNCTIONS: [(&str, Named, u32, u32); 21] = [
     ("abs", Named::Of(Function::Abs), 1, 1),
     ("debug", Named::Itself, 1, 1),
@@ -76,11 +71,10 @@ pub(super) const FUNCTIONS: [(&str, Named, u32, u32); 21] = [
     ("sqrt", Named::Of(Function::Sqrt), 1, 1),
 ];
 
-/// Words that have a meaning of their own.
 pub(super) const KEYWORDS: [&str; 10] =
     ["and", "or", "not", "is", "isnull", "notnull", "when", "then", "else", "end"];
 
-/// The draw that an expression is as a whole, if its ends are constants. Such a draw needs no expression.
+/// The draw that a whole expression amounts to, if its ends are constants. It then needs no expression.
 pub(super) fn simple_draw(terms: &[Term]) -> Option<Integers> {
     let (low, high, draw) = match *terms {
         [Term::Integer(low), Term::Integer(high), Term::Call(Function::Random, 2)] => {
@@ -92,7 +86,7 @@ pub(super) fn simple_draw(terms: &[Term]) -> Option<Integers> {
                 Term::Real(s) => s,
                 _ => return None,
             };
-            // Above, the first value is all that is drawn.
+            // Above, only the first value is drawn.
             (low, high, Distribution::Zipfian { s: s.min(*ZIPF_S.end()) })
         }
         _ => return None,
@@ -100,7 +94,6 @@ pub(super) fn simple_draw(terms: &[Term]) -> Option<Integers> {
     Some(Integers { low, high, draw, is_reversed: false })
 }
 
-/// The reason why nothing can be drawn.
 pub(super) fn cannot_draw(function: Function, operands: &[Number]) -> &'static str {
     if let [Number::Integer(low), Number::Integer(high), ..] = operands
         && low > high

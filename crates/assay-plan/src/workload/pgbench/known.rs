@@ -1,4 +1,4 @@
-//! The variables that a script may use.
+//! Variables that a script may use.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,29 +10,22 @@ use assay_workloads::sql::leading_name;
 use crate::document::Fault;
 use crate::nearest::nearest;
 
-/// A variable that the script has defined.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Known {
-    /// Always the same.
     Constant(Number),
-    /// Always the same text, which an option gives.
     Given(String),
-    /// Computed when an event begins, or when the results are known that it depends on: its number among the variables.
+    /// Computed when an event begins, or when the results it depends on are known: index among the variables.
     Computed(u32),
-    /// Taken from the result of a statement: its number among the variables.
+    /// Taken from the result of a statement: index among the variables.
     Kept(u32),
-    /// Pgbench's variable with the number of the client.
     Client,
-    /// Pgbench's variables that depend on the seed.
+    /// pgbench's variables that depend on the seed.
     Seed,
-    /// Defined by a line with a mistake.
     Mistaken,
 }
 
-/// The variables that the script has defined so far.
 pub(super) type Variables = BTreeMap<String, Known>;
 
-/// Those that exist when a script begins: pgbench's own, and those that options give.
 pub(super) fn given(scale: u32, define: &[String]) -> Variables {
     let own = [
         ("scale", Known::Constant(Number::Integer(scale.into()))),
@@ -46,7 +39,7 @@ pub(super) fn given(scale: u32, define: &[String]) -> Variables {
         .collect()
 }
 
-/// Reads the definition of a variable for scripts of pgbench: `NAME=VALUE`.
+/// Parses the definition of a variable for pgbench scripts: `NAME=VALUE`.
 pub fn script_variable(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((name, value))
@@ -78,7 +71,7 @@ pub(super) fn to_constant(term: &Term) -> Option<Number> {
 }
 
 impl Known {
-    /// Its value in an expression; `None` if it is a text that is no value.
+    /// Its value in an expression; `None` for a text that is no value.
     pub(super) fn term(&self) -> Option<Term> {
         Some(match self {
             Self::Constant(value) => of_constant(*value),
@@ -91,7 +84,6 @@ impl Known {
     }
 }
 
-/// The mistake that a variable is not defined.
 pub(super) fn unknown(name: &str, span: Range<usize>, known: &Variables) -> Fault {
     let fault = Fault::at(span, format!("no variable is called `{name}` so far"));
     match nearest(name, known.keys()) {

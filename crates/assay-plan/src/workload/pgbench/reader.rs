@@ -1,4 +1,4 @@
-//! Reads a script: statements, and commands up to the ends of their lines.
+//! Splits a script into statements, and commands up to the ends of their lines.
 
 use std::ops::Range;
 
@@ -11,10 +11,8 @@ use super::known::{Known, Variables};
 use super::state::{Branch, Script};
 use crate::document::Fault;
 
-/// Mistakes after which a script is not read on.
 const FAULTS_MAX: usize = 100;
 
-/// Reads a script that may use these variables.
 pub(super) fn read(text: &str, known: Variables) -> Script<'_> {
     let mut script = Script::new(text, known);
     script.read_all();
@@ -48,7 +46,7 @@ impl<'t> Script<'t> {
         self.send();
     }
 
-    /// Looks for what has begun and does not end, and for what only the first event can do.
+    /// Checks for unterminated constructs, and for statements that only the first event can execute.
     fn check_ends(&mut self) {
         if self.is_full {
             return;
@@ -79,7 +77,7 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// The end of a command: that of its line, which goes on in the next one if it ends in a backslash.
+    /// End of a command: its line, continued by a final backslash.
     fn line_end(&self, begin: usize) -> usize {
         let mut end = begin;
         for line in self.text.get(begin..).unwrap_or_default().split_inclusive('\n') {
@@ -131,6 +129,5 @@ impl<'t> Script<'t> {
     }
 }
 
-/// Advice for a statement that only the first event can carry out.
 const REPEATED: &str = "every client repeats the script until its time is over; what is to exist beforehand belongs \
                         into a workload file, `[table.NAME]` with `create`, which `--workload` takes beside the script";

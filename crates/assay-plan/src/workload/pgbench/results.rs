@@ -12,8 +12,8 @@ use super::state::{Last, Script};
 use crate::document::Fault;
 
 impl<'t> Script<'t> {
-    /// `\gset [PREFIX]`: the columns of the first row become variables. `\aset [PREFIX]`: those of the last row of each
-    /// result do.
+    /// `\gset [PREFIX]` turns the columns of the first row into variables; `\aset [PREFIX]`, those of the last row of
+    /// each result.
     pub(super) fn keep(&mut self, command: &Command<'t>, last: Option<Last>) -> Result<(), Fault> {
         let word = command.word;
         let is_all = command.name == "\\aset";
@@ -45,7 +45,7 @@ impl<'t> Script<'t> {
         Ok(())
     }
 
-    /// The names of the columns of a statement's result, none if it `may_lack` one.
+    /// Column names of a statement's result; empty if it `may_lack` one.
     fn columns(&self, place: &Range<usize>, may_lack: bool) -> Result<Vec<String>, Fault> {
         const READS: [&str; 4] = ["SELECT", "WITH", "VALUES", "TABLE"];
         let sql = self.text.get(place.clone()).unwrap_or_default();
@@ -64,7 +64,6 @@ impl<'t> Script<'t> {
             .hint("name them: `SELECT bid, abalance AS balance ... \\gset`"))
     }
 
-    /// The number of the variable that a column becomes.
     fn keep_as(&mut self, name: String, is_all: bool, command: &Command<'t>) -> Result<u32, Fault> {
         let before = self.known.get(&name).cloned();
         if self.when.is_some() && !matches!(before, None | Some(Known::Mistaken)) {
@@ -73,7 +72,7 @@ impl<'t> Script<'t> {
             return Err(Fault::at(command.place(), message).hint(hint));
         }
         let number = self.add_variable(&name, None, command.place());
-        // Without a row, `\aset` leaves a variable as it is.
+        // Without a row, `\aset` leaves a variable unchanged.
         let term = before.as_ref().filter(|_| is_all).and_then(Known::term);
         let known = match term {
             Some(before) => {

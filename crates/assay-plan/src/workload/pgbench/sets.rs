@@ -1,4 +1,4 @@
-//! Commands that give a variable a value, and pauses.
+//! Commands that assign variables, and pauses.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::known::{Known, to_constant, unknown};
 use super::state::Script;
 use crate::document::Fault;
 
-/// The longest pause, and all pauses of a script together, microseconds.
+/// Longest pause, and total of a script's pauses.
 pub(super) const SLEEP_MAX_US: i64 = 60_000_000;
 
 impl<'t> Script<'t> {
@@ -59,7 +59,7 @@ impl<'t> Script<'t> {
         self.assign(name, terms, command.rest())
     }
 
-    /// Gives a variable its value, in a branch only where that is taken.
+    /// Assigns a variable; within a branch, only if that is taken.
     fn assign(
         &mut self,
         name: &str,
@@ -75,7 +75,7 @@ impl<'t> Script<'t> {
         };
         let terms = match self.when {
             None => terms,
-            // The value before, where the branch is not taken.
+            // The previous value if the branch is not taken.
             Some(when) => {
                 let before = match self.known.get(name) {
                     None | Some(Known::Mistaken) => Term::Null,
@@ -142,17 +142,15 @@ impl<'t> Script<'t> {
     }
 }
 
-/// The digits with which a word begins.
 fn digits(word: &str) -> usize {
     word.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// A constant as a statement has it. A minus sign before it would make a comment.
+/// A constant within a statement. A minus sign before it would make a comment.
 pub(super) fn in_statement(value: &str) -> String {
     if value.starts_with('-') { format!("({value})") } else { value.to_owned() }
 }
 
-/// The text of a constant.
 pub(super) fn constant_text(value: Number) -> String {
     in_statement(&value.to_string())
 }

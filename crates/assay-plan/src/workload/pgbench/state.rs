@@ -1,4 +1,4 @@
-//! What was read of a script so far.
+//! State of parsing a script.
 
 use std::ops::Range;
 
@@ -9,54 +9,43 @@ use super::functions::simple_draw;
 use super::known::Variables;
 use crate::document::Fault;
 
-/// What was read of a script.
 pub(super) struct Script<'t> {
     pub(super) text: &'t str,
     pub(super) known: Variables,
     pub(super) variables: Vec<Variable>,
     pub(super) steps: Vec<UserStep>,
     pub(super) is_write: bool,
-    /// Whether a statement names one of pgbench's tables.
     pub(super) names_tables: bool,
-    /// The places of all statements, and whether each is always sent.
+    /// Places of all statements, and whether each is sent unconditionally.
     pub(super) places: Vec<(Range<usize>, bool)>,
-    /// The parts of a statement that is not yet a step: several if `\;` stands between them.
+    /// Parts of an unfinished statement: several if joined by `\;`.
     pub(super) open: Vec<Range<usize>>,
-    /// Whether the next part belongs to those.
     pub(super) is_joined: bool,
-    /// The last statement, if nothing came after it.
     pub(super) last: Option<Last>,
-    /// The variable that must be true for what comes now.
     pub(super) when: Option<u32>,
     pub(super) branches: Vec<Branch>,
-    /// The place of a pipeline's begin, and the branches around it.
+    /// Place of a pipeline's start, and the number of branches around it.
     pub(super) pipeline: Option<(Range<usize>, usize)>,
-    /// Whether it has more steps or variables than a script may have.
     pub(super) is_full: bool,
     pub(super) faults: Vec<Fault>,
 }
 
-/// The last statement of a script.
 pub(super) struct Last {
-    /// Its number among the steps.
     pub(super) step: usize,
-    /// The places of its parts: several if `\;` stands between them.
+    /// Places of its parts: several if joined by `\;`.
     pub(super) parts: Vec<Range<usize>>,
 }
 
-/// An `\if` without its `\endif`.
 pub(super) struct Branch {
-    /// The place of the `\if`.
     pub(super) place: Range<usize>,
     /// The variable that must be true for the whole of it.
     pub(super) outer: Option<u32>,
-    /// The variables of which one is true if an earlier branch was taken.
+    /// Variables of which one is true if an earlier branch was taken.
     pub(super) before: Vec<u32>,
     pub(super) has_else: bool,
 }
 
 impl<'t> Script<'t> {
-    /// A script of which nothing was read, which may use these variables.
     pub(super) fn new(text: &'t str, known: Variables) -> Self {
         Self {
             text,
@@ -77,7 +66,6 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// Adds a step, which stands at this place of the script.
     pub(super) fn push_step(&mut self, step: UserStep, place: Range<usize>) {
         if self.steps.len() < STEPS {
             self.steps.push(step);
@@ -89,7 +77,6 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// The number of a new variable that is computed, from what stands at this place.
     pub(super) fn compute(&mut self, name: &str, terms: Vec<Term>, place: Range<usize>) -> u32 {
         if terms.len() > TERMS {
             let message =
@@ -100,7 +87,6 @@ impl<'t> Script<'t> {
         self.add_variable(name, Some(values), place)
     }
 
-    /// The number of a new variable, which stands at this place.
     pub(super) fn add_variable(
         &mut self,
         name: &str,

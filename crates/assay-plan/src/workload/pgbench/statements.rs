@@ -1,4 +1,4 @@
-//! The statements of a script, with their variables.
+//! Statements of a script, with their variables.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use super::tables::NAMES;
 use crate::document::Fault;
 
 impl Script<'_> {
-    /// Adds the statements of a part of the script. The last one remains open: `\;` may follow it.
+    /// Adds the statements of a part of the script. The last one remains open, as `\;` may follow it.
     pub(super) fn add_statements(&mut self, place: Range<usize>) {
         let within = self.text.get(place.clone()).unwrap_or_default();
         if let Some(at) = unterminated(within, Dialect::Postgres) {
@@ -31,7 +31,6 @@ impl Script<'_> {
         }
     }
 
-    /// Makes the open parts a step.
     pub(super) fn send(&mut self) {
         self.is_joined = false;
         let parts = std::mem::take(&mut self.open);
@@ -87,7 +86,7 @@ impl Script<'_> {
                     continue;
                 }
                 Some(Known::Computed(number) | Known::Kept(number)) => number,
-                // pgbench's own variables become variables when they are first sent.
+                // pgbench's own variables are added on first use.
                 Some(Known::Client) => self.own_variable(it.name, Term::Client, span.clone()),
                 Some(Known::Seed) => self.own_variable(it.name, Term::Seed, span.clone()),
             };
@@ -111,8 +110,8 @@ impl Script<'_> {
         statement(&whole, &numbered)
     }
 
-    /// The variables of a statement, also those in quotes, which `pgbench -M simple` replaces too. In quotes, what has
-    /// no value is a part of the text, and comments have no variables.
+    /// Variables of a statement, also those in quotes, which `pgbench -M simple` replaces too. In quotes, an undefined
+    /// one is text; comments have no variables.
     fn uses<'t>(&self, text: &'t str) -> Vec<(Use<'t>, Option<Quotes>)> {
         let quoted = quoted_uses(text, Dialect::Postgres).into_iter();
         let quoted = quoted.filter(|(it, _)| self.known.contains_key(it.name));
@@ -122,7 +121,7 @@ impl Script<'_> {
         all
     }
 
-    /// Refuses a variable in quotes where it cannot be a part of the text.
+    /// Refuses a variable in quotes where it cannot be part of the text.
     fn check_quoted(&mut self, name: &str, quotes: Quotes, span: Range<usize>) {
         if self.pipeline.is_some() {
             let message = "a pipeline sends prepared statements, which have no variables in quotes";
@@ -136,7 +135,6 @@ impl Script<'_> {
         }
     }
 
-    /// Refuses statements whose rows go to the client or come from it outside of results.
     fn refuse_copies(&mut self, text: &str, place: &Range<usize>) {
         let words = words(text, Dialect::Postgres);
         let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);
@@ -148,7 +146,6 @@ impl Script<'_> {
         }
     }
 
-    /// Refuses variables as psql writes them.
     fn refuse_other_marks(&mut self, text: &str, at: usize) {
         for span in marks(text, Dialect::Postgres, quoted_value) {
             let place = at + span.start..at + span.end;
@@ -159,7 +156,6 @@ impl Script<'_> {
         }
     }
 
-    /// The number of a variable of pgbench, from now on one of the script.
     fn own_variable(&mut self, name: &str, term: Term, place: Range<usize>) -> u32 {
         let number = self.compute(name, vec![term], place);
         self.known.insert(name.to_owned(), Known::Computed(number));
@@ -167,7 +163,6 @@ impl Script<'_> {
     }
 }
 
-/// Two statements as one message.
 fn joined(first: Sql, second: Sql) -> Sql {
     let Sql { mut pieces, mut variables } = first;
     let mut others = second.pieces.into_iter();
@@ -180,7 +175,7 @@ fn joined(first: Sql, second: Sql) -> Sql {
     Sql { pieces, variables }
 }
 
-/// The length of psql's `:'name'` or `:"name"`.
+/// Length of psql's `:'name'` or `:"name"`.
 fn quoted_value(rest: &str) -> Option<usize> {
     let quoted = rest.strip_prefix(':')?;
     let quote = quoted.chars().next().filter(|it| matches!(it, '\'' | '"'))?;
@@ -189,6 +184,5 @@ fn quoted_value(rest: &str) -> Option<usize> {
     (!name.is_empty() && end.starts_with(quote)).then_some(name.len() + 3)
 }
 
-/// Advice for a value in a name.
 const NAMES_HINT: &str = "each client has a session of its own, so names of temporary tables need no number; for other \
                           tables, write a test for each name in a workload file";

@@ -1,19 +1,17 @@
-//! The tables that `pgbench -i` makes.
+//! Tables made by `pgbench -i`.
 
 use assay_model::{Generator, PerDialect, Scalar, UserColumn, UserRows, UserTable};
 
-/// Their names.
 pub(super) const NAMES: [&str; 4] =
     ["pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history"];
 
-/// Rows for each branch, of which there are as many as the scale factor says.
+/// Rows per branch; the scale factor is the number of branches.
 const TELLERS: u32 = 10;
 const ACCOUNTS: u32 = 100_000;
 
 /// From this scale on, pgbench numbers accounts with 64 bits.
 const LARGE: u32 = 20_000;
 
-/// The four tables at a scale factor.
 pub(super) fn tables(scale: u32) -> Vec<UserTable> {
     let [branches, tellers, accounts, history] = NAMES;
     let aid = if scale >= LARGE { "bigint" } else { "int" };
