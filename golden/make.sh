@@ -58,8 +58,9 @@ make gate gate --base mariadb@10.11 --other mariadb@11.8 --max-slowdown 5% "${sm
     --tests 'points*,update-one'
 make bisect bisect mariadb@10.11..11.8 --test points-covered-pk --count --rows 10000
 make watch watch "$inputs/watch.toml"
-make lua compare "${mariadb[@]}" "${smoke[@]}" 40s --workload "$workloads/tpcc.lua" \
-    --script-option warehouses=1 --script-option items=1000 --script-option customers=30
+make lua compare "${mariadb[@]}" "${smoke[@]}" 40s --workload "$workloads/tpcc.lua" -- \
+    --warehouses=1 --items=1000 --customers=30
 make shard-1 run "$inputs/shards.toml" --shard 1/2
 make shard-2 run "$inputs/shards.toml" --shard 2/2
 make shards collect --dir "$directory/shard-1" --dir "$directory/shard-2"
+make imported import sysbench "a=$inputs/sysbench-a.txt" "b=$inputs/sysbench-b.txt"

@@ -5,6 +5,7 @@ mod circles;
 pub mod dist;
 pub mod docs;
 pub mod fuzz;
+pub mod golden;
 pub mod record;
 pub mod servers;
 pub mod suite;

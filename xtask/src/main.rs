@@ -1,5 +1,5 @@
 //! Tasks of the repository: `cargo xtask ci`, `nightly`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`,
-//! `servers` and `record`.
+//! `servers`, `record` and `golden`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -7,10 +7,12 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | nightly | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy
+usage: cargo xtask ci | nightly | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test
+                   | tidy | size
                    | docs [--check] | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]]
                    | servers [--all] [--accept-expired-index] [SYSTEM...] | record
+                   | golden [--program PATH] [--keep] [NAME...] | golden add DIRECTORY
                    | dist [x86_64] [aarch64] | dist-test
 
 ci    everything that must pass before a change lands: formatting, lints, documentation tests and the suite; as root,
@@ -20,12 +22,14 @@ suite all tests, or those of some packages, programs or names, as a plain user, 
       server cache: `cargo xtask suite assay --test interrupt -- while_a_server`
 test  the tests that need neither servers nor a network, in less than a minute once they are built
 tidy  the rules of the code base: dependencies between crates, circles of imports, sizes, first lines, licences
+size  prints the shipped lines of each crate and their budgets, which are in size.toml
 docs  writes the generated parts of the pages, checks their links, and builds the book in target/book
 fuzz  one or all of the fuzzers, by default a minute each
 crash kills and resumes smoke studies at random moments, by default 100 times, and searches a fifth as often
 simulate  runs studies without a server, preset quick or small ones with faults at random; by default 1,000 from seed 1
 servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table
 record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger
+golden  compares the reports of the ledgers in golden/ with those of this version
 dist  makes what users install in target/dist: tarball, Debian package and wheel, for x86_64 unless others are named
 dist-test  installs what `dist` made in bare userlands of Debian, all or those named, and compares servers; as root";
 
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
         Some("suite") => suite(words.get(1..).unwrap_or_default()),
         Some("test") => test(),
         Some("tidy") => xtask::tidy::check(),
+        Some("size") => xtask::tidy::sizes(),
         Some("docs") => xtask::docs::run(words.get(1..).unwrap_or_default()),
         Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
         Some("record") => xtask::record::run(),
         Some("dist") => xtask::dist::run(words.get(1..).unwrap_or_default()),
         Some("dist-test") => xtask::dist::userland::run(words.get(1..).unwrap_or_default()),
+        Some("golden") => xtask::golden::run(words.get(1..).unwrap_or_default()),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");

@@ -1,4 +1,4 @@
-//! Measures the study that tests of reports, packs and exports read.
+//! Measures the study that tests of reports and packs read.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -81,9 +81,9 @@ impl Assay {
     fn done(mut command: Command) -> Result<Output> {
         let output = command.output()?;
         if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr);
+            let message = String::from_utf8_lossy(&output.stderr);
             let is_why = |line: &&str| line.starts_with("error") || line.contains(" failed: ");
-            bail!("{}: {}", output.status, told.lines().find(is_why).unwrap_or_default());
+            bail!("{}: {}", output.status, message.lines().find(is_why).unwrap_or_default());
         }
         Ok(output)
     }

@@ -183,11 +183,11 @@ pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
                     let Some(program) = programs.get(number) else { break };
                     let name = format!("{} {}", program.name.0, program.name.1);
                     let began = Instant::now();
-                    let told = home
+                    let text = home
                         .scratch(number)
                         .and_then(|scratch| run_one(program, user, &home, scratch.path()));
                     let seconds = began.elapsed().as_secs_f64();
-                    match told {
+                    match text {
                         Ok(cpu_s) => {
                             println!("==> ok after {seconds:.0} s, {cpu_s:.0} s of CPU: {name}");
                         }
@@ -237,9 +237,9 @@ fn run_one(program: &TestProgram, user: User, home: &Home, scratch: &Path) -> Re
         return Ok(cpu_s);
     }
     output.rewind()?;
-    let mut told = Vec::new();
-    output.read_to_end(&mut told)?;
-    anyhow::bail!("{}\n{status}: {command:?}", String::from_utf8_lossy(&told));
+    let mut text = Vec::new();
+    output.read_to_end(&mut text)?;
+    anyhow::bail!("{}\n{status}: {command:?}", String::from_utf8_lossy(&text));
 }
 
 /// CPU time of an ended process and those it has waited for. Servers that outlive it do not count.

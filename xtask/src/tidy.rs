@@ -1,6 +1,7 @@
 //! Checks of the code base: allowed dependencies of crates, import cycles, unused dependencies, file sizes, first
 //! lines, READMEs, licences; links and style of the documentation.
 
+mod size;
 mod unused;
 
 use std::cmp::Ordering;
@@ -21,7 +22,6 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-options", &["assay-model"]),
     ("assay-plan", &["assay-model", "assay-options", "assay-terms", "assay-workloads"]),
     ("assay-decompress", &[]),
-    ("assay-serve", &[]),
     ("assay-provision", &["assay-decompress", "assay-model"]),
     ("assay-wire", &[]),
     ("assay-servers", &["assay-model", "assay-terms", "assay-wire"]),
@@ -41,7 +41,28 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-svg", &["assay-model"]),
     ("assay-pack", &["assay-model"]),
     ("assay-repro", &["assay-model", "assay-verdict", "assay-workloads"]),
-    ("assay-export", &["assay-model", "assay-verdict"]),
+    (
+        "assay-run",
+        &[
+            "assay-decompress",
+            "assay-doctor",
+            "assay-ledger",
+            "assay-load",
+            "assay-lua",
+            "assay-model",
+            "assay-options",
+            "assay-plan",
+            "assay-probe",
+            "assay-profile",
+            "assay-provision",
+            "assay-servers",
+            "assay-study",
+            "assay-terms",
+            "assay-verdict",
+            "assay-wire",
+            "assay-workloads",
+        ],
+    ),
     ("assay-sim", &["assay-model", "assay-plan", "assay-study", "assay-verdict"]),
     (
         "assay-testkit",
@@ -59,7 +80,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-profile",
             "assay-provision",
             "assay-report",
-            "assay-serve",
             "assay-study",
             "assay-verdict",
             "assay-wire",
@@ -83,7 +103,6 @@ const PURE: &[&str] = &[
     "assay-report",
     "assay-svg",
     "assay-pack",
-    "assay-export",
     "assay-repro",
 ];
 
@@ -96,8 +115,6 @@ const IMPURE_WORDS: &[&str] = &[
     "SystemTime::now",
     "std::env::var",
 ];
-
-const LINES_MAX: usize = 1000;
 
 /// Maximum number of columns of a source line. String literals and tables of data may not exceed it either.
 const COLUMNS_MAX: usize = 120;
@@ -141,12 +158,30 @@ pub fn check() -> Result<()> {
     offences.extend(products(&root, &files)?);
     offences.extend(circles(&root, &files)?);
     offences.extend(unused::offences(&root, &metadata, &files)?);
+    offences.extend(size::offences(&root, &files)?);
     offences.extend(readmes(&root)?);
     offences.extend(crate::docs::offences(&root)?);
     if offences.is_empty() {
         return Ok(());
     }
     bail!("{} offence(s):\n{}", offences.len(), offences.join("\n"))
+}
+
+/// Prints the lines of each crate and their budgets.
+pub fn sizes() -> Result<()> {
+    let root = root()?;
+    size::print(&root, &source_files(&root)?)
+}
+
+/// The folders of all crates that are for users.
+fn crates(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for place in ["crates", "wings"] {
+        for entry in fs_err::read_dir(root.join(place))? {
+            folders.push(entry?.path());
+        }
+    }
+    Ok(folders)
 }
 
 fn root() -> Result<PathBuf> {
@@ -186,7 +221,11 @@ fn arrows(metadata: &Value) -> Result<Vec<String>> {
     let ours = packages.iter().filter(|package| members.contains(text(package, "id")));
     for package in ours {
         let name = text(package, "name");
-        if name == "assay" {
+        if name == "assay" || name == "assay-command" {
+            continue;
+        }
+        if is_wing(package) {
+            offences.extend(other_wings(name, list(package, "dependencies")?));
             continue;
         }
         let Some(may_use) = allowed.get(name) else {
@@ -206,6 +245,24 @@ fn arrows(metadata: &Value) -> Result<Vec<String>> {
         }
     }
     Ok(offences)
+}
+
+/// Wings that use another one: a watch searches, and an import compares with packs.
+const BETWEEN_WINGS: &[(&str, &str)] =
+    &[("assay-watch", "assay-bisect"), ("assay-importer", "assay-evidence")];
+
+fn is_wing(package: &Value) -> bool {
+    let folder = Path::new(text(package, "manifest_path")).parent().and_then(Path::parent);
+    folder.is_some_and(|it| it.ends_with("wings"))
+}
+
+fn other_wings(name: &str, dependencies: &[Value]) -> Vec<String> {
+    let is_other = |it: &&Value| {
+        Path::new(text(it, "path")).parent().is_some_and(|folder| folder.ends_with("wings"))
+    };
+    let used = dependencies.iter().filter(is_other).map(|it| text(it, "name"));
+    let used = used.filter(|used| !BETWEEN_WINGS.contains(&(name, used)));
+    used.map(|used| format!("{name}: a wing may not use {used}")).collect()
 }
 
 fn licences(metadata: &Value) -> Result<Vec<String>> {
@@ -248,10 +305,6 @@ fn source(root: &Path, path: &Path) -> Result<Vec<String>> {
     if !content.starts_with("//!") && !content.starts_with("#!") {
         offences.push(format!("{shown}: the first line does not say what the file is for (`//!`)"));
     }
-    let lines = content.lines().count();
-    if lines > LINES_MAX {
-        offences.push(format!("{shown}: {lines} lines, at most {LINES_MAX}"));
-    }
     for (number, line) in content.lines().enumerate() {
         if line.chars().count() > COLUMNS_MAX {
             offences.push(format!("{shown}:{}: longer than {COLUMNS_MAX} columns", number + 1));
@@ -273,8 +326,8 @@ fn products(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     let is_shipped = |path: &Path| {
         let is_test = path.to_string_lossy().ends_with("tests.rs");
         let is_for_tests = FOR_TESTS.iter().any(|name| path.starts_with(format!("crates/{name}")));
-        let is_source =
-            path.starts_with("crates") && path.iter().nth(2).is_some_and(|it| it == "src");
+        let is_source = (path.starts_with("crates") || path.starts_with("wings"))
+            && path.iter().nth(2).is_some_and(|it| it == "src");
         is_source && !is_test && !is_for_tests && !PRODUCTS.iter().any(|it| path.starts_with(it))
     };
     let mut found = Vec::new();
@@ -314,8 +367,7 @@ fn names_product(line: &str) -> bool {
 
 fn circles(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     let mut offences = Vec::new();
-    for entry in fs_err::read_dir(root.join("crates"))? {
-        let krate = entry?.path();
+    for krate in crates(root)? {
         let files: Vec<&PathBuf> = files.iter().filter(|file| file.starts_with(&krate)).collect();
         offences.extend(circles::check(&krate, &files)?);
     }
@@ -324,8 +376,7 @@ fn circles(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
 
 fn readmes(root: &Path) -> Result<Vec<String>> {
     let mut offences = Vec::new();
-    for entry in fs_err::read_dir(root.join("crates"))? {
-        let folder = entry?.path();
+    for folder in crates(root)? {
         if folder.is_dir() && !folder.join("README.md").exists() {
             offences.push(format!("{}: no README.md", folder.display()));
         }

@@ -249,9 +249,9 @@ impl Settings {
         let NotCarried { count, first } = &mut self.not_carried;
         *count += 1;
         let text: String = text.chars().take(80).collect();
-        let told = if why.is_empty() { text } else { format!("{text} ({why})") };
-        if first.len() < SHOWN && !first.contains(&told) {
-            first.push(told);
+        let message = if why.is_empty() { text } else { format!("{text} ({why})") };
+        if first.len() < SHOWN && !first.contains(&message) {
+            first.push(message);
         }
     }
 

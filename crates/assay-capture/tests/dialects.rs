@@ -231,8 +231,11 @@ fn a_statement_that_asks_about_the_one_before_it_is_no_test_of_its_own() {
     );
     let plan = plan(&found, &Options::default()).unwrap();
     assert_eq!((plan.works.len(), plan.left_out.following), (1, 2));
-    let told = summary(&found, &plan, 100);
-    assert!(told.contains("2 calls of statements that ask about the one before them"), "{told}");
+    let message = summary(&found, &plan, 100);
+    assert!(
+        message.contains("2 calls of statements that ask about the one before them"),
+        "{message}"
+    );
 }
 
 #[test]

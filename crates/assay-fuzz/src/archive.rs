@@ -9,10 +9,6 @@ pub(crate) fn deb(bytes: &[u8]) {
     unpack(bytes, fuzzing::deb);
 }
 
-pub(crate) fn rpm(bytes: &[u8]) {
-    unpack(bytes, fuzzing::rpm);
-}
-
 pub(crate) fn tar(bytes: &[u8]) {
     unpack(bytes, fuzzing::tar);
 }

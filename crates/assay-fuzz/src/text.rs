@@ -6,7 +6,6 @@ use std::sync::Arc;
 use assay_model::{Dialect, Setup, StatementMode, Test, TestSet};
 use assay_plan::{SystemRequest, UserFile};
 use assay_provision::fuzzing;
-use assay_serve::{HEAD_MAX, Read, read_request};
 use assay_verdict::{ClaimScope, ClaimSource, check_claim};
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
@@ -81,13 +80,7 @@ pub(crate) fn sources(bytes: &[u8]) {
     assert!(fuzzing::sources(text) <= 2 * text.lines().count());
 }
 
-/// The files of a repository of rpm packages: its configuration, the list of its mirrors, both indexes.
-pub(crate) fn repository(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
-    assert!(fuzzing::repository(text) <= text.len());
-}
-
-/// A readable study file survives a round trip. Errors have a position in the file.
+/// Study files: a file that can be read is written and read again as the same. A mistake has a position in the file.
 pub(crate) fn study_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match assay_plan::read_study("study.toml", text) {
@@ -118,20 +111,9 @@ pub(crate) fn config_file(bytes: &[u8]) {
 pub(crate) fn url(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(url) = assay_plan::parse_url(text) {
-        assert!(!format!("{url:?}").contains("Password("), "{url:?}");
-    }
-}
-
-/// A request of a browser, or of a program that pretends to be one.
-pub(crate) fn http_request(bytes: &[u8]) {
-    // Requests for pages of studies are in the corpus.
-    match read_request(bytes, 8080, "study") {
-        Read::Part => assert!(bytes.len() < HEAD_MAX, "{} bytes are no part", bytes.len()),
-        Read::Whole(request) => {
-            assert!(bytes.len() <= HEAD_MAX && bytes.windows(5).any(|it| it == b":8080"));
-            assert!(request.path.len() + request.query.len() <= bytes.len());
-        }
-        Read::Refused(why) => assert!(why.status().starts_with('4')),
+        let shown = url.to_string();
+        let again = assay_plan::ServerUrl { password: None, ..url };
+        assert_eq!(assay_plan::parse_url(&shown), Ok(again), "`{text}` is shown as `{shown}`");
     }
 }
 
@@ -155,6 +137,7 @@ pub(crate) fn claim_file(bytes: &[u8]) {
     }
 }
 
+/// Workload files and pgbench scripts: what can be read gives statements and events. A mistake has a place in the file.
 pub(crate) fn workload_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let file = |path: &str| {

@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn each_number_that_contradicts_another_is_told() {
-        for (old, new, told) in [
+        for (old, new, message) in [
             (
                 "read: 42000",
                 "read: 43000",
@@ -383,7 +383,7 @@ mod tests {
             assert!(text.contains(old), "{old}");
             let run = read(&text.replace(old, new));
             let found = [contradictions(&run), doubtful_response_times(&run)].concat();
-            assert!(found.iter().any(|it| it.contains(told)), "{new}: {found:?}");
+            assert!(found.iter().any(|it| it.contains(message)), "{new}: {found:?}");
         }
     }
 
@@ -403,19 +403,19 @@ mod tests {
         // In an old version each transaction had a new connection.
         let connecting = "tps = 1000.0 (including connections establishing)\ntps = 3300";
         assert_eq!(found("tps = 1020", connecting), [""; 0]);
-        for (old, new, told) in [
+        for (old, new, message) in [
             ("duration: 60", "duration: 600", "take 58.8 s, not 600 s"),
             ("tps = 1020", "tps = 120", "take 500.0 s, not 60 s"),
             ("clients: 4", "clients: 2", "need 4.1 clients, and it had 2"),
         ] {
             let found = found(old, new);
-            assert!(found.len() == 1 && found[0].contains(told), "{new}: {found:?}");
+            assert!(found.len() == 1 && found[0].contains(message), "{new}: {found:?}");
         }
     }
 
     #[test]
     fn a_command_line_of_another_run_is_told() {
-        for (options, told) in [
+        for (options, message) in [
             ("--threads=8", "--threads=8, and it had 2 threads"),
             ("--time=180", "--time=180, and it took 60 s"),
             ("--time=10", "--time=10, and it took 60 s"),
@@ -424,12 +424,12 @@ mod tests {
             ("--events=100", "--events=100, and it had 3,000 events"),
         ] {
             let head = format!("sysbench oltp_read_write {options} run\n");
-            assert_eq!(command_contradicts(&read(&report(&head))), [told]);
+            assert_eq!(command_contradicts(&read(&report(&head))), [message]);
         }
         let paced = report("sysbench oltp_read_write --threads=2 run\n")
             .replace("threads: 2\n", "threads: 2\nTarget transaction rate: 50/sec\n");
-        let told = ["no --rate, and it was limited to 50 transactions/s"];
-        assert_eq!(command_contradicts(&read(&paced)), told);
+        let message = ["no --rate, and it was limited to 50 transactions/s"];
+        assert_eq!(command_contradicts(&read(&paced)), message);
         let bare = paced.split_once('\n').unwrap().1;
         assert_eq!(command_contradicts(&read(bare)), [""; 0]);
     }
@@ -437,9 +437,9 @@ mod tests {
     #[test]
     fn a_script_that_was_edited_is_told() {
         let of = |head: &str| script_contradicts(&read(&report(head)));
-        let told = of("sysbench oltp_point_select --threads=2 run\n");
+        let message = of("sysbench oltp_point_select --threads=2 run\n");
         let expected = "`oltp_point_select` sends 1 query per transaction, and it sent 20";
-        assert_eq!(told.as_deref(), Some(expected));
+        assert_eq!(message.as_deref(), Some(expected));
         for same in ["oltp_read_write", "mine.lua", "oltp_read_only --point_selects=14"] {
             assert_eq!(of(&format!("sysbench {same} --threads=2 run\n")), None, "{same}");
         }

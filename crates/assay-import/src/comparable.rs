@@ -60,11 +60,11 @@ pub(crate) fn difference(first: &SystemRun, other: &SystemRun) -> Option<String>
             format!("was {}", limit_in_words(one)),
         );
     }
-    statements(one, two).and_then(|(of_other, of_first)| tell(of_other, of_first)).map(|told| {
+    statements(one, two).and_then(|(of_other, of_first)| tell(of_other, of_first)).map(|message| {
         let is_same = one.script.is_some() && one.script == two.script;
         let why =
             if is_same { "; their command lines are the same, so a script was edited" } else { "" };
-        format!("{told}{why}")
+        format!("{message}{why}")
     })
 }
 

@@ -104,9 +104,9 @@ fn response_times(text: &str) -> std::result::Result<Option<ResponseTimes>, Stri
 pub fn step_seconds(content: impl BufRead) -> Result<Option<u32>> {
     let mut seconds = None;
     each_line("", content, |number, line| {
-        let told = || line.split(", ").find_map(|part| part.strip_suffix(" seconds"));
+        let message = || line.split(", ").find_map(|part| part.strip_suffix(" seconds"));
         if number == 1 {
-            seconds = told().and_then(|it| it.parse().ok()).filter(|it| *it > 0);
+            seconds = message().and_then(|it| it.parse().ok()).filter(|it| *it > 0);
         }
         Ok(())
     })?;
@@ -139,8 +139,8 @@ mod tests {
             Insert rt:         0         0        55         5         0         0   0    0    0     0    0.007142\n\
             \x20Query rt:    1 2\nTotals: 30.0 secs\n";
         let (run, faults) = ibench_run("o.ib", text.as_bytes()).unwrap();
-        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["o.ib:6: `x` is not a number", "o.ib:9: 1 of 10 buckets"]);
+        let message: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(message, ["o.ib:6: `x` is not a number", "o.ib:9: 1 of 10 buckets"]);
         let [second] = run.seconds.as_slice() else { panic!("{run:?}") };
         assert_eq!((second.inserts, second.deletes, second.queries), (50.0, 100.0, 6511.0));
         assert_eq!((second.longest_us, second.totals), ([4678.0, 3088.0, 3491.0], [50, 100, 6512]));

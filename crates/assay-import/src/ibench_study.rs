@@ -78,10 +78,10 @@ fn slice(cell: CellId, system: usize, result: &IbenchResult, about: &About) -> S
         // The rows of queries are not counted.
         step.query.add(&statements(&client.queries, 0));
     }
-    let told = result.clients.iter().filter_map(|client| {
+    let message = result.clients.iter().filter_map(|client| {
         Some(client.seconds.iter().map(|second| second.seconds).sum::<f64>()).filter(|it| *it > 0.0)
     });
-    let seconds = result.seconds.map(f64::from).or_else(|| told.reduce(f64::max)).unwrap_or(0.0);
+    let seconds = result.seconds.map(f64::from).or_else(|| message.reduce(f64::max)).unwrap_or(0.0);
     let work = WorkCounters {
         read: step.query.statements,
         elapsed_ns: (seconds * 1e9) as u64,

@@ -43,7 +43,7 @@ pub(crate) fn each_line(
             break;
         }
         let is_cut = read as u64 == LINE_BYTES && bytes.last() != Some(&b'\n');
-        let told = match std::str::from_utf8(&bytes) {
+        let message = match std::str::from_utf8(&bytes) {
             _ if is_cut => {
                 skip_rest(&mut content)?;
                 Err("the line is longer than 1 MiB".to_owned())
@@ -54,7 +54,7 @@ pub(crate) fn each_line(
             }
             Err(_) => Err("the line is not UTF-8 text".to_owned()),
         };
-        let Err(why) = told else { continue };
+        let Err(why) = message else { continue };
         last = line;
         match faults.len() < FAULTS {
             true => faults.push(Fault { file: file.to_owned(), line, why }),
@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn bad_lines_are_named_and_the_rest_is_read() {
         let (read, faults) = lines(b"one\r\nbad\n\xff\n\nlast");
-        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["a/file:2: is bad", "a/file:3: the line is not UTF-8 text"]);
+        let message: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(message, ["a/file:2: is bad", "a/file:3: the line is not UTF-8 text"]);
         let texts: Vec<_> = read.iter().map(|(number, text)| (*number, text.as_str())).collect();
         assert_eq!(texts, [(1, "one"), (2, "bad"), (4, ""), (5, "last")]);
     }
@@ -130,8 +130,8 @@ mod tests {
     fn the_first_faults_are_kept_and_the_others_counted() {
         let (_, faults) = lines("bad\n".repeat(1000).as_bytes());
         assert_eq!(faults.len(), FAULTS + 1);
-        let told = faults.last().unwrap().to_string();
-        assert_eq!(told, "a/file:1000: 900 more lines before and in this line cannot be read");
+        let message = faults.last().unwrap().to_string();
+        assert_eq!(message, "a/file:1000: 900 more lines before and in this line cannot be read");
         assert_eq!(lines("\u{feff}one".as_bytes()).0, [(1, "one".to_owned())]);
     }
 

@@ -211,8 +211,8 @@ mod tests {
                     --- relative to first result\n1.17\t\t0.00\t0.88\tx.my5744\n\n\
                     sb.met.scan.range100.pk1.dop1\n--- absolute\ncpu/o\to/s\tdbms\n0.1\tx.my5651\n";
         let (found, faults) = metrics("o.met", text.as_bytes()).unwrap();
-        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["o.met:12: 1 of 2 values"]);
+        let message: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(message, ["o.met:12: 1 of 2 values"]);
         let [first, second] = found.sections.as_slice() else { panic!("{found:?}") };
         assert_eq!((first.columns.len(), first.column("o/s")), (3, Some(2)));
         assert_eq!(first.absolute[1].values, [Some(0.000_599), Some(0.0), Some(21740.0)]);

@@ -16,7 +16,6 @@ pub enum Output {
 
 /// An output that is recognised but not compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names are those of `name`")]
 pub enum OtherOutput {
     Sysbench04,
     SysbenchCsv,

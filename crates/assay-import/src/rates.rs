@@ -66,7 +66,7 @@ mod tests {
         let (table, faults) = rate_table("iput.tsv", text.as_bytes()).unwrap();
         assert_eq!(table.steps, ["l.i0", "qr100"]);
         assert_eq!(table.rows[0].values, [Some(93930.0), Some(100.0)]);
-        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        assert_eq!((told, table.rows.len()), (vec!["iput.tsv:3: 1 of 2 values".to_owned()], 1));
+        let message: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!((message, table.rows.len()), (vec!["iput.tsv:3: 1 of 2 values".to_owned()], 1));
     }
 }

@@ -106,7 +106,7 @@ fn errors(runs: &[SystemRun]) -> Option<String> {
     let reconnects = |run: &ClientRun| run.reconnects.unwrap_or(0);
     let is_many = |it: &SystemRun| each(&it.run) >= ERRORS_MIN || reconnects(&it.run) > 0;
     runs.iter().any(is_many).then(|| {
-        let told = runs.iter().map(|it| {
+        let message = runs.iter().map(|it| {
             let lost = match reconnects(&it.run) {
                 0 => String::new(),
                 lost => format!(", {}", counted(lost, "reconnect")),
@@ -119,8 +119,8 @@ fn errors(runs: &[SystemRun]) -> Option<String> {
                 thousands(it.run.events.unwrap_or(0)),
             )
         });
-        let told: Vec<String> = told.collect();
-        format!("errors make rates doubtful: {}", told.join(", "))
+        let message: Vec<String> = message.collect();
+        format!("errors make rates doubtful: {}", message.join(", "))
     })
 }
 
@@ -157,9 +157,9 @@ fn different(
         }
     }
     (files.len() > 1).then(|| {
-        let told: Vec<String> =
+        let message: Vec<String> =
             files.iter().map(|(fact, files)| format!("{fact} in {}", files.join(", "))).collect();
-        format!("different {what}: {}", told.join("; "))
+        format!("different {what}: {}", message.join("; "))
     })
 }
 
@@ -170,13 +170,13 @@ fn durations(runs: &[SystemRun]) -> Option<String> {
     let (least, most) = (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max));
     let has_same_work = events().min() == events().max();
     (most > (1.0 + DURATIONS) * least && !has_same_work).then(|| {
-        let told: Vec<String> = runs
+        let message: Vec<String> = runs
             .iter()
             .map(|it| format!("{} {:.0} s", it.file, it.run.seconds.unwrap_or(0.0)))
             .collect();
         format!(
             "different durations: {}; a rate depends on how long caches and writes had",
-            told.join(", ")
+            message.join(", ")
         )
     })
 }

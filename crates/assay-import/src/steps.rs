@@ -64,8 +64,8 @@ mod tests {
             row("pg131.cx5")
         );
         let (rows, faults) = step_rows("mrg.l.i0", text.as_bytes()).unwrap();
-        let told: Vec<_> = rows.iter().map(|row| (row.tag.as_str(), row.family)).collect();
-        assert_eq!(told, [("my5651.cx6d", 0), ("my8021.cx6d", 0), ("pg131.cx5", 1)]);
+        let message: Vec<_> = rows.iter().map(|row| (row.tag.as_str(), row.family)).collect();
+        assert_eq!(message, [("my5651.cx6d", 0), ("my8021.cx6d", 0), ("pg131.cx5", 1)]);
         assert_eq!((rows[1].values[0], rows[1].values[1]), (None, Some(1.5)));
         assert_eq!(faults[0].to_string(), "mrg.l.i0:7: 3 of 21 columns");
     }

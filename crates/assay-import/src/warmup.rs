@@ -118,13 +118,13 @@ mod tests {
         assert_eq!(of(&run(header, 30, 3000)), Warmup::NotCounted);
         assert_eq!(of(&run("", 40, 3100)), Warmup::NotCounted);
         let command = "sysbench oltp_point_select --warmup-time=10 --time=30 run\n";
-        let mut told = run(command, 40, 3100);
-        assert!(matches!(of(&told), Warmup::LeftOut(_)));
-        told.intervals.clear();
-        assert_eq!(of(&told), Warmup::Counted);
-        told.seconds = Some(30.0);
-        assert_eq!(of(&told), Warmup::NotCounted);
-        told.options.retain(|(name, _)| name != "time");
-        assert_eq!(of(&told), Warmup::Unknown);
+        let mut message = run(command, 40, 3100);
+        assert!(matches!(of(&message), Warmup::LeftOut(_)));
+        message.intervals.clear();
+        assert_eq!(of(&message), Warmup::Counted);
+        message.seconds = Some(30.0);
+        assert_eq!(of(&message), Warmup::NotCounted);
+        message.options.retain(|(name, _)| name != "time");
+        assert_eq!(of(&message), Warmup::Unknown);
     }
 }

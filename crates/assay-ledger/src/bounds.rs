@@ -14,9 +14,9 @@ use assay_model::limits::{
 };
 use assay_model::{
     Attachment, BisectPart, BisectVersion, Block, CellId, Class, DataSet, Definition, Examination,
-    Fill, Gate, Instance, LuaScript, Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup,
-    ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, WatchPart, is_option,
-    is_test_name, refusal, shortened,
+    Fill, Gate, Host, Instance, LuaScript, Noise, PlannedCell, Quantiles, Schema, Scratch, Series,
+    Setup, ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, WatchPart,
+    is_option, is_test_name, refusal, shortened,
 };
 
 use self::range::{distribution, within};
@@ -372,6 +372,17 @@ const LISTED: usize = 100;
 
 /// CPUs, seconds, and derived values of an examination.
 const AMOUNTS: RangeInclusive<f64> = 0.0..=1e12;
+
+impl Bounded for Host {
+    fn check(&self) -> Result<(), String> {
+        let texts = [&self.cpu, &self.kernel, &self.os, &self.filesystem].into_iter();
+        for fact in texts.chain(&self.hypervisor) {
+            text("fact of the machine", fact)?;
+        }
+        within("memory_kb", self.memory_kb, &(0..=COUNTER_MAX))?;
+        self.doctor.as_ref().map_or(Ok(()), Examination::check)
+    }
+}
 
 impl Bounded for Examination {
     fn check(&self) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{Gate, Setup, ShardRun};
+use assay_model::{Gate, Setup, ShardRun, Study};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
@@ -165,7 +165,10 @@ struct Whole {
     /// Rows of which only the first counts, by table and key.
     seen: BTreeSet<(&'static str, String)>,
     blocks: BTreeMap<i64, Begun>,
-    planned: i64,
+    /// The largest number of blocks that a shard may have.
+    planned: u32,
+    /// The plan of the first shard.
+    plan: Option<Study>,
     budget_s: f64,
     started_ms: Option<i64>,
     setups: Vec<Setup>,
@@ -176,19 +179,8 @@ struct Whole {
     of: u32,
 }
 
-/// Study columns that differ between shards.
-const OWN: [&str; 10] = [
-    "id",
-    "started_ms",
-    "budget_s",
-    "blocks",
-    "setups",
-    "gate",
-    "finished",
-    "is_foreign",
-    "judged_by",
-    "assay_version",
-];
+/// Parts of a plan that differ from shard to shard.
+const PARTS_OF_SHARD: [&str; 5] = ["budget_s", "blocks", "setups", "gate", "assay_version"];
 
 impl Whole {
     fn misfit(&mut self, rows: &StudyRows, study: &str) -> Option<String> {
@@ -294,27 +286,24 @@ impl Whole {
             Some(Value::Integer(number)) => *number,
             _ => 0,
         };
-        if let Some(Value::Real(budget_s)) = value(columns, row, "budget_s") {
-            self.budget_s += budget_s;
-        }
+        let plan: Study = parsed("study", &text(columns, row, "plan"))?;
+        self.budget_s += plan.budget_s;
         let started_ms = number("started_ms");
         self.started_ms = Some(self.started_ms.map_or(started_ms, |it| it.min(started_ms)));
-        self.planned = self.planned.max(number("blocks"));
-        for setup in parsed::<Vec<Setup>>("study", &text(columns, row, "setups"))? {
-            if !self.setups.contains(&setup) {
-                self.setups.push(setup);
+        self.planned = self.planned.max(plan.blocks);
+        for setup in &plan.setups {
+            if !self.setups.contains(setup) {
+                self.setups.push(*setup);
             }
         }
         if number("finished") == 1 {
             self.ended.insert(shard);
         }
-        let gate = text(columns, row, "gate");
-        if !gate.is_empty() {
-            let gate: Gate = parsed("study", &gate)?;
-            let Gate { margins, allow_undecided } = gate;
+        if let Some(Gate { margins, allow_undecided }) = plan.gate.clone() {
             self.margins = margins;
             self.gate.get_or_insert(Gate { margins: Vec::new(), allow_undecided });
         }
+        self.plan.get_or_insert(plan);
         for (column, cleared) in [("finished", Value::Integer(0)), ("judged_by", Value::Null)] {
             let at = columns.iter().position(|it| it == column);
             if let Some(value) = at.and_then(|at| row.get_mut(at)) {
@@ -395,25 +384,23 @@ impl Whole {
         let sql = "INSERT INTO block (study, number, run, cells, cell_rounds, expected)
             VALUES (?, ?, ?, ?, ?, ?)";
         let count = index(self.blocks.len())?;
-        // Blocks still to come have their share of the error.
-        let all = if self.is_complete() { count } else { count.max(self.planned) };
+        // Blocks that are still to come have their share of the error.
+        let all = if self.is_complete() { count } else { count.max(self.planned.into()) };
         for (at, (number, block)) in self.blocks.into_iter().enumerate() {
             let expected = all - index(at)?;
             let Begun { run, cells, rounds } = block;
             let values = params![study, number, run, json(&cells)?, json(&rounds)?, expected];
             transaction.execute(sql, values)?;
         }
-        transaction.execute(
-            "UPDATE study SET started_ms = ?, budget_s = ?, blocks = ?, setups = ?, gate = ? WHERE id = ?",
-            params![
-                self.started_ms,
-                self.budget_s,
-                self.planned,
-                json(&self.setups)?,
-                self.gate.as_ref().map(json).transpose()?,
-                study,
-            ],
-        )?;
+        let plan = Study {
+            budget_s: self.budget_s,
+            blocks: self.planned,
+            setups: self.setups,
+            gate: self.gate,
+            ..self.plan.ok_or(Problem::Dangling)?
+        };
+        let sql = "UPDATE study SET started_ms = ?, plan = ? WHERE id = ?";
+        transaction.execute(sql, params![self.started_ms, json(&plan)?, study])?;
         Ok(())
     }
 }
@@ -445,9 +432,10 @@ fn definition(table: &Table, row: &[Value]) -> Option<(String, String)> {
     let all = |columns: &[&str]| key(&table.columns, row, columns);
     match table.name {
         "study" => {
-            let columns = table.columns.iter().map(String::as_str);
-            let columns: Vec<&str> = columns.filter(|it| !OWN.contains(it)).collect();
-            Some((String::new(), all(&columns)))
+            let mut plan: serde_json::Value = serde_json::from_str(&text("plan")).ok()?;
+            let parts = plan.as_object_mut()?;
+            parts.retain(|part, _| !PARTS_OF_SHARD.contains(&part.as_str()));
+            Some((String::new(), format!("{plan} {}", text("request"))))
         }
         "system" => {
             let artifact: serde_json::Value = serde_json::from_str(&text("artifact")).ok()?;

@@ -42,9 +42,7 @@ pub enum Problem {
     )]
     Older,
     #[error("it was made by a newer assay (schema version {found}): upgrade assay to read it")]
-    Newer {
-        found: i32,
-    },
+    Newer { found: i32 },
     #[error("its schema was altered: {0}")]
     Altered(String),
     /// The file has endless rows or overlapping values.
@@ -54,44 +52,25 @@ pub enum Problem {
     TooLong,
     /// The file contains a slice twice: its unique index is damaged.
     #[error("rows {first} and {second} of table `slice` are the same slice")]
-    SliceTwice {
-        first: i64,
-        second: i64,
-    },
+    SliceTwice { first: i64, second: i64 },
     #[error("it already has {0}")]
     Twice(String),
     /// The id of a study to be added is a prefix of another study's id or name.
     #[error("a study `{id}` would take the place of its study `{text}` in commands")]
-    Hides {
-        id: String,
-        text: String,
-    },
+    Hides { id: String, text: String },
     /// A row holds something that assay never writes.
     #[error("table `{table}`, row {row}: {what}")]
-    Row {
-        table: &'static str,
-        row: String,
-        what: String,
-    },
+    Row { table: &'static str, row: String, what: String },
     #[error("it has no study `{0}`")]
     NoSuchStudy(String),
     #[error("`{0}` cannot name a study")]
     NoName(String),
     #[error("several of its studies begin with `{prefix}`: {}", studies.join(", "))]
-    Ambiguous {
-        prefix: String,
-        studies: Vec<String>,
-    },
+    Ambiguous { prefix: String, studies: Vec<String> },
     #[error("study `{study}` has no cell {} at {}", cell.test, cell.setup)]
-    NoSuchCell {
-        study: String,
-        cell: Box<CellId>,
-    },
+    NoSuchCell { study: String, cell: Box<CellId> },
     #[error("study `{study}` has no {slice}")]
-    NoSuchSlice {
-        study: String,
-        slice: String,
-    },
+    NoSuchSlice { study: String, slice: String },
     #[error("the slice has no attachment `{0}`")]
     NoSuchAttachment(String),
     /// A row to be added refers to a study, run, system or cell missing from the ledger.

@@ -62,14 +62,14 @@ mod tests {
                 found.push((value, count));
             });
             prop_assert!(read.is_some());
-            let told: Vec<(u64, u64)> = histogram
+            let message: Vec<(u64, u64)> = histogram
                 .iter_recorded()
                 .map(|it| {
                     let value = histogram.lowest_equivalent(it.value_iterated_to());
                     (value, it.count_at_value())
                 })
                 .collect();
-            prop_assert_eq!(found, told);
+            prop_assert_eq!(found, message);
         }
 
         /// If changed bytes are accepted, the decoder decodes or refuses them without allocating much memory.

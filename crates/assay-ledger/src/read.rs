@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use assay_model::{
     AuditFinding, BisectPart, Block, BlockCell, CellId, DataContent, DataSet, Instance,
     PlannedCell, Slice, SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System,
-    TableForm, WatchPart, WorkCounters, shortened,
+    WatchPart, WorkCounters, shortened,
 };
 use rusqlite::{Connection, Transaction};
 
@@ -173,41 +173,15 @@ pub(crate) struct State {
 }
 
 pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, State), Problem> {
-    let sql =
-        "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
-            workload_version, assay_version, experiment, id_key, table_form, statements,
-            terms, gate, bisect, watch, recipe, finished, is_foreign
-         FROM study WHERE id = ?";
+    let sql = "SELECT id, started_ms, request, plan, finished, is_foreign FROM study WHERE id = ?";
     let mut found = rows(connection, sql, [id], |row| {
         let fields = Fields::new("study", "id", row);
-        let seed: String = fields.get("seed")?;
         let study = Study {
             id: fields.get("id")?,
             started_ms: fields.get("started_ms")?,
-            preset: fields.word("preset")?,
-            set: fields.word("test_set")?,
-            seed: seed.parse().map_err(|_| fields.wrong(format!("`seed` is `{seed}`")))?,
-            threshold: fields.get("threshold")?,
-            budget_s: fields.get("budget_s")?,
-            blocks: fields.get("blocks")?,
-            rounds: fields.get("rounds")?,
             cells: read_cells(connection, id, &Tests::of(connection, id)?)?,
-            setups: fields.json("setups")?,
-            experiment: fields.word("experiment")?,
-            id_key: fields.word("id_key")?,
-            table_form: fields
-                .has("table_form")?
-                .then(|| fields.json::<TableForm>("table_form"))
-                .transpose()?
-                .unwrap_or_default(),
-            statements: fields.word("statements")?,
-            terms: fields.get("terms")?,
-            gate: fields.has("gate")?.then(|| fields.json("gate")).transpose()?,
-            bisect: fields.has("bisect")?.then(|| fields.json("bisect")).transpose()?,
-            watch: fields.has("watch")?.then(|| fields.json("watch")).transpose()?,
-            recipe: fields.get("recipe")?,
-            workload_version: fields.get("workload_version")?,
-            assay_version: fields.get("assay_version")?,
+            request: fields.json("request")?,
+            ..fields.json("plan")?
         };
         let state = State { finished: fields.get("finished")?, foreign: fields.get("is_foreign")? };
         Ok((fields.checked(study)?, state))
@@ -476,7 +450,7 @@ mod tests {
         assert_eq!(found("nightly").as_deref(), Ok("20261121-12"));
         assert_eq!(found("night").as_deref(), Ok("20261121-12"));
         assert_eq!(found("20261122").as_deref(), Ok("20261122-1"));
-        assert!(found("2026112").is_err_and(|told| told.contains("20261121-1, 20261122-1")));
+        assert!(found("2026112").is_err_and(|message| message.contains("20261121-1, 20261122-1")));
         assert!(found("").is_err() && found("x").is_err());
     }
 }

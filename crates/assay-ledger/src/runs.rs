@@ -1,10 +1,10 @@
 //! Runs of a study: when, where and by which version of assay it was measured.
 
-use assay_model::{Examination, Host, Run, ShardRun};
+use assay_model::{Host, Run, ShardRun};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::rows::{Fields, rows};
-use crate::values::{index, integer, json, storable, word};
+use crate::values::{index, json, storable};
 use crate::{Error, Ledger, Problem, bounds};
 
 pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'"#;
@@ -68,7 +68,7 @@ pub(crate) fn id(connection: &Connection, study: &str, run: usize) -> Result<i64
 }
 
 pub(crate) fn elapsed_s(connection: &Connection, study: &str) -> Result<f64, Problem> {
-    Ok(stretches(connection, study)?.iter().map(|(_, run)| run.elapsed_s()).sum())
+    Ok(stretches(connection, study)?.iter().map(Run::elapsed_s).sum())
 }
 
 pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> {
@@ -77,23 +77,19 @@ pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Pro
         let (row, what) = (format!("`{study}`"), "is missing".to_owned());
         return Err(Problem::Row { table: "run", row, what });
     }
-    let with_host = |(id, run)| {
-        let doctor = read_doctor(connection, id)?;
-        Ok(Run { host: Host { doctor, ..read_host(connection, id)? }, ..run })
-    };
-    runs.into_iter().map(with_host).collect()
+    Ok(runs)
 }
 
-/// Ids of runs, and runs without their hosts. Runs of shards overlap, so each ends with its slices.
-fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Problem> {
+/// The ids of runs, and the runs without their hosts. Those of shards overlap, so the end of one is that of its slices.
+fn stretches(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> {
     let sql = format!(
         "WITH stretch AS (
-            SELECT id, study, started_ms, assay_version, shard,
+            SELECT id, study, started_ms, assay_version, host, shard,
                 lead(started_ms, 1, {}) OVER (ORDER BY id) AS run_end
             FROM run WHERE study = ?1),
          last AS MATERIALIZED
             (SELECT run, max(written_ms) AS ms FROM slice WHERE study = ?1 GROUP BY run)
-         SELECT id, started_ms, assay_version, shard,
+         SELECT id, started_ms, assay_version, host, shard,
             CASE WHEN shard IS NULL THEN {}
                 ELSE coalesce((SELECT ms FROM last WHERE last.run = stretch.id), 0)
             END AS updated_ms
@@ -112,46 +108,9 @@ fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Pr
         let assay_version = fields.get("assay_version")?;
         let shard = fields.has("shard")?.then(|| fields.json("shard")).transpose()?;
         let shard = shard.map(|it: ShardRun| fields.checked(it)).transpose()?;
-        let run = Run { started_ms, updated_ms, host: Host::default(), assay_version, shard };
-        Ok((fields.get("id")?, run))
+        let host = fields.checked(fields.json::<Host>("host")?)?;
+        Ok(Run { started_ms, updated_ms, host, assay_version, shard })
     })
-}
-
-fn read_host(connection: &Connection, run: i64) -> Result<Host, Problem> {
-    let sql = "SELECT run, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
-            counts_disk_wait, counts_device, realtime
-        FROM host WHERE run = ?";
-    let mut found = rows(connection, sql, [run], |row| {
-        let fields = Fields::new("host", "run", row);
-        Ok(Host {
-            cpu: fields.get("cpu")?,
-            cpus: fields.get("cpus")?,
-            memory_kb: fields.number("memory_kb")?,
-            kernel: fields.get("kernel")?,
-            os: fields.get("os")?,
-            hypervisor: fields.get("hypervisor")?,
-            filesystem: fields.get("filesystem")?,
-            counts_disk_wait: fields.get("counts_disk_wait")?,
-            counts_device: fields.get("counts_device")?,
-            realtime: fields.has("realtime")?.then(|| fields.word("realtime")).transpose()?,
-            doctor: None,
-        })
-    })?;
-    found.pop().ok_or_else(|| Problem::Row {
-        table: "host",
-        row: run.to_string(),
-        what: "is missing".to_owned(),
-    })
-}
-
-fn read_doctor(connection: &Connection, run: i64) -> Result<Option<Examination>, Problem> {
-    let sql = "SELECT id, doctor FROM run WHERE id = ?";
-    let found = rows(connection, sql, [run], |row| {
-        let fields = Fields::new("run", "id", row);
-        let doctor = fields.has("doctor")?.then(|| fields.json("doctor")).transpose()?;
-        doctor.map(|it: Examination| fields.checked(it)).transpose()
-    })?;
-    Ok(found.into_iter().flatten().next())
 }
 
 fn add_with_transaction(connection: &Connection, study: &str, run: &Run) -> Result<(), Problem> {
@@ -162,33 +121,12 @@ fn add_with_transaction(connection: &Connection, study: &str, run: &Run) -> Resu
 
 pub(crate) fn add(connection: &Connection, study: &str, run: &Run) -> Result<(), Problem> {
     bounds::moment("started_ms", run.started_ms).map_err(Problem::Unstorable)?;
-    let doctor = run.host.doctor.as_ref();
-    doctor.map_or(Ok(()), storable)?;
-    let doctor = doctor.map(json).transpose()?;
+    storable(&run.host)?;
     run.shard.as_ref().map_or(Ok(()), storable)?;
     let shard = run.shard.as_ref().map(json).transpose()?;
     let sql =
-        "INSERT INTO run (study, started_ms, assay_version, doctor, shard) VALUES (?, ?, ?, ?, ?)";
-    connection.execute(sql, params![study, run.started_ms, run.assay_version, doctor, shard])?;
-    let (id, host) = (connection.last_insert_rowid(), &run.host);
-    connection.execute(
-        "INSERT INTO host (run, study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
-            counts_disk_wait, counts_device, realtime)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        params![
-            id,
-            study,
-            host.cpu,
-            host.cpus,
-            integer("memory_kb", host.memory_kb)?,
-            host.kernel,
-            host.os,
-            host.hypervisor,
-            host.filesystem,
-            host.counts_disk_wait,
-            host.counts_device,
-            host.realtime.as_ref().map(word).transpose()?,
-        ],
-    )?;
+        "INSERT INTO run (study, started_ms, assay_version, host, shard) VALUES (?, ?, ?, ?, ?)";
+    let values = params![study, run.started_ms, run.assay_version, json(&run.host)?, shard];
+    connection.execute(sql, values)?;
     Ok(())
 }

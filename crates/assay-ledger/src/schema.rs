@@ -13,12 +13,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use crate::read_limits::TimeLimit;
 use crate::{Problem, shape};
 
-/// `ASPL`, the mark of a ledger.
-const APPLICATION_ID: i32 = 0x4153_504C;
-
-/// `ASSY`, `ASAY`, `ASAL`, `ASLG`, `ASLD`, `ASWT` and `ASFN`: marks of schemas that were never released.
-const UNRELEASED: [i32; 7] =
-    [0x4153_5359, 0x4153_4159, 0x4153_414C, 0x4153_4C47, 0x4153_4C44, 0x4153_5754, 0x4153_464E];
+/// `ASRQ`: marks the file as a ledger.
+const APPLICATION_ID: i32 = 0x4153_5251;
 
 pub(crate) const VERSION: i32 = 1;
 
@@ -182,7 +178,8 @@ fn is_ledger(connection: &Connection) -> Result<bool, Problem> {
             Ordering::Equal => shape::check(&snapshot).map(|()| true),
             Ordering::Greater => Err(Problem::Newer { found: version }),
         },
-        other if UNRELEASED.contains(&other) => Err(Problem::Older),
+        // Ledgers of schemas that were never released begin with `AS` too.
+        other if other >> 16 == APPLICATION_ID >> 16 => Err(Problem::Older),
         0 if version == 0 && is_empty(&snapshot)? => Ok(false),
         _ => Err(Problem::NotALedger),
     }

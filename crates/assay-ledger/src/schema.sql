@@ -12,26 +12,13 @@
 CREATE TABLE study (
     id TEXT PRIMARY KEY,
     started_ms INTEGER NOT NULL,
-    preset TEXT NOT NULL,               -- smoke, quick, standard, published
-    test_set TEXT NOT NULL,             -- number of microbenchmarks in the published selection
-    seed TEXT NOT NULL,                 -- unsigned 64-bit decimal, too large for INTEGER
-    threshold REAL NOT NULL,            -- smallest relative change of practical interest
-    budget_s REAL NOT NULL,             -- time that it may take, seconds
-    blocks INTEGER NOT NULL,            -- maximum number of blocks
-    rounds INTEGER NOT NULL,            -- maximum number of rounds of every cell per block
-    setups TEXT NOT NULL,               -- JSON: [{"clients", "tables", "rows"}, ...]
-    workload_version INTEGER NOT NULL,  -- slices of different workload versions are different work
-    assay_version TEXT NOT NULL,
-    experiment TEXT NOT NULL,           -- interleaved, sequential, stepwise, counted
-    id_key TEXT NOT NULL,               -- primary, secondary
-    table_form TEXT,                    -- JSON: how the tables were created; NULL for the usual form
-    statements TEXT NOT NULL,           -- prepared, text
-    terms TEXT,                         -- the terms that servers are started on; NULL for published results
-    gate TEXT,                          -- JSON: the limits of a gate, {"margins": [one for each cell],
-                                        -- "allow_undecided"}; NULL if the study is no gate
-    bisect TEXT,                        -- JSON: the search for a version that it is a part of; NULL if it is none
-    watch TEXT,                         -- JSON: the watch that it belongs to; NULL if it does not
-    recipe TEXT NOT NULL,               -- the study file, TOML
+    request TEXT NOT NULL,              -- JSON: what the user asked for; null for published results
+    plan TEXT NOT NULL,                 -- JSON: what follows from the request (`Study` in assay-model)
+    preset TEXT AS (plan ->> '$.preset'),          -- smoke, quick, standard, published
+    test_set TEXT AS (plan ->> '$.set'),           -- number of microbenchmarks in the published selection
+    experiment TEXT AS (plan ->> '$.experiment'),  -- interleaved, sequential, stepwise, counted
+    bisect TEXT AS (plan -> '$.bisect'),           -- the search that it is a part of
+    watch TEXT AS (plan -> '$.watch'),             -- the watch that it belongs to
     is_foreign INTEGER NOT NULL DEFAULT 0 CHECK (is_foreign IN (0, 1)),  -- whether it came from elsewhere
     finished INTEGER NOT NULL DEFAULT 0 CHECK (finished IN (0, 1)),
     judged_by TEXT                      -- the version of assay that computed the verdicts; NULL if there are none
@@ -95,26 +82,10 @@ CREATE TABLE run (
     study TEXT NOT NULL REFERENCES study (id),
     started_ms INTEGER NOT NULL,        -- it ends with the last row written before the next run
     assay_version TEXT NOT NULL,
-    doctor TEXT,                        -- JSON: what an examination of the machine found before; NULL if there was none
+    host TEXT NOT NULL,                 -- JSON: the machine, and what an examination of it found before
     shard TEXT                          -- JSON: the shard that it measured, and the node; NULL if it was a whole study
 ) STRICT;
 CREATE INDEX run_by_study ON run (study);
-
--- The machine of a run.
-CREATE TABLE host (
-    run INTEGER PRIMARY KEY REFERENCES run (id),
-    study TEXT NOT NULL REFERENCES study (id),
-    cpu TEXT NOT NULL,                  -- processor model
-    cpus INTEGER NOT NULL,              -- online CPUs
-    memory_kb INTEGER NOT NULL,
-    kernel TEXT NOT NULL,
-    os TEXT NOT NULL,
-    hypervisor TEXT,                    -- NULL on bare metal
-    filesystem TEXT NOT NULL,           -- type of the file system that holds the data directories
-    counts_disk_wait INTEGER NOT NULL,  -- whether the kernel accounts waits for disks
-    counts_device INTEGER NOT NULL,     -- whether the data directories lie on a block device that counts
-    realtime TEXT                       -- permitted, or what keeps the user from real-time priority; NULL if unknown
-) STRICT;
 
 -- A block as it was planned when it began.
 CREATE TABLE block (

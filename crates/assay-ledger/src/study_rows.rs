@@ -52,15 +52,14 @@ pub struct TextPlace {
     pub is_json: bool,
 }
 
-/// Every table, after those it refers to, with the columns that order its rows. Names that a user gave to studies stay
-/// with the user.
-pub(crate) const TABLES: [(&str, &str); 18] = [
+/// Every table, each after those to which it refers, with the columns that order its rows. The names that a user gave
+/// to studies stay with the user.
+pub(crate) const TABLES: [(&str, &str); 17] = [
     ("study", "id"),
     ("test", "name"),
     ("system", "number"),
     ("cell", "number"),
     ("run", "id"),
-    ("host", "run"),
     ("block", "number"),
     ("instance", "id"),
     ("content", "rowid"),
@@ -77,18 +76,15 @@ pub(crate) const TABLES: [(&str, &str); 18] = [
 
 /// Columns with arbitrary text: names, messages, settings. All others have numbers, digests and words defined by assay.
 const TEXTS: &[TextPlace] = &[
-    text("study", "recipe"),
-    json("study", "bisect"),
-    json("study", "watch"),
+    json("study", "request"),
+    json("study", "plan"),
     json("test", "definition"),
     text("system", "name"),
     json("system", "spec"),
     json("system", "artifact"),
     json("system", "options"),
-    json("run", "doctor"),
+    json("run", "host"),
     json("run", "shard"),
-    text("host", "os"),
-    text("host", "kernel"),
     text("setting", "value"),
     text("audit", "setting"),
     json("audit", "values"),

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_model::{
     AuditFinding, Block, CellId, Conclusions, DataContent, Instance, PlannedCell, Priority, Run,
-    Setup, Slice, SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
+    Setup, Slice, SliceId, SliceOutcome, Study, StudyEvent, System,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
@@ -136,35 +136,8 @@ pub(crate) fn insert_study(
 
 fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
     connection.execute(
-        "INSERT INTO study (id, started_ms, preset, test_set, seed, threshold, budget_s, blocks,
-            rounds, setups, workload_version, assay_version, experiment, id_key, table_form,
-            statements, terms, gate, bisect, watch, recipe)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        params![
-            study.id,
-            study.started_ms,
-            word(&study.preset)?,
-            word(&study.set)?,
-            study.seed.to_string(),
-            study.threshold,
-            study.budget_s,
-            study.blocks,
-            study.rounds,
-            json(&study.setups)?,
-            study.workload_version,
-            study.assay_version,
-            word(&study.experiment)?,
-            word(&study.id_key)?,
-            (study.table_form != TableForm::default())
-                .then(|| json(&study.table_form))
-                .transpose()?,
-            word(&study.statements)?,
-            study.terms,
-            study.gate.as_ref().map(json).transpose()?,
-            study.bisect.as_ref().map(json).transpose()?,
-            study.watch.as_ref().map(json).transpose()?,
-            study.recipe,
-        ],
+        "INSERT INTO study (id, started_ms, request, plan) VALUES (?, ?, ?, ?)",
+        params![study.id, study.started_ms, json(&study.request)?, json(study)?],
     )?;
     Ok(())
 }

@@ -52,7 +52,7 @@ fn conclusions_are_kept_until_the_study_goes_on() {
     assert!(ledger.conclusions("sample").unwrap().is_some());
     ledger.set_conclusions("sample", &conclusions()).unwrap();
     drop(ledger);
-    for (change, told) in [
+    for (change, message) in [
         ("UPDATE verdict SET verdict = 'best'", "an unknown word"),
         ("UPDATE verdict SET verdict = hex(zeroblob(1000000))", "0…`, an unknown word"),
         ("UPDATE verdict SET verdict = 'same', cpu_ratio_low = 1", "`cpu_ratio` is NULL"),
@@ -63,13 +63,13 @@ fn conclusions_are_kept_until_the_study_goes_on() {
         connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {change}")).unwrap();
         drop(connection);
         let error = Ledger::open_read_only(&path).unwrap().conclusions("sample").unwrap_err();
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
     let connection = Connection::open(&path).unwrap();
-    connection.execute_batch("UPDATE study SET recipe = CAST(x'ff' AS TEXT)").unwrap();
+    connection.execute_batch("UPDATE study SET request = CAST(x'ff' AS TEXT)").unwrap();
     drop(connection);
     let error = Ledger::open_read_only(&path).unwrap().rows("sample").unwrap_err().to_string();
-    assert!(error.contains("table `study`, row 1: `recipe` invalid utf-8"), "{error}");
+    assert!(error.contains("table `study`, row 1: `request` invalid utf-8"), "{error}");
 }
 
 proptest! {

@@ -51,78 +51,86 @@ fn names_that_a_shell_would_execute_are_refused() {
     }
 }
 
+/// A change of a sound ledger, and the complaint.
+const INVALID: &[(&str, &str)] = &[
+    (
+        "study SET plan = json_set(plan, '$.blocks', 4294967295)",
+        "`study`, row `sample`: `blocks` is 4294967295, not",
+    ),
+    (
+        "study SET plan = json_set(plan, '$.rounds', 0)",
+        "`study`, row `sample`: `rounds` is 0, not between 1 and 10000",
+    ),
+    (
+        "study SET plan = json_set(plan, '$.threshold', 2)",
+        "`study`, row `sample`: `threshold` is 2, not",
+    ),
+    (
+        "study SET plan = json_set(plan, '$.budget_s', -1)",
+        "`study`, row `sample`: `budget_s` is -1, not",
+    ),
+    ("study SET started_ms = -1", "`study`, row `sample`: `started_ms` is -1, not"),
+    (
+        "study SET plan = json_set(plan, '$.setups', json('[]'))",
+        "`study`, row `sample`: a study of 0 setups",
+    ),
+    (
+        r#"study SET plan = json_set(plan, '$.gate', json('{"margins":[],"allow_undecided":false}'))"#,
+        "`study`, row `sample`: `margins` is 0, not between ",
+    ),
+    (
+        r#"study SET plan = json_set(plan, '$.gate', json(replace(
+               '{"margins":[X],"allow_undecided":false}', 'X', (SELECT group_concat('1.0') FROM cell))))"#,
+        "`study`, row `sample`: a margin is 1, not between 0 and 1",
+    ),
+    (
+        r#"study SET plan = json_set(plan, '$.table_form', json('{"create_table_options":"; DROP DATABASE x"}'))"#,
+        "`study`, row `sample`: `create_table_options` must be a part of one statement",
+    ),
+    (
+        "study SET plan = json_set(plan, '$.terms', '--x')",
+        "`study`, row `sample`: `terms` is not the name of any terms",
+    ),
+    ("run SET started_ms = 9000000000000000000", "`run`, row 1: `started_ms` is 9000"),
+    ("slice SET written_ms = 9000000000000000000", "`slice`, row 1: `written_ms` is 9000"),
+    ("cell SET clients = 1000000", "`cell`, row 0: `clients` is 1000000, not"),
+    ("cell SET rows = 0", "`cell`, row 0: `rows` is 0, not"),
+    ("cell SET slice_ms = 4294967295", "`cell`, row 0: `slice_ms` is 4294967295, not"),
+    ("cell SET events = 1 << 50", "`cell`, row 0: `events` is 1125899906842624, not"),
+    ("cell SET events = 10", "`events` is set, and "),
+    ("system SET is_base = 0", "`system`, row 0: the base is not the first"),
+    ("slice SET block = 4294967295", "`slice`, row 1: `block` is 4294967295, not"),
+    ("slice SET round = 4294967295", "`slice`, row 1: `round` is 4294967295, not"),
+    ("slice SET position = 4294967295", "`slice`, row 1: `position` is 4294967295, not"),
+    ("slice SET started_ms = -5", "`slice`, row 1: `started_ms` is -5, not"),
+    ("slice SET elapsed_ns = 1 << 62", "`slice`, row 1: `elapsed_ns` is 4611686018427387904"),
+    ("slice SET read = -1", "`slice`, row 1: `read` is -1"),
+    (
+        "slice SET errors = '[[1,18446744073709551615],[2,18446744073709551615]]'",
+        "`slice`, row 1: `errors in all` is 18446744073709551615, not",
+    ),
+    ("slice SET latency_hdr = zeroblob(100)", "`slice`, row 1: `latency_hdr` is no histogram"),
+    ("event SET when_ms = -1", "`event`, row 1: `when_ms` is -1, not"),
+    ("event SET what = '{\"kind\":\"gone\"}'", "`event`, row 1: `what`: unknown variant `gone`"),
+    ("system SET artifact = '{\"kind\":\"gone\"}'", "`system`, row 0: `artifact`: unknown variant"),
+    ("slice SET run = 99", "`slice`, row 1: `run` is 99, not one of the study"),
+    ("slice SET counter_names = 99", "`slice`, row 1: `counter_names` is 99, not one of the study"),
+    ("counter_names SET names = '[\"a\",\"a\"]'", "`counter_names`, row 0: `names` has one twice"),
+    ("run SET host = json_set(host, '$.cpus', -1)", "`run`, row 1: `host`: invalid value"),
+    ("run SET study = 'other'", "`slice`, row 1: `run` is "),
+];
+
 #[test]
 fn invalid_numbers_are_named() {
     let sound = sound();
-    for (change, complaint) in [
-        ("study SET blocks = 4294967295", "`study`, row `sample`: `blocks` is 4294967295, not"),
-        ("study SET rounds = 0", "`study`, row `sample`: `rounds` is 0, not between 1 and 10000"),
-        ("study SET threshold = 9e999", "`study`, row `sample`: `threshold` is inf, not"),
-        ("study SET budget_s = -1", "`study`, row `sample`: `budget_s` is -1, not"),
-        ("study SET started_ms = -1", "`study`, row `sample`: `started_ms` is -1, not"),
-        ("study SET setups = '[]'", "`study`, row `sample`: a study of 0 setups"),
-        (
-            r#"study SET gate = '{"margins":[],"allow_undecided":false}'"#,
-            "`study`, row `sample`: `margins` is 0, not between ",
-        ),
-        (
-            r#"study SET gate = replace('{"margins":[X],"allow_undecided":false}', 'X',
-               (SELECT group_concat('1.0') FROM cell))"#,
-            "`study`, row `sample`: a margin is 1, not between 0 and 1",
-        ),
-        (
-            r#"study SET table_form = '{"create_table_options":"; DROP DATABASE x"}'"#,
-            "`study`, row `sample`: `create_table_options` must be a part of one statement",
-        ),
-        ("study SET terms = '--x'", "`study`, row `sample`: `terms` is not the name of any terms"),
-        ("run SET started_ms = 9000000000000000000", "`run`, row 1: `started_ms` is 9000"),
-        ("slice SET written_ms = 9000000000000000000", "`slice`, row 1: `written_ms` is 9000"),
-        ("cell SET clients = 1000000", "`cell`, row 0: `clients` is 1000000, not"),
-        ("cell SET rows = 0", "`cell`, row 0: `rows` is 0, not"),
-        ("cell SET slice_ms = 4294967295", "`cell`, row 0: `slice_ms` is 4294967295, not"),
-        ("cell SET events = 1 << 50", "`cell`, row 0: `events` is 1125899906842624, not"),
-        ("cell SET events = 10", "`events` is set, and "),
-        ("system SET is_base = 0", "`system`, row 0: the base is not the first"),
-        ("slice SET block = 4294967295", "`slice`, row 1: `block` is 4294967295, not"),
-        ("slice SET round = 4294967295", "`slice`, row 1: `round` is 4294967295, not"),
-        ("slice SET position = 4294967295", "`slice`, row 1: `position` is 4294967295, not"),
-        ("slice SET started_ms = -5", "`slice`, row 1: `started_ms` is -5, not"),
-        ("slice SET elapsed_ns = 1 << 62", "`slice`, row 1: `elapsed_ns` is 4611686018427387904"),
-        ("slice SET read = -1", "`slice`, row 1: `read` is -1"),
-        (
-            "slice SET errors = '[[1,18446744073709551615],[2,18446744073709551615]]'",
-            "`slice`, row 1: `errors in all` is 18446744073709551615, not",
-        ),
-        ("slice SET latency_hdr = zeroblob(100)", "`slice`, row 1: `latency_hdr` is no histogram"),
-        ("event SET when_ms = -1", "`event`, row 1: `when_ms` is -1, not"),
-        (
-            "event SET what = '{\"kind\":\"gone\"}'",
-            "`event`, row 1: `what`: unknown variant `gone`",
-        ),
-        (
-            "system SET artifact = '{\"kind\":\"gone\"}'",
-            "`system`, row 0: `artifact`: unknown variant",
-        ),
-        ("slice SET run = 99", "`slice`, row 1: `run` is 99, not one of the study"),
-        (
-            "slice SET counter_names = 99",
-            "`slice`, row 1: `counter_names` is 99, not one of the study",
-        ),
-        (
-            "counter_names SET names = '[\"a\",\"a\"]'",
-            "`counter_names`, row 0: `names` has one twice",
-        ),
-        ("host SET cpus = -1", "`host`, row 1: `cpus` is -1, out of range"),
-        ("host SET run = run + 1000", "`host`, row 1: is missing"),
-        ("run SET study = 'other'", "`slice`, row 1: `run` is "),
-    ] {
+    for (change, complaint) in INVALID {
         // Only the first slice is changed: slices must not become equal.
         let first = if change.starts_with("slice") { " WHERE id = 1" } else { "" };
         let sql = format!("UPDATE {change}{first}");
         let error = read_changed(&sound, |file| assert!(file.execute(&sql, []).unwrap() > 0));
         let error = error.to_string();
-        let (_, told) = error.split_once("table ").unwrap();
-        assert!(told.contains(complaint), "{change}: {error}");
+        let (_, message) = error.split_once("table ").unwrap();
+        assert!(message.contains(complaint), "{change}: {error}");
     }
 }
 
@@ -160,11 +168,11 @@ fn only_regular_files_are_opened() {
     };
     fifo(&at("fifo"));
     std::os::unix::fs::symlink(at("fifo"), at("link")).unwrap();
-    let refused = |path: &Path, told: &str| {
+    let refused = |path: &Path, message: &str| {
         for opened in [Ledger::open(path), Ledger::open_read_only(path)] {
             let error = opened.unwrap_err();
             assert!(matches!(error.problem, Problem::NotAFile(_)), "{error}");
-            assert!(error.to_string().contains(told), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
     };
     for path in [&at("fifo"), &at("link"), Path::new("/dev/null"), directory.path()] {
@@ -193,7 +201,7 @@ fn a_block_lists_each_cell_once() {
 #[test]
 fn overlong_values_are_refused() {
     let error = read_changed(&sound(), |file| {
-        file.execute("UPDATE study SET recipe = hex(zeroblob(9000000))", []).unwrap();
+        file.execute("UPDATE study SET request = json_quote(hex(zeroblob(9000000)))", []).unwrap();
     });
     assert!(matches!(error.problem, Problem::TooLong), "{error}");
 }

@@ -12,7 +12,7 @@ mod common;
 use std::time::Instant;
 
 use assay_load::{Bound, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, Dialect, Engine, IdKey, Setup, StatementMode, TableForm};
+use assay_model::{DataSet, Dialect, Engine, Setup, StatementMode, TableForm};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
 use common::{
@@ -107,7 +107,6 @@ fn compare_loads(options: &ConnectOptions) {
             let tables = Tables {
                 dialect: Dialect::MySql,
                 engine: Engine::InnoDb,
-                id_key: IdKey::Primary,
                 form: TableForm::default(),
                 data,
                 seed: 1,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use assay_load::{Session, Tables, Work, fill};
 use assay_lua::{Engine as Lua, NoServer, Setting};
 use assay_model::{
-    Class, DataSet, Definition, Dialect, Distribution, Engine, Group, IdKey, LuaScript, Pacing,
+    Class, DataSet, Definition, Dialect, Distribution, Engine, Group, LuaScript, Pacing,
     PlanningFacts, Role, Schema, Script, Setup, StartFrom, StatementMode, TableForm, Unit,
 };
 use assay_wire::Connection;
@@ -40,7 +40,6 @@ fn main() {
     let tables = Tables {
         dialect: Dialect::MySql,
         engine: Engine::InnoDb,
-        id_key: IdKey::Primary,
         form: TableForm::default(),
         data: DATA,
         seed: 1,

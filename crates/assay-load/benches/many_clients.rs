@@ -11,7 +11,7 @@ mod common;
 use std::time::Duration;
 
 use assay_load::{Bound, Session, Tables, Work, fill};
-use assay_model::{DataSet, Dialect, Engine, IdKey, Setup, StatementMode, TableForm};
+use assay_model::{DataSet, Dialect, Engine, Setup, StatementMode, TableForm};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
 use common::replay::Replay;
@@ -38,7 +38,6 @@ fn main() {
     let tables = Tables {
         dialect: Dialect::MySql,
         engine: Engine::InnoDb,
-        id_key: IdKey::Primary,
         form: TableForm::default(),
         data: DATA,
         seed: 1,

@@ -17,7 +17,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use assay_load::{Place, Workload as _};
-use assay_model::{DataSet, Dialect, IdKey, Product, TableForm, Tpcc};
+use assay_model::{DataSet, Dialect, Product, TableForm, Tpcc};
 use assay_testkit::TestServer;
 use assay_wire::{Address, ConnectOptions};
 use common::{has_sysbench, median};
@@ -83,7 +83,6 @@ fn load(product: Product, options: &ConnectOptions) -> f64 {
         options,
         dialect: product.dialect(),
         engine: product.default_engine(),
-        id_key: IdKey::Primary,
         form: &TableForm::default(),
         data: DataSet { tables: 1, rows: 1 },
         seed: 1,

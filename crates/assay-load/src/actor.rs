@@ -78,10 +78,7 @@ pub struct EventNumber {
 #[derive(Debug)]
 pub enum Refused {
     /// A statement failed. The session decides whether to retry the event.
-    Statement {
-        sql: Vec<u8>,
-        source: WireError,
-    },
+    Statement { sql: Vec<u8>, source: WireError },
     /// Retry the event, after a server error with this code.
     Again(u32),
     /// No further event can run.

@@ -134,14 +134,14 @@ fn hash(values: impl Hash) -> u64 {
 
 type Kept<'a> = &'a [(u64, String)];
 
-fn told(row: Option<&(u64, String)>) -> String {
+fn note(row: Option<&(u64, String)>) -> String {
     row.map_or_else(|| "no such row".to_owned(), |it| it.1.clone())
 }
 
 fn in_order([one, two]: [Kept<'_>; 2]) -> Option<(String, String)> {
     let differs = |at: &usize| one.get(*at).map(|it| it.0) != two.get(*at).map(|it| it.0);
     let at = (0..one.len().max(two.len())).find(differs)?;
-    Some((told(one.get(at)), told(two.get(at))))
+    Some((note(one.get(at)), note(two.get(at))))
 }
 
 /// A row that one answer has and the other lacks. If an answer has more rows than were kept, its missing rows are
@@ -168,7 +168,7 @@ fn in_any_order([one, two]: [Kept<'_>; 2], most: usize) -> Option<(String, Strin
         (true, false) => (None, lacking(two, one)),
         (true, true) => (lacking(one, two), lacking(two, one)),
     };
-    (of_one.is_some() || of_two.is_some()).then(|| (told(of_one.as_ref()), told(of_two.as_ref())))
+    (of_one.is_some() || of_two.is_some()).then(|| (note(of_one.as_ref()), note(of_two.as_ref())))
 }
 
 fn row_text(values: &[Option<Cow<'_, [u8]>>]) -> String {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use assay_model::{Class, Dialect, Setup, StatementMode, Test};
 use assay_wire::{
-    ConnectOptions, Connection, Described, Error as WireError, TakeValues, Told, code_name,
+    AnswerSummary, ConnectOptions, Connection, Described, Error as WireError, TakeValues, code_name,
 };
 use assay_workloads::sql::{is_control, only_reads, statements};
 use assay_workloads::{
@@ -276,7 +276,7 @@ impl Asking {
                 self.end_statement(began)?;
                 AnswerOutcome::Late
             }
-            Ok(told) => {
+            Ok(summary) => {
                 for (place, value) in statement.keep.iter().zip(first.unwrap_or_default()) {
                     if let Some(place) = kept.get_mut(*place as usize) {
                         *place = value;
@@ -286,7 +286,7 @@ impl Asking {
                 self.room = self.room.saturating_sub(rows.bytes());
                 let rows = match self.has_only_rows {
                     true => rows,
-                    false => self.described(number, &text, told, rows)?,
+                    false => self.described(number, &text, summary, rows)?,
                 };
                 AnswerOutcome::Answer(Box::new(rows))
             }
@@ -328,7 +328,11 @@ impl Asking {
 
     /// Runs a statement. If the answer, which may have endless rows, takes too long, its connection is ended, and the
     /// second value is true.
-    fn in_time(&mut self, sql: &[u8], take: TakeValues<'_>) -> (Result<Told, WireError>, bool) {
+    fn in_time(
+        &mut self,
+        sql: &[u8],
+        take: TakeValues<'_>,
+    ) -> (Result<AnswerSummary, WireError>, bool) {
         let (options, dialect) = (&self.options, self.dialect);
         let id = self.wire.connection_id().into();
         let wire = &mut self.wire;
@@ -367,13 +371,13 @@ impl Asking {
         &mut self,
         number: usize,
         sql: &str,
-        told: Told,
+        summary: AnswerSummary,
         mut answer: RowsAnswered,
     ) -> Result<RowsAnswered> {
         let mut warnings = match self.dialect {
             Dialect::MySql => self.warnings()?,
             Dialect::Postgres => {
-                let notices = told.notices.into_iter();
+                let notices = summary.notices.into_iter();
                 notices.map(|it| (it.state, format!("{}: {}", it.severity, it.message))).collect()
             }
         };
@@ -382,7 +386,7 @@ impl Asking {
         warnings.truncate(WARNINGS);
         answer.warnings = warnings;
         let (mut columns, mut of_tables) = (Columns::default(), Vec::new());
-        for column in told.columns {
+        for column in summary.columns {
             let kind = match self.dialect {
                 Dialect::MySql => column.kind,
                 Dialect::Postgres => self.type_name(column.kind)?,

@@ -10,17 +10,11 @@ pub enum Bound {
     /// Total number of events, split evenly over the clients.
     Events(u64),
     /// Like `Events`, but no event begins later than `time` after the common start.
-    EventsWithin {
-        events: u64,
-        time: Duration,
-    },
+    EventsWithin { events: u64, time: Duration },
     /// Open loop: events of all clients together are due at this rate, evenly spaced, for `time`. A late client begins
     /// at once, and latency counts from when the event was due, so stalls are not hidden. Events that cannot begin soon
     /// after `time` are dropped and counted as [`crate::Finished::backlog`].
-    Rate {
-        time: Duration,
-        per_second: f64,
-    },
+    Rate { time: Duration, per_second: f64 },
 }
 
 /// How long after their time late events of an open loop may begin: a tenth of it, within these bounds.

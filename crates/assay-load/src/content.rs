@@ -1,6 +1,6 @@
 //! Row count and checksum of a server's tables.
 
-use assay_model::{DataSet, Dialect, IdKey, TableForm, counted};
+use assay_model::{DataSet, Dialect, TableForm, counted};
 use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_checksum};
@@ -77,7 +77,6 @@ pub fn content(options: &ConnectOptions, dialect: Dialect, data: DataSet) -> Res
 pub fn fill_cache(
     options: &ConnectOptions,
     dialect: Dialect,
-    key: IdKey,
     form: &TableForm,
     data: DataSet,
 ) -> Result<()> {
@@ -86,7 +85,7 @@ pub fn fill_cache(
         Connection::control(&options).map_err(|source| Error::Connect { client: 0, source })?;
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
-    for sql in (1..=data.tables).flat_map(|table| cache_queries(dialect, key, form, table)) {
+    for sql in (1..=data.tables).flat_map(|table| cache_queries(dialect, form, table)) {
         let found = match sql.starts_with("SELECT") {
             true => control.query_tables(schema.as_ref(), &sql),
             false => control.query(&sql),

@@ -303,11 +303,11 @@ impl Differing<'_> {
         let [of_base, of_here] = [base, here].map(|it| assay_model::counted(it.rows, "row"));
         let row = base.first_difference(here, is_ordered);
         if base.rows != here.rows {
-            let told = |count: String, row: Option<String>| {
+            let note = |count: String, row: Option<String>| {
                 row.map_or_else(|| count.clone(), |row| format!("{count}; first difference: {row}"))
             };
             let (one, two) = row.unzip();
-            return (told(of_base, one), told(of_here, two));
+            return (note(of_base, one), note(of_here, two));
         }
         row.unwrap_or_else(|| (of_base, format!("{of_here}, with other values")))
     }

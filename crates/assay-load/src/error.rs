@@ -13,15 +13,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("client {client} cannot connect")]
-    Connect {
-        client: u32,
-        source: WireError,
-    },
+    Connect { client: u32, source: WireError },
     #[error("cannot prepare `{sql}`")]
-    Prepare {
-        sql: String,
-        source: WireError,
-    },
+    Prepare { sql: String, source: WireError },
     #[error("query `{sql}` failed: {cause}")]
     Query {
         /// Truncated if long.
@@ -58,10 +52,7 @@ pub enum Error {
     #[error("nothing in the workload creates its table `{0}`")]
     NotMade(String),
     #[error("`{path}` cannot be used: {why}")]
-    File {
-        path: String,
-        why: String,
-    },
+    File { path: String, why: String },
     #[error("`{path}`, line {line}: no answer to `{sql}`")]
     Dump {
         path: String,
@@ -73,24 +64,13 @@ pub enum Error {
     #[error("a client has ended before all its events were carried out")]
     EndedEarly,
     #[error("{place}: {error}")]
-    At {
-        place: String,
-        error: Box<Self>,
-    },
+    At { place: String, error: Box<Self> },
     #[error(transparent)]
     Lua(#[from] assay_lua::Error),
     #[error("`{path}` cannot be used in the SQL of {}: {why}", .dialect.scheme())]
-    Script {
-        path: String,
-        dialect: Dialect,
-        why: ScriptError,
-    },
+    Script { path: String, dialect: Dialect, why: ScriptError },
     #[error("table `{table}` has {found} rows after {sent} were sent")]
-    RowsDiffer {
-        table: String,
-        sent: u64,
-        found: u64,
-    },
+    RowsDiffer { table: String, sent: u64, found: u64 },
     #[error("the tables do not hold what was loaded: they have {found}, not {expected}")]
     WrongContent {
         /// Row count and checksum, as text.
@@ -99,57 +79,33 @@ pub enum Error {
     },
     /// The tables violate a condition that holds whenever no transaction is in progress.
     #[error("consistency condition {number} does not hold: {demands}, but {found}")]
-    Inconsistent {
-        number: u32,
-        demands: &'static str,
-        found: String,
-    },
+    Inconsistent { number: u32, demands: &'static str, found: String },
     #[error(
         "wrong answer to {test}: `{}` returned {}; expected {}",
         shortened(sql),
         in_words(found),
         in_words(expected)
     )]
-    WrongAnswer {
-        test: &'static str,
-        sql: String,
-        found: Answer,
-        expected: Answer,
-    },
+    WrongAnswer { test: &'static str, sql: String, found: Answer, expected: Answer },
     #[error("assay does not know what `{}` of {test} should return", shortened(sql))]
-    UnknownAnswer {
-        test: &'static str,
-        sql: String,
-    },
+    UnknownAnswer { test: &'static str, sql: String },
     #[error(
         "wrong answer to {test}: `{}` returned {} as a prepared statement, but {} as text",
         shortened(sql),
         in_words(prepared),
         in_words(text)
     )]
-    AnswersDiffer {
-        test: &'static str,
-        sql: String,
-        prepared: Answer,
-        text: Answer,
-    },
+    AnswersDiffer { test: &'static str, sql: String, prepared: Answer, text: Answer },
     #[error("the server has no storage engine `{}`", .0.word())]
     NoEngine(Engine),
     #[error("cannot replace `{table}`: {by}")]
-    Referenced {
-        table: String,
-        by: String,
-    },
+    Referenced { table: String, by: String },
     #[error(
         "this user lacks the TRIGGER privilege in {database}, so triggers of the tables cannot be seen"
     )]
-    Blind {
-        database: String,
-    },
+    Blind { database: String },
     #[error("this user may not create tables in the schema {schema}")]
-    MayNotCreate {
-        schema: String,
-    },
+    MayNotCreate { schema: String },
     #[error("cannot drop `{name}`: {cause}; dropped already: {}", gone.join(", "))]
     HalfDropped {
         /// The first object that remains.
@@ -158,10 +114,7 @@ pub enum Error {
         cause: WireError,
     },
     #[error("cannot pin a client to CPU {cpu}")]
-    Pin {
-        cpu: usize,
-        source: rustix::io::Errno,
-    },
+    Pin { cpu: usize, source: rustix::io::Errno },
     #[error("cannot start a client thread")]
     Thread(#[source] std::io::Error),
     /// A test with several roles, or a role other than the setup's clients in a closed loop.
@@ -172,9 +125,7 @@ pub enum Error {
     #[error("a client thread ended unexpectedly")]
     ClientLost,
     #[error("the server did not finish in time; clients cut off: {clients}")]
-    CutOff {
-        clients: u32,
-    },
+    CutOff { clients: u32 },
     /// An event exceeded its time and was cancelled on the server.
     #[error("{why}")]
     Unanswered {

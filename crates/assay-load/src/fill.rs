@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{DataSet, Dialect, Engine, IdKey, Restored, TableForm, counted, thousands};
+use assay_model::{DataSet, Dialect, Engine, Restored, TableForm, counted, thousands};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, InsertBatches, create_index, create_table};
 
@@ -21,7 +21,7 @@ const AHEAD: usize = 2;
 pub struct Tables {
     pub dialect: Dialect,
     pub engine: Engine,
-    pub id_key: IdKey,
+    /// How they are created beside that.
     pub form: TableForm,
     pub data: DataSet,
     pub seed: u64,
@@ -83,7 +83,7 @@ pub fn fill(
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
     let options = for_whole_tables(options);
-    let there = survey(&options, tables.dialect, tables.data.tables, tables.id_key)?;
+    let there = survey(&options, tables.dialect, tables.data.tables)?;
     there.refuse_foreign()?;
     fill_over(&options, tables, &there, progress)
 }
@@ -98,8 +98,8 @@ pub fn fill_over(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let options = for_whole_tables(options);
-    let Tables { dialect, engine, id_key, ref form, data, .. } = *tables;
-    let create = |table| create_table(dialect, engine, id_key, form, table);
+    let Tables { dialect, engine, ref form, data, .. } = *tables;
+    let create = |table| create_table(dialect, engine, form, table);
     there.replace(&options, &(1..=data.tables).map(create).collect::<Vec<_>>())?;
     let connect =
         |client| Connection::control(&options).map_err(|source| Error::Connect { client, source });

@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::time::Duration;
 
 use assay_model::{Dialect, Restored, RestoredKind, UserDump, UserRowsFile};
-use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol, Told};
+use assay_wire::{AnswerSummary, ConnectOptions, Connection, Error as WireError, Protocol};
 use assay_workloads::{
     Definer, DumpError, DumpPart, DumpParts, DumpedLogin, Fate, dumped_login, fate, first_line,
     is_drop_if_exists, table_database, without_database, without_definer,
@@ -25,13 +25,13 @@ const SYSTEM: [&str; 4] = ["mysql", "sys", "information_schema", "performance_sc
 
 const WARNINGS: [&str; 1] = ["WARNING"];
 
-/// Restores a dump on a separate connection, which discards its settings. `told` is called with the number of bytes
+/// Restores a dump on a separate connection, which discards its settings. `summary` is called with the number of bytes
 /// read so far.
 pub(crate) fn restore(
     options: &ConnectOptions,
     dump: &UserDump,
     open: OpenUserDump<'_>,
-    told: &mut dyn FnMut(u64),
+    summary: &mut dyn FnMut(u64),
 ) -> Result<Vec<Restored>> {
     let fail = |why: String| Error::File { path: dump.file.path.clone(), why };
     let source = Counted { source: open(&dump.file).map_err(fail)?, bytes: 0 };
@@ -59,7 +59,7 @@ pub(crate) fn restore(
             DumpPart::Command { line, text } => restorer.command(line, &text)?,
             DumpPart::Copy { line, sql } => restorer.copy(line, &sql, &mut parts)?,
         }
-        told(parts.source().get_ref().bytes);
+        summary(parts.source().get_ref().bytes);
     }
     // The dump may have left a transaction open.
     restorer.send(0, b"COMMIT", Fate::Try)?;
@@ -246,7 +246,7 @@ impl Restorer<'_> {
             });
             asked.map_err(|cause| self.lost(sql, cause))?;
             for warning in warnings {
-                self.findings.told(RestoredKind::Warning, line, sql, warning);
+                self.findings.summary(RestoredKind::Warning, line, sql, warning);
             }
         }
         Ok(())
@@ -278,15 +278,15 @@ impl Restorer<'_> {
         &mut self,
         line: u64,
         sql: &[u8],
-        answer: Result<Told, WireError>,
+        answer: Result<AnswerSummary, WireError>,
         fate: &Fate,
     ) -> Result<()> {
         match answer {
-            Ok(told) => {
+            Ok(summary) => {
                 // The final `COMMIT` is not part of the dump.
-                let notices = told.notices.into_iter().filter(|_| line > 0);
+                let notices = summary.notices.into_iter().filter(|_| line > 0);
                 for notice in notices.filter(|it| WARNINGS.contains(&it.severity.as_str())) {
-                    self.findings.told(RestoredKind::Warning, line, sql, notice.message);
+                    self.findings.summary(RestoredKind::Warning, line, sql, notice.message);
                 }
                 Ok(())
             }
@@ -297,7 +297,7 @@ impl Restorer<'_> {
                         let what = first_line(sql);
                         self.findings.left_out(format!("`{what}` is left out: {error}"));
                     }
-                    _ => self.findings.told(RestoredKind::Error, line, sql, error.to_string()),
+                    _ => self.findings.summary(RestoredKind::Error, line, sql, error.to_string()),
                 }
                 Ok(())
             }
@@ -363,7 +363,7 @@ impl Findings {
         Self { file: file_name(path), found: BTreeMap::new(), more: 0 }
     }
 
-    fn told(&mut self, what: RestoredKind, line: u64, sql: &[u8], message: String) {
+    fn summary(&mut self, what: RestoredKind, line: u64, sql: &[u8], message: String) {
         let finding = Restored {
             what,
             file: self.file.clone(),
@@ -432,19 +432,19 @@ mod tests {
     #[test]
     fn the_same_again_is_counted() {
         let mut findings = Findings::new("/a/dump.sql");
-        findings.told(
+        findings.summary(
             RestoredKind::Warning,
             9,
             b"INSERT INTO t",
             "Data truncated at row 1 (code 1265)".into(),
         );
-        findings.told(
+        findings.summary(
             RestoredKind::Warning,
             9,
             b"INSERT INTO t",
             "Data truncated at row 7 (code 1265)".into(),
         );
-        findings.told(RestoredKind::Error, 12, b"CREATE TABLE u", "no".into());
+        findings.summary(RestoredKind::Error, 12, b"CREATE TABLE u", "no".into());
         findings.left_out("owners".to_owned());
         findings.left_out("owners".to_owned());
         let all = findings.all();

@@ -247,14 +247,14 @@ impl Loader<'_, '_> {
     fn restore(&mut self, dump: &UserDump) -> Result<Vec<Restored>> {
         let UserTables { dialect, data, dumps, .. } = self.tables;
         let progress = &mut self.progress;
-        let told = &mut |bytes| {
+        let message = &mut |bytes| {
             progress(LoadProgress {
                 rows: bytes >> 20,
                 rows_total: dump.bytes >> 20,
                 is_dump: true,
             })
         };
-        let restored = restore(self.options, dump, dumps, told)?;
+        let restored = restore(self.options, dump, dumps, message)?;
         for table in all_tables(self.options, dialect)? {
             note(&mut self.control, dialect, data, &table)?;
         }

@@ -6,9 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_load::{Bound, Session, Tables, UserTables, Work, fill, fill_user_data};
-use assay_model::{
-    Dialect, Engine, IdKey, Setup, StatementMode, TableForm, Test, TestSet, UserRowsFile,
-};
+use assay_model::{Dialect, Engine, Setup, StatementMode, TableForm, Test, TestSet, UserRowsFile};
 use assay_plan::{UserFile, read_workload};
 use assay_wire::ConnectOptions;
 use assay_workloads::tests_of;
@@ -52,7 +50,6 @@ fn more_events_take_no_more_allocations() {
     let tables = Tables {
         dialect,
         engine: Engine::InnoDb,
-        id_key: IdKey::Primary,
         form: TableForm::default(),
         data: setup.data(),
         seed: 1,

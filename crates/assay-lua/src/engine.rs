@@ -192,10 +192,10 @@ impl Engine {
         let given: Vec<_> = given.collect();
         let fail = |error| failed(&self.watch, &error);
         let take: Function = self.calls.get("take_options").map_err(fail)?;
-        let (fault, name, told): (Option<String>, Option<String>, LuaValue) =
+        let (fault, name, note): (Option<String>, Option<String>, LuaValue) =
             take.call(given).map_err(fail)?;
         let name = name.unwrap_or_default();
-        match (fault.as_deref(), told) {
+        match (fault.as_deref(), note) {
             (None, _) => Ok(()),
             (Some("unknown"), LuaValue::Table(known)) => {
                 if let Some(instead) = crate::options::of_sysbench(&name) {
@@ -204,9 +204,9 @@ impl Engine {
                 let known = known.sequence_values().filter_map(Result::ok).collect();
                 Err(Error::UnknownOption { name, known })
             }
-            (Some("help"), told) => Err(Error::Help(told.to_string().unwrap_or_default())),
-            (Some(_), told) => {
-                let value = told.to_string().unwrap_or_default();
+            (Some("help"), note) => Err(Error::Help(note.to_string().unwrap_or_default())),
+            (Some(_), note) => {
+                let value = note.to_string().unwrap_or_default();
                 Err(Error::Value { name, value })
             }
         }

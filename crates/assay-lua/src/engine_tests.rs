@@ -178,7 +178,7 @@ fn a_script_sends_statements_and_reads_rows() {
 
 #[test]
 fn rows_of_all_kinds_of_results_can_be_read() {
-    let told = printed(
+    let note = printed(
         "function event()
            local con = sysbench.sql.driver():connect()
            local st = con:prepare('SELECT c')
@@ -194,19 +194,19 @@ fn rows_of_all_kinds_of_results_can_be_read() {
            print(con:more_results())
          end",
     );
-    assert_eq!(told, "3\t1\tfour\nnil\ttrue\n1\t3\ttrue\nnil\tfalse\tnil\nfalse\n");
+    assert_eq!(note, "3\t1\tfour\nnil\ttrue\n1\t3\ttrue\nnil\tfalse\tnil\nfalse\n");
 }
 
 #[test]
 fn rows_are_only_counted_for_scripts_that_do_not_read_them() {
-    let told = printed(
+    let note = printed(
         "function event()
            local con = sysbench.sql.driver():connect()
            local rs = con:query('SELECT 1')
            print(rs.nrows, rs.rows, (con:query_row('SELECT 1')))
          end",
     );
-    assert_eq!(told, "2\tnil\t1\n");
+    assert_eq!(note, "2\tnil\t1\n");
 }
 
 #[test]
@@ -549,9 +549,9 @@ fn help_tells_the_options_of_a_script() {
     let text = "sysbench.cmdline.options = { tables = { 'Number of tables', 4 },
         ['skip-trx'] = { 'No transactions', false } }
       function event() end";
-    let Err(Error::Help(told)) = read(text, &[("help", "on")]) else { panic!("no help") };
+    let Err(Error::Help(note)) = read(text, &[("help", "on")]) else { panic!("no help") };
     assert_eq!(
-        told,
+        note,
         "  --skip-trx[=on|off] No transactions [off]\n  --tables=N          Number of tables [4]"
     );
 }

@@ -7,10 +7,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("`{path}` cannot be used: {why}")]
-    File {
-        path: String,
-        why: String,
-    },
+    File { path: String, why: String },
     /// The script cannot be read, or failed. The message has the file and the line.
     #[error("{0}")]
     Failed(String),
@@ -18,21 +15,12 @@ pub enum Error {
     #[error("the options of the script, with their defaults:\n{0}")]
     Help(String),
     #[error("the script has no option `--{name}`; it has {}", listed(.known))]
-    UnknownOption {
-        name: String,
-        known: Vec<String>,
-    },
+    UnknownOption { name: String, known: Vec<String> },
     /// An option that assay sets itself.
     #[error("`--{name}` is no option of the script, but one of sysbench")]
-    OptionOfSysbench {
-        name: String,
-        instead: &'static str,
-    },
+    OptionOfSysbench { name: String, instead: &'static str },
     #[error("`{value}` is no value of the script's option `--{name}`")]
-    Value {
-        name: String,
-        value: String,
-    },
+    Value { name: String, value: String },
     #[error("`{0}` is no option of a script")]
     NoOption(String),
     #[error("the script has no `{0}`")]
@@ -40,15 +28,10 @@ pub enum Error {
     #[error(
         "the script has run for {seconds} s without sending a statement{}", at(.place)
     )]
-    Endless {
-        seconds: u64,
-        place: Option<String>,
-    },
+    Endless { seconds: u64, place: Option<String> },
     /// A call was ended from outside, because nobody waited for it any longer.
     #[error("the script was ended{}", at(.place))]
-    Ended {
-        place: Option<String>,
-    },
+    Ended { place: Option<String> },
     /// The script did not return from a built-in Lua function, which cannot be interrupted.
     #[error("the script did not return from a function that cannot be ended{}", last_at(.place))]
     Stuck {
@@ -56,10 +39,7 @@ pub enum Error {
         place: Option<String>,
     },
     #[error("the script needs more than {mb} MB of memory{}", last_at(.place))]
-    Memory {
-        mb: usize,
-        place: Option<String>,
-    },
+    Memory { mb: usize, place: Option<String> },
 }
 
 impl Error {

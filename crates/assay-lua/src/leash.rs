@@ -102,7 +102,7 @@ impl Leash {
 #[derive(Debug, Default)]
 pub struct Patience {
     seen: Option<(u64, Instant)>,
-    told: Option<Instant>,
+    asked_at: Option<Instant>,
 }
 
 impl Patience {
@@ -114,8 +114,8 @@ impl Patience {
         if must_end {
             leash.end();
         }
-        if leash.must_end() && self.told.is_none() {
-            self.told = Some(now);
+        if leash.must_end() && self.asked_at.is_none() {
+            self.asked_at = Some(now);
         }
         let moves = leash.moves.load(Ordering::Relaxed);
         let since = match self.seen {
@@ -127,7 +127,7 @@ impl Patience {
         };
         let passed = |since: Instant| now.saturating_duration_since(since);
         let is_stuck = moves % 2 == 1 && passed(since) >= STUCK_AFTER;
-        is_stuck || self.told.is_some_and(|told| passed(told) >= END_WITHIN)
+        is_stuck || self.asked_at.is_some_and(|asked_at| passed(asked_at) >= END_WITHIN)
     }
 }
 

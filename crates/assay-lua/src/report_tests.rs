@@ -58,14 +58,15 @@ fn reports_in_json_are_documents_of_their_own() {
     let names = ["events", "reads", "writes", "other", "errors", "reconnects", "latency_pct"];
     let mut stat: Vec<_> = names.iter().map(|name| (*name, 1.0)).collect();
     stat.extend([("time_total", 4.0), ("time_interval", 2.0), ("threads_running", 3.0)]);
-    let mut told = |hook| {
+    let mut message = |hook| {
         engine.report(&mut client, hook, &stat).unwrap();
         let said = engine.take_said();
         assert!(said.ends_with('\n'), "{said}");
         said
     };
-    let all =
-        told("report_intermediate") + &told("report_intermediate") + &told("report_cumulative");
+    let all = message("report_intermediate")
+        + &message("report_intermediate")
+        + &message("report_cumulative");
     let (intervals, whole) = all.split_once("\n]\n").unwrap();
     assert!(intervals.starts_with("[\n  {\n    \"time\":    4,\n"), "{all}");
     assert_eq!(intervals.matches("\n  },\n  {\n").count(), 1, "{all}");

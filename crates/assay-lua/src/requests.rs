@@ -181,7 +181,7 @@ impl Requests {
         match self.ask(ask)? {
             Ok(answer) => {
                 self.watch.step();
-                told(lua, answer)
+                note(lua, answer)
             }
             Err(error) => Ok((self.refuse(error), 0, 0, None, None)),
         }
@@ -268,7 +268,7 @@ pub(crate) fn add_requests(lua: &Lua, table: &Table, requests: &Rc<Requests>) ->
     table.set("refusal", lua.create_function(refusal)?)
 }
 
-fn told(lua: &Lua, answer: Answer) -> mlua::Result<Told> {
+fn note(lua: &Lua, answer: Answer) -> mlua::Result<Told> {
     let rest = match answer.rest.as_slice() {
         [] => None,
         _ => Some(rest_of(lua, answer.rest)?),

@@ -26,17 +26,7 @@ impl fmt::Display for DataSet {
     }
 }
 
-words! {
-    /// The kind of key that the column `id` gets.
-    pub enum IdKey (default: Primary) {
-        /// `PRIMARY KEY (id)`: the published default.
-        Primary = "primary",
-        /// A secondary index in place of the primary key (`usepk=0` in the published harness).
-        Secondary = "secondary",
-    }
-}
-
-/// Options of sysbench's table definitions other than the engine and the key of `id`.
+/// How sysbench's tables are created, beside their engine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableForm {
@@ -45,17 +35,6 @@ pub struct TableForm {
     pub create_secondary: bool,
     /// Text after the columns and the engine in `CREATE TABLE`.
     pub create_table_options: String,
-    pub pgsql_variant: PgsqlVariant,
-}
-
-words! {
-    /// sysbench's variants of Postgres.
-    pub enum PgsqlVariant (default: None) {
-        /// Postgres itself.
-        None = "none",
-        /// Amazon Redshift.
-        Redshift = "redshift",
-    }
 }
 
 /// Maximum length of the text after the columns in `CREATE TABLE`, bytes.
@@ -67,12 +46,7 @@ const REFUSED: [&str; 3] = ["engine", "directory", "tablespace"];
 
 impl Default for TableForm {
     fn default() -> Self {
-        Self {
-            auto_inc: true,
-            create_secondary: true,
-            create_table_options: String::new(),
-            pgsql_variant: PgsqlVariant::None,
-        }
+        Self { auto_inc: true, create_secondary: true, create_table_options: String::new() }
     }
 }
 
@@ -109,9 +83,6 @@ impl TableForm {
         }
         if !self.create_table_options.is_empty() {
             parts.push(format!("the options `{}`", self.create_table_options));
-        }
-        if self.pgsql_variant == PgsqlVariant::Redshift {
-            parts.push("ids of Redshift".to_owned());
         }
         (!parts.is_empty()).then(|| parts.join(", "))
     }

@@ -211,6 +211,8 @@ pub enum MachineFact {
     Hypervisor,
     /// File system type of the data directories.
     FileSystem,
+    /// CPU weight of clients and servers.
+    CpuWeight,
 }
 
 /// Processes of one name outside the study that used CPU time.
@@ -352,6 +354,7 @@ impl fmt::Display for MachineFact {
             Self::System => "system",
             Self::Hypervisor => "hypervisor",
             Self::FileSystem => "file system",
+            Self::CpuWeight => "CPU weight",
         })
     }
 }

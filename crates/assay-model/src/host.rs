@@ -21,6 +21,9 @@ pub struct Host {
     pub counts_device: bool,
     /// `None` if nobody looked.
     pub realtime: Option<RealtimeAccess>,
+    /// CPU weight of clients and servers at normal priority, 100 by default; `None` where assay could not set it.
+    pub cpu_weight: Option<u32>,
+    /// What an examination found before the run.
     pub doctor: Option<Examination>,
 }
 
@@ -53,6 +56,7 @@ impl Host {
             counts_disk_wait: false,
             counts_device: false,
             realtime: None,
+            cpu_weight: None,
             doctor: None,
         }
     }

@@ -28,6 +28,7 @@ mod histogram;
 mod host;
 mod ibench;
 mod instructions;
+mod label;
 pub mod limits;
 mod lua;
 mod old_release;
@@ -70,7 +71,7 @@ pub use count::{
 };
 pub use counted::{counted, thousands};
 pub use counters::{Counters, STATEMENT, STATUS, STATUS_LEVELS};
-pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
+pub use data::{DataContent, DataSet, StatementMode, TableForm, may_equal};
 pub use dialect::Dialect;
 pub use distribution::Distribution;
 pub use engine::Engine;
@@ -94,6 +95,7 @@ pub use ibench::{
     Preparation, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
 };
 pub use instructions::FunctionCount;
+pub use label::{exact_names, labels, versions};
 pub use lua::{LuaFile, LuaScript};
 pub use old_release::OldRelease;
 pub use prefix::{Build, Layout, Package, Prefix};
@@ -113,7 +115,8 @@ pub use restored::{
 pub use same_systems::{SameBecause, SameOption, SameSystems};
 pub use script::{Fill, Scratch, Script, Step, Table};
 pub use secret::{
-    Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
+    Login, Secret, address_without_login, login, masked, may_be_secret, without_logins,
+    without_secrets,
 };
 pub use series::{Attachment, Series};
 pub use session::{SessionSetting, SettingError, SettingForm};

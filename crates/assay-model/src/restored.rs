@@ -222,21 +222,21 @@ mod tests {
 
     #[test]
     fn statements_that_answered_the_same_are_counted_with_their_values() {
-        let told = |same, [least, most]: [u32; 2], values, undetermined| {
+        let text = |same, [least, most]: [u32; 2], values, undetermined| {
             let statements = same + 2;
             AnswersCompared { statements, same, undetermined, least, most, values }.to_string()
         };
         let begin =
             "the answers to 40 statements were compared: 38 statements answered the same, over";
-        assert_eq!(told(38, [1204, 1204], 45_752, 0), format!("{begin} 1,204 values each"));
+        assert_eq!(text(38, [1204, 1204], 45_752, 0), format!("{begin} 1,204 values each"));
         assert_eq!(
-            told(38, [3, 300], 4_100, 1),
+            text(38, [3, 300], 4_100, 1),
             format!("{begin} 3 to 300 values each, 4,100 in all; those to 1 cannot be compared")
         );
         assert!(
-            told(1, [1, 1], 1, 0).ends_with(": 1 statement answered the same, over 1 value each")
+            text(1, [1, 1], 1, 0).ends_with(": 1 statement answered the same, over 1 value each")
         );
-        assert!(told(0, [0, 0], 0, 0).ends_with(": no statement answered the same"));
+        assert!(text(0, [0, 0], 0, 0).ends_with(": no statement answered the same"));
     }
 
     #[test]

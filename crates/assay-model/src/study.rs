@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::limits::BLOCKS;
 use crate::{
     Artifact, BisectPart, CellCount, CellId, CellProfile, CellSoak, DataContent, DataSet,
-    EventKind, Gate, Host, IdKey, Preset, Priority, Schema, Series, Setup, ShardRun, Slice,
-    SliceId, SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData,
-    WatchPart, words,
+    EventKind, Gate, Host, Preset, Priority, Schema, Series, Setup, ShardRun, Slice, SliceId,
+    SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart,
+    words,
 };
 
 words! {
@@ -104,9 +104,16 @@ impl PlannedCell {
 }
 
 /// The question of a study, fixed before the first measurement.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+///
+/// A ledger keeps what is not skipped here as JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Study {
+    /// Short unique name.
+    #[serde(skip)]
     pub id: String,
+    /// When it began, milliseconds since the Unix epoch.
+    #[serde(skip)]
     pub started_ms: i64,
     pub preset: Preset,
     /// Selection of tests, which determines their grouping.
@@ -118,20 +125,38 @@ pub struct Study {
     pub blocks: u32,
     /// Maximum number of rounds of every cell per block.
     pub rounds: u32,
+    /// Cells in the order in which they run.
+    #[serde(skip)]
     pub cells: Vec<PlannedCell>,
     pub setups: Vec<Setup>,
     pub experiment: Experiment,
-    pub id_key: IdKey,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub table_form: TableForm,
     pub statements: StatementMode,
     /// Name of the terms on which servers are started; `None` for published results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<String>,
+    /// The limits that its systems must keep within; `None` if the study is no gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
+    /// The search that it is a part of, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bisect: Option<BisectPart>,
+    /// The watch that it belongs to, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<WatchPart>,
+    /// The request of the user, of which the crate `assay-plan` knows the shape; null for published results.
+    #[serde(skip)]
+    pub request: serde_json::Value,
+    /// The study file that asks for this again, TOML. It is written from the request wherever it is needed.
+    #[serde(skip)]
     pub recipe: String,
     pub workload_version: u32,
     pub assay_version: String,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Study {
@@ -152,13 +177,13 @@ impl Study {
             cells: cells.iter().copied().map(PlannedCell::of).collect(),
             setups: setups.into_iter().collect(),
             experiment: Experiment::Sequential,
-            id_key: IdKey::Primary,
             table_form: TableForm::default(),
             statements: StatementMode::Prepared,
             terms: None,
             gate: None,
             bisect: None,
             watch: None,
+            request: serde_json::Value::Null,
             recipe: String::new(),
             workload_version: 0,
             assay_version: String::new(),
@@ -350,15 +375,7 @@ impl StudyRecord {
         (!self.is_reported()).then(|| self.elapsed_s())
     }
 
-    /// Whether the slice's work was counted. A published rate becomes a slice in which only the rate is real.
-    #[must_use]
-    pub fn is_counted(&self, slice: &Slice) -> bool {
-        let is_report_of_sysbench = slice.work.events > 0 && slice.work.elapsed_ns > 0;
-        let is_run_of_steps = slice.step.is_some() && slice.published.is_empty();
-        !self.is_reported() || is_report_of_sysbench || is_run_of_steps
-    }
-
-    /// A study without measurements.
+    /// A study without any measurement yet.
     #[must_use]
     pub fn new(study: Study, host: Host, systems: Vec<System>) -> Self {
         let run = Run {

@@ -22,9 +22,7 @@ pub enum Error {
     #[error(
         "{value} seconds or {value} minutes? Write `{value}m` for minutes, or `{value}s` for seconds"
     )]
-    NoUnit {
-        value: String,
-    },
+    NoUnit { value: String },
     #[error("`{}` is not {what}", shortened(value))]
     Unreadable {
         value: String,

@@ -207,9 +207,12 @@ mod tests {
     #[test]
     fn a_small_budget_needs_a_unit() {
         for text in ["5", "10", "0.5", "29"] {
-            let told = parse_budget_s(text).unwrap_err().to_string();
-            assert!(told.starts_with(&format!("{text} seconds or {text} minutes?")), "{told}");
-            assert!(told.contains(&format!("`{text}m`")), "{told}");
+            let message = parse_budget_s(text).unwrap_err().to_string();
+            assert!(
+                message.starts_with(&format!("{text} seconds or {text} minutes?")),
+                "{message}"
+            );
+            assert!(message.contains(&format!("`{text}m`")), "{message}");
         }
         for (text, seconds) in [("5s", 5.0), ("5m", 300.0), ("30", 30.0), ("600", 600.0)] {
             assert_eq!(parse_budget_s(text), Ok(seconds));
@@ -220,19 +223,21 @@ mod tests {
     #[test]
     fn out_of_range_values_have_their_own_error() {
         for text in ["0", "0s", "-5", "-5m", "-1d", "1e400", "9e9"] {
-            let told = parse_duration_s(text).unwrap_err().to_string();
-            assert!(told.starts_with("a time must be "), "{text}: {told}");
+            let message = parse_duration_s(text).unwrap_err().to_string();
+            assert!(message.starts_with("a time must be "), "{text}: {message}");
         }
-        let told = parse_duration_s("10 parsecs").unwrap_err().to_string();
-        assert!(told.contains("`ms`, `s`, `m`, `h` and `d`"), "{told}");
+        let message = parse_duration_s("10 parsecs").unwrap_err().to_string();
+        assert!(message.contains("`ms`, `s`, `m`, `h` and `d`"), "{message}");
         for text in ["0%", "-1%", "100%", "200%", "0", "200"] {
-            let told = parse_percent(text).unwrap_err().to_string();
-            assert_eq!(told, "a percentage must be more than 0% and less than 100%", "{text}");
+            let message = parse_percent(text).unwrap_err().to_string();
+            assert_eq!(message, "a percentage must be more than 0% and less than 100%", "{text}");
         }
-        let told = |text: &str| parse_percent(text).unwrap_err().to_string();
-        assert_eq!(told("2"), "`2` is not a percentage: write `2%`");
-        assert_eq!(told("0.02"), "`0.02` is not a percentage: write `0.02%` or `2%`");
-        assert!(told("x%").ends_with("such as `2%`") && told("NaN%").ends_with("such as `2%`"));
+        let message = |text: &str| parse_percent(text).unwrap_err().to_string();
+        assert_eq!(message("2"), "`2` is not a percentage: write `2%`");
+        assert_eq!(message("0.02"), "`0.02` is not a percentage: write `0.02%` or `2%`");
+        assert!(
+            message("x%").ends_with("such as `2%`") && message("NaN%").ends_with("such as `2%`")
+        );
     }
 
     #[test]

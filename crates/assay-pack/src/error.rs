@@ -16,10 +16,7 @@ pub enum Error {
     #[error("it is not a pack of assay: {0}, and no digest covers that")]
     Uncovered(&'static str),
     #[error("it is not a pack of assay: `{}` is in the place of `{expected}`", printable(found))]
-    Member {
-        expected: &'static str,
-        found: String,
-    },
+    Member { expected: &'static str, found: String },
     /// The manifest is not in the form that assay writes.
     #[error("its manifest is not one that assay writes: {0}")]
     Manifest(String),

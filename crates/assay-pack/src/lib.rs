@@ -126,13 +126,13 @@ mod tests {
             let bytes = container(&[&first[..], rest].concat());
             Pack::read(&bytes).unwrap_err().to_string()
         };
-        let told = with(&manifest, &rest[1..]);
-        assert!(told.contains("`report.json` is in the place of `ledger.db`"), "{told}");
-        let told = with(&manifest, &rest[..5]);
-        assert!(told.contains("member `report.txt` is missing"), "{told}");
+        let message = with(&manifest, &rest[1..]);
+        assert!(message.contains("`report.json` is in the place of `ledger.db`"), "{message}");
+        let message = with(&manifest, &rest[..5]);
+        assert!(message.contains("member `report.txt` is missing"), "{message}");
         let more = [&rest[..], &[("../../etc/passwd", b"x".as_slice())]].concat();
-        let told = with(&manifest, &more);
-        assert!(told.contains("more than 7 members"), "{told}");
+        let message = with(&manifest, &more);
+        assert!(message.contains("more than 7 members"), "{message}");
         let long = manifest.replace("\"bytes\": 20", "\"bytes\": 9999999999");
         assert_ne!(long, manifest);
         assert!(with(&long, &rest).contains("larger than"), "{}", with(&long, &rest));
@@ -158,8 +158,8 @@ mod tests {
         let directory = bytes.windows(4).position(|it| it == b"PK\x01\x02").unwrap();
         let put = |at: usize, more: &[u8]| [&bytes[..at], more, &bytes[at..]].concat();
         for (at, place) in [(bytes.len(), "after"), (0, "before"), (directory, "between")] {
-            let told = refused(&put(at, b"more"));
-            assert!(told.contains("not a pack"), "{place}: {told}");
+            let message = refused(&put(at, b"more"));
+            assert!(message.contains("not a pack"), "{place}: {message}");
         }
         // A comment at the end, with its length.
         let mut comment = put(bytes.len(), b"more");

@@ -18,12 +18,7 @@ pub enum Error {
     #[error("a comparison needs a base and at least one other system")]
     TooFewSystems,
     #[error("`{}` matches none of the {count} tests {}", shortened(glob), suite.words(*count))]
-    NoSuchTest {
-        glob: String,
-        count: usize,
-        suite: SearchedTests,
-        hint: Option<String>,
-    },
+    NoSuchTest { glob: String, count: usize, suite: SearchedTests, hint: Option<String> },
     #[error("`{}` is no group, and matches none of the {count} tests {}", shortened(glob), suite.words(*count))]
     NoSuchScope {
         glob: String,
@@ -35,32 +30,20 @@ pub enum Error {
     #[error("these options leave `{0}` without statements")]
     EmptyScript(&'static str),
     #[error("`{}` is not a pattern for tests: {why}", shortened(glob))]
-    Glob {
-        glob: String,
-        why: String,
-    },
-    #[error("`{}` is not the URL of a server: {why}", shortened(url))]
+    Glob { glob: String, why: String },
+    /// An address that cannot be read. It is not shown, because a password may be anywhere in it.
+    #[error("an address cannot be read: {why}")]
     Url {
-        url: String,
+        /// The mistake in it.
         why: String,
     },
     /// A server option that only assay sets, or with a value outside the server's directory.
-    #[error("option `{}` cannot be set: {}", shortened(option), told(.why))]
-    ReservedOption {
-        option: String,
-        why: Refusal,
-    },
+    #[error("option `{}` cannot be set: {}", shortened(option), message(.why))]
+    ReservedOption { option: String, why: Refusal },
     #[error("`{}` cannot be read: {why}", shortened(text))]
-    CommonOption {
-        text: String,
-        why: String,
-    },
+    CommonOption { text: String, why: String },
     #[error("`{option} {}` is out of range: {why}", shortened(value))]
-    OutOfRange {
-        option: &'static str,
-        value: String,
-        why: String,
-    },
+    OutOfRange { option: &'static str, value: String, why: String },
     /// The request needs real-time priority, which this user may not use.
     #[error(
         "this user may not run threads at real-time priority, which `--priority realtime` asks for"
@@ -74,9 +57,7 @@ pub enum Error {
     #[error(
         "`{option}` has no effect where only instructions are counted: nothing is timed, and there is one client"
     )]
-    NothingTimed {
-        option: &'static str,
-    },
+    NothingTimed { option: &'static str },
     #[error("{} {what} are too many: a study may have {}", thousands(*.count as u64), thousands(*.most as u64))]
     TooMany {
         what: &'static str,
@@ -91,37 +72,21 @@ pub enum Error {
     SameDatabase(String),
     /// A server that cannot take part: it already runs, or its connections share threads.
     #[error("`{}` cannot take part: {why}", shortened(name))]
-    CannotTakePart {
-        name: String,
-        why: &'static str,
-    },
+    CannotTakePart { name: String, why: &'static str },
     #[error(
         "`{}` cannot take part: workload `{workload}` does not say how to create its table `{table}` there",
         shortened(name)
     )]
-    LacksTable {
-        name: String,
-        table: String,
-        workload: String,
-    },
+    LacksTable { name: String, table: String, workload: String },
     #[error(
         "`{}` cannot take part: the dump of workload `{workload}` is one of another family of products",
         shortened(name)
     )]
-    LacksDump {
-        name: String,
-        workload: String,
-    },
+    LacksDump { name: String, workload: String },
     #[error("`{}` cannot take part: workload `{workload}` is for Postgres only", shortened(name))]
-    PostgresOnly {
-        name: String,
-        workload: String,
-    },
+    PostgresOnly { name: String, workload: String },
     #[error("`{}` cannot take part: test `{test}` has no statement for it", shortened(name))]
-    NoStatement {
-        name: String,
-        test: String,
-    },
+    NoStatement { name: String, test: String },
     #[error(
         "not enough {what}: the plan needs {need_mb} MB, and this machine has {have_mb} MB available"
     )]
@@ -192,7 +157,7 @@ impl SearchedTests {
     }
 }
 
-fn told(why: &Refusal) -> String {
+fn message(why: &Refusal) -> String {
     match why {
         Refusal::Reserved => "assay controls the server's paths, port, user and plugins".to_owned(),
         Refusal::ShortFor(long) => {
@@ -216,7 +181,7 @@ impl Hint for Error {
             Self::SystemName { .. } => vec![
                 "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),
             ],
-            Self::Url { why, .. } => {
+            Self::Url { why } => {
                 let example = "for example `mysql://user@127.0.0.1:3306/sbtest` or \
                                `mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock`";
                 let ours =

@@ -55,7 +55,7 @@ pub use outlook::{
     suggested_time,
 };
 pub use participants::{Plan, PlannedSystem};
-pub use plan::{check_user_tables, check_user_test, check_variant, plan, plan_of};
+pub use plan::{check_user_tables, check_user_test, plan, plan_of};
 pub use precision::Needs;
 pub use request::{
     GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, parse_share, ps_mode,
@@ -69,7 +69,7 @@ pub use study_file::{WatchRequest, read_study, read_watch, shell_quoted, write_s
 pub use sysbench::is_script;
 pub use system_name::{parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};
-pub use url::{Password, Place, ServerUrl, parse_url};
+pub use url::{Place, ServerUrl, parse_url};
 pub use workload::{
     NamedFile, PGBENCH_SCRIPTS, ReadFile, ReadFileOf, ScriptOptions, UserFile, Wanted, Workload,
     WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload, read_workload_files,

@@ -66,8 +66,8 @@ mod tests {
     fn a_plan_has_no_more_cells_than_a_ledger_takes() {
         assert_eq!(plan(&with_clients(312), MACHINE).unwrap().study.cells.len(), 32 * 312);
         let error = plan(&with_clients(313), MACHINE).unwrap_err();
-        let told = "10,016 tests times setups are too many: a study may have 10,000";
-        assert_eq!(error.to_string(), told);
+        let message = "10,016 tests times setups are too many: a study may have 10,000";
+        assert_eq!(error.to_string(), message);
         assert!(error.hints()[0].contains("`--clients`"), "{:?}", error.hints());
     }
 

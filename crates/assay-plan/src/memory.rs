@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    fn told(request: &Request) -> Vec<String> {
+    fn message(request: &Request) -> Vec<String> {
         let sizes = request.scaled.iter().flat_map(|it| &it.sizes);
         sizes.map(|it| format!("{} {} {}", it.option, it.from, it.to)).collect()
     }
@@ -354,7 +354,7 @@ mod tests {
         ];
         let done = scaled(request(&file), Place { each: 6 * GB + 100 * MB, clients: 4 }).unwrap();
         assert_eq!(
-            told(&done),
+            message(&done),
             [
                 "innodb_buffer_pool_size 48G 6G",
                 "innodb_log_file_size 2G 256M",
@@ -374,7 +374,7 @@ mod tests {
         ];
         let of = |clients| {
             let request = Request { systems: Vec::new(), ..request(&file) };
-            told(&scaled(request, Place { each: 2 * GB, clients }).unwrap())
+            message(&scaled(request, Place { each: 2 * GB, clients }).unwrap())
         };
         assert_eq!(of(4), ["shared_buffers 16GB 2GB"]);
         // 100 connections of 64 MB are 800 MB here, of which 32 clients get 25 MB each.
@@ -396,7 +396,7 @@ mod tests {
     fn a_scaled_buffer_pool_has_a_size_that_no_server_rounds() {
         let of = |more: &[&str], each| {
             let file = [&["mysql: innodb_buffer_pool_size=480G"], more].concat();
-            told(&scaled(request(&file), Place { each, clients: 1 }).unwrap())
+            message(&scaled(request(&file), Place { each, clients: 1 }).unwrap())
         };
         // 7.5 GiB would become 8 GiB in eight instances of 128 MiB chunks.
         assert_eq!(of(&[], 7 * GB + 700 * MB), ["innodb_buffer_pool_size 480G 7G"]);
@@ -412,7 +412,7 @@ mod tests {
     fn a_file_that_fits_stays_as_it_is() {
         let file = ["mysql: innodb_buffer_pool_size=1G", "mysql: sort_buffer_size=2M"];
         let done = scaled(request(&file), Place { each: GB, clients: 1 }).unwrap();
-        assert!(told(&done).is_empty());
+        assert!(message(&done).is_empty());
         assert_eq!(done.config_options, file);
     }
 

@@ -353,10 +353,13 @@ mod tests {
     #[test]
     fn the_outlook_names_the_time_of_a_pass_and_the_detectable_change() {
         let study = planned(Preset::Quick, &[]);
-        let told = told_of(&study, 2, 300.0, None);
-        assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
-        assert!(told.contains("5 min allows 14 blocks of "), "{told}");
-        assert!(told.contains("detects changes of about 2.4% in half"), "{told}");
+        let message = told_of(&study, 2, 300.0, None);
+        assert!(
+            message.starts_with("one pass over 32 tests on 2 systems takes about "),
+            "{message}"
+        );
+        assert!(message.contains("5 min allows 14 blocks of "), "{message}");
+        assert!(message.contains("detects changes of about 2.4% in half"), "{message}");
         let one = planned(Preset::Quick, &["point-query"]);
         assert!(told_of(&one, 1, 600.0, None).contains("over 1 test on 1 system takes"), "{one:?}");
     }
@@ -392,12 +395,12 @@ mod tests {
     fn an_unattainable_budget_is_reported_before_the_study_starts() {
         let smoke = planned(Preset::Smoke, &[]);
         assert_eq!(overrun(&smoke, 2), None);
-        let told = overrun(&smoke, 12).unwrap();
+        let message = overrun(&smoke, 12).unwrap();
         assert!(
-            told.starts_with("the budget of 60 s is too short: the shortest block of 32 tests"),
-            "{told}"
+            message.starts_with("the budget of 60 s is too short: the shortest block of 32 tests"),
+            "{message}"
         );
-        assert!(told.contains(" on 12 systems takes about 95 s"), "{told}");
+        assert!(message.contains(" on 12 systems takes about 95 s"), "{message}");
         assert_eq!(overrun(&Study { budget_s: 600.0, ..smoke }, 12), None);
         let published = planned(Preset::Published, &["scan"]);
         assert_eq!(overrun(&Study { budget_s: 1.0, ..published }, 12), None);
@@ -437,8 +440,8 @@ mod tests {
         };
         let [calm, noisy] = [0.002, 0.1].map(noise);
         assert!(change(&study, 6, 10, Some(&calm)) < change(&study, 6, 10, Some(&noisy)));
-        let told = told_of(&study, 2, 600.0, Some(&calm));
-        assert!(told.contains("with the noise that this machine has now"), "{told}");
+        let message = told_of(&study, 2, 600.0, Some(&calm));
+        assert!(message.contains("with the noise that this machine has now"), "{message}");
     }
 
     #[test]
@@ -455,16 +458,16 @@ mod tests {
 
     #[test]
     fn smoke_says_what_it_calls() {
-        let told = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 10.0, None);
-        assert!(told.contains("preset smoke calls changes of more than"), "{told}");
-        let told = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 60.0, None);
+        let message = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 10.0, None);
+        assert!(message.contains("preset smoke calls changes of more than"), "{message}");
+        let message = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 60.0, None);
         let expected = "; it measures 2 blocks of 2 passes, about 4 s of 60 s: a higher `--rounds`";
-        assert!(told.contains(expected), "{told}");
+        assert!(message.contains(expected), "{message}");
     }
 
     #[test]
     fn a_single_pass_promises_nothing() {
-        let told = told_of(&planned(Preset::Published, &["point-query"]), 2, 0.0, None);
-        assert!(told.contains("there is only one"), "{told}");
+        let message = told_of(&planned(Preset::Published, &["point-query"]), 2, 0.0, None);
+        assert!(message.contains("there is only one"), "{message}");
     }
 }

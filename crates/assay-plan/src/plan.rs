@@ -3,13 +3,11 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant,
-    PlannedCell, Priority, Profiling, Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test,
-    UserData, UserStep,
+    CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, PlannedCell, Priority,
+    Profiling, Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData, UserStep,
 };
 use assay_options::duration_text;
 use assay_terms::Terms;
-use assay_workloads::{OltpOptions, TpccOptions};
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
@@ -129,14 +127,8 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
     let is_published = effort.experiment == Experiment::Sequential;
     let is_tpcc = request.suite == Suite::Tpcc;
     let has_size = |it: &SetupRequest| it.tables.is_some() || it.rows.is_some();
-    let conflict = if request.suite != Suite::Oltp && request.oltp != OltpOptions::default() {
-        "options of sysbench's scripts, such as `--range-size` or `--auto-inc`, need `--suite oltp`"
-    } else if !is_tpcc && request.tpcc != TpccOptions::default() {
-        "`--warehouses`, `--procedures` and `--think-times` need `--suite tpcc`"
-    } else if is_tpcc && request.setups.iter().any(has_size) {
+    let conflict = if is_tpcc && request.setups.iter().any(has_size) {
         "the number of warehouses decides the tables of `--suite tpcc` and their rows, not `--tables` or `--rows`"
-    } else if is_tpcc && request.id_key != IdKey::default() {
-        "the tables of `--suite tpcc` have the keys of the specification"
     } else if is_tpcc && request.check {
         "`--check` works only on sysbench's tables; those of `--suite tpcc` are checked in any case"
     } else if request.suite != Suite::Micro && is_published {
@@ -208,14 +200,6 @@ fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error>
             "`--create-table-options` is one text for all systems, but Postgres has other table options than MySQL and \
              MariaDB",
         ));
-    }
-    let mut dialects = systems.iter().map(|system| system.spec.product.dialect());
-    dialects.try_for_each(|dialect| check_variant(request.oltp.pgsql_variant, dialect))
-}
-
-pub fn check_variant(variant: PgsqlVariant, dialect: Dialect) -> Result<(), Error> {
-    if variant == PgsqlVariant::Redshift && dialect != Dialect::Postgres {
-        return Err(Error::Conflict("`--pgsql-variant redshift` applies only to Postgres"));
     }
     Ok(())
 }
@@ -346,11 +330,6 @@ fn refuse_shipped_options(request: &Request, effort: &Effort) -> Result<(), Erro
             let why = "the workload file says what tables and rows there are".to_owned();
             return Err(Error::OutOfRange { option, value: value.to_string(), why });
         }
-    }
-    if request.id_key != IdKey::default() {
-        let why = "the workload file says what keys its tables have".to_owned();
-        let value = request.id_key.word().to_owned();
-        return Err(Error::OutOfRange { option: "id-key", value, why });
     }
     Ok(())
 }

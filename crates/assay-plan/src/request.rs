@@ -7,17 +7,17 @@
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::limits::user::SCALE;
 use assay_model::{
-    COUNT_THRESHOLD, Counting, CpuPlacement, IdKey, Preset, Priority, Profiling, ScaledSizes,
+    COUNT_THRESHOLD, Counting, CpuPlacement, Preset, Priority, Profiling, ScaledSizes,
     StatementMode, Suite, Test, TestSet, Words as _,
 };
 use assay_options::{
-    client_counts, count, duration_text, parse_budget_s, parse_duration_s, parse_percent,
-    percent_text, switch, whole, whole_seconds, word,
+    client_counts, count, parse_budget_s, parse_duration_s, parse_percent, switch, whole,
+    whole_seconds, word,
 };
 use assay_workloads::{OltpOptions, TpccOptions, oltp_tests, tests_of, tpcc_tests};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::common_option::common_option;
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
@@ -74,8 +74,8 @@ pub struct Request {
     /// It is a workload file, a Lua script of sysbench, or scripts of pgbench. The latter may have weights, such as
     /// `a.sql@3,b.sql`; `tpcb-like`, `simple-update` and `select-only` are those that come with it.
     #[arg(long, value_name = "FILE", value_delimiter = ',', help_heading = WORKLOAD)]
-    #[arg(conflicts_with_all = ["suite", "set", "tables", "rows", "id_key", "check"])]
-    #[serde(serialize_with = "one_or_more_texts")]
+    #[arg(conflicts_with_all = ["suite", "set", "tables", "rows", "check"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workload: Vec<String>,
 
     /// Scale factor of the tables of pgbench scripts [default: 1]
@@ -89,9 +89,8 @@ pub struct Request {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub define: Vec<String>,
 
-    /// Option of the Lua script, such as `tables=4`; the words after `--` are such options too
-    #[arg(long = "script-option", value_name = "NAME=VALUE", allow_hyphen_values = true)]
-    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
+    /// Options of the Lua script, such as `--tables=4`.
+    #[arg(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub script_options: Vec<String>,
 
@@ -109,7 +108,6 @@ pub struct Request {
     /// Published selection of microbenchmarks, or every one (`all`)
     #[arg(long, value_parser = word::<TestSet>(), default_value = TestSet::default().word())]
     #[arg(help_heading = WORKLOAD, hide_short_help = true)]
-    #[serde(serialize_with = "TestSet::serialize_name")]
     pub set: TestSet,
 
     /// Run only the tests whose names match
@@ -121,12 +119,11 @@ pub struct Request {
     ///
     /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
     #[arg(long = "budget", value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
-    #[serde(rename = "budget", serialize_with = "duration")]
+    #[serde(rename = "budget")]
     pub budget_s: Option<f64>,
 
     /// Smallest change of practical interest [default: 2%, of counts 0.5%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
-    #[serde(serialize_with = "percent")]
     pub threshold: Option<f64>,
 
     /// Measure the base twice: a change between the copies is a false alarm
@@ -167,7 +164,7 @@ pub struct Request {
     /// Systems take long turns, so that decay and stalls show. This time is no part of `--budget`.
     #[arg(long = "soak", value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     #[arg(hide_short_help = true)]
-    #[serde(rename = "soak", serialize_with = "duration", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "soak")]
     pub soak_s: Option<f64>,
 
     /// How clients and servers are pinned to CPUs [default: by test and clients]
@@ -190,29 +187,22 @@ pub struct Request {
     #[serde(skip_serializing_if = "is_default")]
     pub statements: StatementMode,
 
-    /// Create the tables with a secondary index on `id` and no primary key
-    #[arg(long = "secondary", action = ArgAction::SetTrue)]
-    #[arg(value_parser = switch(IdKey::Secondary, IdKey::Primary))]
-    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
-    #[serde(skip_serializing_if = "is_default")]
-    pub id_key: IdKey,
-
     /// Measured time of every slice, such as `100ms` [default: by preset and test]
     #[arg(long = "slice", value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
-    #[serde(rename = "slice", serialize_with = "duration")]
+    #[serde(rename = "slice")]
     pub slice_s: Option<f64>,
 
     /// Measured time of every write slice [default: `--slice`, else by preset]
     #[arg(long = "write-slice", value_name = "TIME", value_parser = parse_duration_s)]
     #[arg(allow_hyphen_values = true, help_heading = EXPERIMENT, hide_short_help = true)]
-    #[serde(rename = "write-slice", serialize_with = "duration")]
+    #[serde(rename = "write-slice")]
     pub write_slice_s: Option<f64>,
 
     /// Measured part of every turn: systems take turns within a round [default: `--slice`, else found by measuring]
     #[arg(long = "turn", value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
-    #[serde(rename = "turn", serialize_with = "duration")]
+    #[serde(rename = "turn")]
     pub turn_s: Option<f64>,
 
     /// Maximum number of blocks, each with fresh instances of every system [default: by preset]
@@ -230,7 +220,7 @@ pub struct Request {
     /// Where products differ: `mysql=my.cnf,postgres=postgresql.conf`. What sets a server's place or identity is left
     /// out, and so is what a version does not know; both are listed.
     #[arg(long, value_name = "FILE", value_delimiter = ',', help_heading = SERVERS)]
-    #[serde(serialize_with = "one_or_more_texts")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub config: Vec<String>,
 
     /// Divide the sizes of `--config` by one number, so that the servers fit into the memory of this machine, or into a
@@ -238,7 +228,6 @@ pub struct Request {
     #[arg(long, value_name = "PERCENT", value_parser = parse_share, hide_short_help = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "100%")]
     #[arg(help_heading = SERVERS)]
-    #[serde(serialize_with = "percent", skip_serializing_if = "Option::is_none")]
     pub scale_memory: Option<f64>,
 
     /// Option of a config file for all systems of a product, such as `mysql: innodb_io_capacity=300`
@@ -316,30 +305,6 @@ pub fn parse_share(text: &str) -> Result<f64, assay_options::Error> {
 
 fn is_usual_terms(name: &String) -> bool {
     name == assay_terms::DEFAULT
-}
-
-fn duration<S: Serializer>(seconds: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
-    seconds.map(duration_text).serialize(to)
-}
-
-fn percent<S: Serializer>(fraction: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
-    fraction.map(percent_text).serialize(to)
-}
-
-fn one_or_more<S: Serializer>(counts: &Option<Vec<u32>>, to: S) -> Result<S::Ok, S::Error> {
-    match counts.as_deref() {
-        Some([count]) => count.serialize(to),
-        counts => counts.serialize(to),
-    }
-}
-
-/// One text as a string, several as a list; nothing is omitted.
-fn one_or_more_texts<S: Serializer>(texts: &[String], to: S) -> Result<S::Ok, S::Error> {
-    match texts {
-        [] => to.serialize_none(),
-        [text] => text.serialize(to),
-        texts => texts.serialize(to),
-    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -432,7 +397,9 @@ pub struct InsertBench {
     pub repeats: Option<u32>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+/// The limits of a gate as the user asked for them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GateRequest {
     /// Largest regression that passes where no limit applies: a share of the base's QPS, or of its instructions per
     /// operation if only these are counted.
@@ -443,7 +410,9 @@ pub struct GateRequest {
     pub allow_undecided: bool,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A system as the user asked for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct SystemRequest {
     /// Specification, such as `mariadb@10.11/rocksdb+innodb_doublewrite=OFF`.
     pub words: String,
@@ -479,7 +448,6 @@ pub struct SetupRequest {
     /// Each of several counts is a setup of its own.
     #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_parser = client_counts)]
     #[arg(allow_negative_numbers = true)]
-    #[serde(serialize_with = "one_or_more")]
     pub clients: Option<std::vec::Vec<u32>>,
 
     /// Number of tables [default: by preset]

@@ -214,8 +214,12 @@ mod tests {
             let cells = cells(&asked, machine);
             assert_eq!(cells, [(placement, priority); 2], "{placement:?} on {cpus}");
             let study = plan(&asked, machine).unwrap().study;
-            let told = without_realtime(&asked, &study, machine);
-            assert_eq!(told.is_some(), priority == Normal, "{placement:?} on {cpus}: {told:?}");
+            let message = without_realtime(&asked, &study, machine);
+            assert_eq!(
+                message.is_some(),
+                priority == Normal,
+                "{placement:?} on {cpus}: {message:?}"
+            );
             let content = Request { priority: Some(Normal), ..asked };
             assert_eq!(without_realtime(&content, &study, machine), None);
         }

@@ -124,7 +124,7 @@ mod tests {
         tests.iter().flat_map(|&t| clients.iter().map(move |&c| cell(t, c))).collect()
     }
 
-    fn told(cells: &[PlannedCell]) -> Vec<String> {
+    fn message(cells: &[PlannedCell]) -> Vec<String> {
         let tell = |step| match step {
             Step::Warm { test, clients, seconds } => format!("({test} {clients} {seconds})"),
             Step::Maintain { seconds } => format!("(maintain {seconds})"),
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn set_32_is_the_sequence_of_april_2025() {
-        let steps = told(&cells(&tests_of(TestSet::Set32), &[1], (1, 50_000_000)));
+        let steps = message(&cells(&tests_of(TestSet::Set32), &[1], (1, 50_000_000)));
         let expected = "(point-query 1 600), (maintain 110), update-inlist, update-index, \
             update-nonindex, update-one, update-zipf, write-only, read-write_range=10, \
             read-write_range=100, (maintain 110), (scan 1 60), scan, read-only_range=10, \
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn set_42_measures_before_and_after_the_writes() {
-        let steps = told(&cells(&tests_of(TestSet::Set42), &[12], (8, 10_000_000)));
+        let steps = message(&cells(&tests_of(TestSet::Set42), &[12], (8, 10_000_000)));
         let expected = ["(point-query 8 600)", "(maintain 140)", "(scan 12 60)", "point-query.pre"];
         assert_eq!(steps[..4], expected);
         assert_eq!(steps[17..19], ["range-notcovered-si.pre", "update-inlist"]);
@@ -171,7 +171,7 @@ mod tests {
         let tests = ["read-write_range=10", "points-covered-si", "insert"]
             .map(|name| test_by_name(name).unwrap());
         assert_eq!(
-            told(&cells(&tests, &[1, 40], (8, 10_000_000))),
+            message(&cells(&tests, &[1, 40], (8, 10_000_000))),
             [
                 "(point-query 8 600)",
                 "(maintain 140)",
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn unselected_tests_need_no_warm_up() {
         let by_name = |name| test_by_name(name).unwrap();
-        let only = |name| told(&cells(&[by_name(name)], &[1], (1, 100_000)));
+        let only = |name| message(&cells(&[by_name(name)], &[1], (1, 100_000)));
         assert_eq!(only("insert"), ["(point-query 1 1800)", "(maintain 60)", "insert"]);
         assert_eq!(
             only("update-one"),

@@ -1,9 +1,14 @@
 //! Common part of planning every kind of study.
 
 use assay_model::{Experiment, Study, WORKLOAD_VERSION};
+use assay_workloads::{OltpOptions, TpccOptions};
+
+use serde::{Deserialize, Serialize};
 
 use crate::document::FileError;
-use crate::request::{Request, usual_threshold};
+use crate::request::{
+    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, usual_threshold,
+};
 use crate::study_file::{read_study, write_study};
 
 pub(crate) fn study_of(request: &Request) -> Study {
@@ -20,20 +25,57 @@ pub(crate) fn study_of(request: &Request) -> Study {
         cells: Vec::new(),
         setups: Vec::new(),
         experiment: Experiment::Interleaved,
-        id_key: request.id_key,
         table_form: request.oltp.table_form(),
         statements: request.statements,
         terms: Some(request.terms.clone()),
         gate: None,
         bisect: None,
         watch: None,
+        request: request.to_json(),
         recipe: write_study(request),
         workload_version: WORKLOAD_VERSION,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
 
-/// Request of a study in a ledger. Studies of published results have none.
+/// A request as a ledger keeps it: the parts that are tables of a study file, beside the options.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredRequest {
+    options: Request,
+    systems: Vec<SystemRequest>,
+    setups: Vec<SetupRequest>,
+    gate: Option<GateRequest>,
+    insert_bench: Option<InsertBench>,
+    oltp: OltpOptions,
+    tpcc: TpccOptions,
+}
+
+impl Request {
+    /// The value that a ledger keeps.
+    fn to_json(&self) -> serde_json::Value {
+        let stored = StoredRequest {
+            options: self.clone(),
+            systems: self.systems.clone(),
+            setups: self.setups.clone(),
+            gate: self.gate.clone(),
+            insert_bench: self.insert_bench.clone(),
+            oltp: self.oltp.clone(),
+            tpcc: self.tpcc.clone(),
+        };
+        serde_json::to_value(stored).expect("numbers, texts and lists of them are JSON")
+    }
+}
+
+/// The request of a study that a ledger keeps. Studies of published results have none.
+///
+/// Its values are checked as those of a study file are: the ledger may come from anywhere.
 pub fn request_of(study: &Study) -> Result<Request, FileError> {
-    read_study(&format!("the recipe of study {}", study.id), &study.recipe)
+    let name = format!("the request of study {}", study.id);
+    let StoredRequest { options, systems, setups, gate, insert_bench, oltp, tpcc } =
+        StoredRequest::deserialize(&study.request)
+            .map_err(|error| FileError::without_place(&name, &error))?;
+    let request = Request { systems, setups, gate, insert_bench, oltp, tpcc, ..options };
+    read_study(&name, &write_study(&request))?;
+    Ok(request)
 }

@@ -12,7 +12,7 @@ use assay_terms::{adds_up, variable};
 use crate::error::{Error, NO_SCHEME};
 use crate::nearest::nearest;
 use crate::product_names::system_hint;
-use crate::url::{parse_url, shown};
+use crate::url::parse_url;
 
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
     read(name).map_err(|error| match error {
@@ -36,9 +36,9 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     }
     // A mistyped URL may hold a password.
     if is_like_url(name) {
-        let why = NO_SCHEME.to_owned();
-        return Err(Error::Url { url: shown(name), why });
+        return Err(Error::Url { why: NO_SCHEME.to_owned() });
     }
+    check_repository(name)?;
     // The name is stored and shown.
     let name = &address_without_login(name);
     refuse_control(name)?;
@@ -80,11 +80,6 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
         if reference.is_empty() {
             return Err(fail(origin_word, "`git:` needs a path and a ref".to_owned()));
         }
-        if reference.contains("=...") {
-            let why = "the ledger would store the token in the query of its address; \
-                       use `https://TOKEN@host/path` instead";
-            return Err(fail(origin_word, why.to_owned()));
-        }
         (Origin::Git(reference.to_owned()), product.default_engine())
     } else {
         let (version, engine_word) = match origin_word.split_once('/') {
@@ -101,7 +96,27 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     Ok(SystemSpec { product, origin, engine, overrides })
 }
 
-/// Refuses control characters, as names become part of lines.
+/// Refuses the address of a repository if a part of it that is stored and shown may be a secret.
+fn check_repository(name: &str) -> Result<(), Error> {
+    let Some((product, address)) = name.split_once("@git:") else { return Ok(()) };
+    let address = address_without_login(address);
+    let address = address.split(['#', '+']).next().unwrap_or_default();
+    let Some((_, address)) = address.split_once("://") else { return Ok(()) };
+    let (host, path) = address.split_once('/').unwrap_or((address, ""));
+    let port = host.rsplit_once(':').map(|(_, port)| port).filter(|it| !it.ends_with(']'));
+    let is_login = port.is_some_and(|it| it.parse::<u16>().is_err() || path.contains('@'));
+    let why = if is_login {
+        "write `/`, `?` and `#` in a password as `%2F`, `%3F` and `%23`"
+    } else if address.contains('?') {
+        "the ledger would store the query of its address; use `https://TOKEN@host/path` for a token"
+    } else {
+        return Ok(());
+    };
+    let (name, why) = (format!("{product}@git:..."), why.to_owned());
+    Err(Error::SystemName { name, at: 0..0, why, hint: None })
+}
+
+/// Refuses a name with control characters: it becomes a part of lines.
 fn refuse_control(name: &str) -> Result<(), Error> {
     if !name.contains(char::is_control) {
         return Ok(());
@@ -259,7 +274,7 @@ mod tests {
         assert_eq!(spec.to_string(), "mysql@git:https://h/x.git#v1+innodb_doublewrite=OFF");
         let login = repository_login(words).unwrap();
         assert_eq!(
-            (login.address.as_str(), login.password.as_str()),
+            (login.address.as_str(), login.password.reveal()),
             ("https://h/x.git", "se+cret")
         );
         let error = parse_system("mysql@git:https://me:secret@h/x.git+oops").unwrap_err();
@@ -371,7 +386,9 @@ mod tests {
             "mysql@8.0/heap+a=b+api-key=secret",
             "mysql@8.0+x_pwd!=secret",
             "mysql@git:https://h/x.git?access_token=secret#v1",
-            "mysql@git:https//u:secret@h/x.git#v1+oops",
+            "mysql@git:https://u:1/secret@h/x.git#v1",
+            "mysql@git:https://u:a#secret@h/x.git#v1",
+            "mysql@git:https://u:a?secret@h/x.git#v1",
             "mysql@git:https://u:a(secret@h/x.git#v1+oops",
         ] {
             let error = parse_system(name).unwrap_err();

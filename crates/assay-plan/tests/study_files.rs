@@ -120,8 +120,8 @@ fn known_keys() -> Vec<(String, Vec<String>)> {
         };
         let error = read_study("keys", &text).unwrap_err();
         let error = error.hints().join(" ");
-        let told = error.rsplit_once("the known keys here are ").map(|(_, keys)| keys);
-        let keys = told.unwrap_or_else(|| panic!("{error}"));
+        let message = error.rsplit_once("the known keys here are ").map(|(_, keys)| keys);
+        let keys = message.unwrap_or_else(|| panic!("{error}"));
         (home.to_owned(), keys.split('`').skip(1).step_by(2).map(str::to_owned).collect())
     };
     homes.into_iter().map(of).collect()
@@ -161,9 +161,9 @@ fn every_key_of_workload_files_is_documented() {
         format!("{table}[test.t]\nsteps = [{{ zz = 1 }}]\n"),
     ] {
         let error = read_workload("keys.toml", &wrong, &files).unwrap_err();
-        let told = format!("{error}\n{}", error.hints().join(" "));
+        let message = format!("{error}\n{}", error.hints().join(" "));
         let (_, keys) =
-            told.split_once("the known keys here are ").unwrap_or_else(|| panic!("{told}"));
+            message.split_once("the known keys here are ").unwrap_or_else(|| panic!("{message}"));
         let keys = keys.lines().next().unwrap_or_default();
         for key in keys.split('`').skip(1).step_by(2) {
             let forms = [format!("`{key}`"), format!("{key} = "), format!("[{key}.")];

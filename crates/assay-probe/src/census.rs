@@ -198,8 +198,8 @@ mod tests {
             began + Duration::from_secs(2),
             &[(1, 0, "init", 70 * hz), (2, 1, "bash", 5 + 1 + 900 * hz), (6, 2, "cc", hz)],
         );
-        let told = after.busiest_since(&before, &[]);
-        assert_eq!(told, [Busy { name: "cc".to_owned(), pid: 6, cpus: 0.5 }]);
+        let message = after.busiest_since(&before, &[]);
+        assert_eq!(message, [Busy { name: "cc".to_owned(), pid: 6, cpus: 0.5 }]);
     }
 
     #[test]
@@ -208,8 +208,8 @@ mod tests {
         let hz = rustix::param::clock_ticks_per_second();
         let before = census(began, &[]);
         let after = census(began + Duration::from_secs(1), &[(2, 1, "bash", 1_000_000 * hz)]);
-        let told = after.busiest_since(&before, &[]);
-        assert_eq!(told[0].cpus, f64::from(online_cpus()));
+        let message = after.busiest_since(&before, &[]);
+        assert_eq!(message[0].cpus, f64::from(online_cpus()));
     }
 
     /// A shell starts a shell that starts a third one, which computes. When both have ended, the first has waited for

@@ -30,6 +30,7 @@ pub fn host(data_dir: &Path) -> Result<Host, Error> {
         counts_disk_wait: disk_wait_is_accounted(),
         counts_device: block_device(data_dir)?.is_some(),
         realtime: None,
+        cpu_weight: None,
         doctor: None,
     })
 }

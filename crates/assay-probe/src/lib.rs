@@ -35,10 +35,7 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("`{}` has no {expected}", path.display())]
-    Format {
-        path: PathBuf,
-        expected: &'static str,
-    },
+    Format { path: PathBuf, expected: &'static str },
     #[error("no process or thread with id {0}")]
     NoSuchTask(i32),
     #[error("the kernel does not provide `{}`", path.display())]

@@ -31,13 +31,9 @@ pub(crate) const THROTTLED: &str = "host_throttled_ns";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accounting {
     /// The scheduler's sum, updated at least every tick.
-    Exact {
-        tick_ns: u64,
-    },
+    Exact { tick_ns: u64 },
     /// Every tick goes whole to whatever runs at that moment.
-    Sampled {
-        tick_ns: u64,
-    },
+    Sampled { tick_ns: u64 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,12 +33,21 @@ pub(crate) enum Kind {
     Switches { period: u32 },
 }
 
-pub(crate) enum Told<'a> {
+pub(crate) enum RingRecord<'a> {
     /// A stack of a thread: first the addresses in the kernel, the innermost first; then the end of the stack in user
     /// mode.
-    Stack { thread: Thread, time_ns: u64, kernel: &'a [u64], user: Option<(Registers, &'a [u8])> },
-    Resumed { time_ns: u64 },
-    Left { time_ns: u64 },
+    Stack {
+        thread: Thread,
+        time_ns: u64,
+        kernel: &'a [u64],
+        user: Option<(Registers, &'a [u8])>,
+    },
+    Resumed {
+        time_ns: u64,
+    },
+    Left {
+        time_ns: u64,
+    },
     Lost(u64),
 }
 
@@ -131,14 +140,18 @@ impl Samples {
     }
 
     /// Passes everything in the ring to `take`. Malformed records are skipped.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(Told<'_>)) {
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(RingRecord<'_>)) {
         while let Some(record) = self.ring.next_record() {
             // The library does not parse it. The time is its last field.
             if record.ty() == SWITCH {
                 let end = record.to_contiguous().last_chunk::<8>().copied();
                 let Some(time_ns) = end.map(u64::from_ne_bytes) else { continue };
                 let has_left = record.misc() & LEFT != 0;
-                take(if has_left { Told::Left { time_ns } } else { Told::Resumed { time_ns } });
+                take(if has_left {
+                    RingRecord::Left { time_ns }
+                } else {
+                    RingRecord::Resumed { time_ns }
+                });
                 continue;
             }
             match record.parse_record() {
@@ -147,15 +160,15 @@ impl Samples {
                     let registers = sample.regs_user().and_then(|it| registers(&it.regs));
                     let ids = sample.pid().zip(sample.tid());
                     let Some((pid, tid)) = ids else { continue };
-                    take(Told::Stack {
+                    take(RingRecord::Stack {
                         thread: Thread { pid: pid as i32, tid: tid as i32 },
                         time_ns: sample.time().unwrap_or(0),
                         kernel: chain,
                         user: registers.zip(sample.stack_user()),
                     });
                 }
-                Ok(Data::Lost(lost)) => take(Told::Lost(lost.lost)),
-                Ok(Data::LostSamples(lost)) => take(Told::Lost(lost.lost)),
+                Ok(Data::Lost(lost)) => take(RingRecord::Lost(lost.lost)),
+                Ok(Data::LostSamples(lost)) => take(RingRecord::Lost(lost.lost)),
                 Ok(_) => {}
                 Err(error) => log::debug!("a record of samples: {error}"),
             }

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::error::Error;
 use crate::kernel::{KernelNames, is_kernel};
 use crate::names::cut;
-use crate::rings::{Kind, Of, Samples, ShowsKernel, Told};
+use crate::rings::{Kind, Of, RingRecord, Samples, ShowsKernel};
 use crate::space::Space;
 use crate::stacks::{Stacks, tree};
 use crate::symbols::Symbols;
@@ -241,8 +241,8 @@ impl Reader {
                 Of::Cpu(_) => None,
             };
             let kind = ring.kind;
-            ring.drain(|told| match told {
-                Told::Lost(count) => {
+            ring.drain(|message| match message {
+                RingRecord::Lost(count) => {
                     let lost = match kind {
                         Kind::Cpu { .. } => &mut self.limits.lost,
                         Kind::Switches { .. } => &mut self.limits.lost_waits,
@@ -253,19 +253,19 @@ impl Reader {
                         self.waiting.remove(&tid);
                     }
                 }
-                Told::Stack { thread, time_ns, kernel, user } => {
+                RingRecord::Stack { thread, time_ns, kernel, user } => {
                     // Other programs run on the CPUs too.
                     if self.spaces.contains_key(&thread.pid) {
                         let stack = self.stack(thread.pid, kernel, user);
                         self.count(thread, kind, time_ns, stack);
                     }
                 }
-                Told::Left { time_ns } => {
+                RingRecord::Left { time_ns } => {
                     if let Some(tid) = of {
                         self.waiting.entry(tid).or_default().since_ns = Some(time_ns);
                     }
                 }
-                Told::Resumed { time_ns } => self.resumed(of, time_ns),
+                RingRecord::Resumed { time_ns } => self.resumed(of, time_ns),
             });
         }
     }

@@ -43,8 +43,8 @@ fn part(tree: &CallTree, function: &str) -> f64 {
 const BURNED: Duration = Duration::from_millis(800);
 
 fn cpu_time(tid: i32) -> Duration {
-    let told = fs_err::read_to_string(format!("/proc/self/task/{tid}/schedstat")).unwrap();
-    Duration::from_nanos(told.split(' ').next().unwrap().parse().unwrap())
+    let message = fs_err::read_to_string(format!("/proc/self/task/{tid}/schedstat")).unwrap();
+    Duration::from_nanos(message.split(' ').next().unwrap().parse().unwrap())
 }
 
 /// Samples this process while one thread waits and another uses CPU time. Returns the result, that CPU time, and the
@@ -59,9 +59,9 @@ fn sampled(
     let (sender, receiver) = channel();
     let (tids, tids_of) = channel();
     thread::scope(|scope| {
-        let told = tids.clone();
+        let message = tids.clone();
         scope.spawn(move || {
-            told.send(rustix::thread::gettid()).unwrap();
+            message.send(rustix::thread::gettid()).unwrap();
             wait_for_messages(&receiver)
         });
         let waiter = tids_of.recv().unwrap();

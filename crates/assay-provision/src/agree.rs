@@ -260,7 +260,7 @@ impl Provisioner {
         if self.source.is_none() && agreed.is_some_and(|maker| !is_indexed(maker)) {
             elsewhere.extend(self.newest_of_releases(&(wanted, spec.engine), spec.product));
         }
-        Some(reason + &told(newer(elsewhere, &prefix.version), spec.product))
+        Some(reason + &message(newer(elsewhere, &prefix.version), spec.product))
     }
 
     pub(crate) fn catalogued(
@@ -332,7 +332,7 @@ pub(crate) fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
 }
 
 /// `; apt has 17.12: ask for ...`; empty if nothing is newer.
-fn told(newer: Vec<Elsewhere>, product: Product) -> String {
+fn message(newer: Vec<Elsewhere>, product: Product) -> String {
     if newer.is_empty() {
         return String::new();
     }
@@ -399,17 +399,17 @@ mod tests {
             elsewhere("8.0.33", "com.jcabi", true),
             elsewhere("8.0.46", "mysql.com", false),
         ];
-        let told = |taken: &str| told(newer(all.clone(), taken), Product::MySql);
+        let message = |taken: &str| message(newer(all.clone(), taken), Product::MySql);
         assert_eq!(
-            told("8.0.12"),
+            message("8.0.12"),
             "; com.jcabi has 8.0.33, mysql.com has 8.0.46 without a known checksum: ask for `mysql@8.0.33` or \
              `mysql@8.0.46`"
         );
         assert_eq!(
-            told("8.0.33"),
+            message("8.0.33"),
             "; mysql.com has 8.0.46 without a known checksum: ask for `mysql@8.0.46`"
         );
-        assert_eq!(told("8.0.46"), "");
+        assert_eq!(message("8.0.46"), "");
     }
 
     #[test]

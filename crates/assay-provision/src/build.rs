@@ -256,7 +256,7 @@ mod tests {
     fn record(name: &str, content: &str) -> Record {
         let [name, version, channel] = [name, "1", "suite"].map(str::to_owned);
         let sha256 = hex::encode(Sha256::digest(content));
-        Record { name, version, channel, location: String::new(), size: 1, installed_kb: 1, sha256 }
+        Record { name, version, channel, size: 1, installed_kb: 1, sha256 }
     }
 
     #[test]

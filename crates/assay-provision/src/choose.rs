@@ -85,7 +85,7 @@ impl Provisioner {
         all.retain(|it| it.offer.server.has_engine(spec.engine));
         let mut available = survey(product, &all);
         available.extend(with_engine.map(|it| offered(product, it)));
-        let available = told(available);
+        let available = message(available);
         unread.extend(self.on_other_systems(spec, wanted, from));
         let (wanted, engine) = (wanted.to_owned(), unusual(spec));
         let from = from.map(str::to_owned);
@@ -156,7 +156,7 @@ fn unusual(spec: &SystemSpec) -> Option<Engine> {
 }
 
 /// The verified versions in order; the others are too many to list.
-fn told(available: Vec<Available>) -> Vec<String> {
+fn message(available: Vec<Available>) -> Vec<String> {
     let verified = available.into_iter().filter(|it| it.verified);
     let mut versions: Vec<String> = verified.map(|it| it.version).collect();
     versions.sort_by(|a, b| compare(a, b));

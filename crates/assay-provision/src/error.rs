@@ -21,10 +21,7 @@ pub enum Error {
     #[error("no source provides `{0}`")]
     Unsupported(String),
     #[error("`{program}` is not installed")]
-    DistributionMissing {
-        program: &'static str,
-        hint: &'static str,
-    },
+    DistributionMissing { program: &'static str, hint: &'static str },
     #[error("no archive of {what}, `{}`", place.display())]
     NoArchive {
         /// The distribution, and whose configuration has none.
@@ -33,19 +30,12 @@ pub enum Error {
         hint: &'static str,
     },
     #[error("{}, since this machine has {}", .releases.join(", "), .absence.has)]
-    OtherSystem {
-        system: String,
-        releases: Vec<String>,
-        absence: Absence,
-    },
+    OtherSystem { system: String, releases: Vec<String>, absence: Absence },
     /// Servers of other distributions cannot start on this machine.
     #[error("this machine has no loader for these binaries: servers from packages start by `{0}`")]
     NoLoader(&'static str),
     #[error("this machine lacks libraries that `{server}` needs: {}", .missing.join(", "))]
-    HostLibraries {
-        server: String,
-        missing: Vec<String>,
-    },
+    HostLibraries { server: String, missing: Vec<String> },
     #[error(
         "{}{}{}",
         lacking(*.product, .wanted, *.engine, .from.as_deref(), .unread),
@@ -61,81 +51,42 @@ pub enum Error {
         unread: Vec<Error>,
     },
     #[error("`{word}` is not a source{}", list("; the sources are", .known))]
-    NoSource {
-        word: String,
-        known: Vec<String>,
-    },
+    NoSource { word: String, known: Vec<String> },
     #[error(
         "{product} `{wanted}`{} is not in the cache{}",
         from_source(.from), list("; the cache has", .cached)
     )]
-    NotCached {
-        product: Product,
-        wanted: String,
-        from: Option<String>,
-        cached: Vec<String>,
-    },
+    NotCached { product: Product, wanted: String, from: Option<String>, cached: Vec<String> },
     #[error("this machine has no valgrind{}", without(.unread))]
-    NoValgrind {
-        unread: Vec<Error>,
-    },
+    NoValgrind { unread: Vec<Error> },
     #[error("valgrind is not in the cache, and this machine has none of its own")]
     ValgrindNotCached,
     /// An index past its `Valid-Until`.
     #[error("package index of `{release}` has expired: {detail}")]
-    ExpiredIndex {
-        release: String,
-        detail: String,
-    },
+    ExpiredIndex { release: String, detail: String },
     /// An index without a signature by a key that this machine trusts.
     #[error("package index of `{release}` cannot be verified: {detail}")]
-    UnverifiedIndex {
-        release: String,
-        detail: String,
-        hint: &'static str,
-    },
+    UnverifiedIndex { release: String, detail: String, hint: &'static str },
     #[error("package archive for `{release}` cannot be reached: {detail}")]
-    Network {
-        release: String,
-        detail: String,
-    },
+    Network { release: String, detail: String },
     #[error("package archive for `{release}` lacks a file that its index names: {detail}")]
-    Gone {
-        release: String,
-        detail: String,
-    },
+    Gone { release: String, detail: String },
     #[error(
         "a file from the package archive for `{release}` does not match its signed index: {detail}"
     )]
-    Altered {
-        release: String,
-        detail: String,
-    },
+    Altered { release: String, detail: String },
     #[error("`{program}` is not installed")]
-    ClientMissing {
-        program: &'static str,
-        package: &'static str,
-    },
+    ClientMissing { program: &'static str, package: &'static str },
     #[error("`{program}` failed for `{release}`: {detail}")]
-    Client {
-        program: &'static str,
-        release: String,
-        detail: String,
-    },
+    Client { program: &'static str, release: String, detail: String },
     #[error("malformed {what}: {detail}")]
-    Malformed {
-        what: String,
-        detail: String,
-    },
+    Malformed { what: String, detail: String },
     #[error("package `{0}` is not in `{1}`")]
     MissingPackage(String, String),
     #[error(
         "checksum of `{package}` does not match the signed index: no archive with SHA-256 {wanted}"
     )]
-    Checksum {
-        package: String,
-        wanted: String,
-    },
+    Checksum { package: String, wanted: String },
     #[error("checksum of `{name}` does not match{}: expected {wanted}, found {found}", first(.pinned))]
     PackageChecksum {
         /// Source, name and version.
@@ -147,15 +98,9 @@ pub enum Error {
         pinned: Option<PathBuf>,
     },
     #[error("the file of pinned checksums, `{}`, is damaged: {detail}", path.display())]
-    Pins {
-        path: PathBuf,
-        detail: String,
-    },
+    Pins { path: PathBuf, detail: String },
     #[error("`{url}` cannot be downloaded: {detail}")]
-    Download {
-        url: String,
-        detail: String,
-    },
+    Download { url: String, detail: String },
     #[error(
         "`{vendor}` has no tarball of {version}: nothing is at {}{}",
         quoted(.places), list("; known versions are", .known)
@@ -168,17 +113,10 @@ pub enum Error {
         known: Vec<String>,
     },
     #[error("`{}` {detail}", path.display())]
-    NotAServer {
-        path: PathBuf,
-        detail: String,
-    },
+    NotAServer { path: PathBuf, detail: String },
     /// An archive entry that would reach outside its prefix, or that no server needs.
     #[error("refused to unpack `{entry}` of `{archive}`: {why}")]
-    UnsafeEntry {
-        archive: String,
-        entry: String,
-        why: &'static str,
-    },
+    UnsafeEntry { archive: String, entry: String, why: &'static str },
     #[error("the unpacked tree has no {0}")]
     Incomplete(String),
     #[error(
@@ -202,31 +140,15 @@ pub enum Error {
     #[error("catalog of servers: {0}")]
     Catalog(String),
     #[error("repository `{place}`: {detail}")]
-    Git {
-        place: String,
-        detail: String,
-    },
+    Git { place: String, detail: String },
     #[error("repository `{place}` lacks commit {commit} of its submodule `{path}`")]
-    SubmoduleMissing {
-        place: String,
-        path: String,
-        commit: String,
-    },
+    SubmoduleMissing { place: String, path: String, commit: String },
     #[error("`{0}` is not installed")]
     ToolMissing(String),
     #[error("{step} `{place}` failed ({status}); the log is `{}`{}", log.display(), indented(.lines))]
-    Build {
-        place: String,
-        step: &'static str,
-        status: String,
-        lines: Vec<String>,
-        log: PathBuf,
-    },
+    Build { place: String, step: &'static str, status: String, lines: Vec<String>, log: PathBuf },
     #[error("catalog `{}`: {detail}", path.display())]
-    OwnCatalog {
-        path: PathBuf,
-        detail: String,
-    },
+    OwnCatalog { path: PathBuf, detail: String },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -371,13 +293,13 @@ mod tests {
                 detail: "no".to_owned(),
             }],
         };
-        let told = of(Some("mysql.com")).to_string();
+        let message = of(Some("mysql.com")).to_string();
         assert!(
-            told.starts_with("source `mysql.com` of mysql `5.7` cannot be reached; "),
-            "{told}"
+            message.starts_with("source `mysql.com` of mysql `5.7` cannot be reached; "),
+            "{message}"
         );
-        let told = of(None).to_string();
-        assert!(told.starts_with("no source of mysql `5.7` can be reached; "), "{told}");
+        let message = of(None).to_string();
+        assert!(message.starts_with("no source of mysql `5.7` can be reached; "), "{message}");
         assert!(of(None).is_of_reach());
     }
 

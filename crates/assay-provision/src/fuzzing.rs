@@ -7,8 +7,7 @@ use assay_model::Product;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::sources::apt::{Index, closure, count_entries, deb};
-use crate::sources::kind;
-use crate::sources::{dnf, git};
+use crate::sources::{git, kind};
 use crate::unpack::{Limits, Tree};
 use crate::version;
 
@@ -17,14 +16,6 @@ const LIMITS: Limits = Limits { bytes: 1 << 20, entries: 100 };
 
 pub fn deb(bytes: &[u8], root: &Path) -> Result<(), Error> {
     deb::unpack_from("fuzzed", bytes, &mut Tree::new(root, LIMITS))
-}
-
-pub fn rpm(bytes: &[u8], root: &Path) -> Result<(), Error> {
-    dnf::rpm::unpack_from("fuzzed", bytes, &mut Tree::new(root, LIMITS))
-}
-
-pub fn repository(text: &str) -> usize {
-    dnf::count(text)
 }
 
 pub fn tar(bytes: &[u8], root: &Path) -> Result<(), Error> {

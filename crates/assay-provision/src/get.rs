@@ -169,12 +169,12 @@ mod tests {
                 unread,
             }
         };
-        let told = not_at_the_vendor(lack(), none());
-        let words = told.to_string();
+        let message = not_at_the_vendor(lack(), none());
+        let words = message.to_string();
         for part in ["are 8.0.33", "`sid`", "`u` cannot be downloaded"] {
             assert!(words.contains(part), "{words}");
         }
-        let hints = assay_model::Hint::hints(&told).concat();
+        let hints = assay_model::Hint::hints(&message).concat();
         assert!(hints.contains("--offline") && hints.contains("continues where"), "{hints}");
         let wrong = not_at_the_vendor(Error::malformed("archive", "torn"), none());
         assert!(matches!(wrong, Error::Malformed { .. }));

@@ -89,7 +89,7 @@ struct Part<'a> {
 /// Properties that must not have changed for a download to be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Resume {
-    /// Without the login.
+    /// Address of the file, as it is shown.
     url: String,
     /// Strong entity tag, or date of last change.
     validator: String,
@@ -123,13 +123,18 @@ pub(crate) fn download(
         if failed >= limits.attempts || start.elapsed() >= limits.overall {
             return Err(Failure::Other(detail));
         }
-        log::info!("`{}`: {detail}; trying again", address_without_login(url));
+        log::info!("`{}`: {detail}; trying again", shown(url));
         thread::sleep(limits.pause * 2_u32.saturating_pow(failed - 1));
     }
     let whole = directory.join(name);
     fs::rename(&part.path, &whole).map_err(other)?;
     let _ = fs::remove_file(part.sidecar());
     Ok(whole)
+}
+
+/// An address without its login and its query, which may be a token.
+pub(crate) fn shown(url: &str) -> String {
+    address_without_login(url).split('?').next().unwrap_or_default().to_owned()
 }
 
 fn agent(url: &str, limits: Limits) -> Agent {
@@ -160,7 +165,7 @@ impl Part<'_> {
     fn resume(&self) -> Option<(u64, Resume)> {
         let resume: Resume = read_json(&self.sidecar())?;
         let length = self.length();
-        (length > 0 && resume.url == address_without_login(self.url)).then_some((length, resume))
+        (length > 0 && resume.url == shown(self.url)).then_some((length, resume))
     }
 
     fn attempt(&self, agent: &Agent, progress: &mut dyn FnMut(u64, u64)) -> Result<(), End> {
@@ -259,7 +264,7 @@ impl Part<'_> {
         let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
         let strong = text(ETAG).filter(|tag| !tag.starts_with("W/"));
         if let Some(validator) = strong.or_else(|| text(LAST_MODIFIED)) {
-            let resume = Resume { url: address_without_login(self.url), validator };
+            let resume = Resume { url: shown(self.url), validator };
             if let Err(error) = write_json(&self.sidecar(), &resume) {
                 log::warn!("`{}` could not be resumed: {error}", resume.url);
             }
@@ -268,10 +273,9 @@ impl Part<'_> {
 
     fn judged(&self, error: ureq::Error) -> End {
         match error {
-            ureq::Error::RequireHttpsOnly(to) => lasting(format!(
-                "redirects from TLS to plain text, `{}`",
-                address_without_login(&to)
-            )),
+            ureq::Error::RequireHttpsOnly(to) => {
+                lasting(format!("redirects from TLS to plain text, `{}`", shown(&to)))
+            }
             ureq::Error::TooManyRedirects => {
                 lasting(format!("redirects more than {REDIRECTS} times"))
             }

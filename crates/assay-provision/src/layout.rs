@@ -10,51 +10,21 @@ use fs_err as fs;
 use crate::catalog::Candidates;
 use crate::error::Error;
 
-/// Places of the loader and libraries in a distribution's packages.
-struct System {
-    loaders: &'static [&'static str],
-    libraries: &'static [&'static str],
-}
-
-/// Debian and Ubuntu, then Red Hat and Fedora. The first with a loader counts. Debian's loader is never reached through
-/// `lib64`: there it may be a link to the host's loader. The last of its directories is that of an allocator with which
-/// some servers are linked.
-const SYSTEMS: [System; 2] = if cfg!(target_arch = "aarch64") {
+/// The loader, never by way of `lib64`: there it may be a link that means the host's loader.
+const LOADERS: [&str; 2] = if cfg!(target_arch = "aarch64") {
     [
-        System {
-            loaders: &[
-                "usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1",
-                "lib/aarch64-linux-gnu/ld-linux-aarch64.so.1",
-            ],
-            libraries: &[
-                "usr/lib/aarch64-linux-gnu",
-                "lib/aarch64-linux-gnu",
-                "usr/lib/aarch64-linux-gnu/gperftools",
-            ],
-        },
-        System {
-            loaders: &["usr/lib/ld-linux-aarch64.so.1", "lib/ld-linux-aarch64.so.1"],
-            libraries: &["usr/lib64", "lib64"],
-        },
+        "usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1",
+        "lib/aarch64-linux-gnu/ld-linux-aarch64.so.1",
     ]
 } else {
-    [
-        System {
-            loaders: &[
-                "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
-                "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
-            ],
-            libraries: &[
-                "usr/lib/x86_64-linux-gnu",
-                "lib/x86_64-linux-gnu",
-                "usr/lib/x86_64-linux-gnu/gperftools",
-            ],
-        },
-        System {
-            loaders: &["usr/lib64/ld-linux-x86-64.so.2", "lib64/ld-linux-x86-64.so.2"],
-            libraries: &["usr/lib64", "lib64"],
-        },
-    ]
+    ["usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"]
+};
+
+/// Library directories of Debian and Ubuntu. The last one is that of an allocator that some servers are linked with.
+const LIBRARIES: [&str; 3] = if cfg!(target_arch = "aarch64") {
+    ["usr/lib/aarch64-linux-gnu", "lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu/gperftools"]
+} else {
+    ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/gperftools"]
 };
 
 const OWN_LIBRARIES: [&str; 3] = ["lib/private", "lib", "libs"];
@@ -107,19 +77,9 @@ fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<Pa
         Libraries::Host => return Ok((None, Vec::new())),
     };
     let under = |path: &str| Path::new(below).join(path);
-    let loader_of = |system: &System| {
-        let loaders: Vec<_> =
-            system.loaders.iter().map(|path| under(path).display().to_string()).collect();
-        first(root, &loaders, "dynamic loader", Path::is_file)
-    };
-    let [preferred, others @ ..] = &SYSTEMS;
-    let found = others.iter().find_map(|system| Some((system, loader_of(system).ok()?)));
-    let (system, loader) = match loader_of(preferred) {
-        Ok(loader) => (preferred, loader),
-        Err(missing) => found.ok_or(missing)?,
-    };
-    let paths = own.iter().map(PathBuf::from);
-    let paths = paths.chain(system.libraries.iter().map(|path| under(path)));
+    let loaders = LOADERS.map(|path| under(path).display().to_string());
+    let loader = first(root, &loaders, "dynamic loader", Path::is_file)?;
+    let paths = own.iter().map(PathBuf::from).chain(LIBRARIES.iter().map(|path| under(path)));
     Ok((Some(loader), paths.filter(|directory| root.join(directory).is_dir()).collect()))
 }
 

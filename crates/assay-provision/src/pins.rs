@@ -96,10 +96,10 @@ mod tests {
     fn a_pin_file_has_one_checksum_per_name() {
         let home = tempfile::tempdir().unwrap();
         let pins = Pins::new(home.path().join(PINS));
-        let refused = |told: &str| {
+        let refused = |message: &str| {
             let error = pins.get("a").unwrap_err();
             assert!(matches!(error, Error::Pins { .. }), "{error}");
-            assert!(error.to_string().contains(told), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
             fs::remove_file(pins.path()).unwrap();
         };
         std::os::unix::fs::symlink(home.path().join("nowhere"), pins.path()).unwrap();

@@ -20,7 +20,7 @@ use crate::host;
 use crate::programs;
 use crate::provisioner::{Progress, Provisioner};
 use crate::reach::Read;
-use crate::sources::kind::{Archives, Record};
+use crate::sources::kind::Archives;
 use crate::store::{CURRENT_FOR, Resolution, TOOLS, age, now_seconds};
 use crate::unpack::{Limits, Tree};
 use crate::upkeep::{Hold, hold_tree};
@@ -28,9 +28,7 @@ use crate::version::{compare, upstream};
 
 const REQUEST: &str = "valgrind";
 
-/// The package, and the one of the same version that has `vgdb` in newer releases of Fedora.
 const PACKAGE: &str = "valgrind";
-const WITH_VGDB: &str = "valgrind-gdb";
 
 const CALLGRIND: &str =
     if cfg!(target_arch = "aarch64") { "callgrind-arm64-linux" } else { "callgrind-amd64-linux" };
@@ -141,13 +139,11 @@ impl Provisioner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Valgrind, Error> {
         let Read { index, refreshed } = self.open(archives, release, progress)?;
-        let versions = |package| index.versions(package).into_iter();
-        let newest = versions(PACKAGE).max_by(|a, b| compare(&a.version, &b.version));
+        let versions = index.versions(PACKAGE).into_iter();
+        let newest = versions.max_by(|a, b| compare(&a.version, &b.version));
         let missing = || Error::MissingPackage(PACKAGE.to_owned(), release.name.clone());
         let newest = newest.ok_or_else(missing)?;
-        let with_vgdb = versions(WITH_VGDB).find(|it| it.version == newest.version);
-        let records: Vec<&Record> = [newest].into_iter().chain(with_vgdb).collect();
-        let packages: Vec<_> = records.iter().map(|record| record.as_package()).collect();
+        let packages = vec![newest.as_package()];
         let (sha256, version) = (identity(&packages), upstream(&newest.version));
         let directory = format!("valgrind-{version}-{}", sha256.get(..16).unwrap_or(&sha256));
         if let Some(found) = self.cached_tool(&directory) {
@@ -161,7 +157,7 @@ impl Provisioner {
                 released: release.released,
                 notes: refreshed.notes.clone(),
             };
-            let downloaded = self.packages(archives, release, &records, progress)?;
+            let downloaded = self.packages(archives, release, &[newest], progress)?;
             let tree = self.store.new_tree_in(&self.store.path(TOOLS))?;
             unpack(archives, &downloaded, &mut Tree::new(tree.path(), Limits::SERVER), progress)?;
             self.keep_tool(tree, &directory, Known { version, build, packages })?;

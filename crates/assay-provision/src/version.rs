@@ -1,5 +1,4 @@
-//! Debian versions: their order, and the upstream version in them. Those of rpm packages are ordered alike, except for
-//! separators, in which no two versions of a server differ.
+//! Debian versions: their order, and the upstream version inside them.
 
 use std::cmp::Ordering;
 

@@ -84,15 +84,15 @@ impl Home {
     }
 
     fn build(&self, product: Product, place: &str) -> (Result<Prefix, Error>, Vec<String>) {
-        let mut told = Vec::new();
+        let mut message = Vec::new();
         let mut progress = |step| match step {
-            Progress::Building { what } => told.push(what),
-            Progress::Cached => told.push("cached".to_owned()),
+            Progress::Building { what } => message.push(what),
+            Progress::Cached => message.push("cached".to_owned()),
             _ => {}
         };
         let provisioner = self.provisioner(Options::default());
         let prefix = provisioner.get(&system(product, place), &mut progress);
-        (prefix, told)
+        (prefix, message)
     }
 
     fn get(&self, name: &str) -> Result<Prefix, Error> {
@@ -139,9 +139,9 @@ fn a_commit_is_built_once_and_the_repository_left_as_it_is() {
     fs::write(home.tree().join("compile"), "exit 1\n").unwrap();
     let before = git(&home.tree(), &["status", "--porcelain"]);
     let place = format!("{}#v1", home.tree().display());
-    let (prefix, told) = home.build(Product::Postgres, &place);
+    let (prefix, message) = home.build(Product::Postgres, &place);
     let prefix = prefix.unwrap();
-    assert_eq!(told.first().unwrap(), &format!("checking out {place}"));
+    assert_eq!(message.first().unwrap(), &format!("checking out {place}"));
     assert_eq!((prefix.version.as_str(), prefix.layout.loader.as_ref()), ("16.9", None));
     let build = &prefix.build;
     assert_eq!((build.source.as_str(), build.channel.as_str()), ("git", place.as_str()));
@@ -157,8 +157,8 @@ fn a_commit_is_built_once_and_the_repository_left_as_it_is() {
     assert_eq!(git(&home.tree(), &["status", "--porcelain"]), before);
     assert_eq!(git(&home.tree(), &["worktree", "list"]).lines().count(), 1);
     assert_eq!(home.builds(), 0, "what was built in is gone");
-    let (again, told) = home.build(Product::Postgres, &place);
-    assert_eq!((again.unwrap(), told), (prefix.clone(), vec!["cached".to_owned()]));
+    let (again, message) = home.build(Product::Postgres, &place);
+    assert_eq!((again.unwrap(), message), (prefix.clone(), vec!["cached".to_owned()]));
     home.commit("v2", &[("compile", COMPILE), ("NEWS", "")]);
     assert_ne!(home.get("#v2").unwrap().path, prefix.path);
     assert_eq!(home.get("").unwrap().build.package_version, "v2");
@@ -190,8 +190,11 @@ fn a_failed_build_shows_why_and_can_continue() {
     assert!(error.hints()[0].contains("[[build]]"));
     // Fixes the cause of the failure outside of the tree.
     fs::write(log.with_file_name("fixed"), "").unwrap();
-    let (prefix, told) = home.build(Product::Postgres, &format!("{place}#v1"));
-    assert!(prefix.is_ok() && !told.iter().any(|it| it.starts_with("checking out")), "{told:?}");
+    let (prefix, message) = home.build(Product::Postgres, &format!("{place}#v1"));
+    assert!(
+        prefix.is_ok() && !message.iter().any(|it| it.starts_with("checking out")),
+        "{message:?}"
+    );
 }
 
 #[test]
@@ -266,17 +269,17 @@ install(DIRECTORY charsets DESTINATION share)
         ("unused.c", "int one(void) { int unused; return 1; }\n"),
     ]);
     let place = home.tree().display().to_string();
-    let (prefix, told) = home.build(Product::MySql, &place);
+    let (prefix, message) = home.build(Product::MySql, &place);
     let notes = prefix.unwrap().build.notes;
     for fix in ["<cstdint> included everywhere", "warnings are no errors", "C++14 as the language"]
     {
         let note = format!("did not build as it is: {fix}");
         assert!(notes.contains(&note), "{fix}: {notes:?}");
-        assert!(told.iter().any(|it| it.ends_with(&format!("now {fix}"))), "{fix}: {told:?}");
+        assert!(message.iter().any(|it| it.ends_with(&format!("now {fix}"))), "{fix}: {message:?}");
     }
     assert!(!notes.iter().any(|it| it.contains("as it is: Clang")), "{notes:?}");
-    let (_, told) = home.build(Product::MySql, &place);
-    assert_eq!(told, ["cached"]);
+    let (_, message) = home.build(Product::MySql, &place);
+    assert_eq!(message, ["cached"]);
 }
 
 #[test]
@@ -406,8 +409,8 @@ fn has(bytes: &[u8], text: &str) -> bool {
 fn command_lines(text: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
-    let told = lines.filter(|line| has(line, text));
-    told.map(|line| String::from_utf8_lossy(&line).into_owned()).collect()
+    let message = lines.filter(|line| has(line, text));
+    message.map(|line| String::from_utf8_lossy(&line).into_owned()).collect()
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn get_into(cache: OsString) {
     let options = Options { offline: false, accept_expired_index };
     let named = std::env::var(SYSTEM).ok();
     if named.as_deref() == Some(VALGRIND) {
-        let found = Provisioner::new(cache, options).and_then(|it| it.valgrind(&mut told));
+        let found = Provisioner::new(cache, options).and_then(|it| it.valgrind(&mut note));
         return say(found.map(|it| (it.build, it.path)));
     }
     let named = named.as_ref().and_then(|name| name.split_once('@'));
@@ -46,7 +46,7 @@ fn get_into(cache: OsString) {
     });
     let got = Provisioner::new(cache, options)
         .and_then(|provisioner| provisioner.with_source(std::env::var(SOURCE).ok()))
-        .and_then(|provisioner| provisioner.get(&spec, &mut told));
+        .and_then(|provisioner| provisioner.get(&spec, &mut note));
     say(got.map(|prefix| (prefix.build, prefix.path)));
 }
 
@@ -60,7 +60,7 @@ fn say(got: Result<(Build, PathBuf), Error>) {
     }
 }
 
-fn told(step: Progress) {
+fn note(step: Progress) {
     if let Progress::PassedOver { why } = step {
         println!("\nPASSED {why}");
     }
@@ -284,8 +284,8 @@ fn an_expired_index_is_taken_on_request_only() {
     // The packages of other sources need libraries of this index.
     assert!(message.starts_with("package index of `bookworm` has expired"), "{message}");
     assert!(hint.contains("`--accept-expired-index`"), "{hint}");
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("PASSED package index of `bookworm` has expired"), "{told}");
+    let note = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(note.contains("PASSED package index of `bookworm` has expired"), "{note}");
     let output = machine.command().env(ACCEPT_EXPIRED, "1").output().unwrap();
     result(&checked(output).stdout).unwrap();
 }
@@ -299,8 +299,8 @@ fn an_expired_index_is_passed_over_for_the_vendor_and_named_if_that_cannot_be_re
     let (message, hint) = result(&output.stdout).unwrap_err();
     assert!(message.contains("package index of `sid` has expired"), "{message}");
     assert!(message.contains("mysql-9.7") && message.contains("cannot be downloaded"), "{message}");
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("PASSED package index of `sid` has expired"), "{told}");
+    let note = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(note.contains("PASSED package index of `sid` has expired"), "{note}");
     assert!(hint.contains("`--accept-expired-index`"), "{hint}");
 }
 

@@ -86,7 +86,7 @@ impl Wish<'_> {
     }
 
     /// Makes a lower-case line a sentence, except in terminals.
-    pub(crate) fn told(&self, line: &str) -> String {
+    pub(crate) fn sentence(&self, line: &str) -> String {
         if self.is_terminal() { line.to_owned() } else { sentence(line) }
     }
 }
@@ -194,11 +194,10 @@ pub(crate) struct Figure {
     pub(crate) is_caption_below: bool,
 }
 
-#[derive(Default)]
+/// Fields that a reader fills in.
 pub(crate) struct Form {
-    /// Name for the script of the page; empty if the form is sent to a server.
+    /// Its name for the script of the page.
     pub(crate) id: &'static str,
-    pub(crate) action: &'static str,
     pub(crate) fields: Vec<Field>,
     pub(crate) button: Option<&'static str>,
     /// Name of the element for the script's results.
@@ -209,11 +208,9 @@ pub(crate) struct Form {
 pub(crate) struct Field {
     pub(crate) label: &'static str,
     pub(crate) name: &'static str,
-    pub(crate) value: String,
     pub(crate) placeholder: &'static str,
     pub(crate) words: Option<Vec<String>>,
     pub(crate) all: Option<&'static str>,
-    pub(crate) is_search: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,7 +4,7 @@
 use assay_model::{CallNode, CallTree, CellId, CellProfile, Frame, KERNEL, StudyRecord, printable};
 
 use crate::charts::{setup_word, stem};
-use crate::label::labels;
+use assay_model::labels;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackFile {

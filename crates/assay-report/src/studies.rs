@@ -9,7 +9,6 @@ use crate::data::{csv, json};
 use crate::document::{Block, Column, Document as Shown, Heading, Row, Table, Wish};
 use crate::number::{NONE, duration, rounded, thousands};
 use crate::page::{Content, Page};
-use crate::text::{Text, link};
 use crate::words::{began, rfc3339};
 
 /// Raised when the shape below changes incompatibly.
@@ -100,22 +99,6 @@ impl<'a> Listed<'a> {
 pub fn studies<'a>(list: &'a [StudySummary], running: &BTreeSet<String>) -> Page<'a> {
     let listed = |study: &'a StudySummary| Listed { study, running: is_running(study, running) };
     Page::new(List(list.iter().rev().map(listed).collect()))
-}
-
-pub(crate) fn linked<'a>(
-    list: impl Iterator<Item = &'a StudySummary>,
-    running: &BTreeSet<String>,
-) -> Table {
-    let listed = list.map(|study| Listed { study, running: is_running(study, running) });
-    let rows = listed.map(|listed| {
-        let id = &listed.study.id;
-        let shown = link(format!("study/{id}"), listed.shown());
-        let rest = row(listed).into_iter().skip(1).map(Text::from);
-        Row::new(std::iter::once(Text::from(shown)).chain(rest))
-    });
-    let mut table = Table::new(columns(), rows);
-    table.look.label = "Studies";
-    table
 }
 
 fn columns() -> Vec<Column> {

@@ -121,7 +121,7 @@ pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptio
         ListedFrom::Oltp => {
             "`assay compare BASE OTHER --suite oltp --tests 'oltp_read*,bulk_insert'`"
         }
-        ListedFrom::Tpcc => "`assay compare BASE OTHER --suite tpcc --warehouses 10`",
+        ListedFrom::Tpcc => "`assay compare BASE OTHER --suite tpcc -- --warehouses 10`",
         ListedFrom::Workload(_) => "`assay compare BASE OTHER --workload FILE --tests 'GLOB,...'`",
     };
     lines.push(format!("  to run some of them: {how}"));

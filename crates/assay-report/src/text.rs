@@ -26,7 +26,7 @@ pub(crate) enum Mark {
     Hidden,
     Time,
     Badge,
-    /// To a place on the page or to another page.
+    /// Leads to a place on the page.
     Link(String),
     Drawing,
     Break,

@@ -114,11 +114,11 @@ fn instructions_of_slices_are_a_figure_and_evidence() {
     }
     let page = in_format(&study, Format::HTML);
     assert!(page.contains("instr./op") && page.contains("52,400"), "{page}");
-    let told = |page: &str| page.matches("], instructions +4.8%, context switches").count();
-    assert!(told(&page) > 1, "{page}");
+    let message = |page: &str| page.matches("], instructions +4.8%, context switches").count();
+    assert!(message(&page) > 1, "{page}");
     // Counts of only some slices are not those of the test.
     study.slices[1].counters.set("server_instructions", None);
-    assert!(told(&in_format(&study, Format::HTML)) < told(&page), "{page}");
+    assert!(message(&in_format(&study, Format::HTML)) < message(&page), "{page}");
 }
 
 #[test]
@@ -150,11 +150,11 @@ fn differences_inherent_in_versions_are_noted_but_not_suspicious() {
     }
     assert!(in_format(&suspicious(study.clone()), Format::TEXT).starts_with("[suspicious audit]"));
     let text = in_format(&study, Format::TEXT);
-    for told in [
+    for message in [
         "expected: plan of scan = a → b: `S`: executed with",
         "expected: build.pie = a → b: position",
         "requested: innodb_doublewrite = a → b\n",
     ] {
-        assert!(text.contains(told), "no `{told}` in {text}");
+        assert!(text.contains(message), "no `{message}` in {text}");
     }
 }

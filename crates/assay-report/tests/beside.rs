@@ -82,11 +82,11 @@ fn disagreements_are_named_in_every_format() {
 #[test]
 fn studies_of_one_machine_are_not_said_to_be_of_two() {
     let (ours, mut theirs) = (record(&["11.8"]), record(&["11.8"]));
-    let told = "the studies ran on different machines";
+    let message = "the studies ran on different machines";
     // Another kernel, with a little less memory.
     let host = &mut theirs.runs[0].host;
     (host.kernel, host.memory_kb) = ("6.12.9".to_owned(), host.memory_kb - 100_000);
-    assert!(!shown(&ours, &theirs, Format::TEXT).contains(told));
+    assert!(!shown(&ours, &theirs, Format::TEXT).contains(message));
     theirs.runs[0].host.cpus = 64;
-    assert!(shown(&ours, &theirs, Format::TEXT).contains(told));
+    assert!(shown(&ours, &theirs, Format::TEXT).contains(message));
 }

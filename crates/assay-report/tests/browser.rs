@@ -333,10 +333,11 @@ fn screen_readers_are_told_what_everything_is() {
         browser.open(&page, DESK);
         let tree = browser.call("Accessibility.getFullAXTree", json!({}));
         let nodes: Vec<&Value> = tree["nodes"].as_array().unwrap().iter().collect();
-        let told = |node: &Value, what: &str| node[what]["value"].as_str().unwrap_or("").to_owned();
+        let message =
+            |node: &Value, what: &str| node[what]["value"].as_str().unwrap_or("").to_owned();
         let of = |role: &str| -> Vec<String> {
-            let is_it = |it: &&&Value| it["ignored"] == false && told(it, "role") == role;
-            nodes.iter().filter(is_it).map(|it| told(it, "name")).collect()
+            let is_it = |it: &&&Value| it["ignored"] == false && message(it, "role") == role;
+            nodes.iter().filter(is_it).map(|it| message(it, "name")).collect()
         };
         assert_eq!(of("main").len(), 1, "{name}");
         assert!(!of("heading").is_empty(), "{name}");

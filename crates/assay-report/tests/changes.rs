@@ -150,8 +150,8 @@ fn two_versions_of_another_product_are_compared_with_each_other() {
     }
     scale(&mut mixed, 0, 2, 0.9);
     let text = in_format(&mixed, Format::TEXT, 160);
-    let told = "  ▼ point-query: mysql@9.7 slower than mysql@8.0 (−10.0% [−10.2%, −9.8%])\n";
-    assert!(text.contains(told), "{text}");
+    let message = "  ▼ point-query: mysql@9.7 slower than mysql@8.0 (−10.0% [−10.2%, −9.8%])\n";
+    assert!(text.contains(message), "{text}");
     assert_eq!(json(&mixed)["lines"], Value::Array(Vec::new()));
 }
 
@@ -160,12 +160,12 @@ fn a_crossover_is_told_in_every_format() {
     let record = crossing();
     let text = in_format(&record, Format::TEXT, 160);
     let part = text.split("crossovers\n").nth(1).unwrap_or_else(|| panic!("{text}"));
-    let told = part.lines().next().unwrap().trim();
-    let (counts, equal) = told.split_once("; ").unwrap();
+    let message = part.lines().next().unwrap().trim();
+    let (counts, equal) = message.split_once("; ").unwrap();
     let slower = "read-write_range=100: mariadb@11.8 is slower up to 4 clients, faster from 16";
     assert_eq!((counts, equal), (slower, "equal at about 7.6 [7.2, 8.0] clients"));
-    assert!(in_format(&record, Format::HTML, 80).contains(told));
-    assert!(in_format(&record, Format::MARKDOWN, 80).replace('\\', "").contains(told));
+    assert!(in_format(&record, Format::HTML, 80).contains(message));
+    assert!(in_format(&record, Format::MARKDOWN, 80).replace('\\', "").contains(message));
     let document = json(&record);
     let crossover = &document["crossovers"][0];
     assert_eq!(crossover["test"], "read-write_range=100");
@@ -232,8 +232,8 @@ fn a_group_says_what_its_changes_come_from() {
     let record = record(&["11.8"]);
     let document = json(&record);
     let groups = document["groups"].as_array().unwrap();
-    let told: Vec<&str> = groups.iter().filter_map(|group| group["why"].as_str()).collect();
-    assert!(told.iter().any(|why| why.contains(" tests, slower in ")), "{groups:#?}");
+    let message: Vec<&str> = groups.iter().filter_map(|group| group["why"].as_str()).collect();
+    assert!(message.iter().any(|why| why.contains(" tests, slower in ")), "{groups:#?}");
     let page = in_format(&record, Format::HTML, 80);
-    assert!(told.iter().all(|why| page.contains(why)), "{told:?}");
+    assert!(message.iter().all(|why| page.contains(why)), "{message:?}");
 }

@@ -21,7 +21,7 @@ fn a_page_draws_the_calls_of_counts_and_says_what_they_do_not_show() {
     let page = rendered(&counted(&[(0, changed())]), Format::HTML);
     let (_, rest) = page.split_once("<section id=\"counts\">").unwrap();
     let counts = rest.split_once("</section>").unwrap().0;
-    for told in [
+    for message in [
         "Calls of mariadb@11.8 by instructions: amber boxes take more instructions than in mariadb@10.11, blue ones \
          fewer",
         "class=\"cell worse\"",
@@ -32,7 +32,7 @@ fn a_page_draws_the_calls_of_counts_and_says_what_they_do_not_show() {
         "point-query: functions whose instructions changed in mariadb@11.8",
         "one thread at a time",
     ] {
-        assert!(counts.contains(told), "{told}: {counts}");
+        assert!(counts.contains(message), "{message}: {counts}");
     }
     assert!(!counts.contains("µs"), "{counts}");
     assert!(page.contains("<a href=\"#counts\">Instructions</a>"), "{page}");
@@ -56,9 +56,9 @@ fn the_sentence_on_a_test_has_both_qps_and_instructions() {
     let both = "20% slower; 7.9% more instructions, the rest is not instructions";
     let slower = counted(&[(0, changed())]);
     for format in [Format::TEXT, Format::MARKDOWN, Format::HTML, Format::JSON] {
-        let told = rendered(&slower, format);
-        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains(both), "{told}");
+        let message = rendered(&slower, format);
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(message.contains(both), "{message}");
     }
 }
 
@@ -79,22 +79,22 @@ fn an_undecided_test_with_more_instructions_says_so_first() {
     );
     let why = "undecided in QPS, but 7.9% more instructions";
     for format in [Format::TEXT, Format::MARKDOWN, Format::HTML, Format::JSON] {
-        let told = rendered(&record, format);
-        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains(why), "{told}");
+        let message = rendered(&record, format);
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(message.contains(why), "{message}");
     }
 }
 
 #[test]
 fn batches_that_are_left_out_are_said() {
     let [base, mut other] = changed();
-    let told = |other: &Count| {
+    let message = |other: &Count| {
         let text = rendered(&counted(&[(0, [base.clone(), other.clone()])]), Format::TEXT);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(!told(&other).contains("left out"));
+    assert!(!message(&other).contains("left out"));
     other.instances[0][2].serving *= 2;
-    let text = told(&other);
+    let text = message(&other);
     let of_all = "1 pair of batches left out of ratios because of work that few batches have; all other numbers \
                   include it";
     assert!(text.contains(of_all), "{text}");
@@ -117,14 +117,14 @@ fn a_report_says_what_valgrind_hides_and_which_instruction_sets_were_used() {
     let with = |function| count(&[(function, 300), ("__strlen_avx2", 20)]);
     let record = counted(&[(0, [with("__memmove_avx_unaligned_erms"), with("memmove")])]);
     let text = rendered(&record, Format::TEXT).replace("\n  ", " ");
-    for told in [
+    for message in [
         "valgrind hides features of the CPU (avx512f, sha_ni), so a server",
         "mariadb@10.11 executed functions that are named after AVX, AVX2, ERMS.",
         "mariadb@11.8 executed functions that are named after AVX2.",
         "Not all of these systems executed functions for AVX, ERMS.",
     ] {
-        assert!(text.contains(told), "{told}: {text}");
-        assert!(rendered(&record, Format::HTML).contains(told), "{told}");
+        assert!(text.contains(message), "{message}: {text}");
+        assert!(rendered(&record, Format::HTML).contains(message), "{message}");
     }
     let document = |record: &StudyRecord| -> Value {
         serde_json::from_str(&rendered(record, Format::JSON)).unwrap()

@@ -98,9 +98,9 @@ fn findings_are_values_for_programs() {
     assert_eq!(order["why"], "before 8.0, GROUP BY also sorted");
     let compared = &result["answers_compared"][0];
     assert_eq!((&compared["same"], &compared["most"]), (&38.into(), &1204.into()));
-    let told = &result["restored"][0];
+    let note = &result["restored"][0];
     assert_eq!(
-        (&told["what"], &told["line"], &told["count"]),
+        (&note["what"], &note["line"], &note["count"]),
         (&"error".into(), &12.into(), &2.into())
     );
     let result: Value = serde_json::from_str(&shown(&record(&["11.8"]), Format::JSON)).unwrap();

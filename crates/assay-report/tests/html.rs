@@ -222,12 +222,14 @@ fn a_twin_is_a_line_rather_than_a_column() {
 fn a_command_is_shown_only_if_it_repeats_the_study() {
     let mut record = study(&["11.8"], TestSet::Set27, &[ONE], false);
     record.study.recipe = "# assay compare a@1 b@2\ncompare = [\"a@1\", \"b@2\"]\n".into();
-    let told = "To repeat this study on your machine";
-    assert!(page(&record).contains(told) && page(&record).contains("<pre>assay compare a@1 b@2"));
+    let message = "To repeat this study on your machine";
+    assert!(
+        page(&record).contains(message) && page(&record).contains("<pre>assay compare a@1 b@2")
+    );
     record.study.recipe = "compare = [\"old\", \"new\"]\n".into();
-    assert!(!page(&record).contains(told) && page(&record).contains("assay run study.toml"));
+    assert!(!page(&record).contains(message) && page(&record).contains("assay run study.toml"));
     record.study.recipe.clear();
-    assert!(!page(&record).contains(told) && !page(&record).contains("assay run study.toml"));
+    assert!(!page(&record).contains(message) && !page(&record).contains("assay run study.toml"));
 }
 
 #[test]

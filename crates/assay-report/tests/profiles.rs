@@ -104,9 +104,9 @@ fn functions_of_one_version_only_are_named() {
     let base = profile("mysqld", &[("parse", 300), ("old_read", 300), ("read", 400)]);
     let other = profile("mysqld", &[("parse", 300), ("new_read", 300), ("read", 400)]);
     let page = page(&with_profiles(base, other));
-    let told = "only this system has samples of new_read and only the base has samples of old_read: such functions \
+    let message = "only this system has samples of new_read and only the base has samples of old_read: such functions \
                 are new, gone, renamed or inlined elsewhere";
-    assert!(page.contains(told), "{page}");
+    assert!(page.contains(message), "{page}");
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn text_and_markdown_tell_how_to_see_profiles() {
     let of = |record: &StudyRecord, format| render(record, &judge(record), format, &options);
     let shows = "of 1 test";
     for format in [Format::TEXT, Format::MARKDOWN] {
-        let told = of(&profiled, format);
-        assert!(told.contains("-o profiles.html") && told.contains(shows), "{told}");
-        let told = of(&record(&["11.8"]), format);
-        assert!(!told.contains("-o profiles.html"), "{told}");
+        let message = of(&profiled, format);
+        assert!(message.contains("-o profiles.html") && message.contains(shows), "{message}");
+        let message = of(&record(&["11.8"]), format);
+        assert!(!message.contains("-o profiles.html"), "{message}");
     }
 }

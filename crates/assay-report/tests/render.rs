@@ -127,7 +127,7 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
     assert_eq!(lines.len(), cells.len());
     // These columns belong to the study and the system. All others belong to the cell.
     let elsewhere = ["study", "started", "is_base", "is_twin", "workload_version", "terms"];
-    let mut told = 0;
+    let mut message = 0;
     for (line, cell) in lines.iter().zip(cells) {
         assert_eq!(line.len(), header.len());
         for (column, field) in header.iter().zip(line) {
@@ -158,10 +158,10 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
             };
             // A line end in a name does not end the line of the file.
             assert_eq!(*field, printable(&expected), "{column}");
-            told += usize::from(!field.is_empty());
+            message += usize::from(!field.is_empty());
         }
     }
-    assert!(told > 30 * cells.len(), "{told}");
+    assert!(message > 30 * cells.len(), "{message}");
 }
 
 #[test]
@@ -217,8 +217,9 @@ fn a_twin_is_a_line() {
         ["cells", "detectable_max", "detectable_median", "false_calls", "system"]
     );
     assert_eq!(twin["system"], name);
-    let told = format!("A/A twin: {} false calls in {} tests", twin["false_calls"], twin["cells"]);
-    assert!(text.contains(&told), "{told}:\n{text}");
+    let message =
+        format!("A/A twin: {} false calls in {} tests", twin["false_calls"], twin["cells"]);
+    assert!(text.contains(&message), "{message}:\n{text}");
     assert!(twin["detectable_max"].as_f64() >= twin["detectable_median"].as_f64());
 }
 
@@ -240,8 +241,8 @@ fn machine_trouble_is_reported_by_kind() {
     for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
         let unbroken = in_format(&study, format).replace("\n  ", " ");
         let text = unbroken.replace("Other", "other").replace("The hyper", "the hyper");
-        for told in [busy, steal, counts, "so disturbed ones are judged too"] {
-            assert!(text.contains(told), "no `{told}` in {format:?}:\n{text}");
+        for message in [busy, steal, counts, "so disturbed ones are judged too"] {
+            assert!(text.contains(message), "no `{message}` in {format:?}:\n{text}");
         }
     }
     let cell = &json(&study)["cells"][0];
@@ -266,7 +267,7 @@ fn builds_of_several_makers_are_a_warning_and_releases_of_one_a_note() {
 
 #[test]
 fn few_blocks_give_no_median_and_an_unfinished_study_is_resumed() {
-    let told = |study: &_| in_format(study, Format::TEXT).replace("\n   ", "");
+    let message = |study: &_| in_format(study, Format::TEXT).replace("\n   ", "");
     let mut study = record(&["11.8"]);
     study.slices.retain(|slice| slice.block < 2);
     // The second block is slower by a quarter.
@@ -275,14 +276,14 @@ fn few_blocks_give_no_median_and_an_unfinished_study_is_resumed() {
     }
     let group = &json(&study)["groups"][0];
     assert!(group["median_low"].is_null() && group["median_high"].is_null(), "{group}");
-    let text = told(&study);
+    let text = message(&study);
     assert!(!text.contains("median over tests"), "{text}");
     assert!(text.contains("(no interval)"), "{text}");
     assert!(text.contains("`assay resume 20261118-0a1b --more TIME`"), "{text}");
     study.finished = false;
-    assert!(told(&study).contains("`assay resume 20261118-0a1b`"));
+    assert!(message(&study).contains("`assay resume 20261118-0a1b`"));
     study.running = true;
-    assert!(told(&study).contains("still running"));
+    assert!(message(&study).contains("still running"));
 }
 
 #[test]

@@ -113,8 +113,8 @@ fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
     };
     let warning = "answers repeated reads from its query cache (`query_cache_type = ON`)";
     for (format, begin) in [(Format::TEXT, "warning: "), (Format::HTML, "Warning")] {
-        let told = shown(&of([Some("ON"), None], None), format);
-        let plain = told.replace("<code>", "`").replace("</code>", "`");
+        let words = shown(&of([Some("ON"), None], None), format);
+        let plain = words.replace("<code>", "`").replace("</code>", "`");
         let first = plain.find(begin).unwrap();
         let place = plain.find("answers repeated reads from its query cache").unwrap();
         assert!(place > first && place - first < 200, "{plain}");
@@ -131,9 +131,9 @@ fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
     let mut several = of_log(&["11.4", "11.8"], &[("top", "SELECT 1", &[])]);
     several.audit = of([Some("ON"), None], None).audit;
     several.audit[0].values.push(None);
-    let told = text(&several);
-    assert_eq!(times(&told, "answers repeated reads from its query cache"), 1, "{told}");
-    assert!(told.contains("mariadb@11.4 and mariadb@11.8 have no such cache"), "{told}");
+    let words = text(&several);
+    assert_eq!(times(&words, "answers repeated reads from its query cache"), 1, "{words}");
+    assert!(words.contains("mariadb@11.4 and mariadb@11.8 have no such cache"), "{words}");
     for without in [
         of([Some("OFF"), None], None),
         of([Some("DEMAND"), None], None),
@@ -177,13 +177,13 @@ fn a_statement_that_fails_is_counted_once_and_told_once() {
         };
         note(&mut record, 1, left_out);
     }
-    let told = text(&record);
-    let told = told.split("conditions").next().unwrap();
+    let words = text(&record);
+    let words = words.split("conditions").next().unwrap();
     assert!(
-        told.contains(
+        words.contains(
             "3 things to fix: 1 statement, 1 test failing on it only, 1 session setting; nothing to look at"
         ),
-        "{told}"
+        "{words}"
     );
     for part in [
         "must be fixed: refused, or other rows: 1 statement: ranks",
@@ -192,12 +192,12 @@ fn a_statement_that_fails_is_counted_once_and_told_once() {
         "`sql_mode = 'A,B'` (only B; the rest of the list is set): error 1231",
         "statements were carried out without what is refused",
     ] {
-        assert_eq!(times(told, part), 1, "{part}: {told}");
+        assert_eq!(times(words, part), 1, "{part}: {words}");
     }
     for error in ["error 1064: near `rank`", "error 1364: no default"] {
-        assert_eq!(times(told, error), 1, "{error}: {told}");
+        assert_eq!(times(words, error), 1, "{error}: {words}");
     }
-    assert!(!told.contains("all but"), "{told}");
+    assert!(!words.contains("all but"), "{words}");
 }
 
 #[test]
@@ -209,8 +209,8 @@ fn another_failure_of_a_refused_statement_is_told_too() {
         fail(&mut record, 1, "ranks", failure);
         text(&record).split("conditions").next().unwrap().to_owned()
     };
-    let told = of("query `SELECT rank FROM t` failed: server error 1064 (`42000`): near `rank`");
-    assert!(!told.contains("server error 1064"), "{told}");
+    let words = of("query `SELECT rank FROM t` failed: server error 1064 (`42000`): near `rank`");
+    assert!(!words.contains("server error 1064"), "{words}");
     let other = of("query `SELECT rank FROM t` failed: server error 1205 (`HY000`): Lock wait");
     assert!(other.contains("server error 1205"), "{other}");
     assert!(other.contains("1 thing to fix: 1 statement"), "{other}");
@@ -236,9 +236,9 @@ fn statements_of_a_dump_that_the_base_refuses_too_are_nothing_to_fix() {
         }
         text(&record)
     };
-    let told = of(&[1]);
+    let words = of(&[1]);
     let both = "3 things to fix: 1 login plugin, 2 statements of the dump; nothing to look at";
-    assert!(told.contains(both), "{told}");
+    assert!(words.contains(both), "{words}");
     assert!(!of(&[0, 1]).contains("to fix"));
 }
 
@@ -256,7 +256,7 @@ fn a_statement_of_several_sets_of_settings_is_one() {
     }
     // A different order of the same statement is not another task.
     note(&mut record, 1, EventKind::AnswerDiffers(differs("top", sql, AnswerPart::Warnings)));
-    let told = text(&record);
+    let words = text(&record);
     let several = "1 statement (3 tests)";
     for part in [
         format!("1 thing to fix: {several}; nothing to look at"),
@@ -264,10 +264,10 @@ fn a_statement_of_several_sets_of_settings_is_one() {
         "note: the report is about 1 statement (3 tests, because sessions set `names`, `sql_mode` differently)"
             .to_owned(),
     ] {
-        assert!(told.contains(&part), "{part}: {told}");
+        assert!(words.contains(&part), "{part}: {words}");
     }
     let list = "top, top-2, top-3: fails for all of 3 values; 1 row → error 1064";
-    assert_eq!(times(&told, list), 1, "{told}");
+    assert_eq!(times(&words, list), 1, "{words}");
     let alone = of_log(&["11.8"], &tests[..1]);
     assert!(!text(&alone).contains("the report is about"));
 }
@@ -281,13 +281,13 @@ fn another_collation_of_the_connection_is_one_finding() {
         let types = AnswerDifference { why, ..differs(test, sql, AnswerPart::Types) };
         note(&mut record, 1, EventKind::AnswerDiffers(types));
     }
-    let told = text(&record);
-    assert!(told.contains("nothing to fix; 1 thing to look at: 1 connection collation"));
+    let words = text(&record);
+    assert!(words.contains("nothing to fix; 1 thing to look at: 1 connection collation"));
     for part in [
         "must be looked at: collation of connections: the connection has another collation; 2 statements: a, b",
         "returns columns of other types: the connection has another collation; the first is `SELECT 'a'`",
     ] {
-        assert_eq!(times(&told, part), 1, "{part}: {told}");
+        assert_eq!(times(&words, part), 1, "{part}: {words}");
     }
 }
 
@@ -337,14 +337,14 @@ fn systems_that_do_not_take_the_same_options_share_a_note() {
     for (system, name) in [(0, "x"), (0, "x"), (1, "y"), (2, "x")] {
         note(&mut record, system, EventKind::ConfigLeftOut { options: vec![option(name)] });
     }
-    let told = text(&record);
+    let words = text(&record);
     let both = "mariadb@10.11 and mariadb@11.8 run without 1 option of the config file, which they do not take: `x`";
     for part in
         [both, "mariadb@11.4 runs without 1 option of the config file, which it does not take: `y`"]
     {
-        assert_eq!(times(&told, part), 1, "{part}: {told}");
+        assert_eq!(times(&words, part), 1, "{part}: {words}");
     }
-    assert_eq!(times(&told, "without 1 option"), 2, "{told}");
+    assert_eq!(times(&words, "without 1 option"), 2, "{words}");
 }
 
 #[test]
@@ -354,8 +354,8 @@ fn servers_without_autocommit_are_noted() {
     for system in &mut record.systems {
         system.spec.overrides.push(("autocommit".to_owned(), "OFF".to_owned()));
     }
-    let told = text(&record);
+    let words = text(&record);
     let note = "note: the options of mariadb@10.11 and mariadb@11.8 switch `autocommit` off; assay's connections, \
                 including those that measure, switch it on";
-    assert_eq!(times(&told, note), 1, "{told}");
+    assert_eq!(times(&words, note), 1, "{words}");
 }

@@ -1,7 +1,7 @@
 //! The finding to reproduce, and the files made from it.
 
 use assay_model::{
-    Artifact, CellId, Dialect, Estimate, Hint, Schema, StudyRecord, System, UserRowsFile, printable,
+    Artifact, CellId, Dialect, Estimate, Schema, StudyRecord, System, UserRowsFile, printable,
 };
 use assay_verdict::{CellJudgement, Judgement};
 use assay_workloads::OltpOptions;
@@ -33,19 +33,14 @@ pub struct ReproFile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Refused {
-    what: String,
-    hint: String,
+    pub what: String,
+    /// Advice to the user.
+    pub hint: String,
 }
 
 impl Refused {
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
-    }
-}
-
-impl Hint for Refused {
-    fn hints(&self) -> Vec<String> {
-        vec![self.hint.clone()]
     }
 }
 

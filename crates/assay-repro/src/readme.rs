@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use assay_model::{
-    Artifact, Host, IdKey, Origin, Package, Prefix, StartFrom, System, Verdict, thousands,
-};
+use assay_model::{Artifact, Host, Origin, Package, Prefix, StartFrom, System, Verdict, thousands};
 use assay_verdict::CellJudgement;
 
 use crate::finding::{Finding, estimate, line, measured, named};
@@ -220,7 +218,7 @@ fn origin(system: &System) -> String {
         Artifact::Reported(_) => return "Only its results are known.\n".to_owned(),
         Artifact::Prefix(prefix) => prefix,
     };
-    let told = match (&system.spec.origin, prefix.build.source.as_str()) {
+    let message = match (&system.spec.origin, prefix.build.source.as_str()) {
         (Origin::Dir(_), _) => {
             format!("Binaries in a directory of the reporter, which say: {version}.")
         }
@@ -234,7 +232,7 @@ fn origin(system: &System) -> String {
             format!("{source}: `{}`, version `{version}`.", assay_model::without_logins(&channel))
         }
     };
-    format!("{told}\n")
+    format!("{message}\n")
 }
 
 fn packages(prefix: &Prefix) -> String {
@@ -295,9 +293,6 @@ fn differences(finding: &Finding<'_>, tool: &Tool) -> String {
              just loaded."
                 .to_owned(),
         );
-    }
-    if finding.record.study.id_key == IdKey::Secondary {
-        lines.push("The tables have a secondary index on `id` and no primary key.".to_owned());
     }
     match tool {
         Tool::Client(it) => {

@@ -55,10 +55,9 @@ fn created(finding: &Finding<'_>, system: &System) -> Vec<String> {
     let study = &finding.record.study;
     let spec = &system.spec;
     let tables = 1..=finding.cell.setup.tables;
-    let create = |table| {
-        create_table(spec.product.dialect(), spec.engine, study.id_key, &study.table_form, table)
-    };
-    tables.flat_map(create).collect()
+    let create =
+        |table| create_table(spec.product.dialect(), spec.engine, &study.table_form, table);
+    tables.map(create).collect()
 }
 
 fn data(finding: &Finding<'_>) -> String {

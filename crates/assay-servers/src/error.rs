@@ -13,54 +13,26 @@ use crate::supervise::protocol::Ending;
 #[non_exhaustive]
 pub enum Error {
     #[error("cannot initialise a data directory: the server ended with {ending}{}", tail(.log))]
-    Initialize {
-        ending: Ending,
-        log: String,
-    },
+    Initialize { ending: Ending, log: String },
     #[error("assay cannot run servers of {0}")]
     NoServers(Product),
     #[error("not enough disk space for a server's data in `{}`", dir.display())]
-    NoRoom {
-        dir: PathBuf,
-        source: io::Error,
-    },
+    NoRoom { dir: PathBuf, source: io::Error },
     #[error(
         "a server's data take {needed_mb} MB in `{}`, where {free_mb} MB are free: {missing_mb} MB are missing",
         dir.display()
     )]
-    NoRoomForCopy {
-        dir: PathBuf,
-        needed_mb: u64,
-        free_mb: u64,
-        missing_mb: u64,
-    },
+    NoRoomForCopy { dir: PathBuf, needed_mb: u64, free_mb: u64, missing_mb: u64 },
     #[error("the server ended with {ending}{}", tail(.log))]
-    Ended {
-        ending: Ending,
-        log: String,
-    },
+    Ended { ending: Ending, log: String },
     #[error("{server} has no option `{option}`")]
-    UnknownOption {
-        server: String,
-        option: String,
-        nearest: Option<String>,
-    },
+    UnknownOption { server: String, option: String, nearest: Option<String> },
     #[error("{server} refuses an option: {said}")]
-    OptionRefused {
-        server: String,
-        said: String,
-    },
+    OptionRefused { server: String, said: String },
     #[error("no answer from the server at `{}` within {limit:?}{}", socket.display(), tail(.log))]
-    NoAnswer {
-        socket: PathBuf,
-        limit: Duration,
-        log: String,
-    },
+    NoAnswer { socket: PathBuf, limit: Duration, log: String },
     #[error("the server did not stop within {limit:?}{}", tail(.log))]
-    NoStop {
-        limit: Duration,
-        log: String,
-    },
+    NoStop { limit: Duration, log: String },
     #[error("no server thread is known for connection {0}")]
     NoThread(u64),
     #[error("`{}` is too long for a unix socket", .0.display())]
@@ -68,10 +40,7 @@ pub enum Error {
     #[error("`{}` is not a private directory of this user", .0.display())]
     NotPrivate(PathBuf),
     #[error("a server cannot listen on port {port} of 127.0.0.1")]
-    Port {
-        port: u16,
-        source: io::Error,
-    },
+    Port { port: u16, source: io::Error },
     /// Names the capabilities that root lacks for becoming another user.
     #[error(
         "a server on a port must not run as root, and this root user lacks {0}, which switching users needs"
@@ -82,10 +51,7 @@ pub enum Error {
     )]
     LeaveRoot(#[source] io::Error),
     #[error("cannot start the supervisor `{}`", program.display())]
-    SpawnSupervisor {
-        program: PathBuf,
-        source: io::Error,
-    },
+    SpawnSupervisor { program: PathBuf, source: io::Error },
     #[error("the supervisor process of a server {}", match .0.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "does not answer",
         _ => "has ended",
@@ -94,10 +60,7 @@ pub enum Error {
     #[error("the supervisor of a server failed: {0}")]
     Supervisor(String),
     #[error("valgrind cannot be asked for the counts of process {pid}: {said}")]
-    Valgrind {
-        pid: i32,
-        said: String,
-    },
+    Valgrind { pid: i32, said: String },
     #[error("interrupted before it was finished")]
     Stopped,
     #[error(transparent)]
@@ -182,9 +145,9 @@ mod tests {
     #[test]
     fn a_full_disk_is_reported_with_its_directory_and_a_remedy() {
         let full = Error::from(io::Error::from(io::ErrorKind::StorageFull));
-        let told = full.in_dir(Path::new("/state/assay"));
-        assert!(told.to_string().contains("`/state/assay`"), "{told}");
-        assert!(told.hints()[0].contains("`XDG_STATE_HOME`"));
+        let message = full.in_dir(Path::new("/state/assay"));
+        assert!(message.to_string().contains("`/state/assay`"), "{message}");
+        assert!(message.hints()[0].contains("`XDG_STATE_HOME`"));
         let other = Error::from(io::Error::from(io::ErrorKind::NotFound)).in_dir(Path::new("/x"));
         assert!(matches!(other, Error::Io(_)), "{other}");
     }

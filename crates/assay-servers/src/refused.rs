@@ -283,13 +283,13 @@ fn of_mysql(said: &str) -> Option<Fault> {
     }
     // The number of the message, the component and the program come first.
     let begin = said.rfind("] ").map_or(0, |at| at + 2);
-    let told = said.get(begin..)?;
-    let told = match told.split_once(": ") {
-        Some((program, told)) if program.starts_with('/') => told,
-        _ => told,
+    let message = said.get(begin..)?;
+    let message = match message.split_once(": ") {
+        Some((program, message)) if program.starts_with('/') => message,
+        _ => message,
     };
-    let is_complaint = COMPLAINTS.iter().any(|words| told.contains(words));
-    is_complaint.then(|| Fault::Said(told.trim_end_matches('.').to_owned()))
+    let is_complaint = COMPLAINTS.iter().any(|words| message.contains(words));
+    is_complaint.then(|| Fault::Said(message.trim_end_matches('.').to_owned()))
 }
 
 fn options_of(sandbox: &mut Sandbox, prefix: &Prefix) -> Option<Vec<String>> {

@@ -16,8 +16,8 @@ fn tail_of(text: &str) -> String {
     let is_error = |line: &&str| ["[ERROR]", "FATAL:", "PANIC:"].iter().any(|it| line.contains(it));
     let last = |lines: Vec<&str>, most: usize| {
         let from = lines.len().saturating_sub(most);
-        let told = lines.into_iter().skip(from).map(|line| format!("  {line}"));
-        told.collect::<Vec<_>>().join("\n")
+        let message = lines.into_iter().skip(from).map(|line| format!("  {line}"));
+        message.collect::<Vec<_>>().join("\n")
     };
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let errors: Vec<_> = lines.clone().filter(is_error).collect();

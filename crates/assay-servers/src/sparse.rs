@@ -213,8 +213,8 @@ mod tests {
         huge.set_len(8 << 40).unwrap();
         assert!(missing_room(dir.path(), dir.path()).unwrap() > 0);
         let error = check_room(dir.path(), dir.path()).unwrap_err();
-        let told = error.to_string();
-        assert!(told.contains("8388672 MB") && told.contains("missing"), "{told}");
+        let message = error.to_string();
+        assert!(message.contains("8388672 MB") && message.contains("missing"), "{message}");
         let hints = assay_model::Hint::hints(&error).concat();
         assert!(hints.contains("assay cache clean"), "{hints}");
     }

@@ -30,8 +30,8 @@ pub(crate) fn of_connections<E: From<Error>>(
     connections: &[u64],
     mut round_trips: impl FnMut(usize, u32) -> Result<(), E>,
 ) -> Result<Option<Vec<i32>>, E> {
-    let told = match servers.threads(pid, options)? {
-        Threads::Told(told) => told,
+    let message = match servers.threads(pid, options)? {
+        Threads::Known(message) => message,
         Threads::Shared => return Ok(None),
         Threads::Untold => {
             let serving =
@@ -39,7 +39,7 @@ pub(crate) fn of_connections<E: From<Error>>(
             return connections.iter().enumerate().map(serving).collect::<Result<_, _>>().map(Some);
         }
     };
-    let tid = |id: &u64| told.get(id).copied().ok_or(Error::NoThread(*id).into());
+    let tid = |id: &u64| message.get(id).copied().ok_or(Error::NoThread(*id).into());
     connections.iter().map(tid).collect::<Result<_, _>>().map(Some)
 }
 

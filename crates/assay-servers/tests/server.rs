@@ -50,8 +50,8 @@ fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
         let server = Server::start(&site, &prefix, &options(&prefix), &empty).unwrap();
         lap("first start");
         let mut control = server.connect().unwrap();
-        let told = control.query("SELECT VERSION()").unwrap().first_string().unwrap();
-        assert!(told.starts_with(&prefix.version), "{told}");
+        let message = control.query("SELECT VERSION()").unwrap().first_string().unwrap();
+        assert!(message.starts_with(&prefix.version), "{message}");
         for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (a INT)", "INSERT d.t VALUES (42)"] {
             control.query(sql).unwrap();
         }
@@ -331,9 +331,9 @@ fn a_failed_start_reports_the_reason_and_leaves_nothing() {
         let mut options = options(&prefix);
         options.push("--innodb-bufer-pool-size=1".to_owned());
         let check = |error: Error| {
-            let told =
+            let message =
                 format!("{product} {} has no option `innodb_bufer_pool_size`", prefix.version);
-            assert_eq!(error.to_string(), told);
+            assert_eq!(error.to_string(), message);
             assert_eq!(error.hints(), ["did you mean `innodb_buffer_pool_size`"]);
             assert_eq!(count(dir.path()), 0);
         };

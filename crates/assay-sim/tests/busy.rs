@@ -85,11 +85,12 @@ fn a_budget_holds_on_a_machine_whose_speed_changes() {
             let mut scenario = Scenario::quick(3).undecided();
             scenario.record.study.budget_s = budget_s;
             let (cells, used_s, longest_s) = carried_out(scenario, &*slower);
-            let told = format!("{number}: {used_s:.1} of {budget_s} s, {longest_s:.1} s at once");
-            assert!(used_s <= 1.1 * budget_s + longest_s, "{told}");
-            assert!(cells > 0, "{told}");
+            let message =
+                format!("{number}: {used_s:.1} of {budget_s} s, {longest_s:.1} s at once");
+            assert!(used_s <= 1.1 * budget_s + longest_s, "{message}");
+            assert!(cells > 0, "{message}");
             if std::env::var_os("SHOW").is_some() {
-                eprintln!("SHOW {told} cells {cells}");
+                eprintln!("SHOW {message} cells {cells}");
             }
         }
     }

@@ -169,7 +169,7 @@ impl Paper {
     }
 
     /// Marks with a tooltip.
-    pub fn told(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
+    pub fn with_title(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
         self.push(format_args!("<g><title>{}</title>", escaped(words)));
         draw(self);
         self.push(format_args!("</g>"));

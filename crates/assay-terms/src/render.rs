@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    fn told(terms: &Terms, product: Product, engine: Engine, versions: &[&str]) -> String {
+    fn message(terms: &Terms, product: Product, engine: Engine, versions: &[&str]) -> String {
         let mut text = String::new();
         for version in versions {
             let rendered = terms.render(&SIZES, &product_prefix(product, version), engine, &[]);
@@ -329,7 +329,7 @@ mod tests {
         ] {
             for terms in Terms::all() {
                 let name = format!("{}_{product}_{}", terms.name, engine.word());
-                insta::assert_snapshot!(name, told(terms, product, engine, versions));
+                insta::assert_snapshot!(name, message(terms, product, engine, versions));
             }
         }
     }

@@ -44,7 +44,7 @@ pub(crate) fn requested(
     let differing = audit.iter().filter(|it| it.is_asked && it.class == AuditClass::Expected);
     let differing = differing.filter(|it| !it.setting.starts_with("plan."));
     let option = |setting: &str| setting.split('.').next().unwrap_or_default().to_owned();
-    let mut told: Vec<String> = Vec::new();
+    let mut message: Vec<String> = Vec::new();
     for finding in differing.filter(|it| reach(&it.setting).acts_on(class)) {
         let value = |at: usize| finding.values.get(at).and_then(Option::as_deref);
         let is_known = value(base).is_some() && value(system).is_some();
@@ -53,14 +53,14 @@ pub(crate) fn requested(
         }
         if value(base) != value(system) && !named.contains(&option(&finding.setting)) {
             let [before, after] = [value(base), value(system)].map(shown);
-            told.push(format!("`{}` is {after} instead of {before}", finding.setting));
+            message.push(format!("`{}` is {after} instead of {before}", finding.setting));
         }
     }
-    let rest = told.len().saturating_sub(NAMED);
-    told.truncate(NAMED);
+    let rest = message.len().saturating_sub(NAMED);
+    message.truncate(NAMED);
     let last = (rest > 0).then(|| format!("{rest} more differ"));
-    told.extend(last);
-    (!told.is_empty()).then(|| format!("as requested, {}", told.join(", ")))
+    message.extend(last);
+    (!message.is_empty()).then(|| format!("as requested, {}", message.join(", ")))
 }
 
 fn shown(value: Option<&str>) -> String {
@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(requested(&audit[..2], Class::Read, [0, 1], &[]), None);
         let many: Vec<_> =
             ["a", "b", "c", "d"].map(|it| finding(it, ["1", "2"], true, Expected)).into();
-        let told = requested(&many, Class::Read, [0, 1], &[]).unwrap_or_default();
-        assert!(told.ends_with(", 2 more differ"), "{told}");
+        let message = requested(&many, Class::Read, [0, 1], &[]).unwrap_or_default();
+        assert!(message.ends_with(", 2 more differ"), "{message}");
         // The sentence on the plan has named it.
         let named = ["work_mem".to_owned()];
         assert_eq!(requested(&audit, Class::Read, [0, 1], &named), None);
@@ -156,11 +156,11 @@ mod tests {
         // No option of a system that the other does not know, unless its removal matters.
         assert_eq!(requested("default_authentication_plugin"), None);
         assert_eq!(requested("innodb_file_format"), None);
-        let told = requested("query_cache_type");
-        let told = told.unwrap_or_default();
+        let message = requested("query_cache_type");
+        let message = message.unwrap_or_default();
         assert!(
-            told.contains("`query_cache_type` is unknown to the server instead of 1"),
-            "{told}"
+            message.contains("`query_cache_type` is unknown to the server instead of 1"),
+            "{message}"
         );
     }
 }

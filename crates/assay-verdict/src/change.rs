@@ -136,13 +136,14 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
     // A term counts only if known from all blocks, and from those without any one block.
     let all = partial.iter().flatten().chain([&before, &after]);
     let kinds = kinds(all);
-    let (before, after) = (Told::of(&kinds, &before)?, Told::of(&kinds, &after)?);
-    let accounts =
-        |[base, other]: &[PerOp; 2]| Some([Told::of(&kinds, base)?, Told::of(&kinds, other)?]);
-    let partial: Vec<[Told; 2]> = partial.iter().filter_map(accounts).collect();
-    let changed = |of: &dyn Fn(&Told) -> Option<f64>| {
+    let (before, after) = (CpuAccount::of(&kinds, &before)?, CpuAccount::of(&kinds, &after)?);
+    let accounts = |[base, other]: &[PerOp; 2]| {
+        Some([CpuAccount::of(&kinds, base)?, CpuAccount::of(&kinds, other)?])
+    };
+    let partial: Vec<[CpuAccount; 2]> = partial.iter().filter_map(accounts).collect();
+    let changed = |of: &dyn Fn(&CpuAccount) -> Option<f64>| {
         let (before, after) = (of(&before)?, of(&after)?);
-        let difference = |[before, after]: &[Told; 2]| Some(of(after)? - of(before)?);
+        let difference = |[before, after]: &[CpuAccount; 2]| Some(of(after)? - of(before)?);
         let partial: Vec<f64> = partial.iter().map(difference).collect::<Option<_>>()?;
         Some(Changed { before, after, by: jackknife(after - before, &partial, ALPHA) })
     };
@@ -166,7 +167,7 @@ fn by_block(slices: &[&Slice]) -> BTreeMap<u32, Totals> {
     blocks.filter_map(of_block).collect()
 }
 
-struct Told {
+struct CpuAccount {
     time: f64,
     /// In the order of [`kinds`].
     terms: Vec<f64>,
@@ -198,11 +199,11 @@ fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<Term> {
     kinds
 }
 
-impl Told {
+impl CpuAccount {
     /// Time in these terms; `None` if one is unknown, or if they contradict the time.
     fn of(kinds: &[Term], per_op: &PerOp) -> Option<Self> {
         let time_us = per_op.time_us();
-        let mut told = 0.0;
+        let mut message = 0.0;
         let mut terms = Vec::with_capacity(kinds.len());
         for term in kinds {
             let value = match term {
@@ -215,13 +216,13 @@ impl Told {
                     per_op.get("other_wait_us")?
                 }
                 Term::OtherWait => per_op.get("wait_us")?,
-                Term::Unknown => time_us - told,
+                Term::Unknown => time_us - message,
             };
             // CPU time exceeding the whole time explains nothing.
             if *term == Term::Unknown && value < -RESOLUTION * time_us {
                 return None;
             }
-            told += value;
+            message += value;
             terms.push(value);
         }
         let background = per_op.get("background_cpu_us");
@@ -269,9 +270,9 @@ mod tests {
         ])
     }
 
-    fn accounts(before: &PerOp, after: &PerOp) -> (Vec<Term>, [Told; 2]) {
+    fn accounts(before: &PerOp, after: &PerOp) -> (Vec<Term>, [CpuAccount; 2]) {
         let kinds = kinds([before, after].into_iter());
-        let accounts = [before, after].map(|it| Told::of(&kinds, it).unwrap());
+        let accounts = [before, after].map(|it| CpuAccount::of(&kinds, it).unwrap());
         (kinds, accounts)
     }
 
@@ -284,8 +285,8 @@ mod tests {
             assert!((account.terms.iter().sum::<f64>() - account.time).abs() < 1e-9);
         }
         let [before, after] = accounts;
-        for (at, told) in [0.5, 3.0, 1.5, 2.0].into_iter().enumerate() {
-            assert!((after.terms[at] - before.terms[at] - told).abs() < 1e-9, "{at} {told}");
+        for (at, message) in [0.5, 3.0, 1.5, 2.0].into_iter().enumerate() {
+            assert!((after.terms[at] - before.terms[at] - message).abs() < 1e-9, "{at} {message}");
         }
         assert_eq!((before.background, after.background), (Some(3.0), Some(3.0)));
         let [before, after] = [before, after].map(|it| it.kernel.unwrap());

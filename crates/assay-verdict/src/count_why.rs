@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn a_change_is_instructions_and_the_rest() {
         use CountVerdict::{Fewer, More, Same, Undecided};
-        let told = |verdict, rqps, count, called| said(verdict, rqps, count, called).unwrap();
-        let slower = |rqps, count, called| told(Verdict::Slower, rqps, count, called);
+        let message = |verdict, rqps, count, called| said(verdict, rqps, count, called).unwrap();
+        let slower = |rqps, count, called| message(Verdict::Slower, rqps, count, called);
         assert_eq!(
             slower(0.90, 1.048, More),
             "10% slower; 4.8% more instructions, the rest is not instructions (client, kernel, waits, caches)"
@@ -199,11 +199,11 @@ mod tests {
              caches)"
         );
         assert_eq!(
-            told(Verdict::Faster, 1.25, 0.9, Fewer),
+            message(Verdict::Faster, 1.25, 0.9, Fewer),
             "25% faster; 10% fewer instructions, the rest is not instructions (client, kernel, waits, caches)"
         );
         assert_eq!(
-            told(Verdict::Faster, 1.1, 0.7, Fewer),
+            message(Verdict::Faster, 1.1, 0.7, Fewer),
             "10% faster; 30% fewer instructions; the rest of an operation shrank less (client, kernel, waits, caches)"
         );
         assert_eq!(said(Verdict::Slower, 0.9, 1.01, Undecided), None);
@@ -212,18 +212,18 @@ mod tests {
     #[test]
     fn a_count_speaks_where_qps_say_nothing() {
         use CountVerdict::{Fewer, More, Same};
-        let told = |verdict, count, called| said(verdict, 0.99, count, called);
-        let undecided = told(Verdict::Undecided, 1.021, More);
+        let message = |verdict, count, called| said(verdict, 0.99, count, called);
+        let undecided = message(Verdict::Undecided, 1.021, More);
         assert_eq!(undecided.as_deref(), Some("undecided in QPS, but 2.1% more instructions"));
-        let same = told(Verdict::Same, 0.992, Fewer);
+        let same = message(Verdict::Same, 0.992, Fewer);
         assert_eq!(same.as_deref(), Some("the same in QPS, but 0.8% fewer instructions"));
-        let many = told(Verdict::Undecided, 2.62, More);
+        let many = message(Verdict::Undecided, 2.62, More);
         assert_eq!(many.as_deref(), Some("undecided in QPS, but 2.6 times as many instructions"));
-        let few = told(Verdict::Undecided, 0.0796, Fewer);
+        let few = message(Verdict::Undecided, 0.0796, Fewer);
         assert_eq!(few.as_deref(), Some("undecided in QPS, but 13 times fewer instructions"));
-        assert_eq!(told(Verdict::Undecided, 1.0, Same), None);
-        assert_eq!(told(Verdict::Failed, 1.2, More), None);
-        assert_eq!(told(Verdict::Uneven, 1.2, More), None);
+        assert_eq!(message(Verdict::Undecided, 1.0, Same), None);
+        assert_eq!(message(Verdict::Failed, 1.2, More), None);
+        assert_eq!(message(Verdict::Uneven, 1.2, More), None);
     }
 
     #[test]

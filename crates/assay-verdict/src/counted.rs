@@ -402,7 +402,7 @@ mod tests {
         found
     }
 
-    fn told(found: &Instructions) -> Vec<(Kind, Vec<&str>, f64)> {
+    fn message(found: &Instructions) -> Vec<(Kind, Vec<&str>, f64)> {
         let name = |it: &FunctionCounts| it.function.as_deref().unwrap_or("?").to_owned();
         let leak = |text: String| -> &'static str { text.leak() };
         let names = |it: &CountChange| it.functions.iter().map(|it| leak(name(it))).collect();
@@ -448,7 +448,7 @@ mod tests {
         let one = |name| (Kind::One, vec![name]);
         let expected = [one("free"), one("lock"), one("free")];
         assert_eq!(
-            told(&found).into_iter().map(|(kind, names, _)| (kind, names)).collect::<Vec<_>>(),
+            message(&found).into_iter().map(|(kind, names, _)| (kind, names)).collect::<Vec<_>>(),
             expected
         );
         assert_eq!(found.changes[1].functions[0].own, [5, 7]);
@@ -458,10 +458,10 @@ mod tests {
     fn functions_without_a_name_are_one_unless_the_program_is_the_same() {
         let base: &[Row<'_>] = &[("0x10", "server", 5, 1, &[]), ("0x20", "server", 3, 1, &[])];
         let other: &[Row<'_>] = &[("0x10", "server", 9, 1, &[]), ("0x28", "server", 1, 1, &[])];
-        assert_eq!(told(&compared((1, base), (1, other), false)), [(Kind::One, vec!["?"], 2.0)]);
+        assert_eq!(message(&compared((1, base), (1, other), false)), [(Kind::One, vec!["?"], 2.0)]);
         let found = compared((1, base), (1, other), true);
         let expected = [("0x10", 4.0), ("0x20", -3.0), ("0x28", 1.0)];
-        assert_eq!(told(&found), expected.map(|(name, by)| (Kind::One, vec![name], by)));
+        assert_eq!(message(&found), expected.map(|(name, by)| (Kind::One, vec![name], by)));
     }
 
     #[test]
@@ -491,7 +491,7 @@ mod tests {
         let other: &[Row<'_>] =
             &[("main", "server", 1, 0, &[]), ("new_read", "server", 120, 1, &["main"])];
         let found = compared((1, base), (1, other), false);
-        assert_eq!(told(&found)[0], (Kind::Renamed, vec!["old_read", "new_read"], 20.0));
+        assert_eq!(message(&found)[0], (Kind::Renamed, vec!["old_read", "new_read"], 20.0));
         // Two candidates, or dissimilar costs, prove nothing.
         let more: &[Row<'_>] = &[
             ("main", "server", 1, 0, &[]),
@@ -522,7 +522,8 @@ mod tests {
             ("sort_rows_slow", "server", 60, 1, &["main"]),
         ];
         let found = compared((1, base), (1, other), false);
-        let renamed: Vec<_> = told(&found).into_iter().filter(|it| it.0 == Kind::Renamed).collect();
+        let renamed: Vec<_> =
+            message(&found).into_iter().filter(|it| it.0 == Kind::Renamed).collect();
         assert_eq!(renamed, [(Kind::Renamed, vec!["walk_tree", "walk_tree_impl"], 20.0)]);
         // In the same build, each name is a function.
         let found = compared((1, base), (1, other), true);
@@ -540,13 +541,13 @@ mod tests {
             &[("main", "server", 1, 0, &[]), ("scan", "server", 580, 1, &["main"])];
         for (base, other, by) in [(base, other, -20.0), (other, base, 20.0)] {
             let found = compared((1, base), (1, other), false);
-            assert_eq!(told(&found)[0], (Kind::Inlined, vec!["scan", "next"], by));
+            assert_eq!(message(&found)[0], (Kind::Inlined, vec!["scan", "next"], by));
         }
         // The caller did not change: the function is gone.
         let gone: &[Row<'_>] =
             &[("main", "server", 1, 0, &[]), ("scan", "server", 500, 1, &["main"])];
         let found = compared((1, base), (1, gone), false);
-        assert_eq!(told(&found)[0], (Kind::One, vec!["next"], -100.0));
+        assert_eq!(message(&found)[0], (Kind::One, vec!["next"], -100.0));
         assert_eq!(found.changes[0].functions[0].is_in, [true, false]);
     }
 }

@@ -1,5 +1,5 @@
-//! Figures of a system in a cell. A row defines a figure completely: JSON, CSV, the exported tables, the page and the
-//! reference derive from it.
+//! The figures of a system in a cell. A row is all that there is of a figure: JSON, CSV, the page and the reference
+//! follow from the rows.
 
 use assay_model::{RESPONSE_CLASSES, TpccKind, response_bound_us};
 
@@ -67,11 +67,7 @@ impl Figure {
         }
     }
 
-    #[must_use]
-    pub fn is_per_op(&self) -> bool {
-        !matches!(self.of, Of::Latency(_))
-    }
-
+    /// Whether files have it.
     #[must_use]
     pub fn is_in_files(&self) -> bool {
         self.place != Place::Nowhere

@@ -229,8 +229,8 @@ mod tests {
         // The middle test does not change; one of the others crosses it, and only upwards.
         let still = [0.0; 4];
         let crossing = [-0.3, -0.3, -0.3, 0.7];
-        let told = interval(&[&still[..], &crossing, &[0.9; 4]]).unwrap();
-        assert!(told.low < 0.99 && told.high > 1.01, "{told:?}");
-        assert!((told.low * told.high - 1.0).abs() < 1e-9, "{told:?}");
+        let message = interval(&[&still[..], &crossing, &[0.9; 4]]).unwrap();
+        assert!(message.low < 0.99 && message.high > 1.01, "{message:?}");
+        assert!((message.low * message.high - 1.0).abs() < 1e-9, "{message:?}");
     }
 }

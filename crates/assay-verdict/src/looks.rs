@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn the_level_of_the_last_look_is_about_right() {
         for count in [1, 2, 4, 10, 20, 40] {
-            let (told, is) = (last_level(count), equal(count).level(count - 1));
-            assert!((told / is - 1.0).abs() < 0.1, "{count}: {told} {is}");
+            let (message, is) = (last_level(count), equal(count).level(count - 1));
+            assert!((message / is - 1.0).abs() < 0.1, "{count}: {message} {is}");
         }
     }
 

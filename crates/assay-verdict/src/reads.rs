@@ -26,15 +26,15 @@ pub(crate) fn reads_go_on(slices: &[&Slice]) -> bool {
     for slice in slices {
         by_block.entry(slice.block).or_default().push(slice);
     }
-    let told: Vec<bool> = by_block
+    let message: Vec<bool> = by_block
         .into_values()
         .filter_map(|mut slices| {
             slices.sort_by_key(|slice| slice.round);
             of_pages(&slices).or_else(|| of_bytes(&slices))
         })
         .collect();
-    let going_on = told.iter().filter(|it| **it).count();
-    2 * going_on > told.len()
+    let going_on = message.iter().filter(|it| **it).count();
+    2 * going_on > message.len()
 }
 
 fn of_pages(slices: &[&Slice]) -> Option<bool> {

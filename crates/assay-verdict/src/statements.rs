@@ -139,9 +139,9 @@ mod tests {
             }
         }
         let changes = statement_changes(&record, cell, [0, 1]);
-        let told: Vec<_> =
+        let message: Vec<_> =
             changes.iter().map(|it| (it.kind, it.step, it.time.is_certain())).collect();
-        assert_eq!(told, [(0, 1, false), (0, 3, true)]);
+        assert_eq!(message, [(0, 1, false), (0, 3, true)]);
         let time = changes[1].time;
         assert!((time.before - 50.0).abs() < 0.01 && (time.after - 60.0).abs() < 0.01, "{time:?}");
         // Two blocks are too few for an interval.

@@ -170,12 +170,12 @@ fn sentence(
 
 /// `rows read without an index (Handler_read_rnd_next) per operation 0 → 11,842`.
 fn work_done(work: &[(&str, &CounterChange)]) -> Option<String> {
-    let told = work.iter().map(|(words, CounterChange { name, changed, .. })| {
+    let message = work.iter().map(|(words, CounterChange { name, changed, .. })| {
         let [before, after] = [changed.before, changed.after].map(per_operation);
         format!("{words} ({name}) per operation {before} → {after}")
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    let message: Vec<String> = message.collect();
+    (!message.is_empty()).then(|| message.join(", "))
 }
 
 /// Whether the time account agrees in direction with a verdict. It includes warm parts of turns and trimmed values, so
@@ -328,8 +328,8 @@ fn causes(profile: &ProfileChange) -> String {
         format!("instructions per operation {code}, cycles per instruction {pace}")
     });
     let named = Some(named.join(", ")).filter(|named| !named.is_empty());
-    let told: Vec<String> = [named, processor].into_iter().flatten().collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) }
+    let message: Vec<String> = [named, processor].into_iter().flatten().collect();
+    if message.is_empty() { String::new() } else { format!(" ({})", message.join("; ")) }
 }
 
 #[cfg(test)]
@@ -384,28 +384,28 @@ mod tests {
     #[test]
     fn terms_that_exceed_the_whole_are_told_with_their_sign() {
         let found = change(121.0, &[(Term::CpuWait, -31.0), (Term::OtherWait, 142.0)]);
-        let told = terms(&found, Some(&[]), None, true).unwrap_or_default();
+        let message = terms(&found, Some(&[]), None, true).unwrap_or_default();
         assert_eq!(
-            told,
+            message,
             "time per operation +121.0 µs, the sum of +142.0 µs waiting, disk included, −31.0 µs waiting for a CPU and \
              +10.0 µs everything else"
         );
         let hidden = change(10.0, &[(Term::ServerCpu, 13.0)]);
-        let told = terms(&hidden, None, None, false).unwrap_or_default();
+        let message = terms(&hidden, None, None, false).unwrap_or_default();
         assert!(
-            told.ends_with("+13.0 µs CPU of serving threads and −3.0 µs everything else"),
-            "{told}"
+            message.ends_with("+13.0 µs CPU of serving threads and −3.0 µs everything else"),
+            "{message}"
         );
         let rounded = change(10.0, &[(Term::ServerCpu, 10.04)]);
-        let told = terms(&rounded, None, None, false).unwrap_or_default();
-        assert!(told.contains("of which 100% is"), "{told}");
+        let message = terms(&rounded, None, None, false).unwrap_or_default();
+        assert!(message.contains("of which 100% is"), "{message}");
     }
 
     #[test]
     fn work_that_changed_more_than_the_time_is_the_reason() {
         let found = change(10.0, &[(Term::OtherWait, 7.0)]);
-        let told = terms(&found, Some(&[]), None, true).unwrap_or_default();
-        assert!(!told.contains("no counter"), "{told}");
+        let message = terms(&found, Some(&[]), None, true).unwrap_or_default();
+        assert!(!message.contains("no counter"), "{message}");
         let rows = counter("Handler_read_rnd_next", 0.0, 11_842.0);
         assert_eq!(
             work_done(&[("rows read without an index", &rows)]).as_deref(),
@@ -417,8 +417,8 @@ mod tests {
     fn a_counter_of_a_few_slices_is_no_evidence() {
         let found = change(10.0, &[(Term::OtherWait, 9.0)]);
         let rare = CounterChange { is_usual: false, ..counter("Innodb_log_waits", 0.0, 1.0) };
-        let told = terms(&found, Some(&[rare]), None, false).unwrap_or_default();
-        assert!(told.contains("no counter of the server tells why"), "{told}");
+        let message = terms(&found, Some(&[rare]), None, false).unwrap_or_default();
+        assert!(message.contains("no counter of the server tells why"), "{message}");
     }
 
     #[test]
@@ -436,20 +436,20 @@ mod tests {
             processor: None,
             waits: Some(waits),
         };
-        let told = terms(&found, Some(&[]), Some(&profile), false).unwrap_or_default();
+        let message = terms(&found, Some(&[]), Some(&profile), false).unwrap_or_default();
         assert!(
-            told.ends_with("(sampled threads wait for a flush to the disk 0 → 142 µs)"),
-            "{told}"
+            message.ends_with("(sampled threads wait for a flush to the disk 0 → 142 µs)"),
+            "{message}"
         );
     }
 
     #[test]
     fn instructions_are_told_where_their_change_is_certain() {
-        let told = |before, after, half| instructions(&changed(before, after, half));
-        assert_eq!(told(50_000.0, 52_400.0, 100.0).as_deref(), Some("instructions +4.8%"));
-        assert_eq!(told(50_000.0, 49_000.0, 100.0).as_deref(), Some("instructions −2.0%"));
-        assert_eq!(told(50_000.0, 150_000.0, 100.0).as_deref(), Some("instructions ×3.0"));
-        let same = told(50_000.0, 50_010.0, 100.0);
+        let message = |before, after, half| instructions(&changed(before, after, half));
+        assert_eq!(message(50_000.0, 52_400.0, 100.0).as_deref(), Some("instructions +4.8%"));
+        assert_eq!(message(50_000.0, 49_000.0, 100.0).as_deref(), Some("instructions −2.0%"));
+        assert_eq!(message(50_000.0, 150_000.0, 100.0).as_deref(), Some("instructions ×3.0"));
+        let same = message(50_000.0, 50_010.0, 100.0);
         assert_eq!(same.as_deref(), Some("whether instructions changed is uncertain"));
         let by = Estimate::without_interval(500.0);
         let few = Changed { before: 50_000.0, after: 50_500.0, by };
@@ -470,13 +470,13 @@ mod tests {
         let found = change(200.0, &[(Term::OtherWait, 180.0)]);
         let waits = counter("Innodb_row_lock_waits", 0.0, 0.9);
         // The counter is in milliseconds.
-        let told = |time: f64| {
+        let message = |time: f64| {
             let counters = [waits.clone(), counter("Innodb_row_lock_time", 0.01, time)];
             terms(&found, Some(&counters), None, false).unwrap_or_default()
         };
-        let long = told(0.15);
+        let long = message(0.15);
         assert!(long.contains("(waiting for row locks 10 → 150 µs per operation)"), "{long}");
-        let short = told(0.05);
+        let short = message(0.05);
         assert!(short.contains("(waits for row locks per operation 0 → 0.90)"), "{short}");
     }
 

@@ -6,7 +6,7 @@ use crate::channel::Channel;
 use crate::error::Error;
 use crate::options::{ConnectOptions, Protocol};
 use crate::stop::Breaker;
-use crate::told::{NextPart, TakeValues, Told};
+use crate::summary::{AnswerSummary, NextPart, TakeValues};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 use crate::{mysql, postgres};
 
@@ -210,7 +210,7 @@ impl Connection {
     }
 
     /// Runs one statement as text, passes each row of its first result to `take`, and keeps none.
-    pub fn answer(&mut self, sql: &[u8], take: TakeValues<'_>) -> Result<Told, Error> {
+    pub fn answer(&mut self, sql: &[u8], take: TakeValues<'_>) -> Result<AnswerSummary, Error> {
         match &mut self.session {
             Session::MySql(session) => session.answer(&mut self.channel, sql, take),
             Session::Postgres(session) => session.answer(&mut self.channel, sql, take),
@@ -219,7 +219,11 @@ impl Connection {
 
     /// Runs `COPY … FROM stdin` with the data of `next`, which is called until it returns false, whatever the server
     /// replies. Postgres only.
-    pub fn copy_in_parts(&mut self, sql: &[u8], next: NextPart<'_>) -> Result<Told, Error> {
+    pub fn copy_in_parts(
+        &mut self,
+        sql: &[u8],
+        next: NextPart<'_>,
+    ) -> Result<AnswerSummary, Error> {
         match &mut self.session {
             Session::MySql(_) => Err(Error::Usage("only Postgres has COPY")),
             Session::Postgres(session) => session.copy_in_parts(&mut self.channel, sql, next),

@@ -25,10 +25,7 @@ pub enum Error {
     },
     /// The server neither accepted nor sent a byte within the limit.
     #[error("no answer from `{address}` within {limit:?}")]
-    Timeout {
-        address: String,
-        limit: Duration,
-    },
+    Timeout { address: String, limit: Duration },
     #[error("server error {}: {message}", shown(*code, state))]
     Server {
         /// The server's error number, such as 1213 for a deadlock. For Postgres it is the SQLSTATE as a number in base
@@ -54,10 +51,7 @@ pub enum Error {
     Unsupported(&'static str),
     /// A login method that this client does not support, or not over this kind of connection.
     #[error("cannot log in with `{plugin}`: {reason}")]
-    Auth {
-        plugin: String,
-        reason: &'static str,
-    },
+    Auth { plugin: String, reason: &'static str },
     /// The call does not fit the state of the connection or the statement. Nothing was sent.
     #[error("wrong use of the connection: {0}")]
     Usage(&'static str),

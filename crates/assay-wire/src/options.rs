@@ -10,10 +10,7 @@ use crate::stop::Stop;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     Unix(PathBuf),
-    Tcp {
-        host: String,
-        port: u16,
-    },
+    Tcp { host: String, port: u16 },
 }
 
 impl fmt::Display for Address {

@@ -294,8 +294,8 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str, width: usize) -> Result<CapturedLines, Vec<String>> {
-        let told = |errors: Vec<CapturedError>| errors.iter().map(ToString::to_string).collect();
-        CapturedLines::parse(text.as_bytes(), width).map_err(told)
+        let message = |errors: Vec<CapturedError>| errors.iter().map(ToString::to_string).collect();
+        CapturedLines::parse(text.as_bytes(), width).map_err(message)
     }
 
     #[test]
@@ -335,9 +335,9 @@ mod tests {
     #[test]
     fn all_mistakes_are_told_with_their_lines() {
         let text = "[1, 2]\n[1]\n{}\n[1, [[2]]]\n[1, []]\n[1, {\"hex\": \"abc\"}]\n[1, 2\n[01, 2]\n[1, nul]\n";
-        let told = parsed(text, 2).unwrap_err();
+        let message = parsed(text, 2).unwrap_err();
         assert_eq!(
-            told,
+            message,
             [
                 "line 2: 1 values, not 2",
                 "line 3: this is no JSON array",

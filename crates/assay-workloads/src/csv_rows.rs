@@ -23,7 +23,7 @@ impl<'f> CsvRows<'f> {
             return Err(CsvError(format!("line {line} is not UTF-8")));
         }
         let mut reader = ReaderBuilder::new().from_reader(content);
-        let header = reader.headers().map_err(told)?;
+        let header = reader.headers().map_err(message)?;
         let columns: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
         if columns.is_empty() || columns.iter().any(String::is_empty) {
             return Err(CsvError("the first line must name all columns".to_owned()));
@@ -38,7 +38,7 @@ impl<'f> CsvRows<'f> {
 
     /// The next row's values. An empty value means the default of its column.
     pub fn next_row(&mut self) -> Result<Option<impl Iterator<Item = &[u8]>>, CsvError> {
-        let has_row = self.reader.read_byte_record(&mut self.record).map_err(told)?;
+        let has_row = self.reader.read_byte_record(&mut self.record).map_err(message)?;
         Ok(has_row.then(|| self.record.iter()))
     }
 
@@ -62,7 +62,7 @@ impl fmt::Debug for CsvRows<'_> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is used where errors are mapped")]
-fn told(error: csv::Error) -> CsvError {
+fn message(error: csv::Error) -> CsvError {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
             let line = pos.as_ref().map_or(0, csv::Position::line);
@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(rows("a,b\n1,2\n3\n").unwrap_err(), "line 3 has 1 values, not 2");
         assert_eq!(rows("").unwrap_err(), "the first line must name all columns");
         assert_eq!(rows("a,,c\n1,2,3\n").unwrap_err(), "the first line must name all columns");
-        let told = CsvRows::new(b"a\n\xff\n").unwrap_err().to_string();
-        assert_eq!(told, "line 2 is not UTF-8");
+        let message = CsvRows::new(b"a\n\xff\n").unwrap_err().to_string();
+        assert_eq!(message, "line 2 is not UTF-8");
         assert!(CsvRows::new(b"a\n").unwrap().count_all().is_err());
     }
 }

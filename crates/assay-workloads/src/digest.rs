@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use assay_model::{
-    Definition, Dialect, Engine, IbenchStep, IdKey, Pacing, PerDialect, Product, Role, Schema,
-    Setup, StatementMode, TableForm, Tpcc, Unit, UserData, UserRows,
+    Definition, Dialect, Engine, IbenchStep, Pacing, PerDialect, Product, Role, Schema, Setup,
+    StatementMode, TableForm, Tpcc, Unit, UserData, UserRows,
 };
 use sha2::{Digest, Sha256};
 
@@ -75,8 +75,7 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
         Schema::Sbtest => {
             let form = TableForm::default();
             for dialect in Dialect::ALL {
-                let tables = create_table(dialect, Engine::InnoDb, IdKey::Primary, &form, 1);
-                all.update(tables.join("\n"));
+                all.update(create_table(dialect, Engine::InnoDb, &form, 1));
             }
             for id in 1..=EXAMPLES {
                 let Row { k, c, pad } = Row::new(1, 1, id, SETUP.rows);

@@ -50,14 +50,8 @@ enum Planned {
 
 #[derive(Debug, Clone)]
 pub enum Operation<'a> {
-    Execute {
-        statement: usize,
-        arguments: Arguments<'a>,
-    },
-    Query {
-        statement: usize,
-        sql: &'a [u8],
-    },
+    Execute { statement: usize, arguments: Arguments<'a> },
+    Query { statement: usize, sql: &'a [u8] },
     Sleep(Duration),
     Pipeline(PipelineMark),
 }

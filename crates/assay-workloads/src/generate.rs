@@ -12,33 +12,15 @@ use crate::value::Value;
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     Constant(Scalar),
-    Sequence {
-        first: i64,
-        each: u32,
-    },
+    Sequence { first: i64, each: u32 },
     Integer(Integers),
-    Decimal {
-        integers: Integers,
-        decimals: u8,
-    },
-    Text {
-        least: u32,
-        most: u32,
-    },
+    Decimal { integers: Integers, decimals: u8 },
+    Text { least: u32, most: u32 },
     Pattern(Vec<Place>),
-    OneOf {
-        values: Vec<Scalar>,
-        up_to: Vec<f64>,
-    },
+    OneOf { values: Vec<Scalar>, up_to: Vec<f64> },
     Time(Integers),
-    TimeSequence {
-        first_s: i64,
-        step_ms: u64,
-    },
-    Nullable {
-        share: f64,
-        of: Box<Self>,
-    },
+    TimeSequence { first_s: i64, step_ms: u64 },
+    Nullable { share: f64, of: Box<Self> },
     Computed(Vec<Term>),
     Captured(u32),
 }

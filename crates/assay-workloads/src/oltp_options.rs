@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use assay_model::limits::oltp::{DELETE_INSERTS, DELTA, LISTED, RANGE, TIMES};
 use assay_model::limits::user::{PARETO_H, ZIPF_S};
-use assay_model::{Distribution, PgsqlVariant, RandType, TableForm};
+use assay_model::{Distribution, RandType, TableForm};
 use assay_options::{count, fraction, on_off, word};
 use clap::ArgAction::Set;
 use clap::{Args, Command, FromArgMatches as _};
@@ -86,11 +86,6 @@ pub struct OltpOptions {
     #[arg(default_value = "", hide_default_value = true, help_heading = HEADING, hide_short_help = true)]
     pub create_table_options: String,
 
-    /// Variant of Postgres; `redshift` also creates no index on `k` and replaces no rows
-    #[arg(long, value_name = "NAME", value_parser = word::<PgsqlVariant>())]
-    #[arg(default_value = PgsqlVariant::None.word(), help_heading = HEADING, hide_short_help = true)]
-    pub pgsql_variant: PgsqlVariant,
-
     /// Leave out BEGIN and COMMIT
     #[arg(long, value_name = "on|off", value_parser = on_off, default_value = "off", hide_default_value = true)]
     #[arg(action = Set, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
@@ -149,18 +144,8 @@ impl OltpOptions {
     pub fn table_form(&self) -> TableForm {
         TableForm {
             auto_inc: self.auto_inc,
-            create_secondary: self.create_secondary && self.pgsql_variant == PgsqlVariant::None,
+            create_secondary: self.create_secondary,
             create_table_options: self.create_table_options.clone(),
-            pgsql_variant: self.pgsql_variant,
-        }
-    }
-
-    /// Rows that an event deletes and reinserts: none on Redshift, as in sysbench.
-    #[must_use]
-    pub fn rows_replaced(&self) -> u32 {
-        match self.pgsql_variant {
-            PgsqlVariant::None => self.delete_inserts,
-            PgsqlVariant::Redshift => 0,
         }
     }
 

@@ -68,8 +68,8 @@ mod tests {
             let in_transaction = statements.first().is_some_and(|sql| sql == "BEGIN");
             assert_eq!(line.contains("transaction"), in_transaction, "{test}: {line}");
             let aggregates = statements.iter().any(|sql| sql.contains("SUM("));
-            let told = line.contains("SUM") || test.name.starts_with("read-write");
-            assert_eq!(told, aggregates, "{test}: {line}");
+            let message = line.contains("SUM") || test.name.starts_with("read-write");
+            assert_eq!(message, aggregates, "{test}: {line}");
         }
     }
 }

@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn commands_of_clients_are_refused_with_their_line() {
-        for (script, told) in [
+        for (script, message) in [
             (&b"SELECT 1;\n\\connect x\n"[..], "line 2: commands of psql"),
             (b"SOURCE a.sql\n", "line 1: `SOURCE`"),
             (b"--\n-- dump\n--\n\n\\restrict x\n\nSET a = 1;", "line 1: commands of psql"),
@@ -107,7 +107,7 @@ mod tests {
             (b"SELECT 1;\nSELECT 'a;\n", "line 2: a string"),
         ] {
             let error = script_statements(script, Dialect::Postgres).unwrap_err().to_string();
-            assert!(error.starts_with(told), "{error}");
+            assert!(error.starts_with(message), "{error}");
         }
     }
 }

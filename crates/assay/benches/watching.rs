@@ -43,8 +43,8 @@ fn main() {
             });
             println!(
                 "{system:14} {test:12} CPU time {}, waits {}, status {:.0} \u{b5}s",
-                told(cpu),
-                told(waits),
+                message(cpu),
+                message(waits),
                 status_us(&side)
             );
         }
@@ -78,7 +78,7 @@ fn ratios(
     (0..PAIRS).map(pair).collect()
 }
 
-fn told(mut ratios: Vec<f64>) -> String {
+fn message(mut ratios: Vec<f64>) -> String {
     ratios.sort_by(f64::total_cmp);
     let [low, high] = [ratios[0], ratios[ratios.len() - 1]];
     format!("{:.2} [{low:.2}, {high:.2}]", ratios[ratios.len() / 2])

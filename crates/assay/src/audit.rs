@@ -13,25 +13,67 @@ use assay_servers::Server;
 use assay_servers::audit::{Audited, Facts};
 use assay_wire::Connection;
 
-use crate::advice::Advised;
-use crate::cli::{Audit, Getting, ShapeWord};
-use crate::config_file;
-use crate::exit::Exit;
-use crate::machine_lock;
-use crate::progress::Progress;
-use crate::report;
-use crate::systems::{
+use assay_command::args::ShapeWord;
+use assay_command::args::{ConfigArg, OwnArgs, SYSTEMS, SourceArg, TermsArg};
+use assay_command::candidates;
+use assay_command::config_file;
+use assay_command::exit::Exit;
+use assay_command::report;
+use assay_run::advice::Advised;
+use assay_run::machine_lock;
+use assay_run::progress::Progress;
+use assay_run::systems::{
     Gathered, Instance, LocalSite, Questions, StudyTables, Warm, check_options, data_fact,
     environment, facts, gathered, leave_root_for, machine_facts, on_disk, start_on_empty, terms_of,
 };
-use crate::workload;
+use assay_run::workload;
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::getting::Getting;
+use assay_command::verb::{Arguments, Group};
+
+/// `assay audit`.
+#[derive(Debug, Args)]
+#[command(after_help = SYSTEMS)]
+pub(crate) struct Audit {
+    /// Two or more systems, such as `mariadb@10.11 mariadb@11.8`
+    #[arg(required = true, value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
+    pub(crate) systems: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) own: OwnArgs,
+
+    #[command(flatten)]
+    pub(crate) from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) terms: TermsArg,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
+
+    #[command(flatten)]
+    pub(crate) getting: Getting,
+}
+
+impl Arguments for Audit {
+    const NAME: &'static str = "audit";
+    const ABOUT: &'static str = "Start systems and compare their effective settings, without load";
+    const GROUP: Group = Group::Servers;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        run(self, cache_dir)
+    }
+}
 
 /// Large enough for plans to use indexes.
 const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
 
 const EXAMPLE: &str = "for example `assay audit mariadb@10.11 mariadb@11.8`";
 
-pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
+fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let Getting { offline, accept_expired_index, quiet, .. } = args.getting;
     let progress = Progress::new(quiet);
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;

@@ -2,7 +2,7 @@
 
 use assay_import::{Reference, references};
 
-use crate::advice::Advised;
+use assay_run::advice::Advised;
 
 pub(crate) fn table(name: &str) -> Option<Reference> {
     references().into_iter().find(|table| table.slug == name)

@@ -3,34 +3,65 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
-use assay_model::{Hint, Prefix};
+use anyhow::{Result, bail};
+use assay_model::Prefix;
 use assay_provision::{Cleaning, EntryKind, Hold, Provisioner};
+use assay_run::advice::Advised;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::{CacheClean, CacheCommand, ShapeArg};
-use crate::exit::Exit;
-use crate::paths::check_there;
-use crate::progress::{Progress, print};
-use crate::report;
-use crate::systems::{
+use assay_command::args::ShapeArg;
+use assay_command::exit::Exit;
+use assay_command::report;
+use assay_command::verb::{Arguments, Group};
+use assay_options::parse_duration_s;
+use assay_run::paths::check_there;
+use assay_run::progress::{Progress, print};
+use assay_run::systems::{
     Environment, described, environment, last_used, limit, provisioner, remove_unused,
     sandbox_site, size, templates,
 };
+use clap::{Args, Subcommand};
 
-/// A server left running may use any binaries of the cache.
-#[derive(Debug, thiserror::Error)]
-#[error("the server `{0}` is running and may use the cache")]
-pub(crate) struct StillRunning(String);
+/// `assay cache`.
+#[derive(Debug, Args)]
+pub(crate) struct Cache {
+    #[command(subcommand)]
+    command: CacheCommand,
+}
 
-impl Hint for StillRunning {
-    fn hints(&self) -> Vec<String> {
-        vec![format!("stop it first: `assay server stop {}`", self.0)]
+#[derive(Debug, Subcommand)]
+enum CacheCommand {
+    /// List servers, loaded data directories and package indexes, with their sizes and last use
+    List(ShapeArg),
+    /// Remove what has not been used for a while
+    Clean(CacheClean),
+}
+
+/// `assay cache clean`.
+#[derive(Debug, Args)]
+pub(crate) struct CacheClean {
+    /// Remove servers and data that were last used longer ago than this
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, default_value = "30d")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) unused: f64,
+
+    /// Remove everything that no running assay uses
+    #[arg(long, conflicts_with = "unused")]
+    pub(crate) all: bool,
+}
+
+impl Arguments for Cache {
+    const NAME: &'static str = "cache";
+    const ABOUT: &'static str = "Show or free the contents of the cache";
+    const GROUP: Group = Group::Servers;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        run(&self.command, cache_dir)
     }
 }
 
-pub(crate) fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Exit> {
+fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Exit> {
     if let Some(named) = cache_dir {
         check_there(
             named,
@@ -159,7 +190,13 @@ fn hold_of_running(provisioner: &Provisioner, cache: &Path) -> Result<Vec<Hold>>
         match used(&provisioner.cached()?, cache, program.as_deref()) {
             Used::Prefix(prefix) => holds.push(provisioner.hold(prefix)?),
             Used::Nothing => {}
-            Used::Unknown => return Err(StillRunning(server.kept.name).into()),
+            Used::Unknown => {
+                let name = server.kept.name;
+                bail!(Advised::new(
+                    format!("the server `{name}` is running and may use the cache"),
+                    format!("stop it first: `assay server stop {name}`"),
+                ))
+            }
         }
     }
     Ok(holds)

@@ -8,9 +8,64 @@ use anyhow::{Context as _, Result};
 use clap_complete::CompleteEnv;
 use clap_complete::env::{EnvCompleter, Fish, Shells, Zsh};
 
-use crate::cli::{self, Completions, ManPages, Shell};
-use crate::exit::Exit;
-use crate::report::write_stdout;
+use assay_command::exit::Exit;
+use assay_command::report::write_stdout;
+use assay_command::verb::{Arguments, Group};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `assay completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The script asks assay itself what fits, so it knows the systems, tests and studies of this machine. To install it:
+  bash  assay completions bash > ~/.local/share/bash-completion/completions/assay
+  zsh   assay completions zsh > DIR/_assay, where DIR is in $fpath
+  fish  assay completions fish > ~/.config/fish/completions/assay.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+/// A shell that completes words of commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    /// Bash 4 or later
+    Bash,
+    /// Zsh
+    Zsh,
+    /// Fish
+    Fish,
+}
+
+/// `assay man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManPages {
+    /// The directory to write the pages to
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+impl Arguments for Completions {
+    const NAME: &'static str = "completions";
+    const ABOUT: &'static str =
+        "Print a script with which a shell completes systems, tests, studies and options";
+    const GROUP: Group = Group::Other;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        run(self)
+    }
+}
+
+impl Arguments for ManPages {
+    const NAME: &'static str = "man";
+    const ABOUT: &'static str = "Write the pages of the manual";
+    const GROUP: Group = Group::Hidden;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        man(self)
+    }
+}
 
 const VARIABLE: &str = "COMPLETE";
 
@@ -21,12 +76,12 @@ pub(crate) fn answered() -> Result<bool> {
     if std::env::var_os(VARIABLE).is_none() {
         return Ok(false);
     }
-    let asked = CompleteEnv::with_factory(cli::command).var(VARIABLE).shells(SHELLS);
+    let asked = CompleteEnv::with_factory(assay_command::verb::root).var(VARIABLE).shells(SHELLS);
     let here = std::env::current_dir().ok();
     Ok(asked.try_complete(std::env::args_os(), here.as_deref())?)
 }
 
-pub(crate) fn run(args: &Completions) -> Result<Exit> {
+fn run(args: &Completions) -> Result<Exit> {
     let shell: &dyn EnvCompleter = match args.shell {
         Shell::Bash => &Bash,
         Shell::Zsh => &Zsh,
@@ -38,10 +93,10 @@ pub(crate) fn run(args: &Completions) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(crate) fn man(args: &ManPages) -> Result<Exit> {
+fn man(args: &ManPages) -> Result<Exit> {
     fs_err::create_dir_all(&args.directory)?;
     let cannot = || format!("cannot write pages to `{}`", args.directory.display());
-    clap_mangen::generate_to(cli::command(), &args.directory).with_context(cannot)?;
+    clap_mangen::generate_to(assay_command::verb::root(), &args.directory).with_context(cannot)?;
     Ok(Exit::Done)
 }
 

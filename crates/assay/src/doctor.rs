@@ -9,14 +9,55 @@ use assay_model::{Class, Host, Noise, PlannedCell, Preset, Priority, RealtimeAcc
 use assay_plan::{MachineFacts, Needs, Plan, Request};
 use assay_report::{Diagnosis, Format, Needed, Prospect};
 
-use crate::cli::{Doctor, ShapeWord};
-use crate::examination::examine;
-use crate::exit::Exit;
-use crate::lock_note::LockNote;
-use crate::machine_lock::MachineLock;
-use crate::progress::Progress;
-use crate::systems::environment;
-use crate::{report, scheduled};
+use assay_command::args::ShapeArg;
+use assay_command::args::ShapeWord;
+use assay_command::exit::Exit;
+use assay_command::number::parse_seconds;
+use assay_command::report;
+use assay_command::verb::{Arguments, Group};
+use assay_run::examination::examine;
+use assay_run::lock_note::LockNote;
+use assay_run::machine_lock::MachineLock;
+use assay_run::progress::Progress;
+use assay_run::scheduled;
+use assay_run::systems::environment;
+use clap::Args;
+
+/// `assay doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Time to record the noise of the machine's speed, such as `10s`
+    #[arg(long = "for", value_name = "TIME", default_value = "20s", value_parser = parse_recording)]
+    pub(crate) seconds: f64,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Print no progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Seconds. Each takes some tens of kilobytes.
+fn parse_recording(text: &str) -> Result<f64, String> {
+    let seconds = parse_seconds(text)?;
+    if (1.0..=600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("must be between 1 second and 10 minutes".to_owned())
+    }
+}
+
+impl Arguments for Doctor {
+    const NAME: &'static str = "doctor";
+    const ABOUT: &'static str =
+        "Say whether this machine is fit to measure, and how small a change it could show";
+    const GROUP: Group = Group::Measure;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        run(self, cache_dir)
+    }
+}
 
 const PRESETS: [Preset; 3] = [Preset::Smoke, Preset::Quick, Preset::Standard];
 
@@ -25,7 +66,7 @@ const CHANGES: [f64; 3] = [0.01, 0.02, 0.05];
 /// Any two systems: the plan of a study does not depend on them.
 const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
 
-pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
+fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, true, false, &progress)?;
     let access = scheduled::realtime_access();

@@ -2,23 +2,41 @@
 //! writes them into the pages, and a test compares them.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use assay_model::Product;
 use assay_terms::Terms;
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Args, Command};
 
-use crate::cli::Cli;
-use crate::exit::Exit;
+use assay_command::exit::Exit;
+use assay_command::verb::{Arguments, Group};
+
+/// `assay reference`.
+#[derive(Debug, Args)]
+pub(crate) struct ReferencePart {
+    /// Its name in the markers of the pages: `<!-- generated:NAME -->`
+    name: String,
+}
+
+impl Arguments for ReferencePart {
+    const NAME: &'static str = "reference";
+    const ABOUT: &'static str =
+        "Print a part of the documentation that follows from the program, in Markdown";
+    const GROUP: Group = Group::Hidden;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        run(&self.name)
+    }
+}
 
 #[expect(clippy::print_stdout, reason = "the result")]
-pub(crate) fn run(name: &str) -> Result<Exit> {
+fn run(name: &str) -> Result<Exit> {
     let text = match name.split_once(':') {
         None if name == "command-line" => command_line(),
         None if name == "exit-codes" => exit_codes(),
         None if name == "audit-rules" => assay_servers::audit::rule_table(),
         None if name == "json" => assay_report::json_fields(),
-        None if name == "export" => assay_export::schema(),
         None if name == "feeds" => assay_report::feed_table(),
         Some(("versions", product)) => assay_provision::version_table(named(product)?)?,
         Some(("terms", rest)) => terms(rest)?,
@@ -44,7 +62,7 @@ fn exit_codes() -> String {
 }
 
 fn command_line() -> String {
-    let mut root = Cli::command();
+    let mut root = assay_command::verb::root();
     root.build();
     let mut text = String::new();
     commands(&root, &mut text);

@@ -12,20 +12,26 @@ use assay_plan::{MachineFacts, Plan, Request};
 use assay_servers::Server;
 use assay_wire::Connection;
 
-use crate::exit::Exit;
-use crate::paths;
-use crate::progress::{Progress, print};
-use crate::systems::{
+use assay_command::exit::Exit;
+use assay_run::paths;
+use assay_run::progress::{Progress, print};
+use assay_run::systems::{
     Environment, Instance, LocalSite, environment, leave_root_for, machine_facts, participants,
     provisioner, start_on_empty,
 };
-use crate::written::Written;
+use assay_run::written::Written;
 
 pub(crate) enum Rehearsed {
     Not(String),
-    On { server: String, faults: Vec<String> },
+    On {
+        server: String,
+        faults: Vec<String>,
+    },
     /// A server of another kind, which is not in the cache, may accept the workload.
-    OnlyOn { server: String, faults: Vec<String> },
+    OnlyOn {
+        server: String,
+        faults: Vec<String>,
+    },
 }
 
 impl Rehearsed {

@@ -1,44 +1,90 @@
-//! `assay report` and `tests`, and the output of results of all commands: stdout has only the result.
+//! `assay report`: the report of a study of the ledger.
 
-use std::io::{ErrorKind, IsTerminal, Write};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use assay_command::args::{LedgerArg, Output};
+use assay_command::exit::Exit;
+use assay_command::feeds;
+use assay_command::form::{Form, form};
+use assay_command::opened::open_ledger;
+use assay_command::report::{NotRendered, check, found, of_cells, place, put, write};
+use assay_command::verb::{Arguments, Group};
+use assay_command::{base, candidates};
 use assay_ledger::Problem;
-use assay_model::{
-    EventKind, Hint, StudyEvent, StudyRecord, Suite, Test, printable, printable_json,
-    printable_lines,
-};
-use assay_report::{Feed, Format, ListedFrom, ListedTest, Made, Other, Page, TextOptions};
-use assay_verdict::{GateJudgement, GateVerdict, Judgement};
-use assay_workloads::{OltpOptions, TpccOptions};
+use assay_model::StudyRecord;
+use assay_report::{Feed, Format, Judged, Made, Other};
+use assay_run::advice::Advised;
+use assay_run::{paths, study};
+use assay_verdict::Judgement;
+use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
-use serde::Serialize;
-
-use crate::advice::Advised;
-use crate::base;
 use crate::beside;
-use crate::charts::{self, NoCharts};
-use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, StyleWord, Tests};
-use crate::exit::Exit;
-use crate::feeds::{self, NoFeed};
-use crate::form::{Form, form};
-use crate::opened::open_ledger;
-use crate::progress::Progress;
-use crate::rehearsal;
-use crate::stacks::NoStacks;
-use crate::workload::OfLua;
-use crate::{paths, stacks, study, study_id, whole_file, workload};
 
-pub(crate) fn run(args: &Report) -> Result<Exit> {
-    check(&args.output, None, &args.ledger)?;
-    let record = found(&args.ledger, args.study.as_deref())?;
-    let running = !record.finished && study::is_measured(&record);
-    let mut record = StudyRecord { running, ..record };
-    if let Some(words) = &args.base {
-        record = base::rebased(record, words)?;
+/// `assay report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The study: its name, a unique prefix of it, or `latest` [default: the latest]; several with `--format csv`
+    #[arg(value_name = "STUDY", add = ArgValueCompleter::new(candidates::studies))]
+    pub(crate) studies: Vec<String>,
+
+    /// Compare its relative QPS with that of another study of the same servers, such as an imported one
+    #[arg(long, value_name = "STUDY", conflicts_with = "style")]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub(crate) beside: Option<String>,
+
+    /// Compare the machines that measured the shards of a study, by the same systems
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["beside", "style"])]
+    pub(crate) by: Option<ByWord>,
+
+    /// Judge against another system of the study: its name, or its number from 1 [default: the base of the study]
+    #[arg(long, value_name = "SYSTEM")]
+    pub(crate) base: Option<String>,
+
+    /// What the report says, and how
+    #[arg(long, value_enum, default_value = "assay")]
+    pub(crate) style: StyleWord,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// `--by`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ByWord {
+    /// The machines that measured it
+    Node,
+}
+
+/// `--style`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StyleWord {
+    /// Verdicts with intervals and causes
+    Assay,
+    /// Relative QPS with the rounding, colours and charts of published posts, without intervals
+    Published,
+}
+
+impl Arguments for Report {
+    const NAME: &'static str = "report";
+    const ABOUT: &'static str = "Render a study's report";
+    const GROUP: Group = Group::Read;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        run(self)
     }
+}
+
+fn run(args: &Report) -> Result<Exit> {
+    check(&args.output, None, &args.ledger)?;
+    if args.studies.len() > 1 {
+        return write_table(args);
+    }
+    let record = shown(args, args.studies.first().map(String::as_str))?;
     if let Some(other) = &args.beside {
         return write_beside(&record, other, args);
     }
@@ -51,6 +97,42 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     }
 }
 
+/// A study of the ledger, against the base that the user wants.
+fn shown(args: &Report, name: Option<&str>) -> Result<StudyRecord> {
+    let record = found(&args.ledger, name)?;
+    let running = !record.finished && study::is_measured(&record);
+    let record = StudyRecord { running, ..record };
+    match &args.base {
+        Some(words) => Ok(base::rebased(record, words)?),
+        None => Ok(record),
+    }
+}
+
+/// Writes the cells of several studies as one table.
+fn write_table(args: &Report) -> Result<Exit> {
+    let is_plain = args.beside.is_none() && args.by.is_none() && args.style == StyleWord::Assay;
+    if !is_plain || form(&args.output)? != Form::Text(Format::CSV) {
+        bail!(Advised::new(
+            "only CSV has several studies in one table",
+            "use `--format csv` and neither `--beside`, `--by` nor `--style`, or name one study"
+        ))
+    }
+    let mut judged: Vec<(StudyRecord, Judgement)> = Vec::new();
+    for name in &args.studies {
+        let record = shown(args, Some(name))?;
+        if judged.iter().all(|(other, _)| other.study.id != record.study.id) {
+            let judgement = assay_verdict::judge(&record);
+            judged.push((record, judgement));
+        }
+    }
+    let all: Vec<Judged<'_>> =
+        judged.iter().map(|(record, judgement)| (record, judgement)).collect();
+    place(&args.output, &assay_report::cells_csv(&all))?;
+    let is_complete = judged.iter().all(|(_, judgement)| of_cells(judgement) == Exit::Done);
+    Ok(if is_complete { Exit::Done } else { Exit::Incomplete })
+}
+
+/// Writes a study of the ledger, as it is or as a part of its history.
 fn write_of_ledger(record: &StudyRecord, args: &Report) -> Result<Exit> {
     let Form::Feed(feed @ Feed { made: Made::History(render), .. }) = form(&args.output)? else {
         return write(record, &args.output);
@@ -109,74 +191,6 @@ fn write_by_node(record: &StudyRecord, output: &Output) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
-    let file = paths::ledger_file(ledger.file.as_deref())?;
-    let read = || {
-        let ledger = open_ledger(&file)?;
-        let found = study_id::find(&ledger, name, |_| true)?;
-        Ok((ledger, found))
-    };
-    let (ledger, found) = read().map_err(|error: anyhow::Error| {
-        // A ledger may have been named in place of a study.
-        match name.filter(|name| Path::new(name).is_file()) {
-            None => error,
-            Some(name) => crate::advice::Advised::new(
-                format!("there is no study `{name}`, but there is a file with this name"),
-                format!("`--ledger {name}` reads a study from a ledger"),
-            )
-            .into(),
-        }
-    })?;
-    let Some(id) = found else {
-        bail!(crate::advice::Advised::new(
-            format!("there is no study in `{}` yet", file.display()),
-            "`assay compare BASE OTHER` creates one"
-        ))
-    };
-    study::read_any(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))
-}
-
-pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
-    let own = (!args.own.workload.is_empty()).then_some(&args.own);
-    let of_lua = OfLua { may_use_all: args.allow_script_io, ..OfLua::default() };
-    let read = own.map(|own| workload::read(&own.workload, &own.script_options(), of_lua));
-    let read = read.transpose()?;
-    let from = match &read {
-        Some(workload) => ListedFrom::Workload(&workload.name),
-        None if args.suite == Suite::Oltp => ListedFrom::Oltp,
-        None if args.suite == Suite::Tpcc => ListedFrom::Tpcc,
-        None => ListedFrom::Set(args.set),
-    };
-    let suite = match &read {
-        Some(workload) => workload.tests.clone(),
-        None if args.suite == Suite::Oltp => assay_workloads::oltp_tests(&OltpOptions::default()),
-        None if args.suite == Suite::Tpcc => assay_workloads::tpcc_tests(&TpccOptions::default()),
-        None => assay_workloads::tests_of(args.set),
-    };
-    let list: Vec<ListedTest> = assay_plan::select_of(suite, &args.patterns)?
-        .into_iter()
-        .map(|test| ListedTest {
-            test,
-            does: test.does.clone(),
-            statements: assay_workloads::outline(test.definition()),
-        })
-        .collect();
-    write_stdout(&match args.shape.format {
-        ShapeWord::Text => assay_report::tests_text(from, &list, &options(true)),
-        ShapeWord::Json => assay_report::tests_json(from, &list),
-    })?;
-    let Some(own) = own else { return Ok(Exit::Done) };
-    let tests: Vec<Test> = list.iter().map(|it| it.test).collect();
-    Ok(rehearsal::rehearse(&own.workload, &tests, cache_dir)?.tell())
-}
-
-/// Judges a study and writes it. The exit code says whether a cell failed.
-pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
-    let judgement = assay_verdict::judge(record);
-    put_study(record, &judgement, output, &assay_report::report(record, &judgement))?;
-    Ok(of_cells(&judgement))
-}
-
 fn write_published(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     put(output, &assay_report::published(record, &judgement)).map_err(|error| match error
@@ -190,377 +204,4 @@ fn write_published(record: &StudyRecord, output: &Output) -> Result<Exit> {
         None => error,
     })?;
     Ok(of_cells(&judgement))
-}
-
-fn of_cells(judgement: &Judgement) -> Exit {
-    let failed = judgement.cells.iter().any(|cell| cell.verdict == assay_model::Verdict::Failed);
-    if failed { Exit::Incomplete } else { Exit::Done }
-}
-
-/// Judges a study by the limits of its gate, if any, and writes the answer. The exit code is that of the gate.
-pub(crate) fn write_gate(
-    record: &StudyRecord,
-    output: &Output,
-    junit: Option<&Path>,
-) -> Result<Exit> {
-    write_judged(record, &assay_verdict::judge(record), output, junit)
-}
-
-fn write_judged(
-    record: &StudyRecord,
-    judgement: &Judgement,
-    output: &Output,
-    junit: Option<&Path>,
-) -> Result<Exit> {
-    // CI reads this file even if the other one cannot be written.
-    if let Some(file) = junit {
-        write_file(file, &assay_report::junit(record, judgement))?;
-    }
-    put_study(record, judgement, output, &assay_report::gate(record, judgement))?;
-    let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
-    let is_missing = |event: &StudyEvent| matches!(event.what, EventKind::SystemMissing { .. });
-    let of_all = |exit| match record.events.iter().any(is_missing) && exit == Exit::Done {
-        true => Exit::Incomplete,
-        false => exit,
-    };
-    Ok(of_all(match judgement.gate.as_ref().map(GateJudgement::verdict) {
-        None => of_cells(judgement),
-        Some(GateVerdict::Passed) => Exit::Done,
-        // Nothing measured is no pass.
-        Some(GateVerdict::Undecided) if allows && has_estimates(judgement) => Exit::Done,
-        Some(GateVerdict::Exceeded) => Exit::LimitExceeded,
-        Some(GateVerdict::Undecided | GateVerdict::Failed) => Exit::Incomplete,
-    }))
-}
-
-fn has_estimates(judgement: &Judgement) -> bool {
-    judgement.gate.iter().flat_map(|gate| &gate.cells).any(|cell| cell.ratio.is_some())
-}
-
-/// [`write_gate`] for a study that was just measured. If the report goes to a file, the progress ends with the answer.
-/// If the file cannot be written, the report goes to stdout.
-pub(crate) fn write_measured(
-    record: &StudyRecord,
-    output: &Output,
-    junit: Option<&Path>,
-    progress: &Progress,
-) -> Result<Exit> {
-    let judgement = assay_verdict::judge(record);
-    let written = write_judged(record, &judgement, output, junit);
-    match (written, &output.output) {
-        (Ok(exit), Some(place)) => {
-            for line in assay_report::answer(record, &judgement) {
-                progress.note(&line);
-            }
-            if matches!(form(output)?, Form::Text(_) | Form::Feed(_)) {
-                progress.done("report", &format!("written to `{}`", place.display()));
-            }
-            Ok(exit)
-        }
-        (Ok(exit), None) => Ok(exit),
-        (Err(source), place) => {
-            if place.is_some() {
-                let stdout = Output {
-                    format: Some(FormatWord::Of(Format::TEXT)),
-                    output: None,
-                    verbose: output.verbose,
-                };
-                // The first error is the one to report.
-                let _ = write_judged(record, &judgement, &stdout, None);
-            }
-            Err(NotWritten { study: record.study.id.clone(), source }.into())
-        }
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write the report of study `{study}`")]
-pub(crate) struct NotWritten {
-    study: String,
-    source: anyhow::Error,
-}
-
-impl Hint for NotWritten {
-    fn hints(&self) -> Vec<String> {
-        vec![format!("the study is in the ledger: `assay report {} -o FILE`", self.study)]
-    }
-}
-
-fn put_study(
-    record: &StudyRecord,
-    judgement: &Judgement,
-    output: &Output,
-    page: &Page<'_>,
-) -> Result<()> {
-    match form(output)? {
-        Form::Stacks => stacks::write(record, output.output.as_deref()),
-        Form::Feed(feed) => place(output, &feeds::of_study(feed, record, judgement)?),
-        Form::Text(_) | Form::Charts(_) => put(output, page),
-    }
-}
-
-pub(crate) fn put(output: &Output, page: &Page<'_>) -> Result<()> {
-    match (form(output)?, &output.output) {
-        (Form::Text(format), _) => {
-            let mut options = options(output.output.is_none());
-            options.verbose = output.verbose;
-            // Only text may have colours.
-            options.color &= format == Format::TEXT;
-            place(output, &page.render(format, &options).ok_or(NotRendered(format.word))?)
-        }
-        (Form::Charts(form), Some(directory)) => {
-            let (charts, report) = page.with_charts(form.ending());
-            charts::write_files(&charts, &report, form, directory)
-        }
-        (Form::Charts(form), None) => Err(NoCharts::NoDirectory(form.ending()).into()),
-        (Form::Stacks, _) => Err(NoStacks::NotTaken.into()),
-        (Form::Feed(feed), _) => Err(NoFeed::NotAStudy(feed.word).into()),
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("this result has no format `{0}`")]
-pub(crate) struct NotRendered(&'static str);
-
-fn place(output: &Output, text: &str) -> Result<()> {
-    match &output.output {
-        Some(path) => write_file(path, text),
-        None => write_stdout(text),
-    }
-}
-
-pub(crate) fn format(output: &Output) -> Result<Format> {
-    match form(output)? {
-        Form::Text(format) => Ok(format),
-        Form::Charts(_) => Err(NoCharts::NoReport.into()),
-        Form::Stacks => Err(NoStacks::NotTaken.into()),
-        Form::Feed(feed) => Err(NoFeed::NotAStudy(feed.word).into()),
-    }
-}
-
-/// Refuses an unknown format, and files that cannot be written or that hold something else, before anything is
-/// measured.
-pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -> Result<()> {
-    let form = form(output)?;
-    let ledger = paths::ledger_file(ledger.file.as_deref())?;
-    let in_directory = |directory: &PathBuf| directory.join(charts::REPORT);
-    let report = match form {
-        Form::Text(_) | Form::Feed(_) => output.output.clone(),
-        Form::Charts(form) => {
-            charts::check(form.ending(), output.output.as_deref())?;
-            output.output.as_ref().map(in_directory)
-        }
-        Form::Stacks => {
-            charts::check(stacks::ENDING, output.output.as_deref())?;
-            None
-        }
-    };
-    let report = report.as_deref();
-    for (option, file) in [("-o", report), ("--junit", junit)] {
-        let Some(file) = file else { continue };
-        // SQLite keeps the last changes in files beside the ledger.
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let mut part = ledger.clone().into_os_string();
-            part.push(suffix);
-            if is_same(file, Path::new(&part)) {
-                return Err(NoPlace::Ledger(file.to_owned(), option).into());
-            }
-        }
-        if option == "--junit" || matches!(form, Form::Text(_) | Form::Feed(_)) {
-            check_place(option, file)?;
-        }
-    }
-    match report.zip(junit) {
-        Some((report, junit)) if is_same(report, junit) => {
-            Err(NoPlace::Twice(junit.to_owned(), "--junit").into())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let resolved = |path: &Path| {
-        let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
-        let directory = fs_err::canonicalize(directory.unwrap_or(Path::new("."))).ok()?;
-        Some(directory.join(path.file_name()?))
-    };
-    match (fs_err::metadata(one), fs_err::metadata(other)) {
-        (Ok(one), Ok(other)) => {
-            one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino())
-        }
-        (Err(_), Err(_)) => resolved(one).is_some_and(|one| Some(one) == resolved(other)),
-        _ => false,
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NoPlace {
-    #[error("`{}` is a directory; `{}` takes a file", .0.display(), .1)]
-    Directory(PathBuf, &'static str),
-    #[error("`{}` cannot be written: `{}` names a file in a directory that exists", .0.display(), .1)]
-    NoDirectory(PathBuf, &'static str),
-    #[error("`{}` is the ledger, which `{}` would overwrite", .0.display(), .1)]
-    Ledger(PathBuf, &'static str),
-    #[error("`-o` and `{}` both name `{}`", .1, .0.display())]
-    Twice(PathBuf, &'static str),
-    #[error("`{}` cannot be written", .0.display())]
-    Refused(PathBuf, &'static str, #[source] std::io::Error),
-}
-
-impl Hint for NoPlace {
-    fn hints(&self) -> Vec<String> {
-        match self {
-            Self::Refused(_, option, _) => {
-                vec![format!("`{option}` takes a file in a directory that you can write to")]
-            }
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// Checks that a result can be written to a file, without emptying or creating it.
-fn check_place(option: &'static str, path: &Path) -> Result<(), NoPlace> {
-    if path.is_dir() {
-        return Err(NoPlace::Directory(path.to_owned(), option));
-    }
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    if !directory.is_dir() {
-        return Err(NoPlace::NoDirectory(path.to_owned(), option));
-    }
-    try_to_open(path).map_err(|source| NoPlace::Refused(path.to_owned(), option, source))
-}
-
-fn try_to_open(path: &Path) -> std::io::Result<()> {
-    let mut options = fs_err::OpenOptions::new();
-    match fs_err::symlink_metadata(path) {
-        Ok(it) if it.is_file() => options.append(true).open(path).map(drop),
-        // Opening a pipe would wait for its reader, and creating the target of a link would leave it there.
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            options.write(true).create_new(true).open(path)?;
-            fs_err::remove_file(path)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-pub(crate) fn put_rows<T: Serialize>(
-    shape: &ShapeArg,
-    rows: &[T],
-    line: impl Fn(&T) -> String,
-) -> Result<()> {
-    write_stdout(&match shape.format {
-        ShapeWord::Text => {
-            rows.iter().map(|row| printable(&line(row)).into_owned() + "\n").collect()
-        }
-        ShapeWord::Json => printable_json(&serde_json::to_string_pretty(rows)?).into_owned() + "\n",
-    })
-}
-
-pub(crate) fn put_one<T: Serialize>(
-    shape: &ShapeArg,
-    thing: &T,
-    words: impl Fn(&T) -> String,
-) -> Result<()> {
-    write_stdout(&match shape.format {
-        ShapeWord::Text => printable_lines(&words(thing)).into_owned() + "\n",
-        ShapeWord::Json => {
-            printable_json(&serde_json::to_string_pretty(thing)?).into_owned() + "\n"
-        }
-    })
-}
-
-/// Columns of output that is not a terminal. A file must not depend on the terminal of its writer.
-const WIDTH: usize = 120;
-
-/// Layout for the terminal's width, if the output is a terminal. Colours are removed later where unsupported.
-pub(crate) fn options(to_stdout: bool) -> TextOptions {
-    let to_terminal = to_stdout && std::io::stdout().is_terminal();
-    TextOptions {
-        width: if to_terminal { terminal_width() } else { WIDTH },
-        color: true,
-        verbose: true,
-    }
-}
-
-fn terminal_width() -> usize {
-    rustix::termios::tcgetwinsize(std::io::stdout())
-        .map(|size| usize::from(size.ws_col))
-        .ok()
-        .filter(|&columns| columns > 0)
-        .unwrap_or(WIDTH)
-}
-
-fn write_file(path: &Path, text: &str) -> Result<()> {
-    let plain = anstream::adapter::strip_str(text).to_string();
-    let cannot = || format!("cannot write `{}`", path.display());
-    whole_file::write(path, plain.as_bytes()).with_context(cannot)
-}
-
-/// A reader that closes the pipe early, such as `head`, is no error.
-pub(crate) fn write_stdout(text: &str) -> Result<()> {
-    match anstream::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write the result")
-        }
-        _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn checking_an_output_path_leaves_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let [kept, new, below] =
-            ["kept.html", "new.html", "no/x.html"].map(|name| folder.path().join(name));
-        fs_err::write(&kept, "what was there").unwrap();
-        check_place("-o", &kept).unwrap();
-        check_place("-o", &new).unwrap();
-        assert_eq!(fs_err::read_to_string(&kept).unwrap(), "what was there");
-        assert!(!new.exists());
-        assert!(matches!(check_place("-o", folder.path()), Err(NoPlace::Directory(..))));
-        assert!(matches!(check_place("-o", &below), Err(NoPlace::NoDirectory(..))));
-        // Nobody can create a file there, not even root.
-        let refused = check_place("-o", Path::new("/proc/x.html")).unwrap_err();
-        assert!(refused.to_string().contains("/proc/x.html"), "{refused}");
-        assert_eq!(refused.hints().len(), 1);
-    }
-
-    #[test]
-    fn no_result_replaces_the_ledger_or_another_result() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        let ledger = LedgerArg { file: Some(path("ledger.db")) };
-        let checked = |output: &str, junit: Option<&str>| {
-            let output = Output { format: None, output: Some(path(output)), verbose: false };
-            check(&output, junit.map(path).as_deref(), &ledger).map_err(|error| error.to_string())
-        };
-        for exists in [false, true] {
-            for file in ["ledger.db", "ledger.db-wal", "./ledger.db"] {
-                assert!(checked("x.txt", Some(file)).unwrap_err().contains("is the ledger"));
-            }
-            assert!(checked("x.md", Some("x.md")).unwrap_err().contains("both name"));
-            checked("x.md", Some("x.xml")).unwrap();
-            if !exists {
-                let files = ["ledger.db", "ledger.db-wal", "x.md"];
-                files.iter().for_each(|it| fs_err::write(path(it), "").unwrap());
-                fs_err::hard_link(path("ledger.db"), path("other.md")).unwrap();
-            }
-        }
-        assert!(checked("other.md", None).unwrap_err().contains("is the ledger"));
-    }
-
-    /// The place may have disappeared since the check.
-    #[test]
-    fn an_unwritable_report_says_where_the_study_is() {
-        let source = std::io::Error::from(ErrorKind::StorageFull).into();
-        let error = NotWritten { study: "20261118-0a1b".to_owned(), source };
-        assert!(error.hints()[0].contains("`assay report 20261118-0a1b -o FILE`"));
-    }
 }

@@ -17,22 +17,142 @@ use assay_terms::{Sizes, Terms};
 use assay_wire::Connection;
 use serde::Serialize;
 
-use crate::advice::Advised;
-use crate::cli::{Getting, ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
-use crate::config_file;
-use crate::exit::Exit;
-use crate::open_files::{self, Demand};
-use crate::progress::{Progress, print};
-use crate::report;
-use crate::systems::{
+use assay_command::args::{ConfigArg, SYSTEMS, SourceArg, TermsArg};
+use assay_command::args::{ShapeArg, ShapeWord};
+use assay_command::candidates;
+use assay_command::config_file;
+use assay_command::exit::Exit;
+use assay_command::number::{parse_megabytes, parse_port};
+use assay_command::report;
+use assay_command::server_url::is_name;
+use assay_run::advice::Advised;
+use assay_run::open_files::{self, Demand};
+use assay_run::progress::{Progress, print};
+use assay_run::systems::{
     Asked, DATABASE, Environment, Taken, environment, fetch_all, fetch_one, machine_facts,
     provisioner, refuse_options, sandbox_site, start_on_empty, taken,
 };
+use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::getting::Getting;
+use assay_command::verb::{Arguments, Group};
+
+/// `assay server`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerVerb {
+    #[command(subcommand)]
+    command: ServerCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ServerCommand {
+    /// Get servers into the cache, and print their paths
+    Get(ServerGet),
+    /// List the servers that `start` left running, or, with `--available`, the versions that assay can get
+    List(ServerList),
+    /// Start a server with an empty database, and leave it running; `stop` removes its data
+    Start(ServerStart),
+    /// Stop servers that `start` left running, and remove their data
+    Stop(ServerStop),
+}
+
+/// `assay server get`.
+#[derive(Debug, Args)]
+#[command(after_help = SYSTEMS)]
+pub(crate) struct ServerGet {
+    /// The systems, such as `mariadb@11.8`
+    #[arg(required = true, value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
+    pub(crate) systems: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) getting: Getting,
+}
+
+/// `assay server list`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerList {
+    /// List the versions of a product, or of all products, that assay can get, with their sources
+    #[arg(long, value_name = "PRODUCT", num_args = 0..=1)]
+    pub(crate) available: Option<Option<String>>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+}
+
+/// `assay server start`.
+#[derive(Debug, Args)]
+#[command(after_help = SYSTEMS)]
+pub(crate) struct ServerStart {
+    /// The system, such as `mariadb@11.8` or `mariadb@11.8+innodb_doublewrite=OFF`
+    #[arg(value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
+    pub(crate) system: String,
+
+    /// Name of the server [default: derived from the system's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Also listen on this port of 127.0.0.1; 0 chooses a free port
+    #[arg(long, value_name = "PORT", value_parser = parse_port, allow_negative_numbers = true)]
+    pub(crate) port: Option<u16>,
+
+    /// Start on a copy of these data, which `server stop --keep` left of the same system
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) terms: TermsArg,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
+
+    /// Buffer pool, such as `512M` or `1G`; a number without unit is MB
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = parse_megabytes)]
+    pub(crate) buffer_pool: u64,
+
+    #[command(flatten)]
+    pub(crate) getting: Getting,
+}
+
+/// `assay server stop`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerStop {
+    /// Names, as `assay server list` shows them
+    #[arg(required = true, value_name = "NAME")]
+    #[arg(add = ArgValueCompleter::new(candidates::servers))]
+    pub(crate) names: Vec<String>,
+
+    /// Keep the data, and say where they are: `server start SYSTEM --data DIR` starts on them again
+    #[arg(long)]
+    pub(crate) keep: bool,
+
+    /// Print no progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Arguments for ServerVerb {
+    const NAME: &'static str = "server";
+    const ABOUT: &'static str = "Get, run and stop servers of any version, without root";
+    const GROUP: Group = Group::Servers;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        run(&self.command, cache_dir)
+    }
+}
 
 /// MB.
 const LOG_MB: u64 = 512;
 
-pub(crate) fn run(command: &ServerCommand, cache_dir: Option<&Path>) -> Result<Exit> {
+fn run(command: &ServerCommand, cache_dir: Option<&Path>) -> Result<Exit> {
     match command {
         ServerCommand::Get(args) => get(args, cache_dir),
         ServerCommand::List(args) => match &args.available {
@@ -198,7 +318,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     env.interrupt.check()?;
     server.keep(&kept)?;
     progress.finish();
-    without_effect.iter().for_each(|told| print(&format!("warning: {words}: {told}")));
+    without_effect.iter().for_each(|message| print(&format!("warning: {words}: {message}")));
     let commands = commands(spec.product, &kept, server_password.as_deref());
     report::put_one(&args.getting.shape, &kept, |it| in_words(it, &commands))?;
     Ok(Exit::Done)
@@ -335,11 +455,6 @@ fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<Strin
 /// Letters before the number, for names derived from a system.
 const STEM_MAX: usize = 48;
 
-fn is_name(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
-}
-
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr())?.port())
 }
@@ -431,19 +546,6 @@ fn kept_data(args: &ServerStop, site: &Site, server: &KeptServer) -> Result<Opti
         anyhow::bail!(Advised::new(what, hint));
     }
     Ok(Some(place))
-}
-
-/// URL of a running server: the text itself, or that of the sandbox with this name.
-pub(crate) fn url_of(text: &str) -> Result<ServerUrl> {
-    let is_name = is_name(text) && !text.contains("://");
-    let sandbox = match is_name {
-        true => assay_servers::kept(&sandbox_site()?.run_root)?
-            .into_iter()
-            .find(|it| it.kept.name == text),
-        false => None,
-    };
-    let url = sandbox.as_ref().map_or(text, |it| it.kept.url.as_str());
-    Ok(assay_plan::parse_url(url)?)
 }
 
 /// Servers with these names, each once. If a name is wrong, nothing is stopped.

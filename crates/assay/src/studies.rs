@@ -4,15 +4,96 @@ use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
 use assay_model::counted;
 
-use crate::advice::Advised;
-use crate::cli::{
-    LedgerArg, NameStudy, RemoveStudies, ShapeWord, ShowStudy, Studies, StudiesCommand,
-};
-use crate::exit::Exit;
-use crate::opened::open_ledger;
-use crate::{paths, report, study, study_id};
+use assay_command::args::{FormatWord, Output, ShapeArg};
+use assay_command::args::{LedgerArg, ShapeWord};
+use assay_command::candidates;
+use assay_command::exit::Exit;
+use assay_command::opened::open_ledger;
+use assay_command::verb::{Arguments, Group};
+use assay_command::{report, study_id};
+use assay_run::advice::Advised;
+use assay_run::{paths, study};
+use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
+use std::path::Path;
 
-pub(crate) fn run(args: &Studies) -> Result<Exit> {
+/// `assay studies`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(mut_arg("format", FormatWord::only(FormatWord::pages())))]
+pub(crate) struct Studies {
+    #[command(subcommand)]
+    pub(crate) command: Option<StudiesCommand>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// What to do instead of listing them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StudiesCommand {
+    /// Show what a study is: systems, setup, times, verdicts, machine, size
+    Show(ShowStudy),
+    /// Give a study a name, which can then stand for it
+    Name(NameStudy),
+    /// Remove studies from the ledger, without asking
+    Rm(RemoveStudies),
+}
+
+/// `assay studies show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowStudy {
+    /// The study [default: the latest]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub(crate) study: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// `assay studies name`.
+#[derive(Debug, Args)]
+pub(crate) struct NameStudy {
+    /// The study
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub(crate) study: String,
+
+    /// Its name: ASCII letters, digits, `-`, `_` and `.`; it replaces the one that the study may have
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// `assay studies rm`.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveStudies {
+    /// The studies
+    #[arg(required = true, value_name = "STUDY")]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub(crate) studies: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+impl Arguments for Studies {
+    const NAME: &'static str = "studies";
+    const ABOUT: &'static str = "List, show, name and remove the studies in the ledger";
+    const GROUP: Group = Group::Read;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(args: &Studies) -> Result<Exit> {
     match &args.command {
         None => list(args),
         Some(StudiesCommand::Show(args)) => show(args),

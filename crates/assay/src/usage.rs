@@ -7,9 +7,9 @@ use assay_model::without_secrets;
 use assay_plan::nearest;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use crate::cli;
-use crate::exit::Exit;
-use crate::progress::{print, print_marked};
+use assay_command::exit::Exit;
+use assay_command::sysbench::{option_hint, subcommand_hint};
+use assay_run::progress::{print, print_marked};
 
 /// Prints the help, or the mistake in the command line. The words come from the user and may be harmful to a terminal.
 pub(crate) fn print_usage(error: Error) -> ExitCode {
@@ -17,7 +17,7 @@ pub(crate) fn print_usage(error: Error) -> ExitCode {
         error.exit();
     }
     let typed: Vec<String> = std::env::args().skip(1).collect();
-    let (text, hint) = told(only_typed(error, &typed), &cli::command());
+    let (text, hint) = message(only_typed(error, &typed), &crate::commands::command());
     let text = without_secrets(text.trim_end());
     match text.strip_prefix("error: ") {
         Some(text) => print_marked("error", AnsiColor::Red, text),
@@ -54,7 +54,7 @@ const TIPS: [ContextKind; 4] = [
 const SEE_HELP: &str = "For more information, try '--help'.";
 
 /// Message and hint. `assay` is the whole command line.
-fn told(mut error: Error, assay: &clap::Command) -> (String, Option<String>) {
+fn message(mut error: Error, assay: &clap::Command) -> (String, Option<String>) {
     let text_of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let usage = text_of(ContextKind::Usage);
     let command = Named::of(&usage, assay);
@@ -99,7 +99,7 @@ impl<'a> Named<'a> {
     }
 
     fn hint_for_command(&self, word: &str) -> String {
-        if let Some(hint) = cli::subcommand_hint(word) {
+        if let Some(hint) = subcommand_hint(word) {
             return hint.to_owned();
         }
         let visible = self.command.get_subcommands().filter(|it| !it.is_hide_set());
@@ -110,7 +110,7 @@ impl<'a> Named<'a> {
     }
 
     fn hint_for_option(&self, typed: &str, usage: &str, assay: &clap::Command) -> String {
-        if let Some(hint) = cli::option_hint(typed, usage) {
+        if let Some(hint) = option_hint(typed, usage) {
             return hint.to_owned();
         }
         let Some(name) = typed.strip_prefix("--").and_then(|it| it.split('=').next()) else {
@@ -161,11 +161,11 @@ mod tests {
     use super::*;
 
     fn refused(words: &str) -> (String, String) {
-        let command = cli::command();
+        let command = crate::commands::command();
         let typed = std::iter::once("assay").chain(words.split(' '));
         let error = command.clone().try_get_matches_from(typed).unwrap_err();
         let typed: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let (text, hint) = told(only_typed(error, &typed), &command);
+        let (text, hint) = message(only_typed(error, &typed), &command);
         assert!(!text.contains("tip:") && !text.contains("try '--help'"), "{text}");
         (text, hint.unwrap_or_default())
     }

@@ -186,17 +186,17 @@ fn check_cells(result: &Value) {
 }
 
 fn check_restored(result: &Value) {
-    let told = found(result, "restored", ["system", "what", "message"]);
+    let note = found(result, "restored", ["system", "what", "message"]);
     let has = |system: &str, what: &str, message: &str| {
-        told.iter().any(|it| it[0].starts_with(system) && it[1] == what && it[2].contains(message))
+        note.iter().any(|it| it[0].starts_with(system) && it[1] == what && it[2].contains(message))
     };
     // `rank` is reserved in MySQL, and the statements that fill the table lack it.
-    assert!(has("mysql@8.0", "error", "1064"), "{told:?}");
-    assert!(has("mysql@8.0", "error", "0000-00-00"), "{told:?}");
-    assert!(!told.iter().any(|it| it[0] == "mariadb@10.11" && it[1] == "error"), "{told:?}");
+    assert!(has("mysql@8.0", "error", "1064"), "{note:?}");
+    assert!(has("mysql@8.0", "error", "0000-00-00"), "{note:?}");
+    assert!(!note.iter().any(|it| it[0] == "mariadb@10.11" && it[1] == "error"), "{note:?}");
     for system in ["mariadb@10.11", "mysql@8.0"] {
-        assert!(has(system, "left-out", "rights"), "{told:?}");
-        assert!(has(system, "left-out", "DEFINER"), "{told:?}");
+        assert!(has(system, "left-out", "rights"), "{note:?}");
+        assert!(has(system, "left-out", "DEFINER"), "{note:?}");
     }
     let lines = found(result, "restored", ["line", "statement", "what"]);
     let table = ["14", "CREATE TABLE scores (", "error"].map(str::to_owned);
@@ -217,8 +217,8 @@ fn a_dump_that_ends_the_server_is_an_error_with_its_line() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     // The server may answer before it ends.
-    let told = |line| stderr.contains(&format!("d.sql`, line {line}: no answer to"));
-    assert!(told(3) || told(4), "{stderr}");
+    let note = |line| stderr.contains(&format!("d.sql`, line {line}: no answer to"));
+    assert!(note(3) || note(4), "{stderr}");
     let untried =
         "cannot load data into `mariadb@10.11` (not tried: `mariadb@10.11+max_connections=200`)";
     assert!(stderr.contains(untried) && stderr.contains("(`SHUTDOWN`)"), "{stderr}");
@@ -246,8 +246,8 @@ fn a_statement_that_fails_everywhere_is_not_the_fault_of_one_system() {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(3), "{stderr}");
         for system in ["mariadb@10.11", "mariadb@11.8"] {
-            let told = format!("{system} gone failed: ");
-            assert!(stderr.contains(&told), "{stderr}");
+            let note = format!("{system} gone failed: ");
+            assert!(stderr.contains(&note), "{stderr}");
         }
         assert!(stdout.contains("gone on all systems: "), "{stdout}");
         assert!(stdout.contains("there "), "{stdout}");
@@ -333,19 +333,19 @@ fn a_dump_of_postgres_is_restored_with_its_copied_rows() {
     let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
     let result = json(&output, 0);
     assert_eq!(result["answers"], Value::Null, "{result:#}");
-    let told = found(&result, "restored", ["what", "line", "message"]);
+    let note = found(&result, "restored", ["what", "line", "message"]);
     let count = |what: &str, message: &str| {
-        told.iter().filter(|it| it[0] == what && it[2].contains(message)).count()
+        note.iter().filter(|it| it[0] == what && it[2].contains(message)).count()
     };
     // Both the system and its twin report it.
-    assert_eq!(count("left-out", "transaction_timeout"), 2, "{told:?}");
-    assert_eq!(count("left-out", "owners"), 2, "{told:?}");
-    assert_eq!(count("error", "\"public.gone\" does not exist"), 2, "{told:?}");
-    assert_eq!(told.iter().filter(|it| it[0] == "error").count(), 2, "{told:?}");
+    assert_eq!(count("left-out", "transaction_timeout"), 2, "{note:?}");
+    assert_eq!(count("left-out", "owners"), 2, "{note:?}");
+    assert_eq!(count("error", "\"public.gone\" does not exist"), 2, "{note:?}");
+    assert_eq!(note.iter().filter(|it| it[0] == "error").count(), 2, "{note:?}");
     let events = found(&result, "events", ["what", "system", "when"]);
-    let told = "the answers to 2 statements were compared: 2 statements answered the same, over 1 to 2 values each, \
+    let note = "the answers to 2 statements were compared: 2 statements answered the same, over 1 to 2 values each, \
     3 in all";
-    let compared = |it: &[String; 3]| it[0] == told;
+    let compared = |it: &[String; 3]| it[0] == note;
     assert!(events.iter().any(compared), "{events:?}");
     let with_mysql = ["compare", "postgres@15", "mysql@8.0", "--workload", &file, "--offline"];
     let refused = place.run_to_end(&with_mysql);

@@ -43,8 +43,8 @@ fn a_search_of_releases_is_killed_and_goes_on() {
     let with_forged = place.run_to_end(&["resume", id, "--offline", "--format", "json"]);
     assert_eq!(printed(&with_forged, 0), answer);
     let refused = place.run_to_end(&["resume", "forged-0", "--offline"]);
-    let told = String::from_utf8_lossy(&refused.stderr);
-    assert!(refused.status.code() == Some(2) && told.contains("is foreign"), "{told}");
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && message.contains("is foreign"), "{message}");
     place.assert_nothing_left();
 }
 
@@ -78,11 +78,11 @@ fn commits_that_do_not_build_are_said() {
 #[test]
 fn what_cannot_be_searched_is_refused() {
     let place = Place::new();
-    let refused = |words: &[&str], told: &str| {
+    let refused = |words: &[&str], message: &str| {
         let output = place.run_to_end(&[&["bisect"], words, &["--offline"]].concat());
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {stderr}");
-        assert!(stderr.contains(told) && stderr.contains("hint: "), "{words:?}: {stderr}");
+        assert!(stderr.contains(message) && stderr.contains("hint: "), "{words:?}: {stderr}");
     };
     refused(&["mariadb@11.8", "--test", "scan"], "is not a range of releases");
     refused(&["mariadb@11.8..10.11", "--test", "scan"], "no source has both ends");

@@ -85,11 +85,11 @@ fn only_files_of_charts_are_replaced() {
     fs_err::write(&target, "mine").unwrap();
     fs_err::remove_file(directory.join("matrix.svg")).unwrap();
     std::os::unix::fs::symlink(&target, directory.join("matrix.svg")).unwrap();
-    let (code, told) = report(&directory);
-    assert!(code == Some(2) && told.contains("matrix.svg` is no regular file"), "{told}");
+    let (code, message) = report(&directory);
+    assert!(code == Some(2) && message.contains("matrix.svg` is no regular file"), "{message}");
     assert_eq!(fs_err::read_to_string(&target).unwrap(), "mine");
-    let (code, told) = report(&target);
-    assert!(code == Some(2) && told.contains("is no directory\n\nhint: "), "{told}");
+    let (code, message) = report(&target);
+    assert!(code == Some(2) && message.contains("is no directory\n\nhint: "), "{message}");
 }
 
 #[test]
@@ -108,16 +108,16 @@ fn another_system_can_be_the_base() {
         assert_eq!(ratio("mariadb@11.4.10"), None);
     }
     let output = place.run_to_end(&["report", "--base", "12"]);
-    let told = String::from_utf8_lossy(&output.stderr);
+    let message = String::from_utf8_lossy(&output.stderr);
     let names =
         "hint: its systems are 1 `mariadb@10.11.16`, 2 `mariadb@11.4.10`, 3 `mariadb@11.8.6`";
-    assert!(output.status.code() == Some(2) && told.contains(names), "{told}");
+    assert!(output.status.code() == Some(2) && message.contains(names), "{message}");
 }
 
 #[test]
 fn charts_need_a_directory() {
     let (place, _folder) = imported();
-    for (words, told) in [
+    for (words, message) in [
         (&["report", "--format", "svg"][..], "hint: use `--format svg -o DIR`"),
         (
             &["report", "-o", "x.png"],
@@ -133,6 +133,6 @@ fn charts_need_a_directory() {
     ] {
         let output = place.run_to_end(words);
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && stderr.contains(told), "{stderr}");
+        assert!(output.status.code() == Some(2) && stderr.contains(message), "{stderr}");
     }
 }

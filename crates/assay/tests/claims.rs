@@ -72,9 +72,9 @@ fn the_exit_code_says_whether_all_claims_hold() {
         "{markdown}"
     );
     let wrong = checked(&claim("fastr = true"), &[]);
-    let told = text(&wrong.stderr);
-    assert_eq!(wrong.status.code(), Some(2), "{told}");
-    assert!(told.contains("unknown key `fastr`") && told.contains("^^^^^"), "{told}");
+    let message = text(&wrong.stderr);
+    assert_eq!(wrong.status.code(), Some(2), "{message}");
+    assert!(message.contains("unknown key `fastr`") && message.contains("^^^^^"), "{message}");
     let shown = checked(&hostile, &["--format", "html"]);
     let page = text(&shown.stdout);
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}{}", text(&shown.stderr));
@@ -83,9 +83,9 @@ fn the_exit_code_says_whether_all_claims_hold() {
         "{page}"
     );
     let refused = checked(&holds, &["--format", "svg"]);
-    let told = text(&refused.stderr);
+    let message = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(told.contains("[possible values: text, html, markdown, json]"), "{told}");
+    assert!(message.contains("[possible values: text, html, markdown, json]"), "{message}");
 }
 
 fn published() -> Option<PathBuf> {

@@ -27,10 +27,8 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     let url = server["url"].as_str().unwrap();
     let port = server["port"].as_u64().unwrap();
 
-    let loaded = json(
-        &place,
-        &["load", url, "--tables", "2", "--rows", "3000", "--format", "json", "--secondary"],
-    );
+    let loaded =
+        json(&place, &["load", url, "--tables", "2", "--rows", "3000", "--format", "json"]);
     assert_eq!((loaded["tables"].as_u64(), loaded["rows"].as_u64()), (Some(2), Some(3000)));
 
     let bench = |url: &str, more: &[&str]| {
@@ -58,8 +56,11 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     let port = port.to_string();
     let in_use = place.run_to_end(&[&start[..], &["--port", &port]].concat());
     assert_eq!(in_use.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&in_use.stderr).into_owned();
-    assert!(told.contains("in use") && told.contains("hint: choose another port"), "{told}");
+    let message = String::from_utf8_lossy(&in_use.stderr).into_owned();
+    assert!(
+        message.contains("in use") && message.contains("hint: choose another port"),
+        "{message}"
+    );
 
     let listed = json(&place, &["server", "list", "--format", "json"]);
     assert_eq!(listed[0]["state"], "running");
@@ -69,16 +70,16 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     assert_eq!(candidates.lines().next(), Some("one"));
     let refused = place.run_to_end(&["server", "stop", "one", "nosuch"]);
     assert_eq!(refused.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
-        told.contains("no server is called `nosuch`") && !told.contains("is stopped"),
-        "{told}"
+        message.contains("no server is called `nosuch`") && !message.contains("is stopped"),
+        "{message}"
     );
     assert_eq!(json(&place, &["server", "list", "--format", "json"])[0]["state"], "running");
     let stopped = place.run_to_end(&["server", "stop", "one"]);
     assert_eq!(stopped.status.code(), Some(0));
-    let told = String::from_utf8_lossy(&stopped.stderr).into_owned();
-    assert!(told.contains("one is stopped"), "{told}");
+    let message = String::from_utf8_lossy(&stopped.stderr).into_owned();
+    assert!(message.contains("one is stopped"), "{message}");
     assert_eq!(json(&place, &["server", "list", "--format", "json"]), serde_json::json!([]));
     place.assert_nothing_left();
 }
@@ -103,9 +104,9 @@ fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
     let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let server = json(&place, &[&start[..], &["--name", "one"]].concat());
     let cleaned = place.run_to_end(&["cache", "clean", "--all"]);
-    let told = String::from_utf8_lossy(&cleaned.stderr).into_owned();
-    assert_eq!(cleaned.status.code(), Some(0), "{told}");
-    assert!(told.contains("is in use and was kept"), "{told}");
+    let message = String::from_utf8_lossy(&cleaned.stderr).into_owned();
+    assert_eq!(cleaned.status.code(), Some(0), "{message}");
+    assert!(message.contains("is in use and was kept"), "{message}");
     let listed = json(&place, &["cache", "list", "--format", "json"]);
     let left: Vec<_> = listed.as_array().unwrap().iter().map(|it| it["name"].as_str()).collect();
     assert!(left.len() == 1 && left[0].unwrap().starts_with("mariadb 11.8"), "{left:?}");
@@ -128,12 +129,12 @@ fn the_output_of_a_sandbox_suits_other_clients() {
     let _ = assay_testkit::product_prefix(Product::Postgres, "16");
     let start = ["server", "start", "postgres@16", "--offline", "--name", "p", "--port", "0"];
     let output = place.run_to_end(&start);
-    let told = String::from_utf8(output.stdout).unwrap();
-    let commands: Vec<(&str, &str)> = told
+    let message = String::from_utf8(output.stdout).unwrap();
+    let commands: Vec<(&str, &str)> = message
         .lines()
         .filter_map(|it| it.split_once("PGPASSWORD=")?.1.split_once(" psql "))
         .collect();
-    assert_eq!(commands.len(), 2, "{told}");
+    assert_eq!(commands.len(), 2, "{message}");
     for (password, url) in &commands {
         let url = url.trim_matches('\'');
         let load = ["load", url, "--tables", "1", "--rows", "100", "--format", "json"];
@@ -142,7 +143,7 @@ fn the_output_of_a_sandbox_suits_other_clients() {
     }
     // The programs' own syntax for a socket.
     let (_, socket) = commands[0];
-    assert!(socket.contains("?host=/") && socket.contains("&port="), "{told}");
+    assert!(socket.contains("?host=/") && socket.contains("&port="), "{message}");
     assert_eq!(place.run_to_end(&["server", "stop", "p"]).status.code(), Some(0));
     place.assert_nothing_left();
 }
@@ -188,15 +189,15 @@ fn every_command_that_starts_a_server_tells_all_options_that_it_does_not_take() 
         &["server", "start", wrong, "--name", "wrong", "--offline"],
     ] {
         let output = place.run_to_end(command);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
         for words in [
             "does not take 3 options",
             "`no_such_option` is unknown",
             "`innodb_buffer_pool_size` is the nearest",
             "innodb_doublewrite",
         ] {
-            assert!(told.contains(words), "{words}: {told}");
+            assert!(message.contains(words), "{words}: {message}");
         }
     }
     // Nothing was initialised.
@@ -216,16 +217,16 @@ fn a_study_that_goes_on_loads_its_data_before_it_waits() {
     lock.lock().unwrap();
     let mut command = place.command(&["resume", "latest", "--more", "5s", "--offline"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = String::new();
+    let mut message = String::new();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
-    while !told.contains("waiting for another assay") {
-        assert_ne!(lines.read_line(&mut told).unwrap(), 0, "{told}");
+    while !message.contains("waiting for another assay") {
+        assert_ne!(lines.read_line(&mut message).unwrap(), 0, "{message}");
     }
     drop(lock);
-    assert_eq!(told.matches(" loaded 1,000 rows").count(), 2, "{told}");
-    lines.read_to_string(&mut told).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{told}");
-    assert_eq!(told.matches(" loaded 1,000 rows").count(), 2, "{told}");
+    assert_eq!(message.matches(" loaded 1,000 rows").count(), 2, "{message}");
+    lines.read_to_string(&mut message).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{message}");
+    assert_eq!(message.matches(" loaded 1,000 rows").count(), 2, "{message}");
     place.assert_nothing_left();
 }
 
@@ -242,21 +243,21 @@ fn other_commands_warn_of_a_running_study_without_waiting() {
     // Only facts; the noise needs a quiet machine.
     let doctor = place.run_to_end(&["doctor", "--for", "10m", "--format", "json"]);
     drop(lock);
-    let told = String::from_utf8_lossy(&doctor.stderr);
-    assert_eq!(doctor.status.code(), Some(0), "{told}");
-    assert!(told.contains("the noise of this machine is not measured"), "{told}");
+    let message = String::from_utf8_lossy(&doctor.stderr);
+    assert_eq!(doctor.status.code(), Some(0), "{message}");
+    assert!(message.contains("the noise of this machine is not measured"), "{message}");
     let found: serde_json::Value = serde_json::from_slice(&doctor.stdout).unwrap();
     assert!(
         found["host"]["doctor"]["noise"].is_null()
             && !found["facts"].as_array().unwrap().is_empty()
     );
-    let told = String::from_utf8_lossy(&audit.stderr);
-    assert_eq!(audit.status.code(), Some(0), "{told}");
+    let message = String::from_utf8_lossy(&audit.stderr);
+    assert_eq!(audit.status.code(), Some(0), "{message}");
     let us = format!("is measuring on this machine (pid {} of user ", std::process::id());
-    assert!(told.contains(&us), "{told}");
+    assert!(message.contains(&us), "{message}");
     for (output, what) in [(load, "this load"), (bench, "this benchmark")] {
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(told.contains(&us) && told.contains(what), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains(&us) && message.contains(what), "{message}");
     }
     place.assert_nothing_left();
 }
@@ -269,9 +270,9 @@ fn the_data_that_were_not_used_for_the_longest_time_go_when_the_cache_exceeds_it
         let tests = ["--tests", "point-query", "--offline", "--rows", rows];
         let mut command = place.command(&[&study[..], &tests[..]].concat());
         let output = command.env("ASSAY_CACHE_LIMIT", limit).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{told}");
-        told
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{message}");
+        message
     };
     let kept = || {
         let listed = json(&place, &["cache", "list", "--format", "json"]);
@@ -282,9 +283,12 @@ fn the_data_that_were_not_used_for_the_longest_time_go_when_the_cache_exceeds_it
     assert!(!measured("1000", "1G").contains("removed"));
     assert!(!measured("2000", "1G").contains("removed"));
     assert!(has("× 1000 rows") && has("× 2000 rows"), "{:?}", kept());
-    let told = measured("2000", "1M");
-    assert!(told.contains("note: removed the data of") && told.contains("× 1000 rows"), "{told}");
-    assert!(told.contains("(`ASSAY_CACHE_LIMIT`)"), "{told}");
+    let message = measured("2000", "1M");
+    assert!(
+        message.contains("note: removed the data of") && message.contains("× 1000 rows"),
+        "{message}"
+    );
+    assert!(message.contains("(`ASSAY_CACHE_LIMIT`)"), "{message}");
     assert!(!has("× 1000 rows") && has("× 2000 rows"), "{:?}", kept());
     place.assert_nothing_left();
 }

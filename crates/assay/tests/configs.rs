@@ -77,7 +77,7 @@ sync_frm = 1
         "compare mariadb@10.11 mysql@8.0 mysql@99.1 --config FILE --scale-memory --format json {SMOKE}"
     );
     let (stdout, stderr) = with_config_and(3, "mysql@8.0", &command, config);
-    for told in [
+    for message in [
         "`datadir`, `read_only` left out",
         "`/no/such/directory/`, which is not on this machine",
         "innodb_buffer_pool_size: 480G → ",
@@ -86,7 +86,7 @@ sync_frm = 1
         "`sql_mode=NO_AUTO_CREATE_USER` (this version does not take this word; server.conf:13)",
         "mysql@99.1 is left out: cannot get `mysql@99.1`",
     ] {
-        assert!(stderr.contains(told), "{told}: {stderr}");
+        assert!(stderr.contains(message), "{message}: {stderr}");
     }
     // Ineffective options would cause a warning.
     assert!(!stderr.contains("was requested"), "{stderr}");
@@ -131,12 +131,12 @@ lc_messages = 'xx_XX.UTF-8'
         "compare postgres@15 postgres@15+jit=on --config postgres=FILE {SMOKE} --format json"
     );
     let (stdout, stderr) = with_config("postgres@15", &command, config);
-    for told in [
+    for message in [
         "`synchronous_standby_names`, `lc_messages` left out",
         "`no_such_setting=1`",
         "`shared_preload_libraries=no_such_library` (the build does not have this library; server.conf:7)",
     ] {
-        assert!(stderr.contains(told), "{told}: {stderr}");
+        assert!(stderr.contains(message), "{message}: {stderr}");
     }
     for setting in ["wal_segment_size", "data_checksums", "server_encoding", "work_mem"] {
         assert!(!stderr.contains(&format!("`{setting}`")), "{stderr}");
@@ -164,7 +164,7 @@ fn a_file_that_no_server_can_read_is_an_error() {
     let file = directory.path().join("my.cnf");
     fs_err::write(&file, "[mysqld]\nsync_binlog = 1\n").unwrap();
     let file = file.display().to_string();
-    for (config, told) in [
+    for (config, message) in [
         (format!("postgres={file}"), "no server of it is started"),
         (format!("oracle={file}"), "`oracle` is no product"),
         ("no-such.cnf".to_owned(), "does not exist"),
@@ -172,7 +172,7 @@ fn a_file_that_no_server_can_read_is_an_error() {
         let words = ["compare", "mysql@8.0", "mysql@8.4", "--config", &config, "--offline"];
         let output = place.run_to_end(&words);
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && stderr.contains(told), "{stderr}");
+        assert!(output.status.code() == Some(2) && stderr.contains(message), "{stderr}");
         assert!(stderr.contains("hint: ") || config.starts_with("oracle"), "{stderr}");
     }
 }
@@ -283,10 +283,10 @@ steps = ["SELECT COUNT(*), MAX(id) FROM t WHERE a = :a OR b = :b"]
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{stderr}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let told = report["cells"].as_array().unwrap().iter().filter_map(|it| it["why"].as_str());
-    let told = told.collect::<Vec<_>>().join("\n");
-    assert!(told.contains("`optimizer_switch=index_merge=on,mrr=on` undoes "), "{report:#}");
-    assert!(!told.contains("`sort_buffer_size="), "{told}");
+    let message = report["cells"].as_array().unwrap().iter().filter_map(|it| it["why"].as_str());
+    let message = message.collect::<Vec<_>>().join("\n");
+    assert!(message.contains("`optimizer_switch=index_merge=on,mrr=on` undoes "), "{report:#}");
+    assert!(!message.contains("`sort_buffer_size="), "{message}");
     assert_eq!(place.finished(), [true, true]);
     place.assert_nothing_left();
 }

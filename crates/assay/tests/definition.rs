@@ -96,7 +96,6 @@ fn a_test_is_defined_in_one_place() {
     let tables = Tables {
         dialect: Dialect::MySql,
         engine: assay_model::Engine::InnoDb,
-        id_key: study.id_key,
         form: study.table_form.clone(),
         data: cell.setup.data(),
         seed: study.seed,

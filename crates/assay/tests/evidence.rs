@@ -127,13 +127,13 @@ fn a_changed_member_is_named() {
         [text, vec![b' '; blanks]].concat()
     };
     altered(&from, &to, "report.json", faster);
-    let told = out(&folder.run(&["verify", "b.assay"], 3));
-    assert!(told.contains("report.json: SHA-256"), "{told}");
+    let message = out(&folder.run(&["verify", "b.assay"], 3));
+    assert!(message.contains("report.json: SHA-256"), "{message}");
     assert!(
-        told.contains(
+        message.contains(
             "cells[1].rqps.value (update-index, writes, 1 clients, mariadb@11.8): recorded 7"
         ),
-        "{told}"
+        "{message}"
     );
     let refused = folder.run(&["report", "--ledger", "b.assay"], 2);
     assert!(err(&refused).contains("was altered: its `report.json`"), "{}", err(&refused));
@@ -141,10 +141,10 @@ fn a_changed_member_is_named() {
         bytes.truncate(5000);
         bytes
     });
-    let told = out(&folder.run(&["verify", "b.assay", "--format", "json"], 3));
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let message = out(&folder.run(&["verify", "b.assay", "--format", "json"], 3));
+    let message: Value = serde_json::from_str(&message).unwrap();
     assert_eq!(
-        (&told["verified"], &told["differences"][0]["member"]),
+        (&message["verified"], &message["differences"][0]["member"]),
         (&false.into(), &"ledger.db".into())
     );
     altered(&from, &to, "report.csv", |bytes| [bytes, vec![b'x'; 1 << 20]].concat());
@@ -192,39 +192,42 @@ fn another_environment_makes_the_same_pack_and_reports() {
 fn recorded_verdicts_of_a_ledger_are_verified() {
     let folder = Folder::new();
     // A finished study has verdicts: without them, nothing would contradict others.
-    let told = out(&folder.run(&["verify", "ledger.db"], 3));
+    let message = out(&folder.run(&["verify", "ledger.db"], 3));
     assert!(
-        told.contains("verdicts: recorded nothing, computed those of a finished study"),
-        "{told}"
+        message.contains("verdicts: recorded nothing, computed those of a finished study"),
+        "{message}"
     );
-    assert!(told.contains("not verified: the file is damaged or was altered"), "{told}");
+    assert!(message.contains("not verified: the file is damaged or was altered"), "{message}");
     let table = "col-1 : a\ncol-2 : b\n100\t110\tpoint-query\n200\t190\tscan\n";
     fs_err::write(folder.path("qps.abs.x.tsv"), table).unwrap();
     folder.run(&["import", "mytools", "qps.abs.x.tsv", "--ledger", "own.db"], 0);
-    let told = out(&folder.run(&["verify", "own.db"], 0));
-    assert!(told.contains("4 verdicts of assay") && told.contains("as recorded"), "{told}");
+    let message = out(&folder.run(&["verify", "own.db"], 0));
+    assert!(
+        message.contains("4 verdicts of assay") && message.contains("as recorded"),
+        "{message}"
+    );
     let change = |sql: &str| {
         let connection = Connection::open(folder.path("own.db")).unwrap();
         connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
     };
     change("UPDATE verdict SET verdict = 'faster', rqps = 2 WHERE cell = 0 AND system = 1");
-    let told = out(&folder.run(&["verify", "own.db"], 3));
-    assert!(told.contains("b, verdict: recorded faster, computed undecided"), "{told}");
-    assert!(told.contains("b, rqps: recorded 2, computed 1.1"), "{told}");
+    let message = out(&folder.run(&["verify", "own.db"], 3));
+    assert!(message.contains("b, verdict: recorded faster, computed undecided"), "{message}");
+    assert!(message.contains("b, rqps: recorded 2, computed 1.1"), "{message}");
     // A forger can change the version too.
     change("UPDATE study SET judged_by = '0.0.9'");
-    let told = out(&folder.run(&["verify", "own.db"], 3));
-    assert!(told.contains("the file says that assay 0.0.9 computed it"), "{told}");
-    assert!(told.contains("An altered file can say so too"), "{told}");
+    let message = out(&folder.run(&["verify", "own.db"], 3));
+    assert!(message.contains("the file says that assay 0.0.9 computed it"), "{message}");
+    assert!(message.contains("An altered file can say so too"), "{message}");
     // Every version stores all verdicts.
     change("DELETE FROM verdict WHERE cell = 0");
-    let told = out(&folder.run(&["verify", "own.db"], 3));
-    assert!(told.contains("recorded no verdict"), "{told}");
-    assert!(told.ends_with("not verified: the file is damaged or was altered\n"), "{told}");
+    let message = out(&folder.run(&["verify", "own.db"], 3));
+    assert!(message.contains("recorded no verdict"), "{message}");
+    assert!(message.ends_with("not verified: the file is damaged or was altered\n"), "{message}");
     change("UPDATE verdict SET system = 7 WHERE system = 1");
     let refused = folder.run(&["verify", "own.db"], 2);
-    let told = "table `verdict`, row 2: refers to a row that is not in the ledger";
-    assert!(err(&refused).contains(told), "{}", err(&refused));
+    let message = "table `verdict`, row 2: refers to a row that is not in the ledger";
+    assert!(err(&refused).contains(message), "{}", err(&refused));
 }
 
 #[test]
@@ -247,7 +250,7 @@ fn ledgers_are_merged() {
     // Ids of another study's runs and slices are in use already.
     let change = "UPDATE study SET id = 'other';
         UPDATE cell SET study = 'other'; UPDATE system SET study = 'other'; UPDATE run SET study = 'other';
-        UPDATE host SET study = 'other'; UPDATE block SET study = 'other'; UPDATE content SET study = 'other';
+        UPDATE block SET study = 'other'; UPDATE content SET study = 'other';
         UPDATE instance SET study = 'other'; UPDATE setting SET study = 'other'; UPDATE audit SET study = 'other';
         UPDATE event SET study = 'other'; UPDATE slice SET study = 'other'; UPDATE test SET study = 'other';
         UPDATE verdict SET study = 'other'; UPDATE counter_names SET study = 'other';
@@ -307,8 +310,7 @@ fn an_imported_study_takes_no_place_of_another() {
     let folder = Folder::new();
     folder.run(&["import", "ledger", "ledger.db", "--ledger", "own.db"], 0);
     folder.run(&["studies", "name", "latest", "nightly", "--ledger", "own.db"], 0);
-    let tables =
-        ["test", "cell", "system", "run", "host", "block", "content", "instance", "setting"];
+    let tables = ["test", "cell", "system", "run", "block", "content", "instance", "setting"];
     let tables =
         [&tables[..], &["audit", "event", "counter_names", "slice", "verdict", "document"]]
             .concat();
@@ -320,7 +322,7 @@ fn an_imported_study_takes_no_place_of_another() {
         folder.command(&["import", "ledger", "other.db", "--ledger", "own.db"]).output().unwrap()
     };
     let future = "UPDATE study SET started_ms = 253402300799000";
-    for (id, more, told) in [
+    for (id, more, message) in [
         ("latest", "", "its name stands for the latest study"),
         ("nightly", "", "it already has a study `nightly`"),
         ("night", "", "would take the place of its study `nightly`"),
@@ -333,7 +335,7 @@ fn an_imported_study_takes_no_place_of_another() {
     ] {
         let refused = with(id, more);
         assert_eq!(refused.status.code(), Some(2), "{id}: {}", out(&refused));
-        assert!(err(&refused).contains(told), "{id}: {}", err(&refused));
+        assert!(err(&refused).contains(message), "{id}: {}", err(&refused));
     }
     let added = with("other", "UPDATE study SET started_ms = 1000");
     assert!(added.status.success(), "{}", err(&added));
@@ -366,7 +368,7 @@ fn forged_published_results_never_stand_for_the_true_ones() {
         "UPDATE slice SET events = events + 1 WHERE id = 1",
         "UPDATE slice SET published = '[[\"a\",1.0]]' WHERE id = 1",
         "UPDATE system SET name = 'c' WHERE number = 1",
-        "UPDATE host SET cpu = 'fast'",
+        "UPDATE run SET host = json_set(host, '$.cpu', 'fast')",
         "INSERT INTO event (study, when_ms, what) SELECT id, 1, '{\"kind\":\"resumed\"}' FROM study",
     ] {
         fs_err::copy(folder.path("forged.db"), folder.path("f.db")).unwrap();

@@ -76,8 +76,8 @@ fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
     let cells = result["cells"].as_array().unwrap();
     let failed: Vec<&Value> = cells.iter().filter(|cell| cell["verdict"] == "failed").collect();
     assert!(!failed.is_empty() && failed.len() < cells.len(), "{result:#}");
-    let told = failed.iter().any(|cell| cell["why"].as_str().is_some_and(|it| it.contains(why)));
-    assert!(told, "no `{why}` in {failed:#?}");
+    let message = failed.iter().any(|cell| cell["why"].as_str().is_some_and(|it| it.contains(why)));
+    assert!(message, "no `{why}` in {failed:#?}");
     assert_eq!(result["study"]["finished"], true);
 }
 
@@ -230,12 +230,12 @@ fn a_second_assay_waits_until_the_first_has_measured() {
     let mut command = second_place.command(&args);
     command.env("ASSAY_MACHINE_LOCK", first_place.machine_lock());
     let mut second = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = String::new();
+    let mut message = String::new();
     let mut stderr = second.stderr.take().unwrap();
     let mut byte = [0];
-    while !told.contains("waiting for another assay") || !told.ends_with('\n') {
-        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{told}");
-        told.push(char::from(byte[0]));
+    while !message.contains("waiting for another assay") || !message.ends_with('\n') {
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{message}");
+        message.push(char::from(byte[0]));
     }
     assert_eq!(second_place.slices(), 0);
     // Running study, its duration, and the number ahead.
@@ -244,7 +244,7 @@ fn a_second_assay_waits_until_the_first_has_measured() {
         "its budget ends at ",
         "place 1 in the queue",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     kill_process(Pid::from_child(&first), Signal::INT).unwrap();
     let (code, _) = finished(first);
@@ -275,10 +275,10 @@ fn loaded_data_make_room_for_a_server() {
     rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1100 << 20).unwrap();
     drop(file);
     let output = place.run_to_end(&["server", "get", "postgres@16"]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(told.contains("removed the data of 0123456789ab: the disk is full"), "{told}");
-    assert!(!data.exists() && servers.exists(), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    assert!(message.contains("removed the data of 0123456789ab: the disk is full"), "{message}");
+    assert!(!data.exists() && servers.exists(), "{message}");
 }
 
 fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
@@ -304,9 +304,9 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     // All of its tests may have been tried before there was room again.
     assert_eq!(output.status.code(), Some(3), "{result:#}");
     // The server refuses the row or a temporary file, or ends if it cannot write its log.
-    let told = result.to_string();
+    let message = result.to_string();
     let in_words = ["is full", "got full", "operating system error 28"];
-    assert!(in_words.iter().any(|words| told.contains(words)), "{result:#}");
+    assert!(in_words.iter().any(|words| message.contains(words)), "{result:#}");
     assert!(place.slices() >= kept);
     place.assert_nothing_left();
 }
@@ -322,9 +322,9 @@ fn a_disk_that_fills_while_counting_is_told_and_nothing_is_left() {
     let mut command = place.command(&[&args[..], &["--tests", "insert"]].concat());
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
-    let mut told = String::new();
-    while !told.contains("counting instructions") {
-        assert!(stderr.read_line(&mut told).unwrap() > 0, "{told}");
+    let mut message = String::new();
+    while !message.contains("counting instructions") {
+        assert!(stderr.read_line(&mut message).unwrap() > 0, "{message}");
     }
     let filler = place.cache().join("filler");
     // Space freed by servers is taken at once, until the count ends.
@@ -332,16 +332,16 @@ fn a_disk_that_fills_while_counting_is_told_and_nothing_is_left() {
         fill_up(&filler, &place.cache());
         child.try_wait().unwrap().is_some()
     });
-    stderr.read_to_string(&mut told).unwrap();
+    stderr.read_to_string(&mut message).unwrap();
     let output = child.wait_with_output().unwrap();
     // Earlier counts may be a result.
-    assert!(matches!(output.status.code(), Some(2 | 3)), "{told}");
-    assert!(!told.contains("panicked"), "{told}");
-    let told = told + &String::from_utf8_lossy(&output.stdout);
+    assert!(matches!(output.status.code(), Some(2 | 3)), "{message}");
+    assert!(!message.contains("panicked"), "{message}");
+    let message = message + &String::from_utf8_lossy(&output.stdout);
     // assay does not start a server on too little space, even if it would start.
     let in_words =
         ["is full", "got full", "No space left", "operating system error 28", "free some space"];
-    assert!(in_words.iter().any(|words| told.contains(words)), "{told}");
+    assert!(in_words.iter().any(|words| message.contains(words)), "{message}");
     fs_err::remove_file(&filler).unwrap();
     place.assert_nothing_left();
 }

@@ -66,7 +66,6 @@ fn renamed(id: &str) -> String {
         "cell",
         "system",
         "run",
-        "host",
         "block",
         "content",
         "instance",
@@ -168,7 +167,7 @@ fn names_and_options_that_are_no_words_are_refused() {
     let name = "is not the name of a test";
     let option = "is not an option of a server";
     let reserved = "is an option that only assay may set";
-    for (sql, told) in [
+    for (sql, message) in [
         (test("x; touch evil"), name),
         (test("$(touch evil)"), name),
         (test("../x"), name),
@@ -193,7 +192,7 @@ fn names_and_options_that_are_no_words_are_refused() {
                 _ => [words, &["forged.db"]].concat(),
             };
             let refused = err(&folder.run(&words, 2));
-            assert!(refused.contains(told), "{sql}: {words:?}: {refused}");
+            assert!(refused.contains(message), "{sql}: {words:?}: {refused}");
         }
         fs_err::remove_file(forged).unwrap();
     }
@@ -202,12 +201,15 @@ fn names_and_options_that_are_no_words_are_refused() {
 
 /// A default instead of the requested value would be another study.
 #[test]
-fn a_recipe_that_cannot_be_read_is_an_error() {
+fn a_request_that_cannot_be_read_is_an_error() {
     let folder = Folder::new();
-    for recipe in
-        ["", "no TOML", "compare = [\"a\"]", "compare = [\"mysql@8.0\", \"mysql@8.4\"]\nwhat = 1"]
-    {
-        folder.forged("forged.db", &format!("UPDATE study SET recipe = '{recipe}'"));
+    for request in [
+        "'{}'",
+        "json_set(request, '$.systems', json('[{\"words\":\"a\"}]'))",
+        "json_set(request, '$.options.what', 1)",
+        "json_set(request, '$.options.budget', -1)",
+    ] {
+        folder.forged("forged.db", &format!("UPDATE study SET request = {request}"));
         for words in [
             &["report"][..],
             &["report", "--format", "json"],
@@ -218,7 +220,7 @@ fn a_recipe_that_cannot_be_read_is_an_error() {
         ] {
             let refused = err(&folder.run(&[words, &["--ledger", "forged.db"]].concat(), 2));
             assert!(
-                refused.contains(&format!("the recipe of study {STUDY}")),
+                refused.contains(&format!("the request of study {STUDY}")),
                 "{words:?}: {refused}"
             );
         }

@@ -27,8 +27,8 @@ fn a_published_table_is_a_study_without_verdicts() {
     let import = ["import", "mytools", folder, "--rows", "50M", "--clients", "4"];
     let output = place.run_to_end(&[&import[..], &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told = stderr(&output);
-    assert!(told.contains("qps.abs.mine.tsv:10: neither tabs nor commas"), "{told}");
+    let message = stderr(&output);
+    assert!(message.contains("qps.abs.mine.tsv:10: neither tabs nor commas"), "{message}");
     let study: Value = serde_json::from_slice(&output.stdout).unwrap();
     let cells = study["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 4 * 2, "{study:#}");
@@ -59,13 +59,16 @@ fn a_published_table_is_a_study_without_verdicts() {
 
     let beside = place.run_to_end(&["report", "--beside", "nonsense"]);
     assert_eq!(beside.status.code(), Some(2));
-    let told = stderr(&beside);
-    assert!(told.contains("published table: mariadb-mysql-2024-07"), "{told}");
+    let message = stderr(&beside);
+    assert!(message.contains("published table: mariadb-mysql-2024-07"), "{message}");
     // It has other versions.
     let table = place.run_to_end(&["report", "--beside", "mariadb-mysql-2024-07"]);
     assert_eq!(table.status.code(), Some(2));
-    let told = stderr(&table);
-    assert!(told.contains("has no counterpart") && told.contains("there: mysql"), "{told}");
+    let message = stderr(&table);
+    assert!(
+        message.contains("has no counterpart") && message.contains("there: mysql"),
+        "{message}"
+    );
 
     assert!(place.run_to_end(&import).status.success());
     let studies = place.run_to_end(&["studies", "--format", "json"]);

@@ -95,9 +95,9 @@ fn printed(output: &Output) -> String {
 
 #[track_caller]
 fn assert_refused(output: &Output, why: &str) {
-    let told = stderr(output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains(why) && told.contains("hint: "), "{why} is not in {told}");
+    let message = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains(why) && message.contains("hint: "), "{why} is not in {message}");
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn a_report_that_contradicts_itself_is_refused() {
     assert_refused(&trial.import(&[&cut, &old], &[]), "is cut off");
     let late = USUAL.text();
     let late = trial.write("late.txt", late.split("Latency").next().unwrap());
-    let told = printed(&trial.import(&[&old, &late], &[]));
-    assert!(told.contains("late.txt: its report ends before its response times"), "{told}");
+    let message = printed(&trial.import(&[&old, &late], &[]));
+    assert!(message.contains("late.txt: its report ends before its response times"), "{message}");
 }
 
 #[test]
@@ -172,9 +172,9 @@ fn what_makes_a_comparison_doubtful_is_told_in_every_format() {
     let trial = Trial::new();
     let failing = Report { errors: 90_000, reconnects: 44, transactions: 4800, ..USUAL };
     for format in ["text", "markdown", "html", "json"] {
-        let told = printed(&trial.two(USUAL, failing, format));
+        let message = printed(&trial.two(USUAL, failing, format));
         for part in ["18.75 errors per transaction", "90,000 errors", "44 reconnects"] {
-            assert!(told.contains(part), "{format}: {part} is not in {told}");
+            assert!(message.contains(part), "{format}: {part} is not in {message}");
         }
     }
     let csv = printed(&trial.two(USUAL, failing, "csv"));
@@ -182,18 +182,18 @@ fn what_makes_a_comparison_doubtful_is_told_in_every_format() {
 
     const HEAD: &str = "sysbench oltp_read_write --threads=8 --time=180 --tables=64 run\n";
     let foreign = Report { head: HEAD, ..USUAL };
-    let told = printed(&trial.two(foreign, foreign, "json"));
+    let message = printed(&trial.two(foreign, foreign, "json"));
     assert!(
-        told.contains("--threads=8, and it had 2 threads; --time=180, and it took 60 s"),
-        "{told}"
+        message.contains("--threads=8, and it had 2 threads; --time=180, and it took 60 s"),
+        "{message}"
     );
-    assert!(told.contains("\"tables\": 1,") && !told.contains("\"tables\": 64"), "{told}");
+    assert!(message.contains("\"tables\": 1,") && !message.contains("\"tables\": 64"), "{message}");
 
-    assert!(told.contains("old.txt and new.txt are the same to the last digit"), "{told}");
+    assert!(message.contains("old.txt and new.txt are the same to the last digit"), "{message}");
 
     let long = Report { seconds: 180, transactions: 9000, ..USUAL };
-    let told = printed(&trial.two(USUAL, long, "text"));
-    assert!(told.contains("different durations: old.txt 60 s, new.txt 180 s"), "{told}");
+    let message = printed(&trial.two(USUAL, long, "text"));
+    assert!(message.contains("different durations: old.txt 60 s, new.txt 180 s"), "{message}");
 }
 
 #[test]
@@ -206,8 +206,11 @@ fn limited_rates_are_not_compared_but_response_times_are() {
         "no test has a relative QPS; 95th percentile of the response time 69.3 ms against 9.10 ms";
     assert!(text.contains(answer) && text.contains("limited to 50 transactions/s"), "{text}");
     for format in ["markdown", "html"] {
-        let told = printed(&trial.two(old, new, format));
-        assert!(told.contains("69.3") && told.contains("limited to 50 transactions/s"), "{told}");
+        let message = printed(&trial.two(old, new, format));
+        assert!(
+            message.contains("69.3") && message.contains("limited to 50 transactions/s"),
+            "{message}"
+        );
     }
     let json: Value = serde_json::from_str(&printed(&trial.two(old, new, "json"))).unwrap();
     let cell = &json["cells"][1];
@@ -240,9 +243,9 @@ fn logs_by_threads_are_a_sweep_and_repeats_have_an_interval() {
     let twice = [&all[..], &all[..1]].concat();
     let output = trial.import(&twice, &[]);
     assert_eq!(printed(&output), text);
-    let told = stderr(&output);
-    assert!(told.contains("old-t1.txt` is named twice, and counts once"), "{told}");
-    assert!(told.contains("these results are in the ledger already"), "{told}");
+    let message = stderr(&output);
+    assert!(message.contains("old-t1.txt` is named twice, and counts once"), "{message}");
+    assert!(message.contains("these results are in the ledger already"), "{message}");
 
     let mut named = Vec::new();
     for (system, rates) in [("old", [3000, 3030, 2990, 3010]), ("new", [1500, 1480, 1460, 1400])] {
@@ -260,8 +263,8 @@ fn logs_by_threads_are_a_sweep_and_repeats_have_an_interval() {
         (cell["rqps"]["low"].as_f64().unwrap(), cell["rqps"]["high"].as_f64().unwrap());
     assert!(low > 0.4 && low < 0.49 && high > 0.49 && high < 0.6, "{cell:#}");
     assert_eq!((&cell["blocks"], &cell["slices"]), (&4.into(), &4.into()));
-    let told = json["events"][0]["what"].as_str().unwrap();
-    assert!(told.contains("a trend among the repeats of new: the rate falls"), "{told}");
+    let message = json["events"][0]["what"].as_str().unwrap();
+    assert!(message.contains("a trend among the repeats of new: the rate falls"), "{message}");
 }
 
 #[test]
@@ -348,12 +351,12 @@ fn raw_runs_have_percentiles_and_metrics_and_losses_are_named() {
     trial.write("raw/old.tar", "x");
     let output = trial.place.run_to_end(&import);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    for told in [
+    for message in [
         "my8033/sb.o.scan.range100.pk1.dop2: FATAL: unable",
         "1 test at 2 numbers of clients",
         "old.tar",
     ] {
-        assert!(stderr(&output).contains(told), "{told}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{message}: {}", stderr(&output));
     }
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["cells"].as_array().unwrap().len(), 2);
@@ -368,9 +371,11 @@ fn what_a_directory_has_besides_outputs_is_told() {
     std::os::unix::fs::symlink("nowhere", trial.folder.path().join("new/link")).unwrap();
     let [old, new] = ["old", "new"].map(|it| trial.folder.path().join(it).display().to_string());
     let output = trial.import(&[&old, &new], &[]);
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("/new/sub` is a directory: name it") && told.contains("/new/link`"));
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(
+        message.contains("/new/sub` is a directory: name it") && message.contains("/new/link`")
+    );
     let above = trial.folder.path().display().to_string();
     assert_refused(&trial.import(&[&above], &[]), "there is no output to import");
     let raw = trial.folder.path().join("x.pg1110.a.pk1");
@@ -378,8 +383,11 @@ fn what_a_directory_has_besides_outputs_is_told() {
     fs_err::copy(below, raw.join("sb.o.hot-points.range100.pk1.dop2")).unwrap();
     std::os::unix::fs::symlink("nowhere", raw.join("sb.o.insert.range100.pk1.dop2")).unwrap();
     let output = trial.place.run_to_end(&["import", "mytools", &raw.display().to_string()]);
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("/sub: it is a directory among the outputs"), "{told}");
-    assert!(told.contains("/sb.o.insert.range100.pk1.dop2: it is not a regular file"), "{told}");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("/sub: it is a directory among the outputs"), "{message}");
+    assert!(
+        message.contains("/sb.o.insert.range100.pk1.dop2: it is not a regular file"),
+        "{message}"
+    );
 }

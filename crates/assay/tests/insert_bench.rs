@@ -93,7 +93,7 @@ fn all_steps_run_on_every_product_and_render_the_same_from_the_ledger() {
     }
     let again = place.run_to_end(&["report", "--format", "json"]);
     assert_eq!(again.stdout, output.stdout);
-    for (format, told) in [
+    for (format, message) in [
         ("text", "background inserts: rows per second"),
         ("markdown", "### Relative rates"),
         ("html", "<summary>qp1000</summary>"),
@@ -102,7 +102,7 @@ fn all_steps_run_on_every_product_and_render_the_same_from_the_ledger() {
     ] {
         let report = place.run_to_end(&["report", "--format", format]);
         let text = String::from_utf8_lossy(&report.stdout);
-        assert!(text.contains(told), "{format}: {text}");
+        assert!(text.contains(message), "{format}: {text}");
     }
     place.assert_nothing_left();
 }
@@ -137,8 +137,8 @@ fn an_interrupted_benchmark_is_resumed_at_the_next_step() {
     assert_eq!(measured[..kept.len()], kept, "a slice was changed or lost");
     assert_eq!(measured.len(), 20, "a step was measured twice, or not at all");
     assert_plans_differ(&result);
-    let told = result["events"].to_string();
-    assert!(told.contains("repeated without being recorded"), "{told}");
+    let message = result["events"].to_string();
+    assert!(message.contains("repeated without being recorded"), "{message}");
     place.assert_nothing_left();
 }
 
@@ -221,7 +221,7 @@ fn lost_connections_fail_their_step_and_the_rest_goes_on() {
 fn what_cannot_be_run_is_told_before_anything_is_measured() {
     let place = Place::new();
     let systems = ["mariadb@10.11", "mariadb@11.8"];
-    for (options, told) in [
+    for (options, message) in [
         (&["--rows", "2k,1k"][..], "it takes three numbers"),
         (&["--rows", "2k,1k,10"][..], "must be between 1,000 and"),
         (&["--indexes", "4"][..], "must be between 0 and 3"),
@@ -231,7 +231,7 @@ fn what_cannot_be_run_is_told_before_anything_is_measured() {
         let output = place.run_to_end(&bench(&systems, options));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(told), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
     }
     let url = "mysql://root@127.0.0.1:1/test";
     let output = place.run_to_end(&bench(&["mariadb@10.11", url], &[]));

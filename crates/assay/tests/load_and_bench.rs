@@ -26,8 +26,8 @@ impl Running {
             place.run_to_end(&["server", "start", system, "--offline", "--format", "json"]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{stderr}");
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let word = |name: &str| told[name].as_str().unwrap().to_owned();
+        let message: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let word = |name: &str| message[name].as_str().unwrap().to_owned();
         Self { url: word("url"), name: word("name"), socket: word("socket"), place }
     }
 
@@ -154,11 +154,11 @@ fn partial_results_are_printed_at_ctrl_c() {
     let more = ["--format", "json", "--report-interval", "0.1"];
     let mut command = server.place.command(&[&bench[..], &more].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut message = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     while !line.contains("tps") {
         line.clear();
-        assert_ne!(told.read_line(&mut line).unwrap(), 0, "ended by itself");
+        assert_ne!(message.read_line(&mut line).unwrap(), 0, "ended by itself");
     }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let (code, stdout, _) = said(child.wait_with_output().unwrap());

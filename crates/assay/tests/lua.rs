@@ -108,14 +108,22 @@ fn a_script_is_a_workload_and_its_study_says_how_to_repeat_it() {
         assert!(cell["ops"].as_u64().unwrap() > 0, "{cell:#}");
     }
     assert_eq!(result["workload"], "own");
-    // The recipe is a study file, and its first line is the command.
+    let page = place.run_to_end(&["report", "--format", "html"]);
+    let page = String::from_utf8(page.stdout).unwrap();
+    assert!(page.contains("-- --table-size=50"), "{page}");
+    assert!(page.contains("script-options = "), "{page}");
     let ledger = rusqlite::Connection::open(place.ledger()).unwrap();
-    let recipe: String =
-        ledger.query_row("SELECT recipe FROM study", [], |row| row.get(0)).unwrap();
+    let request: String = ledger
+        .query_row("SELECT request -> '$.options.script-options' FROM study", [], |row| row.get(0))
+        .unwrap();
     drop(ledger);
-    assert!(recipe.contains("-- --table-size=50\n"), "{recipe}");
-    assert!(recipe.contains("script-options = [\"--table-size=50\"]"), "{recipe}");
-    let study = scripts.with("again.toml", &recipe);
+    assert_eq!(request, "[\"--table-size=50\"]");
+    let text = format!(
+        "compare = [\"mariadb@11.8\"]\ntwin = true\npreset = \"smoke\"\nbudget = {:?}\nworkload = {file:?}\n\
+         script-options = {request}\n",
+        BUDGET[1]
+    );
+    let study = scripts.with("again.toml", &text);
     let run = json(place.run_to_end(&["run", &study, "--offline", "--format", "json"]));
     assert_eq!(run["cells"].as_array().unwrap().len(), 2);
     place.assert_nothing_left();
@@ -177,10 +185,10 @@ fn bench_carries_out_the_commands_of_a_script() {
     );
     let run = ["bench", url, "--script", &once, "--events", "1", "--format", "json"];
     let run = place.run_to_end(&run);
-    let told = String::from_utf8_lossy(&run.stderr);
+    let message = String::from_utf8_lossy(&run.stderr);
     let places = ["begins\n", "one\ntwo\n", "[\n  {\n    \"time\":", "\n  }\n]\n", "ends\n"];
-    let places = places.map(|text| told.find(text).unwrap_or_else(|| panic!("{text}: {told}")));
-    assert!(places.is_sorted() && run.status.success(), "{told}");
+    let places = places.map(|it| message.find(it).unwrap_or_else(|| panic!("{it}: {message}")));
+    assert!(places.is_sorted() && run.status.success(), "{message}");
     let endless = scripts.with(
         "endless.lua",
         "function event()
@@ -188,8 +196,8 @@ fn bench_carries_out_the_commands_of_a_script() {
            string.gsub(string.rep('a', 1e6), '.-b', function() end)
          end",
     );
-    let told = place.run_to_end(&["bench", url, "--script", &endless, "--time", "1"]);
-    refused(told, 3, &["1 of 1 client did not finish", "endless.lua:3"]);
+    let message = place.run_to_end(&["bench", url, "--script", &endless, "--time", "1"]);
+    refused(message, 3, &["1 of 1 client did not finish", "endless.lua:3"]);
     let sleeps = scripts.with("sleeps.lua", "function event() os.execute('sleep 50') end");
     let slept =
         place.run_to_end(&["bench", url, "--script", &sleeps, "--time", "1", "--format", "json"]);
@@ -278,9 +286,9 @@ fn init_comes_once_on_each_instance() {
     let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
     let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
     assert_ne!(output.status.code(), Some(0));
-    let told = [output.stdout, output.stderr].concat();
-    let told = String::from_utf8_lossy(&told);
-    assert!(told.contains("fails.lua:1: as it was asked to"), "{told}");
+    let message = [output.stdout, output.stderr].concat();
+    let message = String::from_utf8_lossy(&message);
+    assert!(message.contains("fails.lua:1: as it was asked to"), "{message}");
     place.assert_nothing_left();
 }
 
@@ -351,9 +359,9 @@ fn a_script_that_sends_nothing_fails_its_test() {
     let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
     let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
     assert_ne!(output.status.code(), Some(0));
-    let told = [output.stdout, output.stderr].concat();
-    let told = String::from_utf8_lossy(&told);
-    assert!(told.contains("its events send no statement"), "{told}");
+    let message = [output.stdout, output.stderr].concat();
+    let message = String::from_utf8_lossy(&message);
+    assert!(message.contains("its events send no statement"), "{message}");
     place.assert_nothing_left();
 }
 
@@ -425,8 +433,8 @@ sysbench.hooks.report_cumulative = function(stat) print("did " .. stat.events ..
     let help = bench(&["help"]);
     assert!(String::from_utf8_lossy(&help.stdout).contains("--tables"), "{help:?}");
     let run = bench(&["run", "--clients", "2", "--events", "40", "--time", "10m"]);
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(told.contains("did 40 in 0"), "{told}");
+    let message = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(message.contains("did 40 in 0"), "{message}");
     let name = server["name"].as_str().unwrap();
     assert_eq!(place.run_to_end(&["server", "stop", name]).status.code(), Some(0));
 }
@@ -471,8 +479,8 @@ fn what_a_script_has_started_ends_with_it() {
     let mut command = place.command(&["tests", "--workload", &file, "--allow-script-io"]);
     command.current_dir(scripts.path("")).env("ASSAY_PASSWORD", "canary");
     let output = command.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
     let pids = fs_err::read_to_string(scripts.path("pids")).unwrap();
     assert!(pids.lines().count() >= 3, "{pids}");
     for pid in pids.lines() {

@@ -22,10 +22,10 @@ fn a_sweep_is_measured_checked_rendered_and_resumed() {
     let place = Place::with("mysql@8.0");
     let systems = ["compare", "mariadb@11.8", "mysql@8.0", "--offline", "--format", "json"];
     let sweep = ["--suite", "oltp", "--preset", "smoke", "--clients", "1,2,3", "--check"];
-    let few = ["--tests", "oltp_read_write,select_random_points", "--range-size", "10"];
+    let few = ["--tests", "oltp_read_write,select_random_points"];
     // More than a busy machine needs for its two blocks.
-    let time = ["--budget", "10m"];
-    let result = json(&place.run_to_end(&[&systems[..], &sweep, &few, &time].concat()));
+    let last = ["--budget", "10m", "--", "--range-size", "10"];
+    let result = json(&place.run_to_end(&[&systems[..], &sweep, &few, &last].concat()));
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2 * 3 * 2);
     for cell in cells {
@@ -38,14 +38,14 @@ fn a_sweep_is_measured_checked_rendered_and_resumed() {
         assert!((0.25..4.0).contains(&(ratio / factor)), "{cell:#}");
     }
     assert_eq!(result["seconds"].as_array().unwrap().len(), cells.len());
-    for (args, told) in [
+    for (args, message) in [
         (&["text", "--verbose"][..], "scalability: transactions per second divided by"),
         (&["markdown"], "<summary>Scalability</summary>"),
         (&["html"], "<h2>By number of clients</h2>"),
     ] {
         let report = place.run_to_end(&[&["report", "--format"], args].concat());
         let text = String::from_utf8_lossy(&report.stdout);
-        assert!(text.contains(told), "{args:?}: {text}");
+        assert!(text.contains(message), "{args:?}: {text}");
     }
     let slices = place.slices();
     place.measure_more("another slice", || place.slices() > slices);
@@ -74,8 +74,8 @@ fn every_script_runs_in_bench_with_the_options_of_sysbench() {
     let bench = ["bench", url, "--test", "oltp_read_only", "--time", "1", "--skip_trx=on"];
     let options = ["--reconnect", "10", "--report-interval", "0.4", "--format", "json"];
     let output = place.run_to_end(&[&bench[..], &options].concat());
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("lat (ms,95%): ") && told.contains("reconn/s: "), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("lat (ms,95%): ") && message.contains("reconn/s: "), "{message}");
     let done = json(&output);
     assert_eq!((&done["other"], &done["queries"]), (&0.into(), &done["read"]));
     let load = ["load", url, "--rows", "500", "--auto_inc=off", "--create_secondary=off"];
@@ -102,9 +102,10 @@ fn a_study_has_the_tables_of_its_options() {
     let place = Place::with("postgres@16");
     let systems = ["compare", "postgres@16", "postgres@16+work_mem=8MB", "--offline"];
     let few = ["--suite", "oltp", "--tests", "oltp_insert,oltp_read_write", "--preset", "smoke"];
-    let form = ["--auto_inc=off", "--create_secondary=off", "--budget", "5m", "--clients", "2"];
-    let text = ["--create_table_options", "WITH (fillfactor=70)", "--format", "json"];
-    let result = json(&place.run_to_end(&[&systems[..], &few, &form, &text].concat()));
+    let options = ["--budget", "5m", "--clients", "2", "--format", "json", "--"];
+    let form = ["--auto_inc=off", "--create_secondary=off"];
+    let text = ["--create_table_options", "WITH (fillfactor=70)"];
+    let result = json(&place.run_to_end(&[&systems[..], &few, &options, &form, &text].concat()));
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2 * 2);
     assert!(cells.iter().all(|cell| cell["tps"].as_f64().unwrap() > 0.0), "{cells:#?}");

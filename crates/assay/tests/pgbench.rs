@@ -40,7 +40,7 @@ impl Bed {
         let assay_plan::Place::Socket(socket) = &parsed.place else { panic!("no socket: {url}") };
         let options = ConnectOptions {
             protocol: Protocol::Postgres,
-            password: parsed.password.as_ref().map(|it| it.0.clone()),
+            password: parsed.password.as_ref().map(|it| it.reveal().to_owned()),
             database: Some(parsed.database.clone()),
             ..ConnectOptions::unix(socket, &parsed.user)
         };
@@ -78,8 +78,8 @@ impl Bed {
         command.arg(self.options.database.as_deref().unwrap());
         command.env("PGPASSWORD", self.options.password.as_deref().unwrap_or_default());
         let output = command.output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{args:?}: {told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {message}");
     }
 
     #[track_caller]
@@ -202,9 +202,9 @@ fn what_pgbench_refuses_is_refused_with_its_place() {
         let file = bed.script("refused.sql", &script);
         let bench = ["bench", &bed.url, "--workload", &file, "--events", "1"];
         let output = bed.place.run_to_end(&bench);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{expression}: {told}");
-        assert!(told.contains("refused.sql:2:"), "{expression}: {told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{expression}: {message}");
+        assert!(message.contains("refused.sql:2:"), "{expression}: {message}");
     }
     bed.stop();
 }
@@ -367,11 +367,11 @@ fn statements_are_those_of_pgbench() {
                     all.iter().map(|it| it.1[number]).collect::<Vec<_>>()
                 };
                 let [a, b] = [summary(&values(&theirs)), summary(&values(&ours))];
-                let told = format!("{script}, value {number} of `{shape}`: {a:?}, {b:?}");
+                let message = format!("{script}, value {number} of `{shape}`: {a:?}, {b:?}");
                 // Of 1,000 values, the ends are within 2% of those of the range, and the means within five errors.
                 let room = 0.02 * (a[1] - a[0]);
-                assert!((a[0] - b[0]).abs() <= room && (a[1] - b[1]).abs() <= room, "{told}");
-                assert!((a[2] - b[2]).abs() <= 5.0 * (a[3] + b[3]).sqrt(), "{told}");
+                assert!((a[0] - b[0]).abs() <= room && (a[1] - b[1]).abs() <= room, "{message}");
+                assert!((a[2] - b[2]).abs() <= 5.0 * (a[3] + b[3]).sqrt(), "{message}");
             }
         }
     }

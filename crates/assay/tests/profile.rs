@@ -112,9 +112,9 @@ fn a_server_that_is_killed_while_it_is_sampled_loses_one_profile() {
     let mut command =
         place.command(&[&["compare"], &words[..], &more, &["--format", "json"]].concat());
     let mut assay = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(assay.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(told.any(|line| line.contains("taking profiles of 2 tests")));
-    std::thread::spawn(move || told.for_each(drop));
+    let mut message = BufReader::new(assay.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(message.any(|line| line.contains("taking profiles of 2 tests")));
+    std::thread::spawn(move || message.for_each(drop));
     kill_while_it_is_sampled(&place, &mut assay);
     let output = assay.wait_with_output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();

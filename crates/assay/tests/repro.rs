@@ -80,10 +80,10 @@ impl Shown {
     #[track_caller]
     fn run(&self, pairs: u32) -> [String; 2] {
         let mut runs = (0..RUNS_MAX).map(|_| self.run_once(pairs));
-        let [told, steps] = runs.find(|[told, _]| !told.contains(NO_DIRECTION)).unwrap();
-        assert!(told.contains("OTHER is slower than BASE"), "{told}");
-        assert!(told.contains("the direction is the same"), "{told}");
-        [told, steps]
+        let [message, steps] = runs.find(|[message, _]| !message.contains(NO_DIRECTION)).unwrap();
+        assert!(message.contains("OTHER is slower than BASE"), "{message}");
+        assert!(message.contains("the direction is the same"), "{message}");
+        [message, steps]
     }
 
     #[track_caller]
@@ -97,13 +97,13 @@ impl Shown {
             .env("TURN", "1")
             .output()
             .unwrap();
-        let [told, steps] =
+        let [message, steps] =
             [run.stdout, run.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
-        assert!(run.status.success(), "{told}{steps}");
+        assert!(run.status.success(), "{message}{steps}");
         // Without a direction, it does not say in how many pairs there is one.
-        let is_clear = told.contains(&format!("{pairs} pairs\n"));
-        assert!(is_clear || told.contains(NO_DIRECTION), "{told}");
-        [told, steps]
+        let is_clear = message.contains(&format!("{pairs} pairs\n"));
+        assert!(is_clear || message.contains(NO_DIRECTION), "{message}");
+        [message, steps]
     }
 }
 
@@ -126,9 +126,12 @@ fn sysbench_shows_a_slowdown_of_mysql() {
     // Without `--test`, it is the one with the largest slowdown.
     let directory = shown.directory.with_file_name("again");
     let written = shown.place.run_to_end(&["repro", "latest", "-o", directory.to_str().unwrap()]);
-    let told = String::from_utf8_lossy(&written.stderr);
-    assert!(written.status.success(), "{told}");
-    assert!(told.contains("shows `random-points_range=10`") && told.contains("tar -czf"), "{told}");
+    let message = String::from_utf8_lossy(&written.stderr);
+    assert!(written.status.success(), "{message}");
+    assert!(
+        message.contains("shows `random-points_range=10`") && message.contains("tar -czf"),
+        "{message}"
+    );
     only_for_its_own_user(&shown.place);
     let [_, steps] = shown.run(4);
     assert!(!steps.contains(AGAIN), "{steps}");
@@ -140,8 +143,8 @@ fn only_for_its_own_user(place: &Place) {
     let directory = place.ledger().with_file_name("theirs");
     let repro = ["repro", "latest", "-o", directory.to_str().unwrap()];
     let refused = |output: std::process::Output| {
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && told.contains("is foreign"), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && message.contains("is foreign"), "{message}");
         assert!(!directory.exists());
     };
     let other = place.run().join("other");
@@ -226,9 +229,9 @@ fn a_script_of_sysbench_is_shown_on_servers_that_run() {
         .envs([("PAIRS", "2"), ("TURN", "1"), ("DB_USER", "root")])
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{told}{}", String::from_utf8_lossy(&run.stderr));
-    assert!(told.contains("ratio "), "{told}");
+    let message = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{message}{}", String::from_utf8_lossy(&run.stderr));
+    assert!(message.contains("ratio "), "{message}");
     for name in ["base", "other"] {
         assert!(place.run_to_end(&["server", "stop", name]).status.success());
     }

@@ -98,7 +98,7 @@ fn started(place: &Place) -> Vec<Pid> {
     ids.filter(is_started).filter_map(Pid::from_raw).collect()
 }
 
-fn told(place: &Place) -> Vec<BusyProcess> {
+fn message(place: &Place) -> Vec<BusyProcess> {
     let events = place.records().into_iter().flat_map(|record| record.events);
     let processes = events.filter_map(|event| match event.what {
         EventKind::OtherProcesses { processes } => Some(processes),
@@ -129,9 +129,9 @@ fn a_participating_server_is_not_interference() {
     let stopped = place.run_to_end(&["server", "stop", server["name"].as_str().unwrap()]);
     assert!(stopped.status.success());
     assert_eq!(code, Some(3));
-    let told = told(&place);
+    let message = message(&place);
     // Only the busiest are named, which may be others.
-    assert!(!told.is_empty());
-    assert!(!told.iter().any(|told| told.pid == server["pid"]), "{told:?}");
+    assert!(!message.is_empty());
+    assert!(!message.iter().any(|message| message.pid == server["pid"]), "{message:?}");
     place.assert_nothing_left();
 }

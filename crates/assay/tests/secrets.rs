@@ -153,7 +153,6 @@ fn errors_show_no_secrets() {
         vec!["server", "get", &git("u:a ")],
         vec!["server", "get", &git("u:1/")],
         vec!["server", "get", &git("").replace("https", "HTTPS")],
-        vec!["server", "get", &git("u:").replace("://", "//")],
         vec!["server", "get", &format!("mysql@git:https://h/x?access_token={CANARY}#v1")],
         vec!["load", &format!("mysql://root:{CANARY}?x@127.0.0.1:1/db")],
         vec!["load", &format!("mysql://root:{CANARY}/db")],

@@ -31,6 +31,10 @@ fn a_study_is_shown_named_and_removed() {
         studies.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect()
     };
     let [second, first] = ids().try_into().unwrap();
+    let table = said(&["report", &first, "latest", &second, "--format", "csv"], 0);
+    let count = |id: &str| table.lines().filter(|line| line.starts_with(id)).count();
+    assert_eq!((table.lines().count(), count(&first), count(&second)), (5, 2, 2), "{table}");
+    assert!(said(&["report", &first, &second], 2).contains("only CSV has several studies"));
     said(&["studies", "name", &first, "before"], 0);
     assert!(said(&["studies", "name", &second, "before"], 2).contains("a study `before`"));
     let list = said(&["studies"], 0);

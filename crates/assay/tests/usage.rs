@@ -86,9 +86,9 @@ fn tests_that_match_nothing() {
 fn listed_tests_can_be_requested() {
     let (code, stdout, stderr) = assay(&["tests", "point*,scan", "read-only_*", "--set", "47"]);
     assert_eq!((code, stderr.as_str()), (0, ""));
-    for told in ["point-query ", "points-covered-si ", "scan ", "read-only_range=10 ", "of the 47"]
+    for note in ["point-query ", "points-covered-si ", "scan ", "read-only_range=10 ", "of the 47"]
     {
-        assert!(stdout.contains(told), "no `{told}` in: {stdout}");
+        assert!(stdout.contains(note), "no `{note}` in: {stdout}");
     }
     assert!(!stdout.contains("update-one"), "{stdout}");
     let (code, stdout, _) = assay(&["tests", "--set", "42", "--format", "json"]);
@@ -141,7 +141,7 @@ fn invalid_numbers() {
         refused(&[&systems[..], &[option, value]].concat(), option, "");
     }
     let bench = ["bench", "mysql://me@host/db", "--test", "scan"];
-    for (args, told) in [
+    for (args, note) in [
         ([&systems[..], &["--seed", "x"]].concat(), "`x` is not a whole number"),
         (
             [&bench[..], &["--clients", "1-8"]].concat(),
@@ -155,7 +155,7 @@ fn invalid_numbers() {
         (vec!["server", "start", "mysql@8.0", "--port", "70000"], "between 0 and 65,535"),
         (vec!["server", "start", "mysql@8.0", "--buffer-pool", "1T"], "a size such as `512M`"),
     ] {
-        refused(&args, told, "");
+        refused(&args, note, "");
     }
 }
 
@@ -201,7 +201,7 @@ fn syntax_of_other_tools() {
     let with = |args: &[&'static str]| [&systems[..], args].concat();
     refused(&with(&["--time", "10"]), "`--budget 10m`", "`--slice 100ms`");
     refused(&with(&["--tests", "bulk_insert"]), "matches none", "`--suite oltp`");
-    refused(&with(&["--range-size", "10"]), "need `--suite oltp`", "");
+    refused(&with(&["--range-size", "10"]), "unexpected argument", "`--suite oltp -- --range-size");
     // These are understood, and fail only because of the size.
     for size in [["--table-size", "2000M"], ["--table_size", "2G"], ["--rows", "1_999M"]] {
         refused(&with(&size), "not enough memory", "would fit");
@@ -307,17 +307,17 @@ fn missing_paths() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
     let path = missing.to_str().unwrap();
-    let told = format!("`{path}` does not exist");
+    let note = format!("`{path}` does not exist");
     let directory = format!("mysql@dir:{path}");
     let repository = format!("mysql@git:{path}#x");
-    refused(&["audit", &directory, "mysql@8.0", "--offline"], &told, "hint: `PRODUCT@dir");
-    refused(&["server", "get", &repository], &told, "hint: `PRODUCT@git:PATH#REF`");
+    refused(&["audit", &directory, "mysql@8.0", "--offline"], &note, "hint: `PRODUCT@dir");
+    refused(&["server", "get", &repository], &note, "hint: `PRODUCT@git:PATH#REF`");
     let page = missing.join("x.html");
     refused(&["report", "-o", page.to_str().unwrap()], "cannot be written", "");
     refused(&["studies", "-o", page.to_str().unwrap()], "cannot be written", "");
     let folder = folder.path().to_str().unwrap();
     refused(&["studies", "--ledger", folder], "is a directory", "hint: `--ledger`");
-    refused(&["cache", "list", "--cache-dir", path], &told, "hint: `--cache-dir`");
+    refused(&["cache", "list", "--cache-dir", path], &note, "hint: `--cache-dir`");
     assert!(!missing.exists());
 }
 
@@ -325,9 +325,9 @@ fn missing_paths() {
 fn an_unusable_output_path_is_reported_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let told = format!("`{path}` is a directory; `-o` takes a file");
+    let note = format!("`{path}` is a directory; `-o` takes a file");
     for command in [&["compare", "mariadb@1", "mariadb@2"][..], &["report"], &["studies"]] {
-        refused(&[command, &["-o", path]].concat(), &told, "");
+        refused(&[command, &["-o", path]].concat(), &note, "");
         refused(&[command, &["-o", "/proc/x.html"]].concat(), "/proc/x.html", "hint: `-o` takes");
     }
 }
@@ -356,8 +356,8 @@ fn without_a_home_the_error_says_what_to_set() {
         let output = command.output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        let told = stderr.contains("nor `HOME` names") && stderr.contains("hint: set `HOME`");
-        assert!(told && stderr.contains(variable), "{stderr}");
+        let note = stderr.contains("nor `HOME` names") && stderr.contains("hint: set `HOME`");
+        assert!(note && stderr.contains(variable), "{stderr}");
     }
 }
 

@@ -55,12 +55,12 @@ fn a_watch_finds_what_a_new_release_changed() {
     assert!(change["after"].as_str().unwrap().starts_with("11.4."), "{after:#}");
     assert!((0.8..0.95).contains(&change["ratio"]["value"].as_f64().unwrap()), "{after:#}");
     assert_eq!(change["is_new"], true);
-    let told = fs_err::read_to_string(&found).unwrap();
-    assert!(told.starts_with("points-covered-pk mariadb@11.8."), "{told}");
+    let message = fs_err::read_to_string(&found).unwrap();
+    assert!(message.starts_with("points-covered-pk mariadb@11.8."), "{message}");
 
     let later = printed(&place.run_to_end(&with_program), 0);
     assert_eq!(later["changes"][0]["is_new"], false, "{later:#}");
-    assert_eq!(fs_err::read_to_string(&found).unwrap(), told);
+    assert_eq!(fs_err::read_to_string(&found).unwrap(), message);
     // Imported studies that name the watch are no part of it.
     place.import_forged();
     let with_forged = printed(&place.run_to_end(&words), 0);
@@ -80,7 +80,7 @@ fn what_cannot_be_watched_is_refused() {
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("watch.toml");
-    for (text, told) in [
+    for (text, message) in [
         ("tests = [\"scan\"]\n", "`[watch]`, which says what is watched, is missing"),
         ("[watch]\nrange = \"mariadb@11.8\"\n", "is not a range of releases"),
         ("[watch]\nrange = \"mariadb@11.4..11.8\"\npaths = [\"src\"]\n", "`paths` narrows commits"),
@@ -90,7 +90,7 @@ fn what_cannot_be_watched_is_refused() {
         let output = place.run_to_end(&["watch", file.to_str().unwrap(), "--offline"]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{text}: {stderr}");
-        assert!(stderr.contains(told) && stderr.contains("hint: "), "{text}: {stderr}");
+        assert!(stderr.contains(message) && stderr.contains("hint: "), "{text}: {stderr}");
     }
     assert!(place.finished().is_empty());
 }

@@ -223,19 +223,19 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
     let (old, other) = ("mariadb@10.11", "mariadb@11.8+innodb_doublewrite=OFF");
     let compare = ["compare", "mariadb@11.8", old, other, "--preset", "smoke", "--offline"];
     let output = place.run_to_end(&[&compare[..], &["--workload", &file], &BUDGET].concat());
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
     // It is printed once.
     let why = "only-new, mariadb@10.11: fails; 1 row → error 1305: FUNCTION sbtest.JSON_SCHEMA_VALID does not exist";
-    assert!(words.contains(why), "{told}");
-    assert_eq!(words.matches("error 1305").count(), 1, "{told}");
+    assert!(words.contains(why), "{message}");
+    assert_eq!(words.matches("error 1305").count(), 1, "{message}");
     let nothing =
         "warning: `empty` returned no rows on any server: `SELECT a FROM t WHERE id = -1`";
-    assert!(words.contains(nothing), "{told}");
-    assert_eq!(words.matches("returned no rows").count(), 1, "{told}");
+    assert!(words.contains(nothing), "{message}");
+    assert_eq!(words.matches("returned no rows").count(), 1, "{message}");
     let still = "warning: `still` changed no row on any server: `UPDATE t SET a = 0 WHERE id = -1`";
-    assert!(words.contains(still), "{told}");
+    assert!(words.contains(still), "{message}");
     let good = |place: &Place, system: usize, test: &str| {
         let slices = place.all_slices();
         let of = slices.iter().filter(|it| it.system == system && it.cell.test.name() == test);
@@ -270,8 +270,8 @@ fn what_a_server_refuses_is_told_with_its_line() {
                  [test.fine]\nsteps = [\"SELECT a FROM t\"]";
     let file = written(folder.path(), table, tests).display().to_string();
     let listed = place.run_to_end(&["tests", "--workload", &file]);
-    let told = String::from_utf8_lossy(&listed.stderr);
-    assert_eq!(listed.status.code(), Some(2), "{told}");
+    let message = String::from_utf8_lossy(&listed.stderr);
+    assert_eq!(listed.status.code(), Some(2), "{message}");
     for words in [
         "own.toml`, line 5: query `INSERT INTO t (`id`, `b`)` failed",
         "own.toml`, line 7: cannot prepare `SELCT a FROM t`",
@@ -279,7 +279,7 @@ fn what_a_server_refuses_is_told_with_its_line() {
         "own.toml`, line 9: cannot prepare `UPDATE t SET c = 1 WHERE id = ?`",
         "4 faults",
     ] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(message.contains(words), "{words}: {message}");
     }
     // Statements that the other dialect may accept are listed: nothing says for which they are.
     let array = folder.path().join("array.toml");
@@ -288,16 +288,16 @@ fn what_a_server_refuses_is_told_with_its_line() {
     let test = "[test.arrays]\nsteps = [\"SELECT array_agg(id) FROM t\"]\n";
     fs_err::write(&array, format!("{table}{test}")).unwrap();
     let listed = place.run_to_end(&["tests", "--workload", &array.display().to_string()]);
-    let told = String::from_utf8_lossy(&listed.stderr);
-    assert_eq!(listed.status.code(), Some(0), "{told}");
+    let message = String::from_utf8_lossy(&listed.stderr);
+    assert_eq!(listed.status.code(), Some(0), "{message}");
     // Other tests may have put a server of Postgres into the cache, which accepts it.
     let is_told = ["does not take the workload, and no server of the other dialect", "takes all"];
-    assert!(is_told.iter().any(|words| told.contains(words)), "{told}");
+    assert!(is_told.iter().any(|words| message.contains(words)), "{message}");
     // The same place in a study.
     let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
     let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("own.toml`, line 5\n"), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("own.toml`, line 5\n"), "{message}");
     place.assert_nothing_left();
 }
 
@@ -315,10 +315,10 @@ fn a_pgbench_script_on_mariadb_is_for_postgres_only() {
     let file = script.display().to_string();
     let compare = ["compare", "mariadb@10.11", "mariadb@11.8", "--workload", &file];
     let output = place.run_to_end(&compare);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("is for Postgres only") && told.contains("hint: "), "{told}");
-    assert!(!told.contains("mariadb 1"), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("is for Postgres only") && message.contains("hint: "), "{message}");
+    assert!(!message.contains("mariadb 1"), "{message}");
 }
 
 /// Neither connects: no server listens there.
@@ -336,9 +336,12 @@ fn a_pgbench_script_is_refused_on_a_server_of_mysql() {
         &["load", url, "--workload", "tpcb-like"],
     ] {
         let output = place.run_to_end(command);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
-        assert!(told.contains("is for Postgres only") && told.contains("hint: "), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {message}");
+        assert!(
+            message.contains("is for Postgres only") && message.contains("hint: "),
+            "{message}"
+        );
     }
 }
 

@@ -24,12 +24,12 @@ impl<'a> Sandbox<'a> {
     pub(super) fn start_with(assay: &'a Assay, system: &str, more: &[&str]) -> Result<Self> {
         let start = ["server", "start", system, "--quiet", "--format", "json"];
         let mut command = assay.command(&start);
-        let told: Value = serde_json::from_str(&machine::done(command.args(more))?)?;
+        let message: Value = serde_json::from_str(&machine::done(command.args(more))?)?;
         Ok(Self {
             assay,
-            name: text(&told, "name").to_owned(),
-            url: text(&told, "url").to_owned(),
-            pid: told["pid"].as_u64().context("the server has no process")?,
+            name: text(&message, "name").to_owned(),
+            url: text(&message, "url").to_owned(),
+            pid: message["pid"].as_u64().context("the server has no process")?,
         })
     }
 }
@@ -51,9 +51,9 @@ pub(super) fn measure(assay: &Assay, by_hand: &ByHand) -> Result<Value> {
             let seconds = by_hand.seconds.to_string();
             let bench = ["bench", &server.url, "--test", test, "--time", &seconds];
             let mut command = assay.command(&bench);
-            let told = machine::done(command.args(["--quiet", "--format", "json"]))?;
-            let told: Value = serde_json::from_str(&told)?;
-            told["qps"].as_f64().with_context(|| format!("{test} has no rate"))
+            let message = machine::done(command.args(["--quiet", "--format", "json"]))?;
+            let message: Value = serde_json::from_str(&message)?;
+            message["qps"].as_f64().with_context(|| format!("{test} has no rate"))
         };
         rates.push(by_hand.tests.iter().map(rate).collect::<Result<_>>()?);
     }

@@ -23,6 +23,10 @@ pub(super) use designs::{SHORT_TURNS, TURNS};
 /// From the root of the repository.
 pub(super) const RESULTS: &str = "docs/lab/data/real.jsonl";
 
+/// Where the slices of the studies are.
+const LEDGER: &str = "target/calibration/ledger.db";
+
+/// Where those of `--short` are.
 const SHORT_RESULTS: &str = "target/calibration/real.jsonl";
 
 /// Carries out the missing studies of a kind: `KIND [--program PATH] [--short]`.
@@ -50,7 +54,7 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
             Measured::Compared(words) => assay.compare(words)?,
             Measured::Rounds(words) => {
                 let (mut line, study) = assay.compare_as(words)?;
-                rounds::add_errors(&assay, &study, &mut line)?;
+                rounds::add_errors(&root.join(LEDGER), &study, &mut line)?;
                 line
             }
             Measured::Halved(words) => halved::compare(&assay, words)?,
@@ -89,6 +93,7 @@ impl Assay {
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(words).current_dir(&self.root);
+        command.env("ASSAY_LEDGER", self.root.join(LEDGER));
         command
     }
 
@@ -159,8 +164,8 @@ fn reduced_cell(cell: &Value) -> Value {
 /// The terms of a change, each as an interval; null without them.
 fn change_us(change: &Value) -> Value {
     let Some(terms) = change.as_object() else { return Value::Null };
-    let told = terms.iter().map(|(name, term)| (name.clone(), interval(term)));
-    told.filter(|(_, term)| !term.is_null()).collect::<serde_json::Map<_, _>>().into()
+    let message = terms.iter().map(|(name, term)| (name.clone(), interval(term)));
+    message.filter(|(_, term)| !term.is_null()).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// `[value, low, high]`, or null.

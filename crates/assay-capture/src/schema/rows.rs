@@ -351,14 +351,14 @@ fn drawn(column: &Column, rows: u64, schema: &Schema) -> Result<String, String> 
 
 fn write_table(done: &Filled<'_>, text: &mut String) {
     let Filled { table, rows, columns, .. } = done;
-    let told = match table.rows {
-        Some(told) if told == *rows => " # stated in the dump".to_owned(),
-        Some(told) if told > 0 => format!(" # the dump states {}", thousands(told)),
+    let message = match table.rows {
+        Some(message) if message == *rows => " # stated in the dump".to_owned(),
+        Some(message) if message > 0 => format!(" # the dump states {}", thousands(message)),
         _ => " # the dump states no number".to_owned(),
     };
     let _ = writeln!(
         text,
-        "\n[table.{}]\nrows = {rows}{told}\n\n[table.{0}.columns]",
+        "\n[table.{}]\nrows = {rows}{message}\n\n[table.{0}.columns]",
         key(&table.name)
     );
     for (name, values) in columns {

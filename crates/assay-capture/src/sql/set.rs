@@ -15,10 +15,21 @@ pub(crate) enum Scope {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    Set { name: String, value: String, scope: Scope },
+    Set {
+        name: String,
+        value: String,
+        scope: Scope,
+    },
     /// Modes are added to a list (true) and removed from it (false).
-    Modes { name: String, list: ModeList, changes: Vec<(bool, String)> },
-    Default { name: String, scope: Scope },
+    Modes {
+        name: String,
+        list: ModeList,
+        changes: Vec<(bool, String)>,
+    },
+    Default {
+        name: String,
+        scope: Scope,
+    },
     DefaultAll,
     /// A change that is no setting, or has an unknown value, as text.
     Other(String),

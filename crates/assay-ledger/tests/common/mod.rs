@@ -238,20 +238,18 @@ fn study() -> impl Strategy<Value = Study> {
     let numbers = (moment(), any::<u64>(), 0.0..1.0_f64, 0.0..1e9_f64, times);
     let experiment =
         select(vec![Experiment::Interleaved, Experiment::Sequential, Experiment::Stepwise]);
-    let id_key = select(vec![IdKey::Primary, IdKey::Secondary]);
     let statements = select(vec![StatementMode::Prepared, StatementMode::Text]);
     let form = (any::<bool>(), any::<bool>(), "[ -9<-~]{0,20}");
     let form = form.prop_map(|(auto_inc, create_secondary, create_table_options)| TableForm {
         auto_inc,
         create_secondary,
         create_table_options,
-        pgsql_variant: if auto_inc { PgsqlVariant::None } else { PgsqlVariant::Redshift },
     });
     let form = (form, proptest::option::of("[a-z][a-z-]{0,12}"));
-    let how = (experiment, id_key, form, statements, text());
+    let how = (experiment, form, statements, text());
     (words, numbers, vec(cell(), 1..8), vec(setup(), 1..3), how).prop_map(
         |((id, assay_version, preset, set), numbers, mut cells, setups, how)| {
-            let (experiment, id_key, (table_form, terms), statements, recipe) = how;
+            let (experiment, (table_form, terms), statements, request) = how;
             let (started_ms, seed, threshold, budget_s, (blocks, rounds, workload_version)) =
                 numbers;
             cells.sort_by_key(|cell| cell.id);
@@ -279,11 +277,11 @@ fn study() -> impl Strategy<Value = Study> {
                 cells,
                 setups,
                 experiment,
-                id_key,
                 table_form,
                 statements,
                 terms,
-                recipe,
+                request: request.into(),
+                recipe: String::new(),
                 workload_version,
                 assay_version,
             }
@@ -384,6 +382,7 @@ fn host() -> impl Strategy<Value = Host> {
             counts_device: cpus % 3 == 0,
             realtime: [None, Some(RealtimeAccess::Permitted), Some(RealtimeAccess::Limit)]
                 [cpus as usize % 3],
+            cpu_weight: cpus.is_multiple_of(5).then_some(cpus % 10_000),
             doctor,
         },
     )

@@ -21,7 +21,11 @@ pub(super) struct RoleThread {
 }
 
 enum Order {
-    RoundTrips { connection: usize, count: u32, done: Sender<Result<()>> },
+    RoundTrips {
+        connection: usize,
+        count: u32,
+        done: Sender<Result<()>>,
+    },
     /// Start working. The time of the step counts from this instant.
     Start(Instant),
 }

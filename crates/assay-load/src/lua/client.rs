@@ -118,9 +118,9 @@ impl Kept {
     }
 
     fn refused(&mut self, sql: &[u8], error: WireError) -> SqlError {
-        let told = self.sql_error(&error);
+        let note = self.sql_error(&error);
         self.failed = Some((sql.to_vec(), error));
-        told
+        note
     }
 
     fn sql_error(&self, error: &WireError) -> SqlError {

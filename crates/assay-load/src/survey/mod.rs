@@ -9,7 +9,7 @@ mod query;
 mod replace;
 mod shape;
 
-use assay_model::{Dialect, Engine, IdKey};
+use assay_model::{Dialect, Engine};
 use assay_wire::{ConnectOptions, Connection, Protocol};
 
 use self::found::{Found, Object};
@@ -29,18 +29,12 @@ pub struct Survey {
     sees_triggers: bool,
 }
 
-/// Lists every object named like one of the first `tables` tables, or like an index they need with this key of `id`.
-/// Changes nothing.
-pub fn survey(
-    options: &ConnectOptions,
-    dialect: Dialect,
-    tables: u32,
-    key: IdKey,
-) -> Result<Survey> {
+/// Lists every object named like one of the first `tables` tables, or like an index that they need. Changes nothing.
+pub fn survey(options: &ConnectOptions, dialect: Dialect, tables: u32) -> Result<Survey> {
     let mut control = connect(options)?;
     let found = match dialect {
         Dialect::MySql => mysql::survey(&mut control, tables),
-        Dialect::Postgres => postgres::survey(&mut control, tables, key),
+        Dialect::Postgres => postgres::survey(&mut control, tables),
     };
     let Found { schema, mut objects, may_create, sees_triggers } = found?;
     // In numeric order.

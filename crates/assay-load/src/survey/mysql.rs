@@ -100,7 +100,7 @@ fn objects(
         let outside =
             facts.referrers(&name).find(|it| it.get(3).is_some_and(|inside| inside == "0"));
         let referrer = outside
-            .and_then(|it| told(it))
+            .and_then(|it| message(it))
             .map(|it| format!("a foreign key of `{it}` refers to it"));
         let kind = match kind.as_str() {
             "VIEW" | "SYSTEM VIEW" => ObjectKind::View,
@@ -149,7 +149,7 @@ impl Facts {
             Some(format!("has the trigger `{trigger}`"))
         } else if let Some(other) = self.outward.get(name) {
             Some(format!("refers to `{other}` by a foreign key"))
-        } else if let Some(other) = self.referrers(name).find_map(|it| told(it)) {
+        } else if let Some(other) = self.referrers(name).find_map(|it| message(it)) {
             Some(format!("is referred to by a foreign key of `{other}`"))
         } else {
             odd_index(indexes)
@@ -161,7 +161,7 @@ impl Facts {
     }
 }
 
-fn told(row: &[String]) -> Option<String> {
+fn message(row: &[String]) -> Option<String> {
     Some(format!("{}.{}", row.get(1)?, row.get(2)?))
 }
 

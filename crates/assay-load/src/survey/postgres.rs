@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::IdKey;
 use assay_wire::{Connection, Schema};
 
 use super::found::{Found, Object, ObjectKind};
@@ -19,9 +18,9 @@ type Remarks = BTreeMap<String, String>;
 
 /// The schema in which tables are created, and its objects.
 ///
-/// Every query uses only names of `pg_catalog` ([`Connection::query_catalog`]): operators and functions of other users
-/// must not run with this user's privileges, and none of their tables may hide a catalog.
-pub(super) fn survey(control: &mut Connection, tables: u32, key: IdKey) -> Result<Found> {
+/// Every query uses names of `pg_catalog` alone ([`Connection::query_catalog`]): operators and functions of other users
+/// must not run with the rights of this one, and none of their tables may hide a catalog.
+pub(super) fn survey(control: &mut Connection, tables: u32) -> Result<Found> {
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
     let oid = schema.as_ref().map_or(0, |it| it.oid);
@@ -47,7 +46,7 @@ pub(super) fn survey(control: &mut Connection, tables: u32, key: IdKey) -> Resul
     if is_system || TEMPLATES.contains(&database.as_str()) {
         return unfit(Some(&schema), UnfitReason::System);
     }
-    let objects = objects(control, &Names::new(oid, tables, key), has_publications == "t")?;
+    let objects = objects(control, &Names::new(oid, tables), has_publications == "t")?;
     let may_create = may_create == "t";
     Ok(Found { schema: schema.quoted(), objects, may_create, sees_triggers: true })
 }
@@ -59,13 +58,8 @@ struct Names {
 }
 
 impl Names {
-    fn new(oid: u32, tables: u32, key: IdKey) -> Self {
-        let k = list("k_", tables);
-        let indexes = match key {
-            IdKey::Primary => k,
-            IdKey::Secondary => [k, list("xid", tables)].join(", "),
-        };
-        Self { oid, tables: list("sbtest", tables), indexes }
+    fn new(oid: u32, tables: u32) -> Self {
+        Self { oid, tables: list("sbtest", tables), indexes: list("k_", tables) }
     }
 
     /// The beginning of a query: `t` holds the objects with the name of a table.

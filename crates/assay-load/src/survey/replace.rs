@@ -30,8 +30,10 @@ impl Survey {
     /// On Postgres both happen or neither, for up to [`AT_ONCE`] tables. MySQL and MariaDB have no transactional DDL,
     /// so a table is first created and dropped, to prove that the user may; then objects are dropped one by one.
     ///
-    /// Fails with [`Error::MayNotCreate`] or as [`Survey::refuse_referenced`] before anything is dropped.
-    pub(crate) fn replace(&self, options: &ConnectOptions, tables: &[Vec<String>]) -> Result<()> {
+    /// # Errors
+    /// Those of [`Survey::refuse_referenced`] and [`Error::MayNotCreate`], before anything is dropped;
+    /// [`Error::HalfDropped`]. Also when the server refuses a statement.
+    pub(crate) fn replace(&self, options: &ConnectOptions, tables: &[String]) -> Result<()> {
         self.refuse_referenced()?;
         if !self.may_create {
             return Err(Error::MayNotCreate { schema: self.schema.clone() });
@@ -41,16 +43,16 @@ impl Survey {
             Dialect::Postgres => {
                 let mut first = self.drop_statements();
                 let mut groups = tables.chunks(AT_ONCE);
-                first.extend(groups.next().into_iter().flatten().flatten().cloned());
+                first.extend(groups.next().into_iter().flatten().cloned());
                 run_together(&mut control, &first)?;
-                groups.try_for_each(|it| run_together(&mut control, &it.concat()))
+                groups.try_for_each(|it| run_together(&mut control, it))
             }
             Dialect::MySql => {
                 if !self.objects.is_empty() {
                     self.try_to_create(&mut control)?;
                     self.drop_one_by_one(&mut control)?;
                 }
-                tables.iter().flatten().try_for_each(|sql| run(&mut control, sql))
+                tables.iter().try_for_each(|sql| run(&mut control, sql))
             }
         }
     }
@@ -159,8 +161,11 @@ mod tests {
 
     #[test]
     fn dropped_objects_are_listed_by_kind_with_foreign_ones_first() {
-        let told = ["index k_1 of mine", "view sbtest2", "table sbtest1", "table sbtest3"];
-        assert_eq!((survey().described(), survey().foreign()), (told.map(str::to_owned).into(), 2));
+        let message = ["index k_1 of mine", "view sbtest2", "table sbtest1", "table sbtest3"];
+        assert_eq!(
+            (survey().described(), survey().foreign()),
+            (message.map(str::to_owned).into(), 2)
+        );
         // `bench` creates no index.
         let Err(Error::OtherTables(other)) = survey().refuse_other_tables() else { panic!() };
         assert_eq!(other, ["`sbtest2` is a view"]);

@@ -34,8 +34,8 @@ pub(super) fn odd_columns(columns: &[Column]) -> Option<String> {
             .zip(COLUMNS)
             .all(|(it, (name, kind, _))| !it.is_nullable && it.name == name && it.kind == kind);
     if !is_ours {
-        let told: Vec<String> = columns.iter().map(told).collect();
-        return Some(format!("has the columns ({})", told.join(", ")));
+        let message: Vec<String> = columns.iter().map(message).collect();
+        return Some(format!("has the columns ({})", message.join(", ")));
     }
     columns.iter().zip(COLUMNS).find_map(|(it, (name, _, default))| {
         if !it.extra.is_empty() {
@@ -48,7 +48,7 @@ pub(super) fn odd_columns(columns: &[Column]) -> Option<String> {
     })
 }
 
-fn told(it: &Column) -> String {
+fn message(it: &Column) -> String {
     let is_plain = |mark: char| mark.is_ascii_alphanumeric() || mark == '_';
     let mark = if it.name.chars().all(is_plain) { "" } else { "`" };
     let null = if it.is_nullable { " null" } else { "" };

@@ -1,6 +1,6 @@
 //! The seam between studies and the tables and clients of their tests.
 
-use assay_model::{DataSet, Dialect, Engine, IdKey, TableForm};
+use assay_model::{DataSet, Dialect, Engine, TableForm};
 use assay_wire::ConnectOptions;
 
 use crate::actor::ActorMaker;
@@ -17,7 +17,7 @@ pub struct Place<'a> {
     pub options: &'a ConnectOptions,
     pub dialect: Dialect,
     pub engine: Engine,
-    pub id_key: IdKey,
+    /// What users changed in the form of the tables.
     pub form: &'a TableForm,
     /// Number of tables and rows, unless the workload defines them itself.
     pub data: DataSet,

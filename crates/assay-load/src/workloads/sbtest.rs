@@ -32,7 +32,7 @@ impl Workload for Sbtest {
     }
 
     fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
-        let there = survey(place.options, place.dialect, place.data.tables, place.id_key)?;
+        let there = survey(place.options, place.dialect, place.data.tables)?;
         there.refuse_foreign()?;
         // The first block creates tables that the second one replaces.
         there.refuse_blindness()?;
@@ -46,12 +46,12 @@ impl Workload for Sbtest {
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let Place { options, dialect, engine, id_key, form, data, seed, .. } = *place;
-        let tables = Tables { dialect, engine, id_key, form: form.clone(), data, seed };
+        let Place { options, dialect, engine, form, data, seed, .. } = *place;
+        let tables = Tables { dialect, engine, form: form.clone(), data, seed };
         let report = fill(options, &tables, progress)?;
         if !is_ours && !form.create_table_options.is_empty() {
             // The next block replaces them.
-            let there = survey(options, dialect, data.tables, id_key)?;
+            let there = survey(options, dialect, data.tables)?;
             there.refuse_foreign().map_err(|cause| Error::UnknownForm(Box::new(cause)))?;
         }
         self.content(place)?.check(&report.content)?;
@@ -63,8 +63,8 @@ impl Workload for Sbtest {
     }
 
     fn fill_cache(&self, place: &Place<'_>) -> Result<()> {
-        let Place { options, dialect, id_key, form, data, .. } = *place;
-        fill_cache(options, dialect, id_key, form, data)
+        let Place { options, dialect, form, data, .. } = *place;
+        fill_cache(options, dialect, form, data)
     }
 
     fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {

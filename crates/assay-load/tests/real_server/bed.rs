@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, Dialect, IdKey, Product, Setup, StatementMode, TableForm, Test};
+use assay_model::{DataSet, Dialect, Product, Setup, StatementMode, TableForm, Test};
 use assay_testkit::TestServer;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row, test_by_name};
@@ -35,18 +35,14 @@ impl Bed {
         Self { options, control, product, _server: server }
     }
 
+    /// Loads tables in the usual form.
     pub(crate) fn load(&self, tables: u32, rows: u32, seed: u64) -> LoadReport {
-        self.load_keyed(IdKey::Primary, DataSet { tables, rows }, seed)
-    }
-
-    pub(crate) fn load_keyed(&self, id_key: IdKey, data: DataSet, seed: u64) -> LoadReport {
-        self.load_in_form(&Tables { id_key, ..self.tables(data, seed) })
+        self.load_in_form(&self.tables(DataSet { tables, rows }, seed))
     }
 
     pub(crate) fn tables(&self, data: DataSet, seed: u64) -> Tables {
         let (dialect, engine) = (self.product.dialect(), self.product.default_engine());
-        let (id_key, form) = (IdKey::Primary, TableForm::default());
-        Tables { dialect, engine, id_key, form, data, seed }
+        Tables { dialect, engine, form: TableForm::default(), data, seed }
     }
 
     pub(crate) fn load_in_form(&self, tables: &Tables) -> LoadReport {

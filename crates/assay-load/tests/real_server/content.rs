@@ -1,9 +1,7 @@
 //! The content of the tables, as computed by the server and by the client.
 
 use assay_load::{Bound, Content, Session, Work, content};
-use assay_model::{
-    Class, DataSet, Dialect, IdKey, Product, Setup, StartFrom, StatementMode, TestSet,
-};
+use assay_model::{Class, DataSet, Dialect, Product, Setup, StartFrom, StatementMode, TestSet};
 use assay_workloads::tests_of;
 
 use crate::bed::{Bed, SEED, work};
@@ -12,7 +10,7 @@ use crate::bed::{Bed, SEED, work};
 const DATA: DataSet = DataSet { tables: 3, rows: 5000 };
 
 #[test]
-fn content_is_the_same_for_all_versions_keys_and_character_sets() {
+fn content_is_the_same_for_all_versions_and_character_sets() {
     let mut contents = Vec::new();
     for (product, version, charset) in [
         (Product::MariaDb, "10.11", "latin1"),
@@ -22,11 +20,9 @@ fn content_is_the_same_for_all_versions_keys_and_character_sets() {
     ] {
         let mut bed = Bed::of(product, version);
         bed.control.query(&format!("ALTER DATABASE test CHARACTER SET {charset}")).unwrap();
-        for id_key in [IdKey::Primary, IdKey::Secondary] {
-            let report = bed.load_keyed(id_key, DATA, SEED);
-            assert_eq!(bed.content(DATA), report.content, "{version}, {charset}, {id_key:?}");
-            contents.push(report.content);
-        }
+        let report = bed.load(DATA.tables, DATA.rows, SEED);
+        assert_eq!(bed.content(DATA), report.content, "{version}, {charset}");
+        contents.push(report.content);
         let of_column = bed.rows(
             "SELECT CHARACTER_SET_NAME FROM information_schema.COLUMNS \
              WHERE TABLE_NAME = 'sbtest1' AND COLUMN_NAME = 'c'",
@@ -65,9 +61,9 @@ fn every_column_and_the_table_of_a_row_count() {
 /// One client, so that the order of events is fixed.
 #[test]
 fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
-    let aged = |product, version, id_key, statements| -> Content {
+    let aged = |product, version, statements| -> Content {
         let bed = Bed::of(product, version);
-        bed.load_keyed(id_key, DATA, SEED);
+        bed.load(DATA.tables, DATA.rows, SEED);
         let setup = Setup { clients: 1, tables: DATA.tables, rows: DATA.rows };
         let aging = tests_of(TestSet::Set32)
             .into_iter()
@@ -80,10 +76,10 @@ fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
         bed.content(DATA)
     };
     let (maria, mysql) = (Product::MariaDb, Product::MySql);
-    let first = aged(maria, "10.11", IdKey::Primary, StatementMode::Prepared);
-    assert_eq!(first, aged(maria, "11.8", IdKey::Primary, StatementMode::Prepared));
-    assert_eq!(first, aged(maria, "11.8", IdKey::Secondary, StatementMode::Text));
-    assert_eq!(first, aged(mysql, "5.7", IdKey::Primary, StatementMode::Prepared));
+    let first = aged(maria, "10.11", StatementMode::Prepared);
+    assert_eq!(first, aged(maria, "11.8", StatementMode::Prepared));
+    assert_eq!(first, aged(maria, "11.8", StatementMode::Text));
+    assert_eq!(first, aged(mysql, "5.7", StatementMode::Prepared));
 }
 
 #[test]

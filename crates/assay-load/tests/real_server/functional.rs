@@ -5,14 +5,13 @@ use std::collections::{HashMap, HashSet};
 
 use crate::bed::{Bed, SEED, Sent, loaded_k, sent, test, work};
 use assay_load::{Bound, Session};
-use assay_model::{Class, DataSet, IdKey, Setup, StatementMode, Test, TestSet, WorkCounters};
+use assay_model::{Class, DataSet, Setup, StatementMode, Test, TestSet, WorkCounters};
 use assay_workloads::{Row, tests_of};
 
 pub(crate) const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
 /// Not divisible by the number of clients.
 pub(crate) const EVENTS: u64 = 20;
 pub(crate) const MODES: [StatementMode; 2] = [StatementMode::Prepared, StatementMode::Text];
-pub(crate) const ID_KEYS: [IdKey; 2] = [IdKey::Primary, IdKey::Secondary];
 
 /// The server's counters by statement class.
 const COMMANDS: [&str; 7] = [
@@ -130,18 +129,16 @@ fn reads_return_the_rows_that_the_generator_predicts() {
     let mut bed = Bed::new();
     let k_of: HashMap<u32, Vec<i64>> =
         (1..=SETUP.tables).map(|table| (table, loaded_k(table, SETUP.rows))).collect();
-    for id_key in ID_KEYS {
-        let loaded = bed.load_keyed(id_key, SETUP.data(), SEED).content;
-        for test in tests_of(TestSet::All).into_iter().filter(|test| test.class == Class::Read) {
-            let predicted = |operation| expected_rows(operation, &k_of);
-            let rows: u64 = all_sent(test).iter().map(predicted).sum();
-            for statements in MODES {
-                let counters = run_and_check_counters(&mut bed, test, statements);
-                assert_eq!(counters.rows, rows, "{test}, {id_key:?}, {statements:?}");
-            }
+    let loaded = bed.load(SETUP.tables, SETUP.rows, SEED).content;
+    for test in tests_of(TestSet::All).into_iter().filter(|test| test.class == Class::Read) {
+        let predicted = |operation| expected_rows(operation, &k_of);
+        let rows: u64 = all_sent(test).iter().map(predicted).sum();
+        for statements in MODES {
+            let counters = run_and_check_counters(&mut bed, test, statements);
+            assert_eq!(counters.rows, rows, "{test}, {statements:?}");
         }
-        assert_eq!(bed.content(SETUP.data()), loaded);
     }
+    assert_eq!(bed.content(SETUP.data()), loaded);
 }
 
 #[test]
@@ -185,10 +182,8 @@ fn writes_have_the_predicted_effect() {
     let mut bed = Bed::new();
     let writes = tests_of(TestSet::Set32).into_iter().filter(|test| test.class == Class::Write);
     for test in writes {
-        for (id_key, statements) in
-            ID_KEYS.into_iter().flat_map(|id_key| MODES.map(|statements| (id_key, statements)))
-        {
-            bed.load_keyed(id_key, SETUP.data(), SEED);
+        for statements in MODES {
+            bed.load(SETUP.tables, SETUP.rows, SEED);
             check_write(&mut bed, test, statements);
         }
     }

@@ -116,10 +116,10 @@ fn ahead(bed: &Bed, product: Product, expected: i64) -> i64 {
     let work = work(product, &IbenchSizes { rows: [20_000, 10_000, 500], ..SIZE }, "l.i1", 1);
     let (options, stop) = (bed.options.clone(), Stop::default());
     let progress = Arc::new(Mutex::new(IbenchProgress::default()));
-    let (told, asked) = (Arc::clone(&progress), stop.clone());
+    let (message, asked) = (Arc::clone(&progress), stop.clone());
     let running = std::thread::spawn(move || {
         let mut session = IbenchSession::open(&options, &work).unwrap();
-        session.run(&asked, &mut |now| *told.lock().unwrap() = now)
+        session.run(&asked, &mut |now| *message.lock().unwrap() = now)
     });
     let (mut last, mut calm, mut ahead) = ((0, 0), 0, 0);
     // A busy machine may stop both sides for a while, but not forever.

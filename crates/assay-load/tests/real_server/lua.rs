@@ -10,9 +10,9 @@ use assay_load::{
 };
 use assay_lua::{Engine, NoServer, ScriptDraws, Setting};
 use assay_model::{
-    Class, DataSet, Definition, Dialect, Distribution, Engine as TableEngine, Group, IdKey,
-    LuaScript, Pacing, PlanningFacts, Product, Role, Schema, Script, Setup, StartFrom,
-    StatementMode, TableForm, Test, Unit,
+    Class, DataSet, Definition, Dialect, Distribution, Engine as TableEngine, Group, LuaScript,
+    Pacing, PlanningFacts, Product, Role, Schema, Script, Setup, StartFrom, StatementMode,
+    TableForm, Test, Unit,
 };
 use assay_wire::ConnectOptions;
 use assay_workloads::{OltpOptions, define, oltp_tests};
@@ -125,7 +125,6 @@ fn place<'a>(options: &'a ConnectOptions, dialect: Dialect, form: &'a TableForm)
         options,
         dialect,
         engine: TableEngine::InnoDb,
-        id_key: IdKey::Primary,
         form,
         data: DataSet { tables: 1, rows: 100 },
         seed: SEED,

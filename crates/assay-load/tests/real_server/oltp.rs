@@ -121,14 +121,8 @@ fn tables_are_created_in_the_form_that_was_asked_for() {
             assert_eq!(bed.load_in_form(&tables).content, usual.content, "{product}");
             assert_eq!(bed.content(SETUP.data()), usual.content, "{product}");
             assert_eq!((indexes(&mut bed, product), bed.number(found)), (1, 2), "{product}");
-            assay_load::fill_cache(
-                &bed.options,
-                product.dialect(),
-                tables.id_key,
-                &tables.form,
-                tables.data,
-            )
-            .unwrap();
+            assay_load::fill_cache(&bed.options, product.dialect(), &tables.form, tables.data)
+                .unwrap();
         }
         let insert = oltp_tests(&options).into_iter().find(|it| it.name() == "oltp_insert");
         let rows = |bed: &mut Bed| {
@@ -201,11 +195,11 @@ fn killed_connections_are_replaced_or_end_the_run() {
             let policy = ClientPolicy { ignored, ..ClientPolicy::default() };
             let mut session = open(&bed, product, script("oltp_read_only"), &policy);
             let mut ids = session.connection_ids();
-            let (progress, told) = channel();
+            let (progress, message) = channel();
             let stop = Stop::default();
             let asked = stop.clone();
             let run = std::thread::spawn(move || monitored(&mut session, asked, &progress));
-            told.iter().find(|now| now.events > 0).unwrap();
+            message.iter().find(|now| now.events > 0).unwrap();
             ids.truncate(3);
             for id in ids {
                 let kill = match product.dialect() {
@@ -217,8 +211,8 @@ fn killed_connections_are_replaced_or_end_the_run() {
                 assert!(is_lost || killed.is_ok(), "{product}: {killed:?}");
             }
             if !is_lost {
-                let events = told.iter().find(|now| now.reconnects >= 3).unwrap().events;
-                told.iter().find(|now| now.events > events + 100).unwrap();
+                let events = message.iter().find(|now| now.reconnects >= 3).unwrap().events;
+                message.iter().find(|now| now.events > events + 100).unwrap();
                 stop.ask();
             }
             let done = run.join().unwrap();
@@ -332,7 +326,6 @@ fn a_run_survives_a_server_that_restarts() {
     let tables = assay_load::Tables {
         dialect: Dialect::MySql,
         engine: assay_model::Engine::InnoDb,
-        id_key: assay_model::IdKey::Primary,
         form: assay_model::TableForm::default(),
         data: SETUP.data(),
         seed: SEED,
@@ -347,16 +340,16 @@ fn a_run_survives_a_server_that_restarts() {
     };
     let policy = ClientPolicy { ignored: Ignored::All, ..ClientPolicy::default() };
     let mut session = Session::open_with(&options, &work, &[], &policy).unwrap();
-    let (progress, told) = channel();
+    let (progress, message) = channel();
     let stop = Stop::default();
     let asked = stop.clone();
     let run = std::thread::spawn(move || monitored(&mut session, asked, &progress).unwrap());
-    told.iter().find(|now| now.events > 0).unwrap();
+    message.iter().find(|now| now.events > 0).unwrap();
     server.end();
     server.start_again(&data);
     drop(wait_until_ready(&options));
-    let events = told.iter().find(|now| now.reconnects >= 4).unwrap().events;
-    told.iter().find(|now| now.events > events).unwrap();
+    let events = message.iter().find(|now| now.reconnects >= 4).unwrap().events;
+    message.iter().find(|now| now.events > events).unwrap();
     stop.ask();
     let done = run.join().unwrap();
     assert!(done.reconnects >= 4 && done.cut_off == 0, "{done:?}");

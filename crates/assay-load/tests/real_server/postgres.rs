@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use assay_load::{Bound, fill_cache};
-use assay_model::{Class, DataSet, Dialect, IdKey, Product, Setup, TableForm, TestSet};
+use assay_model::{Class, DataSet, Dialect, Product, Setup, TableForm, TestSet};
 use assay_workloads::tests_of;
 
 use crate::bed::{Bed, SEED, loaded_k, test};
-use crate::functional::{EVENTS, ID_KEYS, MODES, SETUP, all_sent, check_counters, expected_rows};
+use crate::functional::{EVENTS, MODES, SETUP, all_sent, check_counters, expected_rows};
 
 const VERSION: &str = "16";
 
@@ -17,20 +17,18 @@ fn reads_return_the_rows_that_the_generator_predicts() {
     let bed = Bed::of(Product::Postgres, VERSION);
     let k_of: HashMap<u32, Vec<i64>> =
         (1..=SETUP.tables).map(|table| (table, loaded_k(table, SETUP.rows))).collect();
-    for id_key in ID_KEYS {
-        let loaded = bed.load_keyed(id_key, SETUP.data(), SEED).content;
-        assert_eq!(bed.content(SETUP.data()), loaded);
-        for test in tests_of(TestSet::All).into_iter().filter(|test| test.class == Class::Read) {
-            let predicted = |operation| expected_rows(operation, &k_of);
-            let rows: u64 = all_sent(test).iter().map(predicted).sum();
-            for statements in MODES {
-                let case = format!("{test}, {id_key:?}, {statements:?}");
-                let mut session = bed.open_as(test, SETUP, statements);
-                assert!(session.unprepared().is_empty());
-                let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
-                check_counters(&counters, test, &case);
-                assert_eq!(counters.rows, rows, "{case}");
-            }
+    let loaded = bed.load(SETUP.tables, SETUP.rows, SEED).content;
+    assert_eq!(bed.content(SETUP.data()), loaded);
+    for test in tests_of(TestSet::All).into_iter().filter(|test| test.class == Class::Read) {
+        let predicted = |operation| expected_rows(operation, &k_of);
+        let rows: u64 = all_sent(test).iter().map(predicted).sum();
+        for statements in MODES {
+            let case = format!("{test}, {statements:?}");
+            let mut session = bed.open_as(test, SETUP, statements);
+            assert!(session.unprepared().is_empty());
+            let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
+            check_counters(&counters, test, &case);
+            assert_eq!(counters.rows, rows, "{case}");
         }
     }
 }
@@ -40,22 +38,20 @@ fn reads_return_the_rows_that_the_generator_predicts() {
 fn writes_leave_the_same_data_as_on_mariadb() {
     let beds = [Bed::new(), Bed::of(Product::Postgres, VERSION)];
     let setup = Setup { clients: 1, ..SETUP };
-    for id_key in ID_KEYS {
-        for statements in MODES {
-            let contents = beds.each_ref().map(|bed| {
-                bed.load_keyed(id_key, setup.data(), SEED);
-                let writes = tests_of(TestSet::All).into_iter();
-                let writes = writes.filter(|test| test.class == Class::Write);
-                let after = writes.map(|test| {
-                    let mut session = bed.open_as(test, setup, statements);
-                    let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
-                    check_counters(&counters, test, &format!("{test}, {id_key:?}, {statements:?}"));
-                    (test, bed.content(setup.data()))
-                });
-                after.collect::<Vec<_>>()
+    for statements in MODES {
+        let contents = beds.each_ref().map(|bed| {
+            bed.load(setup.tables, setup.rows, SEED);
+            let writes = tests_of(TestSet::All).into_iter();
+            let writes = writes.filter(|test| test.class == Class::Write);
+            let after = writes.map(|test| {
+                let mut session = bed.open_as(test, setup, statements);
+                let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
+                check_counters(&counters, test, &format!("{test}, {statements:?}"));
+                (test, bed.content(setup.data()))
             });
-            assert_eq!(contents[0], contents[1], "{id_key:?}, {statements:?}");
-        }
+            after.collect::<Vec<_>>()
+        });
+        assert_eq!(contents[0], contents[1], "{statements:?}");
     }
 }
 
@@ -80,17 +76,16 @@ fn failed_transactions_are_counted_and_retried() {
 
 #[test]
 fn caches_are_filled_with_tables_and_indexes() {
-    for id_key in [IdKey::Primary, IdKey::Secondary] {
-        let mut bed = Bed::of(Product::Postgres, VERSION);
-        // The table takes more than a quarter of the buffers, so a sequential scan would leave none of it in the cache.
-        let data = DataSet { tables: 1, rows: 200_000 };
-        bed.load_keyed(id_key, data, SEED);
-        bed.control.query("VACUUM ANALYZE").unwrap();
-        fill_cache(&bed.options, Dialect::Postgres, id_key, &TableForm::default(), data).unwrap();
-        let before = blocks_read(&mut bed);
-        fill_cache(&bed.options, Dialect::Postgres, id_key, &TableForm::default(), data).unwrap();
-        assert_eq!(blocks_read(&mut bed), before, "{id_key:?}");
-    }
+    let mut bed = Bed::of(Product::Postgres, VERSION);
+    // The table takes more than a quarter of the buffers, so a sequential scan would leave none of it in the cache.
+    let data = DataSet { tables: 1, rows: 200_000 };
+    bed.load(data.tables, data.rows, SEED);
+    bed.control.query("VACUUM ANALYZE").unwrap();
+    fill_cache(&bed.options, Dialect::Postgres, &TableForm::default(), data).unwrap();
+    // Everything that is read afterwards is in the cache.
+    let before = blocks_read(&mut bed);
+    fill_cache(&bed.options, Dialect::Postgres, &TableForm::default(), data).unwrap();
+    assert_eq!(blocks_read(&mut bed), before);
 }
 
 /// Blocks read so far that were not in the server's cache.

@@ -101,8 +101,8 @@ fn what_a_server_refuses_is_told_and_the_rest_is_set() {
         vec![setting("max_execution_time", "5"), setting("time_zone", "+02:00")],
     ];
     let refused = refused_settings(&bed.options, &sessions).unwrap();
-    let told: Vec<(&str, &[String])> =
+    let message: Vec<(&str, &[String])> =
         refused.iter().map(|it| (it.setting.name(), it.modes.as_slice())).collect();
     let modes = ["NO_SUCH_MODE".to_owned()];
-    assert_eq!(told, [("sql_mode", modes.as_slice()), ("max_execution_time", &[])]);
+    assert_eq!(message, [("sql_mode", modes.as_slice()), ("max_execution_time", &[])]);
 }

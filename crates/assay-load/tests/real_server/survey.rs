@@ -3,7 +3,7 @@
 use assay_load::{
     Error, Survey, Tables, UnfitReason, check_engine, fill, fill_cache, fill_over, numbers, survey,
 };
-use assay_model::{DataSet, Dialect, Engine, IdKey, Product, TableForm};
+use assay_model::{DataSet, Dialect, Engine, Product, TableForm};
 use assay_servers::Server;
 use assay_wire::ConnectOptions;
 
@@ -139,7 +139,6 @@ fn tables(product: Product) -> Tables {
     Tables {
         dialect: product.dialect(),
         engine: product.default_engine(),
-        id_key: IdKey::Primary,
         form: TableForm::default(),
         data: DataSet { tables: 2, rows: 100 },
         seed: SEED,
@@ -198,8 +197,8 @@ fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InT
         assert!(error.to_string().contains(case.said), "{error}, not {}", case.said);
         assert_eq!(control.query(all).unwrap(), before, "{}", case.said);
 
-        // A table outside that refers to one of them never remains with a broken reference.
-        let there = survey(&options, product.dialect(), 2, IdKey::Primary).unwrap();
+        // A table outside that refers to one of them never stays behind with a broken reference.
+        let there = survey(&options, product.dialect(), 2).unwrap();
         if makes("TABLE others") {
             let error = load_over(&options, &there, product).unwrap_err();
             assert!(matches!(error, Error::Referenced { .. }), "{error}");
@@ -279,7 +278,7 @@ fn an_invisible_child_keeps_its_parent() {
         bed.control.query(sql).unwrap();
     }
     let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
-    let there = survey(&app, Dialect::MySql, 2, IdKey::Primary).unwrap();
+    let there = survey(&app, Dialect::MySql, 2).unwrap();
     let error = load_over(&app, &there, Product::MariaDb).unwrap_err();
     assert!(error.to_string().ends_with("; dropped already: sbtest1"), "{error}");
     assert_eq!(bed.number("SELECT COUNT(*) FROM sbtest2"), 100);
@@ -291,7 +290,7 @@ fn tables_that_refer_to_each_other_are_dropped() {
     load(&bed.options, Product::MariaDb).unwrap();
     bed.control.query("UPDATE sbtest2 SET k = 1").unwrap();
     bed.control.query("ALTER TABLE sbtest2 ADD FOREIGN KEY (k) REFERENCES sbtest1 (id)").unwrap();
-    let there = survey(&bed.options, Dialect::MySql, 2, IdKey::Primary).unwrap();
+    let there = survey(&bed.options, Dialect::MySql, 2).unwrap();
     load_over(&bed.options, &there, Product::MariaDb).unwrap();
     let keys = "SELECT COUNT(*) FROM information_schema.referential_constraints";
     assert_eq!(bed.number(keys), 0);
@@ -315,7 +314,7 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
     let blind = ConnectOptions { user: "blind".to_owned(), ..bed.options.clone() };
     let error = load(&blind, Product::MariaDb).unwrap_err();
     assert!(error.to_string().contains("`sbtest1` may have triggers"), "{error}");
-    let there = survey(&blind, Dialect::MySql, 3, IdKey::Primary).unwrap();
+    let there = survey(&blind, Dialect::MySql, 3).unwrap();
     assert!(matches!(there.refuse_blindness().unwrap_err(), Error::Blind { .. }));
 
     let mut bed = Bed::of(Product::Postgres, "16");
@@ -363,8 +362,7 @@ fn surveys_of_postgres_run_no_code_of_other_users() {
     assert!(error.to_string().contains("`sbtest1` is part of the foreign key"), "{error}");
     let data = DataSet { tables: 2, rows: 100 };
     assert_eq!(bed.content(data).rows, 200);
-    fill_cache(&bed.options, Dialect::Postgres, IdKey::Primary, &TableForm::default(), data)
-        .unwrap();
+    fill_cache(&bed.options, Dialect::Postgres, &TableForm::default(), data).unwrap();
     let mut control = assay_wire::Connection::connect(&bed.options).unwrap();
     let mut there = numbers(&mut control, Dialect::Postgres).unwrap();
     there.sort_unstable();

@@ -3,8 +3,7 @@
 
 use assay_load::{Bound, Error, KindWork, Place, Session, Work, Workload as _, workload_of};
 use assay_model::{
-    DataSet, Dialect, IdKey, Product, Setup, StatementMode, TableForm, Test, Tpcc, TpccKind,
-    WorkCounters,
+    DataSet, Dialect, Product, Setup, StatementMode, TableForm, Test, Tpcc, TpccKind, WorkCounters,
 };
 use assay_workloads::{TPCC_CONDITIONS, TpccClient, TpccInput, TpccOptions, tpcc_tests};
 
@@ -26,7 +25,6 @@ fn with_place<T>(bed: &Bed, product: Product, act: impl FnOnce(&Place<'_>) -> T)
         options: &bed.options,
         dialect: product.dialect(),
         engine: product.default_engine(),
-        id_key: IdKey::Primary,
         form: &form,
         data: DataSet { tables: 1, rows: 600_000 },
         seed: SEED,

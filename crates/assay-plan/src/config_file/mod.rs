@@ -200,13 +200,13 @@ pub fn repeated_options(lines: &[ConfigLine]) -> Vec<String> {
             given.entry(plain(name)).or_default().push(value);
         }
     }
-    let told = given.into_iter().filter_map(|(name, values)| match values.as_slice() {
+    let message = given.into_iter().filter_map(|(name, values)| match values.as_slice() {
         [earlier @ .., last] if earlier.iter().any(|value| value != last) => {
             Some(format!("`{name}` is given {} times; the last one counts: `{last}`", values.len()))
         }
         _ => None,
     });
-    told.collect()
+    message.collect()
 }
 
 /// Group that a line begins; `Some(None)` if its bracket is not closed.

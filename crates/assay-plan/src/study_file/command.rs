@@ -3,13 +3,12 @@
 use std::ffi::{OsStr, OsString};
 
 use assay_model::Counting;
-use assay_options::percent_text;
+use assay_options::{duration_text, percent_text};
 use assay_workloads::{OltpOptions, TpccOptions};
 use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toml::Table;
 
 use super::de::option_of;
 use super::keys::keys_of;
@@ -21,7 +20,7 @@ use crate::request::{
 const FIRST: &str = "source terms preset workload scale define suite set tests clients tables rows budget \
                      threshold placement priority seed";
 
-const LAST: &str = "statements id-key twin";
+const LAST: &str = "statements twin";
 
 /// The equivalent command; `None` for systems with separate options and for several data sets.
 pub(super) fn command(request: &Request) -> Option<String> {
@@ -40,8 +39,6 @@ pub(super) fn command(request: &Request) -> Option<String> {
     let mut said = changed(request, &unsaid);
     said.extend(changed(setup, &SetupRequest::default()));
     said.extend(bench.iter().flat_map(|bench| changed(*bench, &InsertBench::default())));
-    said.extend(changed(&request.oltp, &OltpOptions::default()));
-    said.extend(changed(&request.tpcc, &TpccOptions::default()));
     let has = |keys: &[&str]| said.iter().any(|(key, _)| keys.contains(key));
     // The commands for the Insert Benchmark and for a gate have neither.
     if has(&["threshold", "twin"]) && (bench.is_some() || request.gate.is_some()) {
@@ -70,9 +67,12 @@ pub(super) fn command(request: &Request) -> Option<String> {
             command.chain(gate_options(gate, counts_only)).chain(options).collect()
         }
     };
-    let last = (!request.script_options.is_empty()).then(|| "--".to_owned());
     let of_script = request.script_options.iter().map(|word| shell_quoted(word));
-    Some(words.into_iter().chain(last).chain(of_script).collect::<Vec<_>>().join(" "))
+    let of_suite = changed(&request.oltp, &OltpOptions::default());
+    let of_suite = of_suite.into_iter().chain(changed(&request.tpcc, &TpccOptions::default()));
+    let of_tests: Vec<String> = of_script.chain(of_suite.map(|(_, typed)| typed)).collect();
+    let last = (!of_tests.is_empty()).then(|| "--".to_owned());
+    Some(words.into_iter().chain(last).chain(of_tests).collect::<Vec<_>>().join(" "))
 }
 
 fn typed_system(system: &SystemRequest) -> String {
@@ -91,29 +91,94 @@ fn gate_options(gate: &GateRequest, counts_only: bool) -> Vec<String> {
     options
 }
 
-pub(super) fn lines(values: &impl Serialize) -> String {
-    toml::to_string(values).expect("numbers, texts and lists of them are TOML")
+/// The keys and values of options, in their order, without those that the preset decides.
+fn values_of<T: DeserializeOwned + Serialize>(options: &T) -> Vec<(&'static str, Value)> {
+    let document =
+        serde_json::to_value(options).expect("numbers, texts and lists of them are JSON");
+    let keys = keys_of::<T>().iter().filter_map(|key| Some((*key, document.get(key)?.clone())));
+    keys.filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// Keys and values of options that differ from their defaults. A value may take several lines.
-pub(super) fn changed_lines<T: Default + DeserializeOwned + Serialize>(options: &T) -> String {
-    let table = |options| Table::try_from(options).expect("numbers and texts are TOML");
-    let (usual, written) = (table(&T::default()), table(options));
-    let values = keys_of::<T>().iter().filter_map(|key| Some((*key, written.get(*key)?)));
-    let changed = values.filter(|(key, value)| usual.get(*key) != Some(*value));
-    changed.map(|(key, value)| format!("{key} = {value}\n")).collect()
+/// Keys with one value or a list.
+const ONE_OR_MORE: [&str; 3] = ["workload", "config", "clients"];
+
+/// A value as a user writes it: times and percentages with their units.
+fn typed_value(option: Option<&Arg>, key: &str, value: Value) -> Value {
+    let names = option.and_then(Arg::get_value_names).unwrap_or_default();
+    match (names.first().map(|name| name.as_str()), &value) {
+        (Some("TIME"), Value::Number(seconds)) => seconds.as_f64().map(duration_text).into(),
+        (Some("PERCENT"), Value::Number(share)) => share.as_f64().map(percent_text).into(),
+        (_, Value::Array(values)) if ONE_OR_MORE.contains(&key) && values.len() == 1 => {
+            values[0].clone()
+        }
+        _ => value,
+    }
+}
+
+/// A line of a study file for each value.
+pub(super) fn lines<T: Args + DeserializeOwned + Serialize>(options: &T) -> String {
+    lines_of::<T>(values_of(options))
+}
+
+/// The lines of options that differ from their defaults.
+pub(super) fn changed_lines<T: Args + Default + DeserializeOwned + Serialize>(
+    options: &T,
+) -> String {
+    let usual = values_of(&T::default());
+    let mut changed = values_of(options);
+    changed.retain(|value| !usual.contains(value));
+    lines_of::<T>(changed)
+}
+
+fn lines_of<T: Args>(values: Vec<(&'static str, Value)>) -> String {
+    let options = T::augment_args(Command::new("options"));
+    let line = |(key, value)| {
+        let value = typed_value(option_of(&options, key), key, value);
+        format!("{key} = {}\n", toml_text(key, &value))
+    };
+    values.into_iter().map(line).collect()
+}
+
+/// A text in quotes, on one line: a key cannot have several.
+pub(super) fn quoted(text: &str) -> String {
+    if !text.contains(char::is_control) {
+        return toml::Value::from(text).to_string();
+    }
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
+}
+
+fn toml_text(key: &str, value: &Value) -> String {
+    match value {
+        // The number of a set of tests.
+        Value::String(text) if key == "set" && text.parse::<u32>().is_ok() => text.clone(),
+        Value::String(text) => quoted(text),
+        Value::Array(values) => {
+            let values: Vec<_> = values.iter().map(|value| toml_text(key, value)).collect();
+            format!("[{}]", values.join(", "))
+        }
+        other => other.to_string(),
+    }
 }
 
 fn changed<T: Args + DeserializeOwned + Serialize>(
     values: &T,
     usual: &T,
 ) -> Vec<(&'static str, String)> {
-    let document = |values| serde_json::to_value(values).unwrap_or_default();
-    let (values, usual) = (document(values), document(usual));
+    let usual = values_of(usual);
     let options = T::augment_args(Command::new("options"));
-    let keys = keys_of::<T>().iter().filter_map(|key| Some((*key, values.get(key)?)));
-    keys.filter(|(key, value)| !value.is_null() && usual.get(key) != Some(value))
-        .map(|(key, value)| (key, typed(option_of(&options, key), key, value)))
+    let mut changed = values_of(values);
+    changed.retain(|value| !usual.contains(value));
+    changed
+        .into_iter()
+        .map(|(key, value)| {
+            let option = option_of(&options, key);
+            (key, typed(option, key, &typed_value(option, key, value)))
+        })
         .collect()
 }
 

@@ -75,6 +75,7 @@ impl<'de> Deserializer<'de> for Setting<'de> {
             "source" => self.source()?,
             "terms" => self.word(&Terms::names())?,
             "workload" => value.text("the path of a workload file, in quotes")?,
+            "script-options" => value.text("an option such as `\"--tables=4\"`")?,
             _ => {
                 let text = value.text("a text in quotes")?;
                 return visitor.visit_string(self.as_option(text)?);
@@ -94,6 +95,7 @@ impl<'de> Deserializer<'de> for Setting<'de> {
             "define" => "a list of definitions such as `[\"customers=1000\"]`",
             "workload" => "the path of a workload file, or a list of paths",
             "config" => "the path of a config file, or a list such as `[\"mysql=my.cnf\"]`",
+            "script-options" => "a list of options such as `[\"--tables=4\"]`",
             "config-options" => "a list of options such as `[\"mysql: innodb_io_capacity=300\"]`",
             "rows" => "three numbers such as `[\"10M\", \"4M\", \"400k\"]`",
             _ => "a list of patterns such as `[\"point*\", \"scan\"]`",

@@ -1,8 +1,6 @@
 //! Round trips and mistakes of study files.
 
-use assay_model::{
-    CpuPlacement, Hint, IdKey, Preset, Priority, RandType, StatementMode, Suite, TestSet,
-};
+use assay_model::{CpuPlacement, Hint, Preset, Priority, RandType, StatementMode, Suite, TestSet};
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
 use proptest::prelude::*;
@@ -25,7 +23,6 @@ seed = 7
 placement = "connections-on-one-cpu"
 priority = "normal"
 statements = "text"
-id-key = "secondary"
 slice = "100ms"
 write-slice = "200ms"
 turn = "10ms"
@@ -100,7 +97,6 @@ fn reads_every_key() {
         budget_s: Some(600.0),
         threshold: Some(0.005),
         twin: Some(true),
-        id_key: IdKey::Secondary,
         statements: StatementMode::Text,
         placement: Some(CpuPlacement::ConnectionsOnOneCpu),
         priority: Some(Priority::Normal),
@@ -198,7 +194,6 @@ seed = 7
 placement = "connections-on-one-cpu"
 priority = "normal"
 statements = "text"
-id-key = "secondary"
 slice = "100ms"
 write-slice = "200ms"
 turn = "10ms"
@@ -391,7 +386,6 @@ prop_compose! {
             prop::sample::select(vec![TestSet::Set27, TestSet::Set47]),
             prop::option::of(prop::sample::select(vec![CpuPlacement::OneCpu, CpuPlacement::Free])),
             prop::option::of(prop::sample::select(vec![Priority::Realtime, Priority::Normal])),
-            prop::sample::select(vec![IdKey::Primary, IdKey::Secondary]),
             prop::sample::select(vec![StatementMode::Prepared, StatementMode::Text]),
         ),
         tests in prop::collection::vec(prop::sample::select(vec!["scan", "p*", "*-{si,pk}"]), 0..3),
@@ -414,7 +408,7 @@ prop_compose! {
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
     ) -> Request {
-        let (preset, set, placement, priority, id_key, statements) = words;
+        let (preset, set, placement, priority, statements) = words;
         let (budget_s, slice_s, write_slice_s, turn_s) = durations;
         let repeats = preset != Preset::Published;
         Request {
@@ -431,7 +425,6 @@ prop_compose! {
             set,
             placement,
             priority,
-            id_key,
             statements,
             tests: tests.into_iter().map(str::to_owned).collect(),
             budget_s,
@@ -587,8 +580,8 @@ fn a_value_that_begins_with_a_dash_is_typed_with_its_option() {
 #[test]
 fn each_element_of_a_list_is_one_value() {
     let bench = "compare = [\"mysql@8.0\", \"mysql@9.7\"]\n[insert-bench]\n";
-    let told = shown(&format!("{bench}rows = [\"10M,4M\", \"4M\", \"400k\"]\n"));
-    assert!(told.contains("10M,4M"), "{told}");
+    let message = shown(&format!("{bench}rows = [\"10M,4M\", \"4M\", \"400k\"]\n"));
+    assert!(message.contains("10M,4M"), "{message}");
 }
 
 #[test]
@@ -599,7 +592,8 @@ fn the_login_of_a_repository_is_in_no_recipe() {
         crate::MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
     let plan = crate::plan(&request, machine).unwrap();
     assert!(plan.study.recipe.contains("postgres@git:https://h/x.git#v1"), "{}", plan.study.recipe);
-    let told: Vec<_> = plan.systems.iter().map(|it| format!("{} {:?}", it.name, it.spec)).collect();
-    assert!(!format!("{told:?} {:?}", plan.study).contains("canary"), "{told:?}");
-    assert_eq!(plan.systems[0].login.as_ref().unwrap().password, "canary");
+    let message: Vec<_> =
+        plan.systems.iter().map(|it| format!("{} {:?}", it.name, it.spec)).collect();
+    assert!(!format!("{message:?} {:?}", plan.study).contains("canary"), "{message:?}");
+    assert_eq!(plan.systems[0].login.as_ref().unwrap().password.reveal(), "canary");
 }

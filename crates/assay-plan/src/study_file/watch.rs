@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_watch_file_is_said() {
-        for (text, told) in [
+        for (text, message) in [
             ("tests = [\"scan\"]\n", "`[watch]`, which says what is watched, is missing"),
             ("watch = 1\n", "must be a table, written `[watch]`"),
             ("[watch]\n", "`range`, the versions to watch, is missing"),
@@ -97,7 +97,7 @@ mod tests {
             ("[watch]\nrange = 7\n", "range"),
         ] {
             let error = read_watch("w.toml", text).unwrap_err().to_string();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(message), "{text}: {error}");
         }
     }
 }

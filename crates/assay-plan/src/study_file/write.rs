@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use assay_model::Counting;
-use toml::Value;
 
-use super::command::{changed_lines, command, lines};
+use super::command::{changed_lines, command, lines, quoted};
 use super::keys::limit_key;
 use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
 use assay_options::percent_text;
@@ -64,19 +63,6 @@ fn line(key: &str, value: impl AsRef<str>) -> String {
 
 fn list(entries: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", entries.into_iter().collect::<Vec<_>>().join(", "))
-}
-
-/// A quoted text on one line: a key cannot have several.
-fn quoted(text: &str) -> String {
-    if !text.contains(char::is_control) {
-        return Value::from(text).to_string();
-    }
-    let escaped = |c: char| match c {
-        '"' | '\\' => format!("\\{c}"),
-        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
-        c => c.to_string(),
-    };
-    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
 fn key(text: &str) -> String {

@@ -46,9 +46,9 @@ fn a_script_is_a_test_on_the_tables_of_pgbench() {
 
 #[test]
 fn a_script_that_leaves_a_transaction_open_is_refused() {
-    let told = "a transaction begins in the script and does not end";
+    let message = "a transaction begins in the script and does not end";
     for text in ["BEGIN;\nSELECT 1;", "SELECT 1;\nEND;\nSTART TRANSACTION;"] {
-        assert!(read(text).unwrap_err().contains(told), "{text}");
+        assert!(read(text).unwrap_err().contains(message), "{text}");
     }
     let ends = "BEGIN;\n\\if :scale > 1\nCOMMIT;\n\\else\nROLLBACK;\n\\endif\n";
     assert!(read(ends).is_ok(), "{:?}", read(ends));
@@ -243,8 +243,8 @@ fn comparisons_are_truth_values() {
 
 #[test]
 fn copies_to_the_client_are_refused() {
-    let told = read("SELECT 1;\nCOPY (SELECT 1) TO stdout;").unwrap_err();
-    assert!(told.contains("`COPY` to or from the client cannot be used"), "{told}");
+    let message = read("SELECT 1;\nCOPY (SELECT 1) TO stdout;").unwrap_err();
+    assert!(message.contains("`COPY` to or from the client cannot be used"), "{message}");
     assert!(read("COPY t FROM '/rows' WITH (FORMAT csv);").is_ok());
 }
 

@@ -97,13 +97,16 @@ fn scripts_are_mixed_by_their_weights() {
     assert_eq!(test.does, "50% a, 17% b, 33% a-2");
     for weight in ["0", "-1", "1.5", "2000000"] {
         let name = format!("a.sql@{weight}");
-        let told = read_all(&[(&name, a), ("b.sql", b)], &ScriptOptions::default()).unwrap_err();
-        assert!(told.contains("from 1 to 1,000,000, not `") && told.contains("a.sql"), "{told}");
+        let message = read_all(&[(&name, a), ("b.sql", b)], &ScriptOptions::default()).unwrap_err();
+        assert!(
+            message.contains("from 1 to 1,000,000, not `") && message.contains("a.sql"),
+            "{message}"
+        );
     }
     // Mistakes of all files are reported.
     let files = [("a.sql", "SELECT :x;"), ("b.sql", "\\shell date\nSELECT 1;")];
-    let told = read_all(&files, &ScriptOptions::default()).unwrap_err();
-    assert!(told.contains("--> a.sql:1:8") && told.contains("--> b.sql:1:1"), "{told}");
+    let message = read_all(&files, &ScriptOptions::default()).unwrap_err();
+    assert!(message.contains("--> a.sql:1:8") && message.contains("--> b.sql:1:1"), "{message}");
 }
 
 #[test]
@@ -120,8 +123,8 @@ fn scripts_work_on_the_tables_of_a_workload_file() {
     let workload = read_all(&[("read.sql", &both), ("shop.toml", file)], &none).unwrap();
     assert_eq!(tables(&workload).len(), 5);
     let tests = format!("{file}[test.read]\nsteps = [\"SELECT a FROM t\"]\n");
-    let told = read_all(&[("shop.toml", &tests), ("read.sql", script)], &none).unwrap_err();
-    assert!(told.contains("the workload file has a test `read` too"), "{told}");
+    let message = read_all(&[("shop.toml", &tests), ("read.sql", script)], &none).unwrap_err();
+    assert!(message.contains("the workload file has a test `read` too"), "{message}");
     let workload = read_all(&[("shop.toml", &tests), ("other.sql", script)], &none).unwrap();
     let names: Vec<_> = workload.tests.iter().map(|it| it.name()).collect();
     assert_eq!(names, ["read", "other"]);
@@ -130,12 +133,12 @@ fn scripts_work_on_the_tables_of_a_workload_file() {
         (&[("shop.toml@2", &tests)], "a workload file has no weight"),
         (&[("shop.toml", &tests), ("b.toml", &tests)], "one workload file at most"),
     ] {
-        let told = read_all(files, &none).unwrap_err();
-        assert!(told.contains(words), "{words}: {told}");
+        let message = read_all(files, &none).unwrap_err();
+        assert!(message.contains(words), "{words}: {message}");
     }
     let scaled = ScriptOptions { scale: Some(2), ..none };
-    let told = read_all(&[("shop.toml", &tests)], &scaled).unwrap_err();
-    assert!(told.contains("`--scale` is for scripts of pgbench"), "{told}");
+    let message = read_all(&[("shop.toml", &tests)], &scaled).unwrap_err();
+    assert!(message.contains("`--scale` is for scripts of pgbench"), "{message}");
 }
 
 #[test]
@@ -148,8 +151,11 @@ fn given_variables_are_parts_of_the_text() {
         event(script, &options, &[]),
         ["SELECT (-14), 0.75, 3, 1.50, x - (-7) FROM my_notes"]
     );
-    let told = read_all(&[("a.sql", "\\set a :t + 1\nSELECT :a;")], &options).unwrap_err();
-    assert!(told.contains("the value of `t` is neither a number nor a truth value"), "{told}");
+    let message = read_all(&[("a.sql", "\\set a :t + 1\nSELECT :a;")], &options).unwrap_err();
+    assert!(
+        message.contains("the value of `t` is neither a number nor a truth value"),
+        "{message}"
+    );
     for good in ["a=1", "a_1=x=y", "a= "] {
         assert_eq!(script_variable(good).as_deref(), Ok(good));
     }
@@ -162,14 +168,17 @@ fn given_variables_are_parts_of_the_text() {
 fn the_old_way_to_draw_is_understood() {
     let script = "\\set n 3\n\\setrandom a 5 :n\n\\setrandom b 1 10 gaussian 4.0\n\
                   \\setrandom c 7 7 uniform\n\\setrandom d 1 :n exponential 2\nSELECT :b, :c, :d;";
-    let told = read(script).unwrap_err();
-    assert!(told.contains("--> script.sql:2:14") && told.contains("the range is empty"), "{told}");
+    let message = read(script).unwrap_err();
+    assert!(
+        message.contains("--> script.sql:2:14") && message.contains("the range is empty"),
+        "{message}"
+    );
     let sent = event(&script.replace("\\setrandom a 5 :n\n", ""), &ScriptOptions::default(), &[]);
     let numbers: Vec<i64> = sent[0][7..].split(", ").map(|it| it.parse().unwrap()).collect();
     assert!((1..=10).contains(&numbers[0]) && numbers[1] == 7 && (1..=3).contains(&numbers[2]));
     for bad in ["\\setrandom a 1\n", "\\setrandom\n", "\\setrandom a 1 2 normal 3\n"] {
-        let told = read(&format!("{bad}SELECT 1;")).unwrap_err();
-        assert!(told.contains("`\\setrandom` has a name"), "{told}");
+        let message = read(&format!("{bad}SELECT 1;")).unwrap_err();
+        assert!(message.contains("`\\setrandom` has a name"), "{message}");
     }
 }
 
@@ -240,8 +249,8 @@ fn several_statements_in_a_message_and_their_results() {
             "has a value already",
         ),
     ] {
-        let told = read(script).unwrap_err();
-        assert!(told.contains(words), "{told}");
+        let message = read(script).unwrap_err();
+        assert!(message.contains(words), "{message}");
     }
 }
 
@@ -271,8 +280,8 @@ fn pipelines_have_a_begin_and_an_end() {
         ("\\startpipeline\nSELECT 1 \\; SELECT 2;\n\\endpipeline", "sends statements one by one"),
         ("\\startpipeline\n\\if 1\nSELECT 1;\n\\endpipeline\n\\endif", "in another branch"),
     ] {
-        let told = read(script).unwrap_err();
-        assert!(told.contains(words), "{words}: {told}");
+        let message = read(script).unwrap_err();
+        assert!(message.contains(words), "{words}: {message}");
     }
 }
 
@@ -301,23 +310,26 @@ fn statements_are_parsed_each_time_if_that_is_asked_for() {
 #[test]
 fn what_is_too_large_is_refused_with_its_line() {
     let many = "SELECT 1;\n".repeat(10_000);
-    let told = read(&many).unwrap_err();
-    assert!(told.contains("--> script.sql:1001:1") && told.contains("at most 1000"), "{told}");
-    let many = "\\set a random(1, 9)\n".repeat(100_000) + "SELECT :a;";
-    let told = read(&many).unwrap_err();
-    assert!(told.contains("--> script.sql:65536:"), "{told}");
-    let many = "\\if 1\n".to_owned() + &"\\elif 1\n".repeat(10_000) + "SELECT 1;\n\\endif\n";
-    let told = read(&many).unwrap_err();
+    let message = read(&many).unwrap_err();
     assert!(
-        told.contains("--> script.sql:201:1") && told.contains("at most 200 branches"),
-        "{told}"
+        message.contains("--> script.sql:1001:1") && message.contains("at most 1000"),
+        "{message}"
+    );
+    let many = "\\set a random(1, 9)\n".repeat(100_000) + "SELECT :a;";
+    let message = read(&many).unwrap_err();
+    assert!(message.contains("--> script.sql:65536:"), "{message}");
+    let many = "\\if 1\n".to_owned() + &"\\elif 1\n".repeat(10_000) + "SELECT 1;\n\\endif\n";
+    let message = read(&many).unwrap_err();
+    assert!(
+        message.contains("--> script.sql:201:1") && message.contains("at most 200 branches"),
+        "{message}"
     );
     let many = "\\if 1\n".repeat(10_000);
-    let told = read(&many).unwrap_err();
-    assert!(told.contains("has no `\\endif`"), "{told}");
+    let message = read(&many).unwrap_err();
+    assert!(message.contains("has no `\\endif`"), "{message}");
     let many = "\\nosuch\n".repeat(100_000) + "SELECT 1;\n";
-    let told = read(&many).unwrap_err();
-    assert!(told.contains("no command that assay knows"), "{told}");
+    let message = read(&many).unwrap_err();
+    assert!(message.contains("no command that assay knows"), "{message}");
     let long = "-- a comment\n".repeat(1 << 20) + "SELECT 1;\n";
     assert!(read(&long).is_ok());
     let long = "x".repeat((16 << 20) + 1);

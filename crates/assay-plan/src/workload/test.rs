@@ -331,9 +331,9 @@ impl Reader<'_> {
             None => Err(unknown(&it)),
         };
         // A misspelt name is often misspelt everywhere.
-        let mut told = BTreeSet::new();
+        let mut note = BTreeSet::new();
         let is_new =
-            |it: &Use<'_>| self.number(it.name).is_some() || told.insert(it.name.to_owned());
+            |it: &Use<'_>| self.number(it.name).is_some() || note.insert(it.name.to_owned());
         let numbered = all(used.into_iter().filter(is_new).map(number))?;
         self.only_reads &= only_reads(text, syntax);
         Ok(statement(text, &numbered))

@@ -453,13 +453,13 @@ fn captured_values_are_variables_of_a_line() {
 
 #[test]
 fn mistakes_of_captured_values_are_told_together() {
-    let told = |values: &str, steps: &str| {
+    let message = |values: &str, steps: &str| {
         let (head, _) = SEEN.split_once("[test.a]").unwrap();
         let text = format!("{head}[test.a]\nvalues = {values}\nsteps = {steps}\n");
         read_workload("shop.toml", &text, &files).unwrap_err().to_string()
     };
     let one = "[\"SELECT :id\"]";
-    let both = told("{ file = \"wrong.jsonl\", names = [\"id\"] }", one);
+    let both = message("{ file = \"wrong.jsonl\", names = [\"id\"] }", one);
     assert!(both.contains("`wrong.jsonl`, line 2: 2 values, not 1"), "{both}");
     assert!(both.contains("`wrong.jsonl`, line 3: this is no JSON array"), "{both}");
     assert!(!both.contains("no variable"), "{both}");
@@ -473,8 +473,8 @@ fn mistakes_of_captured_values_are_told_together() {
         ("{ file = \"seen.jsonl\", names = [\"id\", \"b\", \"c\"] }", "no statement uses `b`"),
         ("{ file = \"seen.jsonl\", nams = [\"id\"] }", "unknown key `nams`"),
     ] {
-        let told = told(values, one);
-        assert!(told.contains(expected), "{told}");
+        let message = message(values, one);
+        assert!(message.contains(expected), "{message}");
     }
 }
 
@@ -490,7 +490,7 @@ fn a_dump_takes_the_place_of_tables() {
     let workload = read(&format!("dump = \"shop.sql\"\n{filled}{tests}"));
     let own = data(&workload);
     assert_eq!((own.tables[0].create.len(), own.lacks(Dialect::MySql)), (0, None));
-    for (dump, told) in [
+    for (dump, message) in [
         ("\"no.sql\"", "there is no such file"),
         ("\"custom.dump\"", "custom format"),
         ("\"countries.csv\"", "is no dump of a database"),
@@ -499,7 +499,7 @@ fn a_dump_takes_the_place_of_tables() {
     ] {
         let error = read_workload("a.toml", &format!("dump = {dump}\n{tests}"), &files);
         let error = error.unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(message), "{error}");
     }
     let without = read_workload("a.toml", &format!("{filled}{tests}"), &files).unwrap_err();
     assert!(without.to_string().contains("lacks `create`"), "{without}");

@@ -95,8 +95,8 @@ fn calls_have_callers_and_numbers() {
 #[test]
 fn parts_of_one_report_add_up_to_the_whole() {
     let parts = read(PARTS).unwrap();
-    let told: Vec<_> = parts.iter().map(|part| (part.number, part.total)).collect();
-    assert_eq!(told, [(Some(1), 875), (Some(2), 968), (Some(3), 93)]);
+    let message: Vec<_> = parts.iter().map(|part| (part.number, part.total)).collect();
+    assert_eq!(message, [(Some(1), 875), (Some(2), 968), (Some(3), 93)]);
     assert!(parts.iter().all(|part| part.pid == parts[0].pid));
     let mut all = Costs::default();
     all.add(parts.iter().map(|part| &part.costs));
@@ -189,7 +189,7 @@ fn forms_that_this_tool_does_not_use_are_read_too() {
     let part = one(body.as_bytes());
     assert_eq!(part.total, 8);
     let functions = part.costs.functions();
-    let told: Vec<_> = functions
+    let message: Vec<_> = functions
         .iter()
         .map(|it| (it.frame.function.as_str(), it.frame.module.as_str(), it.own, it.calls))
         .collect();
@@ -198,7 +198,7 @@ fn forms_that_this_tool_does_not_use_are_read_too() {
         ("0x4838030", "[unknown]", 0, 2),
         ("THD::cleanup", "server", 7, 0),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(message, expected);
 }
 
 #[test]

@@ -52,9 +52,8 @@ pub(crate) trait Distribution {
     /// Describes a machine without the archive of a release.
     fn absence(&self) -> Absence;
 
-    fn title(&self, release: &Release) -> String {
-        release.name.clone()
-    }
+    /// A release, named for somebody who looks for it.
+    fn title(&self, release: &Release) -> String;
 }
 
 pub(crate) trait Archives: Debug {
@@ -96,9 +95,7 @@ pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) channel: String,
-    /// Empty if only the source's client knows.
-    pub(crate) location: String,
-    /// Download size, bytes.
+    /// Bytes to download.
     pub(crate) size: u64,
     /// Approximate size when unpacked, KiB.
     pub(crate) installed_kb: u64,

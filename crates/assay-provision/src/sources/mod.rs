@@ -2,7 +2,6 @@
 
 pub(crate) mod apt;
 mod dir;
-pub(crate) mod dnf;
 pub(crate) mod git;
 pub(crate) mod kind;
 mod maven;
@@ -18,7 +17,6 @@ use kind::{Distribution, Kind, Named, Registry, Source};
 /// In the order in which errors list them.
 pub(crate) const ALL: &[&dyn Source] = &[
     &apt::Packages,
-    &dnf::Packages,
     &maven::Maven,
     &npm::Npm,
     &pip::Pip,

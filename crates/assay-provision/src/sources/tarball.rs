@@ -1,7 +1,5 @@
 //! Vendors' tarballs, by HTTP. Their checksums are not known in advance, but pinned on first use.
 
-use assay_model::address_without_login;
-
 use super::kind::{Kind, Registry, Source};
 use super::registry::client::Client;
 use super::registry::verify::{Fetched, Published};
@@ -47,7 +45,7 @@ fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Err
         let (_, name) = url.rsplit_once('/').unwrap_or(("", url));
         if !is_plain(name) {
             return Err(Error::malformed(
-                format!("address `{}`", address_without_login(url)),
+                format!("address `{}`", http::shown(url)),
                 "it names no file",
             ));
         }
@@ -59,14 +57,14 @@ fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Err
             }
             Err(Failure::Absent) => {}
             Err(Failure::Other(detail)) => {
-                return Err(Error::Download { url: address_without_login(url), detail });
+                return Err(Error::Download { url: http::shown(url), detail });
             }
         }
     }
     Err(Error::NotPublished {
         vendor: packaged.package.name.clone(),
         version: packaged.version.version.clone(),
-        places: urls.iter().map(|url| address_without_login(url)).collect(),
+        places: urls.iter().map(|url| http::shown(url)).collect(),
         known: packaged.spelled().to_vec(),
     })
 }

@@ -30,9 +30,9 @@ fn chart(pair: &Pair) -> ChartFile {
     let headline = format!("{other}: relative QPS here and there");
     let notes =
         [format!("{}.", heading(pair)), pair.answer.clone(), scatter::note(&pair.found.tests)];
-    let told: Vec<String> = pair.found.tests.iter().map(title).collect();
+    let message: Vec<String> = pair.found.tests.iter().map(title).collect();
     let name = stem("beside", [Some(other.clone())]);
-    noted(name, headline, &notes, scatter::PLOT, &told, |paper, corner| {
+    noted(name, headline, &notes, scatter::PLOT, &message, |paper, corner| {
         scatter::draw(paper, corner, &pair.found.tests, title);
     })
 }

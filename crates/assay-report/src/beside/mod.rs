@@ -43,7 +43,7 @@ impl Content for Beside<'_> {
         blocks.extend(self.pairs.iter().map(|pair| section(pair, has_several(self), wish)));
         blocks.push(Block::Break);
         blocks.push(Block::Lines(vec![
-            wish.told(&format!("here: study {ours}; there: study {theirs}")),
+            wish.sentence(&format!("here: study {ours}; there: study {theirs}")),
         ]));
         let heading = heading_of(self);
         then(&Document {

@@ -22,14 +22,14 @@ pub(super) fn charts(search: &Bisection<'_>) -> Vec<ChartFile> {
     let files = search.ranges.iter().zip(1..).map(|(range, number)| {
         let (line, places) = line(search, range);
         let heading = words::answer(search);
-        let told: Vec<String> = line
+        let message: Vec<String> = line
             .points
             .iter()
             .map(|it| format!("{}: {}", it.version, Quotient(Some(it.rqps))))
             .collect();
         let name = stem("bisect", [Some(search.test.to_owned()), Some(number.to_string())]);
         let size = (chart::WIDTH, chart::TALL);
-        let file = noted(name, heading, &[note(search)], size, &told, |paper, corner| {
+        let file = noted(name, heading, &[note(search)], size, &message, |paper, corner| {
             chart::draw(paper, corner, &line, |number| is_step(range, &places, number));
         });
         chart::is_drawn(&line).then_some(file)

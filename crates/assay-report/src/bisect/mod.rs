@@ -68,8 +68,8 @@ fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>>
     let is_step = |at: usize| range.steps.iter().any(|step| step.at == at);
     let is_mixed = range.sources().is_some();
     let is_told = |it: &SearchedVersion| it.ratio.is_some() || it.unusable.is_some();
-    let told = range.versions.iter().enumerate().filter(|(_, it)| is_told(it));
-    let rows = told.map(|(at, it)| {
+    let message = range.versions.iter().enumerate().filter(|(_, it)| is_told(it));
+    let rows = message.map(|(at, it)| {
         let probability = match it.probability {
             none if at == 0 || it.unusable.is_some() || none < 0.005 => String::new(),
             some => confidence(some),

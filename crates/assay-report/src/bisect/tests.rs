@@ -120,9 +120,9 @@ fn the_answer_names_version_size_and_probability() {
 #[test]
 fn a_search_without_an_answer_says_why() {
     let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = |end| flat(text(&search(end), "text"));
+    let message = |end| flat(text(&search(end), "text"));
     assert!(
-        told(RangeEnd::NoStep).contains("whether it changed between 10.11.19 and 11.8.9 is not")
+        message(RangeEnd::NoStep).contains("whether it changed between 10.11.19 and 11.8.9 is not")
     );
     let mut counted = search(RangeEnd::NoStep);
     assert!(!text(&counted, "text").contains("--count"));
@@ -133,7 +133,7 @@ fn a_search_without_an_answer_says_why() {
     assert!(text(&equal, "text").contains("no change was found between 10.11.19 and 11.8.9"));
     equal.ranges[0].ends = estimate(1.0);
     assert!(text(&equal, "text").contains("did not change between 10.11.19 and 11.8.9"));
-    assert!(told(RangeEnd::Unsure).contains("where is not certain"));
+    assert!(message(RangeEnd::Unsure).contains("where is not certain"));
     let mut doubtful = search(RangeEnd::Budget);
     doubtful.ranges[0].no_step = 0.3;
     doubtful.ranges[0].runners_up[0].probability = 0.5;
@@ -155,7 +155,7 @@ fn a_search_without_an_answer_says_why() {
     assert!(
         partly.contains("changed at 11.4.5") && partly.contains("elsewhere too is not certain")
     );
-    assert!(told(RangeEnd::Interrupted).contains("was interrupted"));
+    assert!(message(RangeEnd::Interrupted).contains("was interrupted"));
     for end in [RangeEnd::Interrupted, RangeEnd::Unsure, RangeEnd::Budget] {
         let mut open = search(end);
         open.ranges[0].runners_up[0].probability = 0.06;
@@ -164,23 +164,26 @@ fn a_search_without_an_answer_says_why() {
         {
             version.probability = probability;
         }
-        let told = text(&open, "text").split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = text(&open, "text").split_whitespace().collect::<Vec<_>>().join(" ");
         let sentence =
             "no place is probable enough to be named, since the most probable one has 6%";
-        assert!(told.contains(sentence), "{told}");
+        assert!(message.contains(sentence), "{message}");
         assert!(
-            !told.contains("place is 11.4.5") && told.contains("possible places: 11.4.5"),
-            "{told}"
+            !message.contains("place is 11.4.5") && message.contains("possible places: 11.4.5"),
+            "{message}"
         );
         let json: serde_json::Value = serde_json::from_str(&text(&open, "json")).unwrap();
         assert!(json["answer"].is_null());
         // Nearly all of the probability is in a part of the range.
         open.ranges[0].versions[2].probability = 0.45;
         open.ranges[0].versions[3].probability = 0.5;
-        let told = text(&open, "text").split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("with one of 11.4.5 to 11.8.2 with a probability of 95%"), "{told}");
+        let message = text(&open, "text").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            message.contains("with one of 11.4.5 to 11.8.2 with a probability of 95%"),
+            "{message}"
+        );
     }
-    assert!(told(RangeEnd::Nothing).contains("fewer than two"));
+    assert!(message(RangeEnd::Nothing).contains("fewer than two"));
     let empty = Bisection { ranges: Vec::new(), comparisons: 0, ..search(RangeEnd::Found) };
     assert!(text(&empty, "text").contains("nothing was compared yet"));
     assert!(text(&empty, "json").contains("\"answer\": null"));

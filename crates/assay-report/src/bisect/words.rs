@@ -250,9 +250,9 @@ pub(super) fn runners_up(range: &SearchedRange) -> Option<String> {
     let named = usize::from(may_name && named_place(range).is_some());
     let others = range.runners_up.iter().skip(named);
     let likely = others.filter(|it| is_compared && it.probability >= 0.005);
-    let told: Vec<String> = likely.map(|it| step(range, it)).collect();
+    let message: Vec<String> = likely.map(|it| step(range, it)).collect();
     let which = if may_name && named == 0 { "possible" } else { "other" };
-    (!told.is_empty()).then(|| format!("{which} places: {}", told.join("; ")))
+    (!message.is_empty()).then(|| format!("{which} places: {}", message.join("; ")))
 }
 
 pub(super) fn cost(search: &Bisection<'_>) -> String {

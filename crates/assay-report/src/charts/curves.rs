@@ -64,7 +64,7 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
     Some(ChartFile {
         name: stem("clients", [Some(first.group.word.clone()), data]),
         alt: format!("{heading}: {} of {}", names.join(", "), sweep.systems.join(", ")),
-        svg: file(paper, y + MARGIN, &heading, &format!("{note} {}", told(sweep, tests))),
+        svg: file(paper, y + MARGIN, &heading, &format!("{note} {}", message(sweep, tests))),
         place: Place::Clients,
     })
 }
@@ -99,7 +99,7 @@ pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)
 
 const EDGE: f64 = 8.0;
 
-fn told(sweep: &Sweep, tests: &[&TestCurves]) -> String {
+fn message(sweep: &Sweep, tests: &[&TestCurves]) -> String {
     let of = |test: &TestCurves, it: &SweptSystem| {
         let name = sweep.systems.get(it.system).map_or("", String::as_str);
         let points = test.clients.iter().zip(&it.qps);

@@ -194,7 +194,7 @@ impl Drawing {
         let [here, before] = [call.here, call.base].map(|amount| self.cost.number(amount));
         let before = if self.has_base { format!("{before} → ") } else { String::new() };
         let told = format!("{name}: {before}{here} {} per operation", self.cost.unit());
-        self.paper.told(&told, |paper| {
+        self.paper.with_title(&told, |paper| {
             paper.rect(class, (x, y), ((wide - 0.8).max(0.4), ROW - 1.0));
             if wide > width("mm…", SMALL) {
                 let text = fitted(&name, SMALL, wide - 4.0);

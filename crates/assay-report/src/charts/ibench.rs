@@ -31,7 +31,7 @@ fn bars(bench: &InsertBench) -> Option<ChartFile> {
     let note = "Each step has a scale of its own, from 0. Intervals, where they are known, are in the table of rates.";
     let wide = left + LONGEST + 8.0 + numbers + MARGIN;
     let (mut paper, mut y) = Paper::titled(wide.max(560.0), title, &[note.to_owned()]);
-    let mut told = Vec::new();
+    let mut message = Vec::new();
     for StepBars { title, bars } in &bench.bars {
         y += 24.0;
         paper.text((MARGIN, y), Anchor::Start, "", title);
@@ -45,14 +45,14 @@ fn bars(bench: &InsertBench) -> Option<ChartFile> {
             paper.rect(&class, (left, y + 2.0), (length, BAR - 4.0));
             let end = (left + length + 8.0, baseline);
             paper.text(end, Anchor::Start, "", &bar.text);
-            told.push(format!("{title}, {}: {}", bar.name, bar.text));
+            message.push(format!("{title}, {}: {}", bar.name, bar.text));
             y += BAR;
         }
     }
     Some(ChartFile {
         name: "insert-bench-rates".to_owned(),
         alt: format!("{title}: {}", bench.systems.join(", ")),
-        svg: file(paper, y + MARGIN, title, &format!("{note} {}.", told.join("; "))),
+        svg: file(paper, y + MARGIN, title, &format!("{note} {}.", message.join("; "))),
         place: Place::InsertBench,
     })
 }

@@ -77,8 +77,8 @@ fn dot(paper: &mut Paper, test: &TestRatio, at: (Length, f64), radius: f64) {
         let arrow = format!("M0 0H{to}m0-3v6l{}-3z", to / 2);
         paper.around(&format!("a {class}"), at, |paper| paper.path("", &arrow));
     }
-    let told = format!("{test} {}", narrow(*ratio));
-    paper.told(&told, |paper| paper.circle(class, at, radius));
+    let title = format!("{test} {}", narrow(*ratio));
+    paper.with_title(&title, |paper| paper.circle(class, at, radius));
 }
 
 /// Background of all charts: the band of changes too small to matter and the line of no change.

@@ -70,13 +70,13 @@ fn chart(report: &Report, sections: &[MatrixSection]) -> Option<ChartFile> {
             y += ROW;
         }
     }
-    let told: Vec<String> = rows()
+    let message: Vec<String> = rows()
         .map(|row| {
             let cells: Vec<String> = row.cells.iter().map(|cell| cell.text()).collect();
             format!("{}: {}", row.test, cells.join(", "))
         })
         .collect();
-    let description = format!("{note} {}. {}.", matrix.labels.join(", "), told.join("; "));
+    let description = format!("{note} {}. {}.", matrix.labels.join(", "), message.join("; "));
     let setup = report.several_setups.then(|| setup_word(setup));
     Some(ChartFile {
         name: stem("matrix", [setup]),

@@ -132,12 +132,12 @@ impl Columns<'_> {
             paper.turned(at, -45.0, Anchor::End, "small", &test);
         }
         let height = top + HEIGHT + 14.0 + 0.71 * names + MARGIN;
-        let told = section.rows.iter().map(|row| {
+        let message = section.rows.iter().map(|row| {
             let cells: Vec<String> = row.cells.iter().map(|cell| cell.text()).collect();
             format!("{}: {}", row.test, cells.join(", "))
         });
-        let told: Vec<String> = told.collect();
-        let description = format!("{} {}.", notes.join(" "), told.join("; "));
+        let message: Vec<String> = message.collect();
+        let description = format!("{} {}.", notes.join(" "), message.join("; "));
         ChartFile {
             name,
             alt: format!("{title}: {} against {}", others.join(", "), report.base),

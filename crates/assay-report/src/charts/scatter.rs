@@ -120,7 +120,7 @@ pub(crate) fn draw(
             Agreement::TooWide | Agreement::Unknown => ["hollow", "same"],
         };
         let (x, y) = place(test);
-        paper.told(&title(test), |paper| {
+        paper.with_title(&title(test), |paper| {
             if test.ours.has_interval() && test.ours.low > 0.0 {
                 let [low, high] = [test.ours.low, test.ours.high].map(|end| bottom - at(end));
                 paper.line(&format!("span {color}"), (x, low), (x, high));

@@ -16,7 +16,7 @@ pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
             place: Place::Soak,
         };
         let file = sheet.file();
-        ChartFile { alt: format!("{}. {}", file.alt, it.told), ..file }
+        ChartFile { alt: format!("{}. {}", file.alt, it.summary), ..file }
     });
     chart.collect()
 }

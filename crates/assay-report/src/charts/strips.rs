@@ -164,9 +164,9 @@ fn chart(
         }
         y += GAP;
     }
-    let told: Vec<String> =
+    let message: Vec<String> =
         rows.iter().map(|row| format!("{} {}: {}", row.name, row.system, row.text)).collect();
-    let description = format!("{note} {}.", told.join("; "));
+    let description = format!("{note} {}.", message.join("; "));
     Some(ChartFile {
         name,
         alt: format!("{heading}: {} against {}", systems.join(", "), report.base),

@@ -132,7 +132,7 @@ pub(crate) fn draw(
         let [low, high] = ends_of(point).map(y);
         let when = began(point.started_ms, point.is_reported);
         let title = format!("{} {when}: {}", point.version, Ratio(Some(point.rqps)).value());
-        paper.told(&title, |paper| {
+        paper.with_title(&title, |paper| {
             if low > high {
                 paper.line("span", (x, low), (x, high));
             }

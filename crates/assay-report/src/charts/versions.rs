@@ -55,11 +55,11 @@ fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Optio
     let setup = report.several_setups.then(|| setup_word(section.setup));
     let first = (report.versions.len() > 1).then(|| line.labels.first().map(|it| (*it).to_owned()));
     let parts = [Some(section.group.word.clone()), first.flatten(), setup];
-    let told: Vec<String> = shown.iter().map(|test| told(line, test)).collect();
+    let message: Vec<String> = shown.iter().map(|test| message(line, test)).collect();
     Some(ChartFile {
         name: stem("versions", parts),
         alt: format!("{heading}: {}", line.labels.join(", ")),
-        svg: file(paper, y + MARGIN, &heading, &format!("{note} {}", told.join(" "))),
+        svg: file(paper, y + MARGIN, &heading, &format!("{note} {}", message.join(" "))),
         place: Place::Versions,
     })
 }
@@ -95,7 +95,7 @@ pub(crate) fn told_changes(line: &VersionLine, test: &VersionTest) -> String {
     }
 }
 
-fn told(line: &VersionLine, test: &VersionTest) -> String {
+fn message(line: &VersionLine, test: &VersionTest) -> String {
     let of = |(point, label): (&VersionPoint, &&str)| {
         let ratio = point.ratio?;
         let change = point.step.as_ref().and_then(|step| step.change.as_ref());

@@ -4,7 +4,7 @@
 //! apostrophe in front, unless it is a number.
 
 use assay_model::{StudyRecord, Verdict, no_formula, printable};
-use assay_verdict::{Figure, Judgement, LATENCIES, METRICS, Metric, PER_OP, Place};
+use assay_verdict::{CellJudgement, Figure, Judgement, LATENCIES, METRICS, Metric, PER_OP, Place};
 use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use serde_json::Value;
@@ -131,26 +131,33 @@ struct Row<'a> {
     cell: CellRow<'a>,
 }
 
-pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
-    let study = &record.study;
-    let rows = judgement.cells.iter().map(|judged| {
-        let system = record.systems.get(judged.system);
-        Row {
-            study: &study.id,
-            started: record.began_ms().and_then(rfc3339),
-            is_base: system.is_some_and(|system| system.is_base),
-            is_twin: system.is_some_and(|system| system.is_twin),
-            judged: (!system.is_some_and(|it| it.is_base) || judged.verdict == Verdict::Failed)
-                .then(|| verdict(record, judged))
-                .flatten(),
-            workload_version: (!record.is_reported()).then_some(study.workload_version),
-            terms: study.terms.as_deref(),
-            cell: CellRow::new(record, judged),
-        }
+/// The cells of studies, one study after the other.
+#[must_use]
+pub fn cells_csv(studies: &[(&StudyRecord, &Judgement)]) -> String {
+    let rows = studies.iter().flat_map(|(record, judgement)| {
+        judgement.cells.iter().map(move |judged| row(record, judged))
     });
     table(&columns(), rows)
 }
 
+fn row<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> Row<'a> {
+    let (study, system) = (&record.study, record.systems.get(judged.system));
+    let is_base = system.is_some_and(|system| system.is_base);
+    Row {
+        study: &study.id,
+        started: record.began_ms().and_then(rfc3339),
+        is_base,
+        is_twin: system.is_some_and(|system| system.is_twin),
+        judged: (!is_base || judged.verdict == Verdict::Failed)
+            .then(|| verdict(record, judged))
+            .flatten(),
+        workload_version: (!record.is_reported()).then_some(study.workload_version),
+        terms: study.terms.as_deref(),
+        cell: CellRow::new(record, judged),
+    }
+}
+
+/// The columns of rows, below their names.
 pub(crate) fn table(
     columns: &[(impl AsRef<str>, impl AsRef<str>)],
     rows: impl Iterator<Item = impl Serialize>,

@@ -29,6 +29,10 @@ const FIELDS: &[(&str, &str)] = &[
     ("host.counts_disk_wait", "whether the kernel accounts for waiting for disks"),
     ("host.counts_device", "whether reads and writes of the block device are counted"),
     ("host.realtime", "`permitted`, or what keeps the user from real-time priority"),
+    (
+        "host.cpu_weight",
+        "CPU weight of clients and servers at normal priority; null for the usual one",
+    ),
     ("host.doctor", "what `assay doctor` found before the study; null if it did not look"),
     ("workload_version", "version of the definition of the tests; null for published results"),
     ("workload", "name of the workload file, if one was measured"),

@@ -158,6 +158,7 @@ pub(crate) struct HostRow<'a> {
     counts_disk_wait: Option<bool>,
     counts_device: Option<bool>,
     realtime: Option<&'static str>,
+    cpu_weight: Option<u32>,
     doctor: Option<&'a Examination>,
 }
 
@@ -176,6 +177,7 @@ impl<'a> HostRow<'a> {
             counts_disk_wait: is_known.then_some(host.counts_disk_wait),
             counts_device: is_known.then_some(host.counts_device),
             realtime: host.realtime.map(RealtimeAccess::word),
+            cpu_weight: host.cpu_weight,
             doctor: host.doctor.as_ref(),
         }
     }

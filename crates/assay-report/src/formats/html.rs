@@ -23,28 +23,26 @@ pub(super) const FORMAT: Format = Format {
     extensions: &["html", "htm"],
     render: |page, _| {
         let wish = Wish::of(Medium::Page, true);
-        Some(page.shown(&wish, |document| render(document, &policy())))
+        Some(page.shown(&wish, render))
     },
 };
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
 
-/// Forbids loads from outside, and all scripts and styles but the page's.
-pub(crate) fn policy() -> String {
-    policy_of("form-action 'none'")
-}
-
-pub(crate) fn policy_of(forms: &str) -> String {
+/// Forbids every load from outside and every script and style but the page's own.
+fn policy() -> String {
     let digest = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
     format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; {forms}",
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; \
+         form-action 'none'",
         digest(STYLE),
         digest(SCRIPT)
     )
 }
 
-pub(crate) fn render(document: &Document<'_>, policy: &str) -> String {
+/// Renders a document.
+fn render(document: &Document<'_>) -> String {
     let [mut above, mut main] = [Markup::default(), Markup::default()];
     blocks(&mut above, &document.above, 2);
     blocks(&mut main, &document.blocks, 2);
@@ -57,7 +55,7 @@ pub(crate) fn render(document: &Document<'_>, policy: &str) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"assay\">\n<title>{} · assay</title>\n\
          <style>{STYLE}</style>\n</head>\n<body>{above}\n{}\n<main>{main}\n</main>{script}\n</body>\n</html>\n",
-        escaped(policy),
+        escaped(&policy()),
         escaped(&document.title),
         header(document),
     );
@@ -191,31 +189,23 @@ fn figures(to: &mut Markup, class: &str, figures: &[Figure]) {
     }
 }
 
-/// Forms that need the script are hidden without it.
+/// A form, which is hidden without the script of the page.
 fn form(to: &mut Markup, form: &Form) {
-    match form.id {
-        "" => to.line(format_args!("<form action=\"{}\" method=\"get\">", form.action)),
-        id => to.line(format_args!("<form id=\"{id}\" hidden>")),
-    }
+    to.line(format_args!("<form id=\"{}\" hidden>", form.id));
     form.fields.iter().for_each(|it| field(to, it));
     if let Some(button) = form.button {
-        let kind = if form.id.is_empty() { "" } else { " type=\"reset\"" };
-        to.line(format_args!("<button{kind}>{button}</button>"));
+        to.line(format_args!("<button type=\"reset\">{button}</button>"));
     }
-    if !form.output.is_empty() {
-        to.line(format_args!("<output id=\"{}\" aria-live=\"polite\"></output>", form.output));
-    }
+    to.line(format_args!("<output id=\"{}\" aria-live=\"polite\"></output>", form.output));
     to.line(format_args!("</form>"));
 }
 
 fn field(to: &mut Markup, field: &Field) {
-    let Field { label, name, value, placeholder, words, all, is_search } = field;
+    let Field { label, name, placeholder, words, all } = field;
     let Some(words) = words else {
-        let kind = if *is_search { " type=\"search\"" } else { "" };
-        let value = attribute("value", value);
         let hint = attribute("placeholder", placeholder);
         to.line(format_args!(
-            "<label>{label} <input{kind} name=\"{name}\"{value}{hint} autocomplete=\"off\"></label>"
+            "<label>{label} <input type=\"search\" name=\"{name}\"{hint} autocomplete=\"off\"></label>"
         ));
         return;
     };

@@ -2,7 +2,7 @@
 
 mod csv;
 mod grid;
-pub(crate) mod html;
+mod html;
 mod json;
 mod markdown;
 pub(crate) mod markup;
@@ -30,10 +30,4 @@ impl Format {
     pub fn of_extension(extension: &str) -> Option<Self> {
         FORMATS.into_iter().find(|format| format.extensions.contains(&extension))
     }
-}
-
-/// Content security policy of HTML pages.
-#[must_use]
-pub fn page_policy() -> String {
-    html::policy()
 }

@@ -26,14 +26,14 @@ pub(super) fn blocks<'r>(again: &Again<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         let lines: Vec<String> = passwords.into_iter().chain([shown]).chain(profiles).collect();
         blocks.extend(code("", &lines.join("\n")));
     } else {
-        let told = |before: &str, command: &str, after: &str| {
+        let message = |before: &str, command: &str, after: &str| {
             let [before, command, after] = [before, command, after].map(str::to_owned);
             Block::Command { before, command, after }
         };
         let passwords = "Passwords are not stored: add them to the URLs or set ";
-        blocks.extend(again.needs_password.then(|| told(passwords, "ASSAY_PASSWORD", ".")));
+        blocks.extend(again.needs_password.then(|| message(passwords, "ASSAY_PASSWORD", ".")));
         blocks.extend(profiles.map(|(command, shows)| {
-            told("", &command, &format!(" writes a page with the {shows}."))
+            message("", &command, &format!(" writes a page with the {shows}."))
         }));
     }
     Block::section(wish.heading("reproduce"), blocks)

@@ -84,7 +84,6 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Workload", workload),
         ("Experiment", measured(study.experiment.word().to_owned())),
         ("Statements", measured(sending.to_owned())),
-        ("Key of id", measured(study.id_key.word().to_owned())),
         ("Tables", study.table_form.clone()),
         ("Data", measured(conditions.data.join("; "))),
         ("Terms", study.terms.map(str::to_owned)),

@@ -221,9 +221,9 @@ fn legend(report: &Report) -> Section<'static> {
     let figures = report.tests.details.iter();
     let facts = figures.map(|it| (it.heading().to_owned(), it.explanation().into())).collect();
     let certainty = report.tests.certainty.iter().map(|it| format!(" {}", sentence(it)));
-    let told = format!("{LEGEND}{}", certainty.collect::<String>());
+    let message = format!("{LEGEND}{}", certainty.collect::<String>());
     let mut blocks = vec![Block::Facts(facts)];
-    blocks.extend(Block::prose("", [told]));
+    blocks.extend(Block::prose("", [message]));
     let heading = "What the figures of a test mean";
     Section { class: "legend", blocks, ..Section::new(heading, Fold::Closed) }
 }
@@ -267,19 +267,13 @@ fn filter(report: &Report) -> Form {
         ..Field::default()
     };
     let mut fields = vec![
-        Field {
-            label: "Find",
-            name: "q",
-            placeholder: "test name",
-            is_search: true,
-            ..Field::default()
-        },
+        Field { label: "Find", name: "q", placeholder: "test name", ..Field::default() },
         choice("Group", "group", groups),
         choice("Verdict", "verdict", verdicts),
     ];
     fields.extend((setups.len() > 1).then(|| choice("Setup", "setup", setups)));
     let button = Some("Reset");
-    Form { id: "filter", fields, button, output: "shown", ..Form::default() }
+    Form { id: "filter", fields, button, output: "shown" }
 }
 
 fn verdicts(row: &TestRow) -> impl Iterator<Item = Verdict> {

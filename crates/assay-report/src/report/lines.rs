@@ -1,6 +1,6 @@
 //! The conditions as lines, for formats without a better form.
 
-use assay_model::{AuditClass, IdKey, Setup, StatementMode, counted};
+use assay_model::{AuditClass, Setup, StatementMode, counted};
 
 use crate::view::conditions::{Audit, Conditions, DEFAULTS_MAX, StudyFacts, SystemFacts};
 use crate::view::findings::{Topic, TopicFindings};
@@ -110,9 +110,6 @@ fn study(study: &StudyFacts) -> String {
     ];
     if let Some(workload) = &study.workload {
         parts.insert(1, format!("workload {workload} ({})", study.own_rows));
-    }
-    if study.id_key != IdKey::default() {
-        parts.push("a secondary index on id instead of the primary key".to_owned());
     }
     parts.extend(study.table_form.as_ref().map(|form| format!("tables with {form}")));
     parts.push(match study.statements {

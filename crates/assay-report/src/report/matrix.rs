@@ -21,7 +21,7 @@ pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     }
     let words = Some(labels.iter().map(|label| (*label).to_owned()).collect());
     let base = Field { label: "Base", name: "base", words, ..Field::default() };
-    let form = Form { id: "choice", fields: vec![base], output: "chosen", ..Form::default() };
+    let form = Form { id: "choice", fields: vec![base], button: None, output: "chosen" };
     let blocks = vec![Block::Form(form), Block::Table(table(report))];
     Block::place("matrix", "Matrix", "Matrix", blocks)
 }

@@ -47,7 +47,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     // A page has it in its heading.
     if !wish.is_page() {
         blocks.extend((!wish.is_terminal()).then(|| Block::Answer(vec![answer])));
-        blocks.push(Block::Lines(vec![wish.told(&about(report))]));
+        blocks.push(Block::Lines(vec![wish.sentence(&about(report))]));
     }
     let tables = published::tables(&report.matrix, report.several_setups);
     for (section, shown) in report.matrix.sections.iter().zip(&tables) {

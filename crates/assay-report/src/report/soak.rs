@@ -26,7 +26,7 @@ pub(super) fn blocks<'r>(
         }
         blocks.extend(charts.iter().map(|it| {
             let mut drawn = vec![Block::Figures("charts", vec![marks::small(&it.chart)])];
-            drawn.extend(Block::prose("basis", [format!("{}.", it.told)]));
+            drawn.extend(Block::prose("basis", [format!("{}.", it.summary)]));
             let heading = format!("{}, second by second", it.test);
             Block::Section(Section {
                 class: "seconds",

@@ -41,7 +41,7 @@ impl Content for Judged<'_> {
     }
 
     fn csv(&self) -> Option<String> {
-        Some(data::csv::render(self.record, self.judgement))
+        Some(data::csv::cells_csv(&[(self.record, self.judgement)]))
     }
 
     fn charts(&self) -> Vec<ChartFile> {
@@ -212,7 +212,7 @@ fn findings(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>
             facts.push((more, "`--verbose` shows all".into()));
         }
         let heading = Block::Heading(1, wish.heading(list.title).into());
-        [heading, Block::Lines(vec![wish.told(list.note)]), Block::Facts(facts)]
+        [heading, Block::Lines(vec![wish.sentence(list.note)]), Block::Facts(facts)]
     };
     let blocks: Vec<Block<'static>> = report.findings.iter().flat_map(list).collect();
     match blocks.is_empty() {

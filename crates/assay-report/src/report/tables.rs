@@ -146,10 +146,10 @@ fn curves(report: &Report, test: &TestCurves) -> Section<'static> {
     let drawn = drawn.map(|(caption, svg)| Figure { caption, svg, ..Figure::default() });
     let mut blocks = vec![Block::Figures("curves", drawn.collect())];
     if !test.seconds.is_empty() {
-        let told = "Each second is made of one system's own turns. The other systems' turns are left out, and the \
+        let message = "Each second is made of one system's own turns. The other systems' turns are left out, and the \
             blocks are joined.";
         let charts = test.seconds.iter().map(marks::small).collect();
-        let mut seconds = Block::prose("", [told]);
+        let mut seconds = Block::prose("", [message]);
         seconds.push(Block::Figures("charts", charts));
         let section = Section::new("Second by second", Fold::Closed);
         blocks.push(Block::Section(Section { class: "seconds", blocks: seconds, ..section }));

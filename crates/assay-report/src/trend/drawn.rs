@@ -22,13 +22,13 @@ fn file(trend: &Trend<'_>, line: &TrendLine, number: u32) -> ChartFile {
     let heading = format!("{}: {title}", trend.test);
     let notes = [rest.join("; "), changes(line).join("; "), chart::note(line)];
     let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
-    let told = line.points.iter().map(|point| {
+    let message = line.points.iter().map(|point| {
         let [version, when, rqps, verdict, ..] = row(point);
         format!("{version}, {when}: {rqps} {verdict}")
     });
-    let told: Vec<String> = told.collect();
+    let message: Vec<String> = message.collect();
     let name = stem("trend", [Some(trend.test.to_owned()), Some(number.to_string())]);
-    noted(name, heading, &notes, (chart::WIDTH, chart::TALL), &told, |paper, corner| {
+    noted(name, heading, &notes, (chart::WIDTH, chart::TALL), &message, |paper, corner| {
         chart::draw(paper, corner, line, |number| is_shift(line, number));
     })
 }

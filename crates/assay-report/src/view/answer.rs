@@ -129,10 +129,10 @@ fn in_order(
 }
 
 fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>, instructions: Option<&str>) -> String {
-    let told = |(verdict, number): (Verdict, u32)| {
+    let message = |(verdict, number): (Verdict, u32)| {
         format!(", {} in {number}{}", verdict.word(), but(verdict, instructions))
     };
-    verdicts.map(told).collect()
+    verdicts.map(message).collect()
 }
 
 fn but(verdict: Verdict, instructions: Option<&str>) -> String {

@@ -132,7 +132,7 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
                same values, up to 300 of them while there was time; what the base answers stands first",
         facts: answers.chain(of_connections(study)).collect(),
     };
-    let told = restored(study.record).take(SHOWN_MAX).map(|(system, it)| {
+    let words = restored(study.record).take(SHOWN_MAX).map(|(system, it)| {
         let place = match it.line {
             0 => it.file.clone(),
             line => format!("{}, line {line}", it.file),
@@ -157,12 +157,12 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
         };
         (about(study, system, &place), format!("{kind}{times}: {}{of}", shown(&it.message)))
     });
-    let told = FindingList {
+    let words = FindingList {
         title: "restoring the dump",
         note: "what each system refused, what it warned of, and what is for another place",
-        facts: told.collect(),
+        facts: words.collect(),
     };
-    [answers, told].into_iter().filter(|list| !list.facts.is_empty()).collect()
+    [answers, words].into_iter().filter(|list| !list.facts.is_empty()).collect()
 }
 
 /// Most severe first. Tests that share a statement share one line.
@@ -184,7 +184,7 @@ fn different(study: &JudgedStudy) -> Vec<(String, String)> {
             None => found.push((system, it.clone(), vec![&it.test])),
         }
     }
-    let told = found.into_iter().map(|(system, it, tests)| {
+    let words = found.into_iter().map(|(system, it, tests)| {
         let what = match it.what {
             AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
             what if it.base == it.here => format!("{} on both", what.in_words()),
@@ -196,7 +196,7 @@ fn different(study: &JudgedStudy) -> Vec<(String, String)> {
         };
         (about(study, system, &shortened(&tests)), format!("{what}; `{}`", shown(&it.sent)))
     });
-    told.collect()
+    words.collect()
 }
 
 /// A line per pair of collations of connections.
@@ -211,8 +211,8 @@ fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
         for (why, statements) in Statements::of(study.record, system).of_connection {
             let sent = first.get(&(system, why)).copied().unwrap_or_default();
             let what = AnswerPart::Types.in_words();
-            let told = format!("{what}: {why}; the first is `{}`", shown(sent));
-            found.push((about(study, system, &in_tests(&statements)), told));
+            let words = format!("{what}: {why}; the first is `{}`", shown(sent));
+            found.push((about(study, system, &in_tests(&statements)), words));
         }
     }
     found.truncate(SHOWN_MAX);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use assay_model::{Estimate, Product, PublishedGroup, Setup, StudyRecord, System, counted};
 use assay_verdict::{Agreement, Judged, PairBeside, TestBeside, beside};
 
-use crate::label::labels;
 use crate::ratio::{Ratio, short};
+use assay_model::labels;
 
 const DISAGREEMENTS: usize = 10;
 
@@ -179,9 +179,9 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
     let setups: BTreeSet<(Setup, Setup)> = pairs.iter().flat_map(setups).collect();
     // Unspecified tables and rows are 1.
     let is_unknown = |setup: Setup| theirs.is_reported() && setup.rows == 1;
-    let mut told = BTreeSet::new();
+    let mut message = BTreeSet::new();
     for (our, their) in setups {
-        told.insert(match is_unknown(their) {
+        message.insert(match is_unknown(their) {
             true => format!(
                 "clients: {} here, {} there, whose tables and rows are not known",
                 our.clients, their.clients
@@ -189,7 +189,7 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
             false => format!("clients × tables × rows: {our} here, {their} there"),
         });
     }
-    lines.extend(told);
+    lines.extend(message);
     let version =
         |system: Option<&System>| system.map_or("", |it| it.artifact.version()).to_owned();
     let mut seen = Vec::new();

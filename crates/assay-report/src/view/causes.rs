@@ -37,10 +37,10 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
     let is_compared = cell.system != study.base;
     let silence = silence(study.record, cell).filter(|_| is_compared).map(Cow::Owned);
     let has_failed = cell.failure.is_some();
-    let told = cell.failure.as_deref().or(cell.why.as_deref()).map(Cow::Borrowed);
+    let message = cell.failure.as_deref().or(cell.why.as_deref()).map(Cow::Borrowed);
     let count = study.counts_only().then(|| counted::called(cell)).flatten();
     let of_count = count.and_then(|_| counted::causes(cell)).map(Cow::Owned);
-    let why = silence.or(told).or(of_count)?;
+    let why = silence.or(message).or(of_count)?;
     // A twin has no changes to explain, but its failure matters.
     if !has_failed && !study.compared.contains(&cell.system) {
         return None;
@@ -61,11 +61,11 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
     }
     // If QPS do not decide, instructions may.
     let counted = cell.count.as_ref().and_then(|count| count.ratio);
-    let told = match cell.verdict {
+    let message = match cell.verdict {
         Verdict::Same | Verdict::Undecided => counted,
         _ => cell.rqps,
     };
-    let size = match told {
+    let size = match message {
         _ if has_failed => f64::INFINITY,
         Some(ratio) => ratio.value.ln().abs(),
         None => 0.0,

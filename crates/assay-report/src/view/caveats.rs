@@ -187,7 +187,7 @@ const OPTIONS: usize = 6;
 /// reject the same options share a sentence.
 fn config_files(study: &JudgedStudy) -> Vec<String> {
     let mut left_out: BTreeMap<Vec<&str>, BTreeSet<usize>> = BTreeMap::new();
-    let mut told = Vec::new();
+    let mut message = Vec::new();
     for event in &study.record.events {
         match &event.what {
             EventKind::ConfigLeftOut { options }
@@ -196,9 +196,9 @@ fn config_files(study: &JudgedStudy) -> Vec<String> {
                 let names: Vec<&str> = options.iter().map(|it| it.name.as_str()).collect();
                 left_out.entry(names).or_default().extend(event.system);
             }
-            EventKind::Scaled(ScaledSizes { divisor, .. }) if *divisor > 1 => told.push(format!(
-                "the sizes of the config file are divided by {divisor} on all systems"
-            )),
+            EventKind::Scaled(ScaledSizes { divisor, .. }) if *divisor > 1 => message.push(
+                format!("the sizes of the config file are divided by {divisor} on all systems"),
+            ),
             _ => {}
         }
     }
@@ -206,7 +206,7 @@ fn config_files(study: &JudgedStudy) -> Vec<String> {
         let systems: Vec<&str> = systems.iter().map(|system| study.label(*system)).collect();
         without(options, if systems.is_empty() { &["a system"] } else { &systems })
     });
-    without.chain(told).collect()
+    without.chain(message).collect()
 }
 
 /// Systems whose settings turn off autocommit, which is not what is measured.

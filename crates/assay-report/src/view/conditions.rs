@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::{
-    Artifact, AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Priority,
+    Artifact, AuditClass, DataContent, Experiment, Host, Instance, Origin, Preset, Priority,
     RealtimeAccess, SHORTENED, Schema, Setup, StartFrom, StatementMode, Study, StudyRecord, System,
     counted, may_equal,
 };
@@ -75,8 +75,7 @@ pub(crate) struct StudyFacts<'a> {
     pub(crate) experiment: Experiment,
     /// `None` if a script decides for each statement.
     pub(crate) statements: Option<StatementMode>,
-    pub(crate) id_key: IdKey,
-    /// Form of the tables, if not the usual one.
+    /// How the tables were created, if not in the usual form.
     pub(crate) table_form: Option<String>,
     pub(crate) terms: Option<&'a str>,
     pub(crate) placements: String,
@@ -236,8 +235,13 @@ fn workload(study: &Study) -> Option<String> {
 /// Priority of clients and servers, and how to permit the higher one if this user may not use it.
 fn priorities(record: &StudyRecord) -> String {
     let used: BTreeSet<Priority> = record.study.cells.iter().map(|cell| cell.priority).collect();
-    let words = used.iter().map(|priority| priority.word()).collect::<Vec<_>>().join(" and ");
-    match record.host().realtime.and_then(RealtimeAccess::grant) {
+    let host = record.host();
+    let in_words = |priority: &Priority| match (priority, host.cpu_weight) {
+        (Priority::Normal, Some(weight)) => format!("normal with a CPU weight of {weight}"),
+        _ => priority.word().to_owned(),
+    };
+    let words = used.iter().map(in_words).collect::<Vec<_>>().join(" and ");
+    match host.realtime.and_then(RealtimeAccess::grant) {
         Some(grant) if !used.contains(&Priority::Realtime) => format!("{words} ({grant})"),
         _ => words,
     }
@@ -257,7 +261,6 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         has_known_tables: study.has_known_tables(),
         experiment: study.experiment,
         statements: statements(study),
-        id_key: study.id_key,
         table_form: study.table_form.in_words(),
         terms: study.terms.as_deref(),
         placements: placements.join(" and "),

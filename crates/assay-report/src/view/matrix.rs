@@ -4,8 +4,8 @@ use assay_model::{Estimate, Group, Setup, Verdict};
 
 use super::shaded::Shade;
 use super::study::JudgedStudy;
-use crate::label::versions;
 use crate::ratio::{Ratio, narrow};
+use assay_model::versions;
 
 /// From this many compared systems on, a matrix is easier to read than a table with columns for each system.
 pub(crate) const MANY: usize = 4;

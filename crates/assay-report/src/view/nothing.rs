@@ -7,11 +7,11 @@ const SHOWN: usize = 80;
 
 /// A warning for each such test, with its first statement that should return or change rows.
 pub(super) fn warnings(record: &StudyRecord) -> Vec<String> {
-    let mut told: Vec<Test> = Vec::new();
+    let mut message: Vec<Test> = Vec::new();
     let mut warnings = Vec::new();
     for test in record.study.cells.iter().map(|cell| cell.id.test) {
-        if test.workload().is_some() && !told.contains(&test) {
-            told.push(test);
+        if test.workload().is_some() && !message.contains(&test) {
+            message.push(test);
             warnings.extend(warning(record, test));
         }
     }

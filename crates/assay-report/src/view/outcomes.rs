@@ -18,12 +18,12 @@ pub(super) fn outcomes(study: &JudgedStudy) -> Option<Vec<(String, String)>> {
         return None;
     }
     let facts = study.compared.iter().flat_map(|system| {
-        of_system(study, *system).into_iter().map(|(name, told)| {
+        of_system(study, *system).into_iter().map(|(name, message)| {
             let name = match study.compared.len() {
                 1 => name.to_owned(),
                 _ => format!("{}: {name}", study.label(*system)),
             };
-            (name, told)
+            (name, message)
         })
     });
     let facts: Vec<(String, String)> = facts.collect();
@@ -34,7 +34,7 @@ fn to_do(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, String)> {
     let ToDo { statements, failing, settings, query_cache, .. } = to_do;
     let Statements { must_fix, look_at, not_compared, of_connection, compared } = statements;
     let mut facts = Vec::new();
-    let of = |name, of| named(of).map(|told| (name, told));
+    let of = |name, of| named(of).map(|message| (name, message));
     facts.extend(of("must be fixed: refused, or other rows", must_fix));
     if !failing.is_empty() {
         let names: Vec<String> = failing.iter().map(|cell| study.cell_name(cell.cell)).collect();
@@ -46,8 +46,8 @@ fn to_do(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, String)> {
     facts.extend(query_cache.iter().map(|it| ("must be looked at: query cache", it.who.clone())));
     facts.extend(of("must be looked at: other order, types, names or warnings", look_at));
     let collations = of_connection.iter().filter_map(|(why, statements)| {
-        let told = format!("{why}; {}", named(statements)?);
-        Some(("must be looked at: collation of connections", told))
+        let message = format!("{why}; {}", named(statements)?);
+        Some(("must be looked at: collation of connections", message))
     });
     facts.extend(collations);
     facts.extend(compared.map(|compared| ("the same answers", compared.same_in_words())));
@@ -82,9 +82,9 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> 
             verdict == Verdict::Failed && to_do_here.tells(test, cell.failure.as_deref())
         };
         of_verdict.retain(|cell| !is_told(cell));
-        let told = (count > of_verdict.len())
+        let message = (count > of_verdict.len())
             .then(|| format!("{} that must be fixed", count - of_verdict.len()));
-        let names = told.into_iter().chain(of_verdict.iter().map(|cell| name(study, cell)));
+        let names = message.into_iter().chain(of_verdict.iter().map(|cell| name(study, cell)));
         let names: Vec<String> = names.collect();
         let counted = counted(count as u64, "test");
         facts.extend((count > 0).then(|| (words, format!("{counted}: {}", shortened(&names)))));

@@ -203,7 +203,7 @@ fn unmatched(all: &[FunctionChange]) -> Option<String> {
     };
     let new = only(|it| it.before == 0.0, "this system");
     let gone = only(|it| it.after == 0.0, "the base");
-    let told: Vec<String> = [new, gone].into_iter().flatten().collect();
+    let message: Vec<String> = [new, gone].into_iter().flatten().collect();
     let what = "such functions are new, gone, renamed or inlined elsewhere";
-    (!told.is_empty()).then(|| format!("{}: {what}", told.join(" and ")))
+    (!message.is_empty()).then(|| format!("{}: {what}", message.join(" and ")))
 }

@@ -46,7 +46,7 @@ pub(super) fn warnings<'a>(
     let record = study.record;
     let mut all: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     found.for_each(|it| all.entry(it.on).or_default().push(it.off));
-    let told = all.into_iter().map(|(on, off)| {
+    let message = all.into_iter().map(|(on, off)| {
         let value = value(record, on, TYPE).unwrap_or_default();
         let name = record.systems.get(on).map(|it| it.spec.without_options().to_string());
         let others: Vec<&str> = off.iter().map(|it| study.label(*it)).collect();
@@ -59,7 +59,7 @@ pub(super) fn warnings<'a>(
             name.unwrap_or_default()
         )
     });
-    told.collect()
+    message.collect()
 }
 
 /// `has no such cache`, in singular or plural.

@@ -57,8 +57,8 @@ pub(crate) fn of_group(cells: &[CellJudgement], summary: &GroupSummary) -> Optio
     let part = |(verdict, word): (Verdict, &str)| {
         let changed: Vec<&CellJudgement> =
             explained.iter().copied().filter(|cell| cell.verdict == verdict).collect();
-        let told = || format!("{word} in {}: {}", changed.len(), causes(&changed, false));
-        (!changed.is_empty()).then(told)
+        let message = || format!("{word} in {}: {}", changed.len(), causes(&changed, false));
+        (!changed.is_empty()).then(message)
     };
     let parts: Vec<String> = DIRECTIONS.into_iter().filter_map(part).collect();
     let tests = counted(u64::from(summary.n), "test");

@@ -66,8 +66,8 @@ pub(super) fn lists(
             [] => String::new(),
             modes => format!(" (only {}; the rest of the list is set)", modes.join(", ")),
         };
-        let told = format!("`{}`{modes}: {}", it.setting, shown(it.message));
-        (about(study, it.system, "sessions"), told)
+        let text = format!("`{}`{modes}: {}", it.setting, shown(it.message));
+        (about(study, it.system, "sessions"), text)
     });
     let settings = FindingList {
         title: "settings of sessions that are refused",

@@ -22,7 +22,7 @@ pub(crate) struct LongerLook {
 pub(crate) struct SoakChart {
     pub(crate) test: String,
     pub(crate) chart: Chart,
-    pub(crate) told: String,
+    pub(crate) summary: String,
 }
 
 const COLUMNS_NARROW: usize = 3;
@@ -149,20 +149,20 @@ fn notes(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<S
         counted(u64::from(rounds), "long turn"),
         100.0 * SOAK_STALL,
     ));
-    let mut told = Vec::new();
+    let mut summary = Vec::new();
     for (judged, soak) in seen {
         let (test, [done, planned]) = (study.cell_name(judged.cell), soak.rounds);
         if done < planned {
-            told.push(format!("{test}: {done} of {planned} long turns were measured."));
+            summary.push(format!("{test}: {done} of {planned} long turns were measured."));
         }
         if soak.instances > 1 {
-            told.push(format!(
+            summary.push(format!(
                 "{test}: after an interruption, fresh instances went on, without the history of the turns before."
             ));
         }
     }
-    told.dedup();
-    notes.extend(told);
+    summary.dedup();
+    notes.extend(summary);
     let events = study.record.events.iter();
     notes.extend(events.filter_map(|event| match &event.what {
         what @ EventKind::NotSoaked { .. } => Some(format!("Not seen to the end: {what}.")),
@@ -192,7 +192,7 @@ fn charts(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<
         let seconds = values.iter().map(|(_, values)| values.len()).max()?;
         let caption = |top| format!("0 to {}, {seconds} s of each system", figure(Some(top)));
         let chart = drawing::chart("queries/s", &values, caption)?;
-        let told: Vec<String> = of_test
+        let summary: Vec<String> = of_test
             .iter()
             .map(|(judged, soak)| {
                 let decay = soak.decay.map_or_else(String::new, |it| {
@@ -203,7 +203,7 @@ fn charts(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<
             })
             .collect();
         let test = study.cell_name(first.0.cell);
-        Some(SoakChart { told: told.join("; "), test, chart })
+        Some(SoakChart { summary: summary.join("; "), test, chart })
     };
     seen.chunk_by(same).filter_map(chart).collect()
 }

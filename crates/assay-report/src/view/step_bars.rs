@@ -45,8 +45,8 @@ mod tests {
         let rates = [(0, 100.0, false), (2, 25.0, true)].map(rated).to_vec();
         let found = bars("qr100, queries/s".to_owned(), rates).unwrap();
         assert_eq!(found.bars[1].text, "25 ✗ missed its SLA");
-        let told: Vec<_> = found.bars.iter().map(|it| (it.system, it.share)).collect();
-        assert_eq!(told, [(0, 1.0), (2, 0.25)]);
+        let message: Vec<_> = found.bars.iter().map(|it| (it.system, it.share)).collect();
+        assert_eq!(message, [(0, 1.0), (2, 0.25)]);
         assert!(bars(String::new(), Vec::new()).is_none());
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::{CellId, StudyRecord, Verdict, counted};
 use assay_verdict::{CellJudgement, Judgement, PlanFindings};
 
-use crate::label::{exact_names, labels};
+use assay_model::{exact_names, labels};
 
 /// Maximum number of comparisons with the base for a report with all figures. Browsers would take long to show more,
 /// and nobody would read them.

@@ -70,9 +70,9 @@ impl<'a> ToDo<'a> {
     }
 
     pub(super) fn tells(&self, test: &str, failure: Option<&str>) -> bool {
-        let is_same = |told: Option<&str>| match (told, failure) {
-            (Some(told), Some(failure)) => is_same_error(told, failure),
-            (told, failure) => told == failure,
+        let is_same = |message: Option<&str>| match (message, failure) {
+            (Some(message), Some(failure)) => is_same_error(message, failure),
+            (message, failure) => message == failure,
         };
         let mut refused = self.refused.get(test).into_iter().flatten();
         let mut failing = self.failing.iter().filter(|cell| cell.cell.test.name() == test);
@@ -201,13 +201,13 @@ mod tests {
 
     #[test]
     fn errors_are_the_same_in_other_forms() {
-        let told = "error 1054: Unknown column 'rank' in 'field list'";
+        let message = "error 1054: Unknown column 'rank' in 'field list'";
         let failed = |code, words| format!("query `SELECT 5` failed: server error {code}: {words}");
-        assert!(is_same_error(told, &failed("1054 (`42S22`)", "Unknown column 'rank' in 'x'")));
-        assert!(!is_same_error(told, &failed("10540 (`42S22`)", "Unknown column 'rank'")));
-        assert!(!is_same_error(told, &failed("1054 (`42S22`)", "Lock wait timeout exceeded")));
-        assert!(!is_same_error(told, "no answer from `x` within 10 s"));
-        let told = "error 42703: column \"rank\" does not exist";
-        assert!(is_same_error(told, &failed("`42703`", "column \"rank\" does not exist")));
+        assert!(is_same_error(message, &failed("1054 (`42S22`)", "Unknown column 'rank' in 'x'")));
+        assert!(!is_same_error(message, &failed("10540 (`42S22`)", "Unknown column 'rank'")));
+        assert!(!is_same_error(message, &failed("1054 (`42S22`)", "Lock wait timeout exceeded")));
+        assert!(!is_same_error(message, "no answer from `x` within 10 s"));
+        let message = "error 42703: column \"rank\" does not exist";
+        assert!(is_same_error(message, &failed("`42703`", "column \"rank\" does not exist")));
     }
 }

@@ -13,8 +13,8 @@ const FACTOR: f64 = 2.0;
 pub(super) fn sentences(study: &JudgedStudy, system: usize) -> impl Iterator<Item = String> {
     let totals = weighted_totals(study.record, &study.judgement.cells);
     let of_system = totals.into_iter().filter(move |total| total.system == system);
-    let told: Vec<String> = of_system.map(|total| sentence(study, &total)).collect();
-    told.into_iter()
+    let message: Vec<String> = of_system.map(|total| sentence(study, &total)).collect();
+    message.into_iter()
 }
 
 /// `Time of 12 tests, weighted as in everything: +12.1% [+10.3%, +13.9%].`

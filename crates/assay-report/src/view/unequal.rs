@@ -60,14 +60,14 @@ fn warning(test: &str, labels: [&str; 2], sent: [Sent; 2]) -> Option<String> {
         return None;
     }
     let [of_base, of_own] = [base, own].map(|it| it.per_event().unwrap_or_default());
-    let told = |[statements, reads]: [f64; 2]| {
+    let message = |[statements, reads]: [f64; 2]| {
         format!("{statements:.2} statements per event, {reads:.2} of them reads,")
     };
     Some(format!(
         "`{test}` did not send the same work: {} to {} and {} to {}, so its verdict says little about the systems",
-        told(of_base),
+        message(of_base),
         labels[0],
-        told(of_own),
+        message(of_own),
         labels[1]
     ))
 }
@@ -94,13 +94,13 @@ mod tests {
     #[test]
     fn other_statements_per_event_are_other_work_unless_events_were_started_again() {
         let sent = |events, statements, reads, retried| Sent { events, statements, reads, retried };
-        let told = |one, other| warning("tm", ["a", "b"], [one, other]);
+        let message = |one, other| warning("tm", ["a", "b"], [one, other]);
         let base = sent(1000, 10_500, 10_000, 0);
-        assert_eq!(told(base, sent(500, 5250, 5000, 0)), None);
-        assert_eq!(told(base, sent(1000, 10_800, 10_200, 9)), None);
-        assert_eq!(told(base, sent(1000, 20_000, 20_000, 900)), None);
-        assert_eq!(told(base, sent(0, 0, 0, 0)), None);
-        let words = told(base, sent(1000, 6500, 5500, 0)).unwrap();
+        assert_eq!(message(base, sent(500, 5250, 5000, 0)), None);
+        assert_eq!(message(base, sent(1000, 10_800, 10_200, 9)), None);
+        assert_eq!(message(base, sent(1000, 20_000, 20_000, 900)), None);
+        assert_eq!(message(base, sent(0, 0, 0, 0)), None);
+        let words = message(base, sent(1000, 6500, 5500, 0)).unwrap();
         assert!(
             words.contains(
                 "10.50 statements per event, 10.00 of them reads, to a and 6.50 statements"
@@ -108,6 +108,6 @@ mod tests {
             "{words}"
         );
         // The same number of statements, but different ones.
-        assert!(told(sent(100, 1000, 900, 0), sent(100, 1000, 100, 0)).is_some());
+        assert!(message(sent(100, 1000, 900, 0), sent(100, 1000, 100, 0)).is_some());
     }
 }

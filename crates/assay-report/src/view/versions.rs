@@ -4,10 +4,10 @@ use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 use assay_verdict::{LineSummary, Step};
 
 use super::study::JudgedStudy;
-use crate::label::versions;
 use crate::number::confidence;
 use crate::ratio::change_in_words;
 use crate::words::Symbol;
+use assay_model::versions;
 
 pub(crate) struct VersionLine<'a> {
     /// Earliest version first.

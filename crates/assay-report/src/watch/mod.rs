@@ -49,18 +49,24 @@ impl Content for &Watched<'_> {
     fn charts(&self) -> Vec<ChartFile> {
         let files = self.lines.iter().map(|line| {
             let trend = trend(self, line);
-            let told = trend
+            let message = trend
                 .points
                 .iter()
                 .map(|it| format!("{}: {}", it.version, Quotient(Some(it.rqps))));
-            let told: Vec<String> = told.collect();
+            let message: Vec<String> = message.collect();
             let name = [line.test.clone(), line.measure.word().to_owned()].map(Some);
             let size = (chart::WIDTH, chart::TALL);
             let heading = words::title(line);
-            let file =
-                noted(stem("watch", name), heading, &[note(line)], size, &told, |paper, corner| {
+            let file = noted(
+                stem("watch", name),
+                heading,
+                &[note(line)],
+                size,
+                &message,
+                |paper, corner| {
                     chart::draw(paper, corner, &trend, |number| is_change(line, number));
-                });
+                },
+            );
             chart::is_drawn(&trend).then_some(file)
         });
         files.flatten().collect()

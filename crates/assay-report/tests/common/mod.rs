@@ -167,6 +167,7 @@ fn host() -> Host {
         counts_disk_wait: true,
         counts_device: true,
         realtime: None,
+        cpu_weight: None,
         doctor: None,
     }
 }

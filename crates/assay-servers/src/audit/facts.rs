@@ -49,8 +49,8 @@ impl Audited<'_> {
     }
 
     pub(super) fn version(&self) -> Version {
-        let told = ["server_version", "version"].map(|name| self.facts.settings.get(name));
-        told.into_iter().flatten().next().map_or((0, 0, 0), |version| version_number(version))
+        let message = ["server_version", "version"].map(|name| self.facts.settings.get(name));
+        message.into_iter().flatten().next().map_or((0, 0, 0), |version| version_number(version))
     }
 
     /// Releases of one series differ in bug fixes only.

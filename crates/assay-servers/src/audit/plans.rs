@@ -43,7 +43,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
         let plans: Vec<&str> = plans.collect();
         (!plans.is_empty()).then(|| plans.join(" | "))
     };
-    let told: Vec<String> = statements.iter().map(ToString::to_string).collect();
+    let message: Vec<String> = statements.iter().map(ToString::to_string).collect();
     let values: Vec<_> = (0..systems.len()).map(value).collect();
     let reasons = reasons(systems, &values);
     let (class, why) = match () {
@@ -56,7 +56,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     };
     let is_asked = asked.engines_differ || !reasons.contains(&Reason::Version);
     let notes: Vec<String> = notes.iter().map(|note| format!("; {note}")).collect();
-    let why = format!("{}: {why}{}", told.join(", "), notes.concat());
+    let why = format!("{}: {why}{}", message.join(", "), notes.concat());
     let is_asked = is_asked && class == AuditClass::Expected;
     let found = finding(&format!("plan.{test}"), values, class, &why);
     Some(AuditFinding { is_asked, statements: places(&statements), ..found })
@@ -197,7 +197,7 @@ fn notes(test: &str, systems: &[Audited]) -> Vec<String> {
     };
     let by_system: Vec<BTreeSet<String>> = systems.iter().map(of).collect();
     let all: BTreeSet<&String> = by_system.iter().flatten().collect();
-    let told = all.into_iter().map(|note| {
+    let message = all.into_iter().map(|note| {
         let having = systems.iter().zip(&by_system).filter(|(_, notes)| notes.contains(note));
         let names: Vec<String> = having.map(|(system, _)| system.spec.to_string()).collect();
         if names.len() == systems.len() {
@@ -206,7 +206,7 @@ fn notes(test: &str, systems: &[Audited]) -> Vec<String> {
             format!("{}: {note}", names.join(", "))
         }
     });
-    told.collect()
+    message.collect()
 }
 
 /// A finding about equal plans on which the servers have notes.

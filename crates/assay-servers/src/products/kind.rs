@@ -107,7 +107,7 @@ pub(crate) trait Servers: Debug + Sync {
 
 pub(crate) enum Threads {
     /// By connection id, as the server reports them.
-    Told(BTreeMap<u64, i32>),
+    Known(BTreeMap<u64, i32>),
     /// A pool serves all connections together.
     Shared,
     /// The server does not report them; its threads must be observed.

@@ -171,7 +171,7 @@ impl SupervisorProcess {
                 }
                 self.listener = Some(UnixListener::bind(run_dir.path().join(CONTROL))?);
             }
-            Request::Tell => return Ok(Reply::Told(self.ending)),
+            Request::Tell => return Ok(Reply::Ending(self.ending)),
             Request::End => {}
         }
         Ok(Reply::Done)

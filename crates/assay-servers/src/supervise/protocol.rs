@@ -69,7 +69,11 @@ pub(crate) enum StopBy {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Request {
     /// Create and lock the run directory `name` below `run_root`, and claim `directories`. All are removed at the end.
-    Own { run_root: PathBuf, name: String, directories: Vec<PathBuf> },
+    Own {
+        run_root: PathBuf,
+        name: String,
+        directories: Vec<PathBuf>,
+    },
     /// Lock the directories that exist by now.
     Hold,
     /// Start a process. The answer is [`Reply::Started`], and [`Reply::Ended`] follows later.
@@ -96,6 +100,6 @@ pub(super) enum Reply {
     },
     Ended(Ending),
     /// `None` while the process runs.
-    Told(Option<Ending>),
+    Ending(Option<Ending>),
     Failed(String),
 }

@@ -103,7 +103,7 @@ impl Sandbox {
     /// `None` while the process runs.
     pub(crate) fn tell(&mut self) -> Result<Option<Ending>, Error> {
         match self.request(&Request::Tell)? {
-            Reply::Told(ending) => Ok(ending),
+            Reply::Ending(ending) => Ok(ending),
             other => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
         }
     }

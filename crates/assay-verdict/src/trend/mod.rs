@@ -153,9 +153,8 @@ fn work(record: &StudyRecord, cell: CellId) -> Option<String> {
     let planned = study.cells.iter().find(|it| it.id == cell)?;
     let digest = cell.test.digest.get(..8).unwrap_or(&cell.test.digest);
     let mut work = format!(
-        "definition {digest} of workload version {}, {} key, statements {}, {}, CPUs {}, priority {}",
+        "definition {digest} of workload version {}, statements {}, {}, CPUs {}, priority {}",
         study.workload_version,
-        study.id_key.word(),
         study.statements.word(),
         study.experiment.word(),
         planned.placement.word(),

@@ -17,7 +17,7 @@ use crate::channel::Channel;
 use crate::error::Error;
 use crate::options::ConnectOptions;
 use crate::postgres;
-use crate::told::{Described, TakeValues, Told};
+use crate::summary::{AnswerSummary, Described, TakeValues};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 
 /// A server that has not greeted by then may be waiting for the client to speak first.
@@ -238,7 +238,7 @@ impl Session {
         channel: &mut Channel,
         sql: &[u8],
         take: TakeValues<'_>,
-    ) -> Result<Told, Error> {
+    ) -> Result<AnswerSummary, Error> {
         channel.begin_kept_reply(ReadBudget::message_by_message())?;
         self.command(channel, Command::Query, sql)?;
         let answer = self.answers(channel, take);
@@ -249,15 +249,19 @@ impl Session {
     }
 
     /// Receives all results of a statement, and passes the rows of the first one that has columns to `take`.
-    fn answers(&mut self, channel: &mut Channel, take: TakeValues<'_>) -> Result<Told, Error> {
-        let mut told = Told::default();
+    fn answers(
+        &mut self,
+        channel: &mut Channel,
+        take: TakeValues<'_>,
+    ) -> Result<AnswerSummary, Error> {
+        let mut summary = AnswerSummary::default();
         loop {
-            let is_first = told.columns.is_empty();
+            let is_first = summary.columns.is_empty();
             let columns = match parse_head(self.read(channel)?)? {
                 Head::Done(done) => {
-                    told.affected = told.affected.saturating_add(done.affected);
+                    summary.affected = summary.affected.saturating_add(done.affected);
                     if done.status & MORE_RESULTS == 0 {
-                        return Ok(told);
+                        return Ok(summary);
                     }
                     continue;
                 }
@@ -271,7 +275,7 @@ impl Session {
                     is_of_table: parse_is_of_table(packet)?,
                 };
                 if is_first {
-                    told.columns.push(column);
+                    summary.columns.push(column);
                 }
             }
             parse_eof(self.read(channel)?)?;
@@ -279,7 +283,7 @@ impl Session {
                 let packet = self.read(channel)?;
                 if is_eof(packet) {
                     if parse_eof(packet)?.status & MORE_RESULTS == 0 {
-                        return Ok(told);
+                        return Ok(summary);
                     }
                     break;
                 }
@@ -287,7 +291,7 @@ impl Session {
                     return Err(parse_error(packet));
                 }
                 if is_first {
-                    take(&told.columns, &parse_values(packet, told.columns.len())?);
+                    take(&summary.columns, &parse_values(packet, summary.columns.len())?);
                 }
             }
         }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::str::from_utf8;
 
 use crate::error::{Error, code_of_state, message};
-use crate::told::{Described, Notice};
+use crate::summary::{Described, Notice};
 
 /// Kind and length before the body.
 pub const HEADER: usize = 5;

@@ -13,7 +13,7 @@ use crate::budget::ReadBudget;
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::options::ConnectOptions;
-use crate::told::{NextPart, TakeValues, Told};
+use crate::summary::{AnswerSummary, NextPart, TakeValues};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 
 /// A server that is not ready after this many messages never will be.
@@ -333,11 +333,11 @@ impl Session {
         channel: &mut Channel,
         sql: &[u8],
         take: TakeValues<'_>,
-    ) -> Result<Told, Error> {
+    ) -> Result<AnswerSummary, Error> {
         put_query(sql, &mut self.outbox)?;
         channel.begin_kept_reply(ReadBudget::message_by_message())?;
         channel.send_buffer(&mut self.outbox)?;
-        self.told(channel, Told::default(), take)
+        self.summary(channel, AnswerSummary::default(), take)
     }
 
     pub(crate) fn copy_in_parts(
@@ -345,15 +345,15 @@ impl Session {
         channel: &mut Channel,
         sql: &[u8],
         next: NextPart<'_>,
-    ) -> Result<Told, Error> {
+    ) -> Result<AnswerSummary, Error> {
         put_query(sql, &mut self.outbox)?;
         channel.begin_kept_reply(ReadBudget::message_by_message())?;
         channel.send_buffer(&mut self.outbox)?;
-        let (mut told, mut failure) = (Told::default(), None);
+        let (mut summary, mut failure) = (AnswerSummary::default(), None);
         loop {
             match self.read_any(channel)? {
                 kind::COPY_IN => break,
-                kind::NOTICE => told.notices.extend(parse_notice(&self.body)),
+                kind::NOTICE => summary.notices.extend(parse_notice(&self.body)),
                 kind::ERROR => failure = Some(parse_error(&self.body)),
                 kind::READY => {
                     channel.end_reply();
@@ -379,16 +379,16 @@ impl Session {
         self.outbox.clear();
         put_message(b'c', &mut self.outbox, |_| ())?;
         channel.stream.send(&self.outbox)?;
-        self.told(channel, told, &mut |_, _| ())
+        self.summary(channel, summary, &mut |_, _| ())
     }
 
     /// Receives the whole reply, and passes the rows of the first result that has columns to `take`.
-    fn told(
+    fn summary(
         &mut self,
         channel: &mut Channel,
-        mut told: Told,
+        mut summary: AnswerSummary,
         take: TakeValues<'_>,
-    ) -> Result<Told, Error> {
+    ) -> Result<AnswerSummary, Error> {
         let (mut is_first, mut failure) = (true, None);
         loop {
             let kind = match self.read_any(channel) {
@@ -398,20 +398,20 @@ impl Session {
             };
             match kind {
                 kind::COLUMNS => {
-                    is_first = told.columns.is_empty();
+                    is_first = summary.columns.is_empty();
                     if is_first {
-                        told.columns = parse_described(&self.body)?;
+                        summary.columns = parse_described(&self.body)?;
                     }
                 }
                 kind::ROW if is_first => {
                     let values: Vec<_> = parse_row(&self.body)?.collect::<Result<_, _>>()?;
-                    take(&told.columns, &values);
+                    take(&summary.columns, &values);
                 }
                 kind::COMPLETE => {
                     let affected = parse_complete(&self.body)?.affected;
-                    told.affected = told.affected.saturating_add(affected);
+                    summary.affected = summary.affected.saturating_add(affected);
                 }
-                kind::NOTICE => told.notices.extend(parse_notice(&self.body)),
+                kind::NOTICE => summary.notices.extend(parse_notice(&self.body)),
                 kind::ERROR => failure = Some(parse_error(&self.body)),
                 kind::READY => break,
                 kind::ROW | kind::EMPTY | kind::BOUND | kind::NOTIFICATION | kind::PARAMETER => {}
@@ -419,7 +419,7 @@ impl Session {
             }
         }
         channel.end_reply();
-        failure.map_or(Ok(told), Err)
+        failure.map_or(Ok(summary), Err)
     }
 
     /// Receives the next message of a reply and returns its kind. Its body is in `self.body`.

@@ -17,10 +17,7 @@ pub enum DumpPart {
         sql: Vec<u8>,
     },
     /// `COPY … FROM stdin`, whose rows follow: [`DumpParts::next_rows`].
-    Copy {
-        line: u64,
-        sql: Vec<u8>,
-    },
+    Copy { line: u64, sql: Vec<u8> },
     /// A client command, such as `\connect shop`.
     Command {
         line: u64,
@@ -43,7 +40,10 @@ pub enum DumpError {
 enum Within {
     Sql,
     /// A string or a quoted name, and whether it has backslash escapes.
-    Quotes { quote: u8, has_escapes: bool },
+    Quotes {
+        quote: u8,
+        has_escapes: bool,
+    },
     /// A comment, and its nesting depth.
     Comment(u32),
     /// Postgres text between two of these tags.

@@ -31,16 +31,9 @@ pub enum TpccInput {
     /// Clause 2.5.
     Payment(Payment),
     /// Clause 2.6.
-    OrderStatus {
-        warehouse: u32,
-        district: u32,
-        customer: CustomerKey,
-    },
+    OrderStatus { warehouse: u32, district: u32, customer: CustomerKey },
     /// Clause 2.7.
-    Delivery {
-        warehouse: u32,
-        carrier: u32,
-    },
+    Delivery { warehouse: u32, carrier: u32 },
     /// Clause 2.8.
     StockLevel {
         warehouse: u32,

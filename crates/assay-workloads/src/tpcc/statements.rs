@@ -11,7 +11,6 @@ macro_rules! statements {
     ($($name:ident: $params:literal, $sql:expr;)*) => {
         /// A statement of a transaction.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "the statements say what they do")]
         pub enum TpccStatement { $($name,)* }
 
         /// The text of each statement with `?` for parameters, and the parameter types: `i` (integer) or `t` (text).

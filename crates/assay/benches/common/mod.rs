@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 use assay_load::{Session, Tables, Work, fill};
-use assay_model::{CpuPlacement, DataSet, IdKey, Product, Setup, StatementMode, TableForm};
+use assay_model::{CpuPlacement, DataSet, Product, Setup, StatementMode, TableForm};
 use assay_probe::{Probe, ProbeConfig, WatchedServer};
 use assay_testkit::TestServer;
 use assay_workloads::test_by_name;
@@ -35,7 +35,6 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
     let tables = Tables {
         dialect: product.dialect(),
         engine,
-        id_key: IdKey::Primary,
         form: TableForm::default(),
         data: DATA,
         seed: 1,

@@ -175,10 +175,10 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         args.push("--");
         args.extend(more);
         let output = self.assay(&args);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{told}");
-        let moves_servers = told.contains("MB of servers");
-        assert_eq!(moves_servers, options.contains(&"--node-dir"), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{message}");
+        let moves_servers = message.contains("MB of servers");
+        assert_eq!(moves_servers, options.contains(&"--node-dir"), "{message}");
         let job = self.job();
         assert_eq!(job["shards"], nodes);
         job["job"].as_u64().unwrap()
@@ -278,8 +278,8 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         let jobs = self.jobs();
         let args = ["collect", "--dir", jobs.to_str().unwrap()];
         let first = self.assay(&args);
-        let told = String::from_utf8_lossy(&first.stderr).into_owned() + &self.logs();
-        assert_eq!(first.status.code(), Some(0), "{told}");
+        let message = String::from_utf8_lossy(&first.stderr).into_owned() + &self.logs();
+        assert_eq!(first.status.code(), Some(0), "{message}");
         let ledger = Ledger::open_read_only(&self.place.ledger()).unwrap();
         let [study] = &ledger.studies().unwrap()[..] else { panic!("not one study") };
         let before = ledger.rows(&study.id).unwrap();
@@ -294,7 +294,7 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         assert_eq!(unique.len(), record.slices.len());
         // Servers that ended with a task are not at fault.
         let is_failed = |outcome: &SliceOutcome| matches!(outcome, SliceOutcome::Failed(_));
-        assert!(!record.slices.iter().any(|slice| is_failed(&slice.outcome)), "{told}");
+        assert!(!record.slices.iter().any(|slice| is_failed(&slice.outcome)), "{message}");
         let shards = record.runs.iter().map(|run| run.shard.as_ref().unwrap().number);
         let all = 1..=self.job()["shards"].as_u64().unwrap() as u32;
         assert!(shards.collect::<BTreeSet<u32>>().into_iter().eq(all));

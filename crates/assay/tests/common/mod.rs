@@ -251,7 +251,7 @@ impl Place {
 
     fn left(&self) -> Vec<String> {
         let mut left: Vec<String> =
-            processes_naming(self.folder.path()).into_iter().map(|(_, told)| told).collect();
+            processes_naming(self.folder.path()).into_iter().map(|(_, message)| message).collect();
         left.extend(children(&self.run().join("assay")));
         left.extend(children(&self.cache().join("instances")));
         left
@@ -278,13 +278,12 @@ impl Drop for Place {
     }
 }
 
-const OF_STUDIES: [&str; 16] = [
+const OF_STUDIES: [&str; 15] = [
     "study",
     "test",
     "cell",
     "system",
     "run",
-    "host",
     "block",
     "content",
     "instance",

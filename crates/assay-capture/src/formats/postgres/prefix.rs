@@ -41,7 +41,7 @@ pub(super) struct Prefix {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct PrefixFields {
     pub(super) at_us: Option<i64>,
     pub(super) session: u64,
     pub(super) database: Option<String>,
@@ -77,13 +77,13 @@ impl Prefix {
     }
 
     /// The values in a line's prefix, and the message after it, which must begin with a severity.
-    pub(super) fn read<'l>(&self, line: &'l [u8]) -> Option<(Told, &'l [u8])> {
+    pub(super) fn read<'l>(&self, line: &'l [u8]) -> Option<(PrefixFields, &'l [u8])> {
         self.to_end(line, true).or_else(|| self.to_end(line, false))
     }
 
     /// Like `read`, for a session, or for another process, whose prefix ends at `%q`.
-    fn to_end<'l>(&self, line: &'l [u8], is_session: bool) -> Option<(Told, &'l [u8])> {
-        let mut told = Told::default();
+    fn to_end<'l>(&self, line: &'l [u8], is_session: bool) -> Option<(PrefixFields, &'l [u8])> {
+        let mut message = PrefixFields::default();
         let mut rest = line;
         let mut parts = self.parts.iter().peekable();
         while let Some(part) = parts.next() {
@@ -94,13 +94,13 @@ impl Prefix {
                 Part::Field(field) => {
                     let length = length(*field, rest, parts.peek().copied())?;
                     let (value, after) = rest.split_at_checked(length)?;
-                    told.note(*field, value.trim_ascii());
+                    message.note(*field, value.trim_ascii());
                     rest = after;
                 }
             }
         }
         severity(rest)?;
-        Some((told, rest))
+        Some((message, rest))
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn zone_length(rest: &[u8]) -> usize {
     if length > 0 { 1 + length } else { 0 }
 }
 
-impl Told {
+impl PrefixFields {
     fn note(&mut self, field: u8, value: &[u8]) {
         match field {
             b't' | b'm' => self.at_us = time::leading(value).map(|(at, _)| at),
@@ -212,11 +212,11 @@ mod tests {
     #[test]
     fn prefixes_are_read() {
         let of = |prefix: &str, line: &'static str| {
-            let (told, rest) = Prefix::of(prefix).read(line.as_bytes())?;
+            let (message, rest) = Prefix::of(prefix).read(line.as_bytes())?;
             Some((
-                told.at_us,
-                told.session,
-                told.database,
+                message.at_us,
+                message.session,
+                message.database,
                 String::from_utf8_lossy(rest).into_owned(),
             ))
         };

@@ -4,7 +4,7 @@ use assay_model::Dialect;
 
 use super::inferred::{inferred, is_message};
 use super::messages::{Message, Messages};
-use super::prefix::{KNOWN, Prefix, Told, severity};
+use super::prefix::{KNOWN, Prefix, PrefixFields, severity};
 use super::wrapped::{Wrapped, unwrapped, unwrapped_head};
 use crate::entry::Sink;
 use crate::reader::{Format, Given, Reader, lines};
@@ -74,7 +74,7 @@ fn has_no_prefix(head: &[u8]) -> bool {
 
 #[derive(Debug)]
 struct Record {
-    told: Told,
+    prefix_fields: PrefixFields,
     severity: &'static str,
     text: Vec<u8>,
     detail: Vec<u8>,
@@ -125,8 +125,8 @@ impl Plain {
             return self.more(rest, line, out);
         }
         let read = self.prefix.read(line);
-        let Some((mut told, (severity, text))) =
-            read.and_then(|(told, rest)| Some((told, severity(rest)?)))
+        let Some((mut prefix_fields, (severity, text))) =
+            read.and_then(|(prefix_fields, rest)| Some((prefix_fields, severity(rest)?)))
         else {
             // Forwarded logs lack the tab.
             if self.record.is_some() && wrapped.is_none() && !line.is_empty() && !is_message(line) {
@@ -139,12 +139,13 @@ impl Plain {
             return;
         };
         if let Some(wrapped) = wrapped {
-            told.at_us = told.at_us.or(wrapped.at_us);
-            told.session = if told.session == 0 { wrapped.session } else { told.session };
+            prefix_fields.at_us = prefix_fields.at_us.or(wrapped.at_us);
+            prefix_fields.session =
+                if prefix_fields.session == 0 { wrapped.session } else { prefix_fields.session };
         }
         self.has_begun = true;
         match severity {
-            "DETAIL" => self.detail(&told, text),
+            "DETAIL" => self.detail(&prefix_fields, text),
             "HINT" | "STATEMENT" | "CONTEXT" | "QUERY" | "LOCATION" => {
                 if let Some(record) = &mut self.record {
                     record.to = To::Nothing;
@@ -153,13 +154,15 @@ impl Plain {
             _ => {
                 self.finish(out);
                 let (text, detail) = (text.to_vec(), Vec::new());
-                self.record = Some(Record { told, severity, text, detail, to: To::Text });
+                self.record = Some(Record { prefix_fields, severity, text, detail, to: To::Text });
             }
         }
     }
 
-    fn detail(&mut self, told: &Told, text: &[u8]) {
-        if let Some(record) = self.record.as_mut().filter(|it| it.told.session == told.session) {
+    fn detail(&mut self, prefix_fields: &PrefixFields, text: &[u8]) {
+        if let Some(record) =
+            self.record.as_mut().filter(|it| it.prefix_fields.session == prefix_fields.session)
+        {
             record.detail = text.to_vec();
             record.to = To::Detail;
         }
@@ -187,10 +190,10 @@ impl Plain {
     fn finish(&mut self, out: &mut dyn Sink) {
         let Some(record) = self.record.take() else { return };
         let message = Message {
-            at_us: record.told.at_us,
-            session: record.told.session,
-            database: record.told.database.as_deref(),
-            application: &record.told.application,
+            at_us: record.prefix_fields.at_us,
+            session: record.prefix_fields.session,
+            database: record.prefix_fields.database.as_deref(),
+            application: &record.prefix_fields.application,
             severity: record.severity.as_bytes(),
             text: &record.text,
             detail: &record.detail,

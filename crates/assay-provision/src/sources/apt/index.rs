@@ -87,8 +87,7 @@ fn parse(suite: &str, stanza: &str) -> Result<(Listed, Vec<String>), Error> {
     }
     let (name, version) = (name.to_owned(), version.to_owned());
     let (channel, sha256) = (suite.to_owned(), sha256.to_owned());
-    let location = String::new();
-    let record = Record { name, version, channel, location, size, installed_kb, sha256 };
+    let record = Record { name, version, channel, size, installed_kb, sha256 };
     Ok((Listed { record, depends }, provides))
 }
 

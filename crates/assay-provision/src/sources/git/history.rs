@@ -103,16 +103,18 @@ mod tests {
         let provisioner =
             Provisioner::new(folder.path().join("cache"), Options::default()).unwrap();
         let place = repository.to_str().unwrap();
-        let told = |ends: [&str; 2], paths: &[&str]| {
+        let message = |ends: [&str; 2], paths: &[&str]| {
             let paths: Vec<String> = paths.iter().map(|&it| it.to_owned()).collect();
             let found = provisioner.commits(place, ends, &paths)?.into_iter();
             let subject = |it: Change| it.title.split_once(' ').unwrap().1.to_owned();
             Ok::<_, Error>(found.map(subject).collect::<Vec<_>>().join(" "))
         };
-        assert_eq!(told(["start", "main"], &[]).unwrap(), "one two three merged four");
-        assert_eq!(told(["start", "main"], &["three"]).unwrap(), "one three four");
-        assert_eq!(told(["stable", "main"], &[]).unwrap(), "fix two three merged four");
-        assert!(told(["main", "start"], &[]).unwrap_err().to_string().contains("before the first"));
-        assert!(told(["start", "nowhere"], &[]).unwrap_err().to_string().contains("`nowhere`"));
+        assert_eq!(message(["start", "main"], &[]).unwrap(), "one two three merged four");
+        assert_eq!(message(["start", "main"], &["three"]).unwrap(), "one three four");
+        assert_eq!(message(["stable", "main"], &[]).unwrap(), "fix two three merged four");
+        assert!(
+            message(["main", "start"], &[]).unwrap_err().to_string().contains("before the first")
+        );
+        assert!(message(["start", "nowhere"], &[]).unwrap_err().to_string().contains("`nowhere`"));
     }
 }

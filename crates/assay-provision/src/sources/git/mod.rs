@@ -286,8 +286,8 @@ const FIXED: &str = "did not build as it is: ";
 #[must_use]
 pub fn compiled(build: &Build) -> String {
     let tell = |note: &'_ String| {
-        let told = note.strip_prefix(COMPILED).or_else(|| note.strip_prefix(FIXED));
-        told.map(str::to_owned)
+        let message = note.strip_prefix(COMPILED).or_else(|| note.strip_prefix(FIXED));
+        message.map(str::to_owned)
     };
     build.notes.iter().filter_map(tell).collect::<Vec<_>>().join(", ")
 }

@@ -218,7 +218,7 @@ fn log_in(login: &Login, command: &mut Command) {
     // None of the user's own helpers: they would keep it.
     command.args(["-c", "credential.helper=", "-c", &format!("credential.{host}.helper={answer}")]);
     for (name, value) in [("USER", &login.user), ("PASSWORD", &login.password)] {
-        let decoded = percent_decode_str(value).decode_utf8_lossy();
+        let decoded = percent_decode_str(value.reveal()).decode_utf8_lossy();
         // A line is a field of the answer.
         let line = decoded.lines().next().unwrap_or_default();
         command.env(format!("ASSAY_GIT_{name}"), line);

@@ -70,14 +70,14 @@ impl Workshop<'_> {
         })?;
         // It has the writing end of the pipe.
         drop(command);
-        let (mut lines, mut line, mut told) = (BufReader::new(said), Vec::new(), None);
+        let (mut lines, mut line, mut message) = (BufReader::new(said), Vec::new(), None);
         while lines.read_until(b'\n', &mut line)? > 0 {
             log.write_all(&line)?;
             let text = String::from_utf8_lossy(&line);
-            let is_due = told.is_none_or(|told: Instant| told.elapsed() >= TELL);
+            let is_due = message.is_none_or(|message: Instant| message.elapsed() >= TELL);
             if is_due && !text.trim().is_empty() {
                 (self.tell)(plain(text.trim()));
-                told = Some(Instant::now());
+                message = Some(Instant::now());
             }
             line.clear();
         }

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::audit::facts::{JIT, NO_JIT};
 
-    fn told(product: Product, asked: &[(&str, &str)], answers: &[(&str, &str)]) -> Vec<String> {
+    fn message(product: Product, asked: &[(&str, &str)], answers: &[(&str, &str)]) -> Vec<String> {
         let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
             pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
         };
@@ -232,23 +232,24 @@ mod tests {
         ] {
             let variable = variable(name);
             assert_eq!(
-                told(Product::MySql, &[(name, asked)], &[(&variable, answer)]),
+                message(Product::MySql, &[(name, asked)], &[(&variable, answer)]),
                 none,
                 "{name}"
             );
         }
         let skipped = [("skip_name_resolve", "1"), ("skip_log_bin", "1")];
         let answers = [("skip_name_resolve", "ON"), ("log_bin", "OFF")];
-        assert_eq!(told(Product::MySql, &skipped, &answers), none);
+        assert_eq!(message(Product::MySql, &skipped, &answers), none);
         let flags = [("optimizer_switch", "mrr=off"), ("optimizer_switch", "mrr=on,x=off")];
-        assert_eq!(told(Product::MySql, &flags, &[("optimizer_switch", "mrr=on,x=off")]), none);
+        assert_eq!(message(Product::MySql, &flags, &[("optimizer_switch", "mrr=on,x=off")]), none);
     }
 
     #[test]
     fn what_the_server_replaced_is_told() {
-        let told = |name, asked, answer| told(Product::MySql, &[(name, asked)], &[(name, answer)]);
+        let message =
+            |name, asked, answer| message(Product::MySql, &[(name, asked)], &[(name, answer)]);
         assert_eq!(
-            told("table_open_cache", "400000", "2000"),
+            message("table_open_cache", "400000", "2000"),
             ["`table_open_cache`: `400000` was requested, but `2000` is in effect"]
         );
         for (name, asked, answer) in [
@@ -257,7 +258,7 @@ mod tests {
             ("sql_mode", "TRADITIONAL", ""),
             ("innodb_flush_method", "O_DIRECT", "fsync"),
         ] {
-            assert_eq!(told(name, asked, answer).len(), 1, "{name}");
+            assert_eq!(message(name, asked, answer).len(), 1, "{name}");
         }
     }
 
@@ -265,7 +266,7 @@ mod tests {
     fn options_that_do_nothing_without_another_one_are_told_together() {
         let asked = [("sync_binlog", "1"), ("binlog_format", "ROW"), ("jit_above_cost", "1")];
         let answers = [("log_bin", "OFF"), ("sync_binlog", "1"), ("binlog_format", "ROW")];
-        let found = told(Product::MariaDb, &asked, &answers);
+        let found = message(Product::MariaDb, &asked, &answers);
         assert_eq!(
             found,
             [
@@ -274,7 +275,7 @@ mod tests {
         );
         let jit = |value, available| {
             let answers = [("jit", value), (JIT, available), ("asked.source.jit", "command line")];
-            told(Product::Postgres, &[("jit", "on")], &answers)
+            message(Product::Postgres, &[("jit", "on")], &answers)
         };
         assert_eq!(jit("on", "available"), [""; 0]);
         assert!(
@@ -288,13 +289,13 @@ mod tests {
     fn instruments_and_plugins_are_looked_up() {
         let asked = [("performance_schema_instrument", "stage/%=ON")];
         let on = ("performance_schema", "ON");
-        let told =
-            |answer| told(Product::MySql, &asked, &[on, ("asked.instruments.stage/%", answer)]);
-        assert_eq!(told("120 120"), [""; 0]);
-        assert!(told("120 0")[0].contains("0 of 120 such instruments are on"));
-        assert!(told("0 0")[0].contains("no instrument has the name"));
+        let message =
+            |answer| message(Product::MySql, &asked, &[on, ("asked.instruments.stage/%", answer)]);
+        assert_eq!(message("120 120"), [""; 0]);
+        assert!(message("120 0")[0].contains("0 of 120 such instruments are on"));
+        assert!(message("0 0")[0].contains("no instrument has the name"));
         let plugins = |loaded| {
-            super::tests::told(
+            super::tests::message(
                 Product::MariaDb,
                 &[("plugin_load_add", "ha_blackhole")],
                 &[("asked.plugins", loaded)],
@@ -306,7 +307,8 @@ mod tests {
 
     #[test]
     fn an_option_that_nobody_reads_is_told() {
-        let loose = |name| told(Product::MySql, &[(name, "1")], &[("sort_buffer_size", "262144")]);
+        let loose =
+            |name| message(Product::MySql, &[(name, "1")], &[("sort_buffer_size", "262144")]);
         let nothing = loose("loose_xyz");
         assert!(nothing[0].contains("`loose` makes it ignore"), "{nothing:?}");
         assert!(!nothing[0].contains("did you mean"), "{nothing:?}");
@@ -314,10 +316,10 @@ mod tests {
         assert!(misspelt[0].ends_with("did you mean `sort_buffer_size`?"), "{misspelt:?}");
         let log =
             [("asked.log.innodb_old", "[Warning] 'innodb-old' was removed. It does nothing now")];
-        let removed = told(Product::MariaDb, &[("innodb_old", "1")], &log);
+        let removed = message(Product::MariaDb, &[("innodb_old", "1")], &log);
         assert!(removed[0].contains("It does nothing now"), "{removed:?}");
-        let extension = told(Product::Postgres, &[("auto_explain.log_min_duration", "0")], &[]);
+        let extension = message(Product::Postgres, &[("auto_explain.log_min_duration", "0")], &[]);
         assert!(extension[0].contains("no extension that is loaded"), "{extension:?}");
-        assert_eq!(told(Product::MySql, &[("bootstrap", "0")], &[]), [""; 0]);
+        assert_eq!(message(Product::MySql, &[("bootstrap", "0")], &[]), [""; 0]);
     }
 }

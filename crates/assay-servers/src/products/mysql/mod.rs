@@ -169,7 +169,7 @@ impl Servers for Family {
         let found = control.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
         let pair =
             |row| Some((found.text(row, 0)?.parse().ok()?, found.text(row, 1)?.parse().ok()?));
-        Ok(Threads::Told((0..found.rows.len()).filter_map(pair).collect()))
+        Ok(Threads::Known((0..found.rows.len()).filter_map(pair).collect()))
     }
 
     fn identity(&self) -> &'static str {

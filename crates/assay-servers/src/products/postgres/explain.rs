@@ -16,16 +16,16 @@ fn nodes(found: &ResultSet) -> String {
     let mut nodes: Vec<String> = Vec::new();
     let mut jit: Option<Vec<&str>> = None;
     for (at, line) in (0..found.rows.len()).filter_map(|row| found.text(row, 0)).enumerate() {
-        let told = line.trim();
-        if let Some(told) = jit.as_mut() {
-            told.extend(line.trim().strip_prefix("Options:").into_iter().flat_map(compiled));
-        } else if told == "JIT:" {
+        let message = line.trim();
+        if let Some(message) = jit.as_mut() {
+            message.extend(line.trim().strip_prefix("Options:").into_iter().flat_map(compiled));
+        } else if message == "JIT:" {
             jit = Some(Vec::new());
-        } else if let Some(workers) = told.strip_prefix("Workers Planned:") {
+        } else if let Some(workers) = message.strip_prefix("Workers Planned:") {
             if let Some(node) = nodes.last_mut() {
                 *node += &format!(" ({} workers)", workers.trim());
             }
-        } else if let Some(node) = told.strip_prefix("->").or((at == 0).then_some(told)) {
+        } else if let Some(node) = message.strip_prefix("->").or((at == 0).then_some(message)) {
             nodes.push(without_costs(node).to_owned());
         }
     }

@@ -67,14 +67,14 @@ mod tests {
     #[test]
     fn what_belongs_to_the_data_goes_to_initdb() {
         let options = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-        let told = |version, all: &[&str]| arguments(version, &options(all)).join(" ");
-        assert_eq!(told((16, 1, 0), &[]), "--encoding=SQL_ASCII --locale=C --data-checksums");
+        let message = |version, all: &[&str]| arguments(version, &options(all)).join(" ");
+        assert_eq!(message((16, 1, 0), &[]), "--encoding=SQL_ASCII --locale=C --data-checksums");
         let all = ["--data_checksums=off", "--server_encoding=UTF8", "--work_mem=1MB"];
-        assert_eq!(told((16, 1, 0), &all), "--encoding=UTF8 --locale=C");
-        assert_eq!(told((18, 1, 0), &all), "--encoding=UTF8 --locale=C --no-data-checksums");
+        assert_eq!(message((16, 1, 0), &all), "--encoding=UTF8 --locale=C");
+        assert_eq!(message((18, 1, 0), &all), "--encoding=UTF8 --locale=C --no-data-checksums");
         let all = ["--wal_segment_size=64MB", "--lc_collate=de_DE.UTF-8", "--data-checksums=on"];
         assert_eq!(
-            told((17, 0, 0), &all),
+            message((17, 0, 0), &all),
             "--encoding=SQL_ASCII --locale=C --lc-collate=de_DE.UTF-8 --data-checksums --wal-segsize=64"
         );
         let all = options(&["--work_mem=1MB", "--wal_segment_size=64MB"]);

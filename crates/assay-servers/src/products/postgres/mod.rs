@@ -137,8 +137,8 @@ impl Servers for Postgres {
     fn threads(&self, pid: i32, _options: &ConnectOptions) -> Result<Threads, Error> {
         let pids = Pid::from_raw(pid).map(below).transpose()?;
         let pids = pids.into_iter().flatten().map(|pid| pid.as_raw_nonzero().get());
-        let told = pids.filter_map(|pid| Some((u64::try_from(pid).ok()?, pid)));
-        Ok(Threads::Told(told.collect()))
+        let message = pids.filter_map(|pid| Some((u64::try_from(pid).ok()?, pid)));
+        Ok(Threads::Known(message.collect()))
     }
 
     fn identity(&self) -> &'static str {

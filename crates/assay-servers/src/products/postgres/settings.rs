@@ -44,8 +44,8 @@ pub(super) fn effective_settings(control: &mut Connection) -> Result<Settings, E
     // Versions before 11 have no such function, and compile nothing.
     if let Ok(found) = control.query_catalog("SELECT pg_catalog.pg_jit_available()") {
         let is_available = found.text(0, 0) == Some("t");
-        let told = if is_available { "available" } else { NO_JIT };
-        settings.insert(JIT.to_owned(), told.to_owned());
+        let message = if is_available { "available" } else { NO_JIT };
+        settings.insert(JIT.to_owned(), message.to_owned());
     }
     let schema = control.schema()?.map_or(0, |it| it.oid);
     let tables = control.query_catalog(&format!(

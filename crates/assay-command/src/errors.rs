@@ -1,0 +1,89 @@
+//! Prints errors with causes and hints.
+
+use anstyle::AnsiColor;
+use assay_model::without_secrets;
+use assay_run::errors::{HintsOf, of};
+use assay_run::progress::{print, print_marked};
+
+use crate::{base, charts, feeds, form, report, stacks};
+
+/// Errors of the commands that implement [`assay_model::Hint`]. The test below fails if one is missing.
+const OF_COMMANDS: [HintsOf; 8] = [
+    of::<assay_pack::Error>,
+    of::<base::NoBase>,
+    of::<charts::NoCharts>,
+    of::<stacks::NoStacks>,
+    of::<feeds::NoFeed>,
+    of::<form::NoFormat>,
+    of::<report::NoPlace>,
+    of::<report::NotWritten>,
+];
+
+pub fn hints(error: &anyhow::Error) -> Vec<String> {
+    assay_run::errors::hints(error, &OF_COMMANDS)
+}
+
+pub fn print_error(error: &anyhow::Error) {
+    // Mistyped words and messages of programs may contain a password.
+    let mut shown = without_secrets(&error.to_string());
+    print_marked("error", AnsiColor::Red, &shown);
+    for cause in error.chain().skip(1) {
+        let text = without_secrets(&cause.to_string());
+        // Some errors include their source in their own text.
+        if !shown.contains(&text) {
+            print(&format!("  caused by: {text}"));
+        }
+        shown = text;
+    }
+    let hints = hints(error);
+    if !hints.is_empty() {
+        print("");
+    }
+    for hint in hints {
+        print_marked("hint", AnsiColor::Cyan, &without_secrets(&hint));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Crate and type of every `impl Hint for TYPE` below `folder`.
+    fn implemented(folder: &Path, of_crate: &str, found: &mut BTreeSet<String>) {
+        for entry in fs_err::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                implemented(&path, of_crate, found);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                let text = fs_err::read_to_string(&path).unwrap();
+                let types = text.lines().filter_map(|line| line.strip_prefix("impl Hint for "));
+                found.extend(types.map(|it| format!("{of_crate} {}", it.trim_end_matches(" {"))));
+            }
+        }
+    }
+
+    #[test]
+    fn no_error_with_hints_is_forgotten() {
+        let mut found = BTreeSet::new();
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for entry in fs_err::read_dir(crates).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().replace('-', "_");
+            if path.join("src").is_dir() {
+                implemented(&path.join("src"), &name, &mut found);
+            }
+        }
+        let of_run =
+            include_str!("../../assay-run/src/errors.rs").lines().map(|line| ("assay_run", line));
+        let of_commands = include_str!("errors.rs").lines().map(|line| ("assay_command", line));
+        let lines = of_commands.chain(of_run);
+        let asked = lines.filter_map(|(own, line)| {
+            let (module, name) =
+                line.strip_prefix("    of::<")?.strip_suffix(">,")?.split_once("::")?;
+            let of_crate = if module.starts_with("assay_") { module } else { own };
+            Some(format!("{of_crate} {name}"))
+        });
+        assert_eq!(asked.collect::<BTreeSet<_>>(), found);
+    }
+}

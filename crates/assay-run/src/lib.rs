@@ -1,0 +1,23 @@
+//! Carries out studies on this machine: gets and starts systems, measures what the driver asks for, and records it.
+
+pub mod advice;
+pub mod clock;
+pub mod connection;
+pub mod dump_file;
+pub mod errors;
+pub mod examination;
+pub mod interrupt;
+pub mod lock_note;
+pub mod machine_lock;
+pub mod machine_queue;
+pub mod open_files;
+pub mod paths;
+pub mod progress;
+pub mod recorded;
+pub mod scheduled;
+pub mod state_lock;
+pub mod study;
+pub mod systems;
+pub mod whole_file;
+pub mod workload;
+pub mod written;

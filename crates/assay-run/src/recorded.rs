@@ -1,0 +1,57 @@
+//! Reads studies of the ledger with their conclusions.
+
+use anyhow::Result;
+use assay_ledger::{Ledger, StudyRows};
+use assay_model::{Conclusions, Slice, StudyRecord};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::progress::print;
+
+pub fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
+    whole(ledger, ledger.read(id)?)
+}
+
+/// Adds the parts that are read separately. The command that repeats the study is generated again: it must only run
+/// assay, whatever the ledger contains.
+pub fn whole(ledger: &Ledger, mut record: StudyRecord) -> Result<StudyRecord> {
+    let id = record.study.id.clone();
+    record.study.recipe = match record.is_reported() {
+        true => String::new(),
+        false => assay_plan::write_study(&assay_plan::request_of(&record.study)?),
+    };
+    record.profiles = ledger.profiles(&id)?;
+    record.counts = ledger.counts(&id)?;
+    record.soaks = ledger.soaks(&id)?;
+    if record.study.is_insert_benchmark() {
+        for slice in record.slices.iter().map(Slice::id) {
+            let series = ledger.series(&id, slice)?;
+            record.series.extend(series.into_iter().map(|series| (slice, series)));
+        }
+    }
+    Ok(record)
+}
+
+/// All studies in the order of the ledger. An unreadable one is skipped with a warning.
+pub fn readable(ledger: &Ledger) -> Result<impl Iterator<Item = StudyRecord>> {
+    let summaries = ledger.studies()?;
+    Ok(summaries.into_iter().filter_map(|summary| match ledger.read(&summary.id) {
+        Ok(record) => Some(record),
+        Err(error) => {
+            print(&format!("warning: study `{}` is left out: {error}", summary.id));
+            None
+        }
+    }))
+}
+
+pub fn conclusions(record: &StudyRecord) -> Conclusions {
+    let cells = assay_verdict::judge(record).conclusions();
+    Conclusions { judged_by: env!("CARGO_PKG_VERSION").to_owned(), cells }
+}
+
+/// The name of a study of published results is a digest of its content.
+pub fn published_id(rows: &StudyRows) -> String {
+    let mut id = hex::encode(Sha256::digest(rows.content()));
+    id.truncate(12);
+    format!("imported-{id}")
+}

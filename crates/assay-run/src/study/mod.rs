@@ -1,0 +1,353 @@
+//! A study on this machine: it begins or goes on, the driver decides, the executor acts.
+
+mod again;
+mod answering;
+mod checking;
+mod claim;
+mod counting;
+mod early_answers;
+mod executor;
+mod machine;
+mod measuring;
+mod others;
+mod outlook;
+mod profiling;
+mod realtime;
+mod recorder;
+mod resumable;
+mod sampling;
+mod sizes;
+mod soaking;
+mod starting;
+mod stepping;
+mod trying;
+mod weight;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use assay_ledger::Ledger;
+use assay_model::labels;
+use assay_model::{
+    Counting, EventKind, Examination, Experiment, Hint, Host, Priority, Profiling, Study,
+    StudyRecord, Test,
+};
+use assay_plan::Plan;
+use assay_study::{Driver, End, carry_out};
+
+use crate::examination::examine_before;
+use crate::lock_note::LockNote;
+use crate::machine_lock::{self, MachineLock};
+use crate::progress::seconds;
+use crate::scheduled;
+use crate::systems::{
+    Environment, Gathered, LocalSite, Missing, NotStarted, Participant, check_options, gathered,
+    leave_refused_out, leave_root_for, load_beforehand, machine_facts, refuse_foreign_tables,
+    still_to_age_s,
+};
+
+use crate::workload::{check_scripts, read_captured};
+
+pub use self::again::Changed;
+use self::claim::Claim;
+pub use self::claim::{
+    Foreign, StillMeasured, claim_collected, give_up, if_own, is_foreign, is_measured, is_mine,
+    is_own, measured, own, read_any,
+};
+use self::executor::StudyExecutor;
+pub use self::executor::Unfinished;
+pub use self::machine::OtherMachine;
+use self::outlook::OutlookText;
+pub use self::profiling::NONE_CHANGED;
+use self::recorder::Recorder;
+pub use self::resumable::NoResume;
+use self::weight::CpuWeight;
+
+/// A study that did not reach its end, with its name if any of it is in the ledger.
+pub struct Stopped {
+    pub study: Option<String>,
+    pub error: anyhow::Error,
+}
+
+pub fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
+    let unnamed = |error| Stopped { study: None, error };
+    check_files(&plan.study).map_err(unnamed)?;
+    env.progress.label(&plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
+    let gathered = gathered(&plan, env).map_err(unnamed)?;
+    check_options(&gathered.participants, env).map_err(unnamed)?;
+    refuse_foreign_tables(&gathered.participants, &plan.study, env).map_err(unnamed)?;
+    let (Gathered { participants, missing }, _data) =
+        loaded(gathered, &plan, env).map_err(unnamed)?;
+    // Waiting for another study takes none of its budget.
+    let _lock = lock(&plan.study, &participants, plan.study.budget_s, env).map_err(unnamed)?;
+    let doctor = examine_before(&plan.study, env);
+    env.interrupt.check().map_err(|error| unnamed(error.into()))?;
+    let weight = cpu_weight(&plan.study).map_err(unnamed)?;
+    let host = host(doctor, weight.as_ref(), env).map_err(unnamed)?;
+    let begun = Recorder::begin(ledger, plan.study, (host, plan.shard), plan.scaled, &participants);
+    let (mut recorder, claim) = begun.map_err(unnamed)?;
+    for Missing { name, error } in missing {
+        let what = EventKind::SystemMissing { system: name, why: format!("{error:#}") };
+        recorder.event(None, what).map_err(unnamed)?;
+    }
+    finish(&participants, env, &mut recorder, claim, weight)
+}
+
+/// Continues an interrupted study of this user, or one that gets more time. Servers are fetched and data loaded before
+/// the wait.
+pub fn resume(
+    id: &str,
+    more_s: Option<f64>,
+    env: &Environment,
+    ledger: &mut Ledger,
+) -> Result<String, Stopped> {
+    let unnamed = |error| Stopped { study: None, error };
+    let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
+    let claim = Claim::again(&begun).map_err(unnamed)?;
+    // The unfinished part may have been measured by another assay, in which case it cannot go on now.
+    let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
+    if claim.is_none() {
+        return Err(unnamed(Foreign::new(id, "resumed").into()));
+    }
+    resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
+    let request = assay_plan::request_of(&record.study).map_err(|error| unnamed(error.into()))?;
+    let weight = cpu_weight(&record.study).map_err(unnamed)?;
+    let here = host(None, weight.as_ref(), env).map_err(unnamed)?;
+    let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
+    resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
+    resumable::check_priority(&record, &here).map_err(|error| unnamed(error.into()))?;
+    let named = |error| Stopped { study: Some(id.to_owned()), error };
+    check_files(&record.study).map_err(named)?;
+    env.progress.label(&record.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
+    let (participants, _data) = ready_again(&record, env).map_err(named)?;
+    let left_s = record.budget_s() + more_s.unwrap_or(0.0) - record.elapsed_s();
+    let _lock = lock(&record.study, &participants, left_s, env).map_err(unnamed)?;
+    fits_here(&record, request.count, env).map_err(unnamed)?;
+    let here = Host { doctor: examine_before(&record.study, env), ..here };
+    env.interrupt.check().map_err(|error| unnamed(error.into()))?;
+    let more = more_s.map(|more_s| resumable::extension(&record, more_s));
+    let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
+    finish(&participants, env, &mut recorder, claim, weight)
+}
+
+fn tests_of(study: &Study) -> impl Iterator<Item = Test> {
+    study.cells.iter().map(|cell| cell.id.test)
+}
+
+/// Reads the clients' files, and checks that they are those that the study was planned with. Nothing was fetched or
+/// started yet.
+fn check_files(study: &Study) -> Result<()> {
+    read_captured(tests_of(study))?;
+    check_scripts(tests_of(study))
+}
+
+/// Waits until the machine is free for a study with this many seconds left. One that only counts needs no quiet
+/// machine, and does not wait.
+fn lock(
+    study: &Study,
+    participants: &[Participant],
+    left_s: f64,
+    env: &Environment,
+) -> Result<Option<MachineLock>> {
+    if study.experiment == Experiment::Counted {
+        give_way();
+        return Ok(None);
+    }
+    let names: Vec<&str> =
+        participants.iter().filter(|it| !it.system.is_twin).map(|it| &*it.system.name).collect();
+    let afterwards = afterwards(study)?.join(" and ");
+    let note = || {
+        let what = labels(&names).join(" against ");
+        LockNote::now(what, Some(left_s)).before(afterwards)
+    };
+    MachineLock::wait(env.progress, &env.interrupt, note).map(Some)
+}
+
+fn afterwards(study: &Study) -> Result<Vec<&'static str>> {
+    let request = assay_plan::request_of(study)?;
+    let parts = [
+        (request.profile != Profiling::None, "profiles"),
+        (request.soak_s.is_some(), "longer looks"),
+        (request.count != Counting::None, "counts"),
+    ];
+    Ok(parts.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, words)| words).collect())
+}
+
+fn ready_again(
+    record: &StudyRecord,
+    env: &Environment,
+) -> Result<(Vec<Participant>, Vec<fs_err::File>)> {
+    let participants = again::get_again(record, env)?;
+    check_options(&participants, env)?;
+    refuse_foreign_tables(&participants, &record.study, env)?;
+    let data = beforehand(&participants, &record.study, env)?;
+    Ok((participants, data))
+}
+
+/// Longer loading is reported.
+const LOADING_TOLD: Duration = Duration::from_secs(5);
+
+/// Loads the data missing in the cache, where they stay while the files are open. This needs no quiet machine, and
+/// finds faults of a system before anybody waits. If another assay measures, the answers to a user's statements are
+/// compared meanwhile.
+fn beforehand(
+    participants: &[Participant],
+    study: &Study,
+    env: &Environment,
+) -> Result<Vec<fs_err::File>> {
+    let local = LocalSite::new(env)?;
+    local.collect_garbage()?;
+    leave_root_for(participants, &local)?;
+    let began = Instant::now();
+    let loaded = thread::scope(|scope| {
+        let load = || {
+            let is_measured = give_way();
+            let loaded = load_beforehand(participants, study, &local, env)?;
+            let waits = is_measured && study.experiment != Experiment::Counted;
+            if waits {
+                let asked = early_answers::ask(participants, study, &local, env);
+                early_answers::or_later(asked, &env.interrupt, |message| {
+                    env.progress.note(message)
+                })?;
+            }
+            Ok(loaded)
+        };
+        let loaded = thread::Builder::new().spawn_scoped(scope, load)?.join();
+        loaded.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error: a thread panicked")))
+    })?;
+    if began.elapsed() > LOADING_TOLD && study.experiment != Experiment::Counted {
+        let took = seconds(began.elapsed());
+        env.progress.note(&format!("loading took {took}, which is not part of the budget"));
+    }
+    Ok(loaded)
+}
+
+fn loaded(
+    mut gathered: Gathered,
+    plan: &Plan,
+    env: &Environment,
+) -> Result<(Gathered, Vec<fs_err::File>)> {
+    loop {
+        let error = match beforehand(&gathered.participants, &plan.study, env) {
+            Ok(data) => return Ok((gathered, data)),
+            Err(error) => error,
+        };
+        let Some(NotStarted(name)) = error.downcast_ref() else { return Err(error) };
+        let name = name.clone();
+        let mut planned = plan.systems.iter().enumerate();
+        let Some((index, planned)) = planned.find(|(_, it)| it.name == name) else {
+            return Err(error);
+        };
+        let mut started = gathered.participants.iter_mut();
+        if let Some(participant) = started.find(|it| it.system.name == name)
+            && let Some(what) = leave_refused_out(&mut participant.system, &planned.of_file, &error)
+        {
+            env.progress.note(&format!("warning: `{name}` {what}"));
+            participant.left_out.push(what);
+            continue;
+        }
+        gathered.participants.retain(|it| it.system.name != name);
+        gathered.leave_out(index, Missing { name, error }, plan, env)?;
+    }
+}
+
+/// Gives this thread, and the servers that it starts, the lowest priority if another assay measures. Returns whether
+/// one does.
+fn give_way() -> bool {
+    let is_measured = machine_lock::is_measured();
+    if is_measured {
+        let lowest = rustix::process::setpriority_process(None, 19);
+        lowest.unwrap_or_else(|error| log::debug!("{error}"));
+    }
+    is_measured
+}
+
+fn host(
+    doctor: Option<Examination>,
+    weight: Option<&CpuWeight>,
+    env: &Environment,
+) -> Result<Host> {
+    let realtime = Some(scheduled::realtime_access());
+    let cpu_weight = weight.map(CpuWeight::value);
+    Ok(Host { doctor, realtime, cpu_weight, ..assay_probe::host(&env.cache_dir)? })
+}
+
+/// A higher CPU weight for a study of which a part is measured at normal priority, unless the user asked for that.
+fn cpu_weight(study: &Study) -> Result<Option<CpuWeight>> {
+    let has_turns = matches!(study.experiment, Experiment::Interleaved | Experiment::Stepwise);
+    let is_normal = study.cells.iter().any(|cell| cell.priority == Priority::Normal);
+    if !has_turns || !is_normal || assay_plan::request_of(study)?.priority == Some(Priority::Normal)
+    {
+        return Ok(None);
+    }
+    Ok(CpuWeight::acquire())
+}
+
+/// Whether the memory is enough for the servers of a recorded study.
+fn fits_here(record: &StudyRecord, counting: Counting, env: &Environment) -> Result<()> {
+    let specs: Vec<_> = record.systems.iter().map(|system| &system.spec).collect();
+    let machine = machine_facts(&env.cache_dir)?;
+    let fits = assay_plan::check_memory(&record.study, counting, &specs, machine);
+    fits.map_err(|why| NoRoom(why).into())
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoRoom(assay_plan::Error);
+
+impl Hint for NoRoom {
+    fn hints(&self) -> Vec<String> {
+        vec!["end programs that use memory, then resume the study".to_owned()]
+    }
+}
+
+fn finish(
+    participants: &[Participant],
+    env: &Environment,
+    recorder: &mut Recorder,
+    claim: Option<Claim>,
+    weight: Option<CpuWeight>,
+) -> Result<String, Stopped> {
+    let id = recorder.id().to_owned();
+    match measure(participants, env, recorder, weight).and_then(|()| recorder.finish()) {
+        Ok(()) => Ok(id),
+        Err(error) => {
+            // Going on would fail again: the same command, once corrected, begins anew.
+            let is_withdrawn = env.interrupt.check().is_ok() && recorder.withdraw();
+            if is_withdrawn {
+                claim.into_iter().for_each(Claim::withdraw);
+            }
+            Err(Stopped { study: (!is_withdrawn).then_some(id), error })
+        }
+    }
+}
+
+fn measure(
+    participants: &[Participant],
+    env: &Environment,
+    recorder: &mut Recorder,
+    weight: Option<CpuWeight>,
+) -> Result<()> {
+    let local = LocalSite::new(env)?;
+    local.collect_garbage()?;
+    leave_root_for(participants, &local)?;
+    let aging_s = still_to_age_s(participants, recorder.study(), &local, env)?;
+    let mut outlook = OutlookText::default();
+    if recorder.study().experiment != Experiment::Counted {
+        env.progress.note(&outlook.write(recorder, aging_s));
+        let request = assay_plan::request_of(recorder.study())?;
+        let message = outlook::of_longer_looks(&request, participants.len());
+        message.iter().for_each(|message| env.progress.note(message));
+    }
+    let mut driver = Driver::new(recorder.record(), recorder.record().into());
+    let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook, weight)?;
+    let end = carry_out(&mut driver, &mut executor)?;
+    executor.has_ended = matches!(end, End::Complete);
+    if matches!(end, End::Complete | End::Unfinished) {
+        executor.profile()?;
+        executor.soak()?;
+        executor.count()?;
+    }
+    executor.end(end)
+}

@@ -1,0 +1,256 @@
+//! Checks whether this assay can resume a study.
+
+use assay_model::{
+    EventKind, Experiment, Hint, Host, Priority, RealtimeAccess, StudyEvent, StudyRecord, Test,
+    counted,
+};
+use assay_plan::{duration_text, suggested_time};
+use assay_study::forecast;
+use assay_verdict::Samples;
+
+#[derive(Debug, thiserror::Error)]
+pub enum NoResume {
+    #[error("study `{0}` was collected from shards, which are what is resumed")]
+    Collected(String),
+    #[error("study `{0}` is already finished")]
+    Finished(String),
+    /// More time was requested, but no test is left to measure.
+    #[error("study `{0}` has decided every test and is as precise as it aims at")]
+    Decided(String),
+    /// More time was requested, but each test runs once.
+    #[error("study `{0}` runs each test once, so more time changes nothing")]
+    Once(String),
+    /// More time was requested, but the error of a gate is divided among its planned looks.
+    #[error("study `{0}` is a gate, which gets no more time than planned")]
+    Gate(String),
+    #[error(
+        "`--more {}` is too short for study `{study}`: the shortest block of {what} takes about {}, and {}",
+        duration_text(*.asked_s), duration_text(.needed_s.ceil()), left_in_words(*.left_s)
+    )]
+    TooShort {
+        study: String,
+        what: String,
+        asked_s: f64,
+        /// Time of the shortest block, with a margin.
+        needed_s: f64,
+        left_s: f64,
+    },
+    /// It was begun at real-time priority, which this user may not use now.
+    #[error(
+        "study `{study}` was started at real-time priority, which is not permitted now; assay never mixes slices of \
+         different priorities"
+    )]
+    Realtime { study: String, access: RealtimeAccess },
+    #[error(
+        "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
+        if .tests.len() == 1 { "" } else { "s" },
+        .tests.join(", ")
+    )]
+    Workload { study: String, tests: Vec<String> },
+}
+
+fn left_in_words(left_s: f64) -> String {
+    match left_s {
+        none if none < 1.0 => "nothing is left of its budget".to_owned(),
+        some => format!("its budget has {} left", duration_text(some.floor())),
+    }
+}
+
+impl Hint for NoResume {
+    fn hints(&self) -> Vec<String> {
+        vec![match self {
+            Self::Collected(study) => format!(
+                "repeat `assay submit` for what is unfinished, then `assay collect {study}`"
+            ),
+            Self::Finished(study) => {
+                format!(
+                    "`assay report {study}` shows it; `assay resume {study} --more 10m` measures longer"
+                )
+            }
+            Self::TooShort { study, needed_s, left_s, .. } => {
+                let least = suggested_time(needed_s - left_s);
+                format!(
+                    "`assay resume {study} --more {least}` is about the least that measures anything"
+                )
+            }
+            Self::Gate(_) => "start a gate with a longer `--budget`".to_owned(),
+            Self::Realtime { access, .. } => {
+                access.grant().unwrap_or("start a new study").to_owned()
+            }
+            Self::Decided(study) | Self::Once(study) => format!("`assay report {study}` shows it"),
+            Self::Workload { .. } => {
+                "resume it with the assay that started it, or start a new study".to_owned()
+            }
+        }]
+    }
+}
+
+/// Checks that a study has something left to do, and that this assay sends the same statements for its tests.
+pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoResume> {
+    let study = &record.study;
+    if record.runs.iter().filter_map(|run| run.shard.as_ref()).any(|it| it.study == study.id) {
+        return Err(NoResume::Collected(study.id.clone()));
+    }
+    let is_open = || Samples::of(record).standings().iter().any(|standing| standing.is_open);
+    match more_s {
+        Some(_) if study.experiment != Experiment::Interleaved => {
+            return Err(NoResume::Once(study.id.clone()));
+        }
+        Some(_) if study.gate.is_some() => return Err(NoResume::Gate(study.id.clone())),
+        Some(_) if record.finished && !is_open() => {
+            return Err(NoResume::Decided(study.id.clone()));
+        }
+        None if record.finished => return Err(NoResume::Finished(study.id.clone())),
+        _ => {}
+    }
+    let is_known = |test: Test| assay_workloads::define(test.definition().clone()) == test;
+    let mut tests: Vec<String> = Vec::new();
+    for test in study.cells.iter().map(|cell| cell.id.test).filter(|test| !is_known(*test)) {
+        if !tests.contains(&test.name) {
+            tests.push(test.name.clone());
+        }
+    }
+    match tests.is_empty() {
+        true => Ok(()),
+        false => Err(NoResume::Workload { study: study.id.clone(), tests }),
+    }
+}
+
+pub(super) fn check_priority(record: &StudyRecord, here: &Host) -> Result<(), NoResume> {
+    let mut cells = record.study.cells.iter();
+    let is_realtime = cells.any(|cell| cell.priority == Priority::Realtime);
+    match here.realtime {
+        Some(access) if is_realtime && access != RealtimeAccess::Permitted => {
+            Err(NoResume::Realtime { study: record.study.id.clone(), access })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Seconds before the first block of a run.
+const PREPARATION_S: f64 = 1.0;
+
+/// Checks that more time is enough for another block, if it is for new blocks only.
+pub(super) fn check_time(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoResume> {
+    let Some(more_s) = more_s else { return Ok(()) };
+    let mut longer = record.clone();
+    let when_ms = record.runs.last().map_or(0, |run| run.updated_ms);
+    let event = |what| StudyEvent { when_ms, system: None, what };
+    longer.events.push(event(extension(record, more_s)));
+    let forecast = forecast(&longer, record.elapsed_s());
+    let (fitting, needed_s) = (forecast.fitting, forecast.fitting.needed_s() + PREPARATION_S);
+    let left_s = (record.budget_s() - record.elapsed_s()).max(0.0);
+    if forecast.is_begun || forecast.cells.is_empty() || left_s + more_s >= needed_s {
+        return Ok(());
+    }
+    Err(NoResume::TooShort {
+        study: record.study.id.clone(),
+        asked_s: more_s,
+        what: format!(
+            "{} on {}",
+            counted(forecast.cells.len() as u64, "test"),
+            counted(fitting.systems as u64, "system")
+        ),
+        needed_s,
+        left_s,
+    })
+}
+
+/// Extends the plan of a study by blocks in proportion to its extra time. Time over the budget is added too, so that
+/// the new time is left for measuring.
+pub(super) fn extension(record: &StudyRecord, more_s: f64) -> EventKind {
+    let over_s = (record.elapsed_s() - record.budget_s()).max(0.0);
+    let (seconds, planned) = ((more_s + over_s).ceil() as u32, f64::from(record.study.blocks));
+    let blocks = (planned * more_s / record.study.budget_s.max(1.0)).ceil() as u32;
+    // Blocks that the plan had no time for come first.
+    let begun = record.blocks.last().map_or(0, |block| block.number.saturating_add(1));
+    let unused = record.blocks_max().saturating_sub(begun);
+    EventKind::Extended {
+        seconds,
+        blocks: blocks.saturating_sub(unused).max(u32::from(unused == 0)),
+        ended_after: record.blocks.last().map(|it| it.number).filter(|_| record.finished),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Artifact, Block, BlockCell, Definition, Host, RunningServer, System};
+    use assay_plan::{MachineFacts, ROUNDS_MIN, Request};
+
+    use super::*;
+
+    fn record() -> StudyRecord {
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let machine =
+            MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
+        let request = Request { blocks: Some(4), ..Request::of_systems(&words) };
+        let plan = assay_plan::plan(&request, machine).unwrap();
+        let system = |planned: assay_plan::PlannedSystem| System {
+            name: planned.name,
+            artifact: Artifact::Running(RunningServer {
+                url: String::new(),
+                product: planned.spec.product,
+                version: String::new(),
+                program: None,
+                notes: Vec::new(),
+            }),
+            spec: planned.spec,
+            is_base: false,
+            is_twin: false,
+            options: Vec::new(),
+        };
+        let systems = plan.systems.into_iter().map(system).collect();
+        StudyRecord::new(plan.study, Host::default(), systems)
+    }
+
+    #[test]
+    fn a_study_that_overran_its_budget_gets_all_of_the_new_time() {
+        let mut record = record();
+        for (over_s, expected) in [(-100, 10), (0, 10), (7, 17)] {
+            let run = record.runs.first_mut().unwrap();
+            run.updated_ms = run.started_ms + 1000 * (record.study.budget_s as i64 + over_s);
+            let EventKind::Extended { seconds, .. } = extension(&record, 10.0) else { panic!() };
+            assert_eq!(seconds, expected);
+        }
+    }
+
+    /// Too little time adds no block; the time named in the hint does.
+    #[test]
+    fn a_time_that_is_too_short_for_a_block_is_refused_with_one_that_is_not() {
+        let mut record = record();
+        let cells = record.study.cells.iter();
+        let cells = cells.map(|cell| BlockCell { id: cell.id, rounds: ROUNDS_MIN }).collect();
+        record.blocks.push(Block { number: 0, run: 0, left: 1, cells });
+        // The begun block goes on.
+        assert!(check_time(&record, Some(1.0)).is_ok());
+        record.finished = true;
+        for used_s in [0.5, 1.0, 1.5].map(|part| part * record.study.budget_s) {
+            let run = record.runs.first_mut().unwrap();
+            run.updated_ms = run.started_ms + (1000.0 * used_s) as i64;
+            let is_left = used_s < record.study.budget_s;
+            assert!(check_time(&record, None).is_ok());
+            let refused = check_time(&record, Some(1.0));
+            assert_eq!(refused.is_ok(), is_left, "{refused:?}");
+            let Err(error) = refused else { continue };
+            let hint = error.hints().remove(0);
+            assert!(error.to_string().contains("nothing is left of its budget"), "{error}");
+            let least = hint.split("--more ").nth(1).unwrap().split('`').next().unwrap();
+            let least = assay_plan::parse_duration_s(least).unwrap();
+            assert!(check_time(&record, Some(least)).is_ok(), "{hint}");
+            assert!(check_time(&record, Some(0.75 * least)).is_err(), "{hint}");
+        }
+    }
+
+    #[test]
+    fn slices_of_another_workload_are_never_mixed() {
+        let mut record = record();
+        assert!(check(&record, None).is_ok());
+        let finished = StudyRecord { finished: true, ..record.clone() };
+        assert!(matches!(check(&finished, None), Err(NoResume::Finished(_))));
+        let changed = record.study.cells[3].id.test.definition().clone();
+        let changed = Test::of(Definition { digest: "0".repeat(16), ..changed });
+        record.study.cells[3].id.test = changed;
+        let error = check(&record, None).unwrap_err().to_string();
+        assert!(error.contains("under the name of update-one;"), "{error}");
+    }
+}

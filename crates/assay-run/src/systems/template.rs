@@ -1,0 +1,548 @@
+//! Data directories that instances start from: loaded once per system and data set, aged, kept in the cache.
+//!
+//! Every step ends in one rename, so the content of the cache is complete, whatever interrupts a step.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use assay_load::{Content, LoadReport};
+use assay_model::{
+    CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Priority,
+    Restored, Setup, StartFrom, StatementMode, Study, System, TableForm, Test, counted, thousands,
+};
+use assay_servers::{Attached, Server};
+use assay_study::{Phase, mean_rate};
+use assay_wire::Connection;
+
+use super::aging::{Pace, aging_events, aging_s, aging_tests, run_aging};
+use super::cached::{
+    TEMPLATE_VERSION, describe, hold, hold_unless_made, key, making, mark_used, write_whole,
+};
+use super::clients::connect_clients;
+use super::empty::start_on_empty;
+use super::environment::{Environment, TEMPLATES};
+use super::instance::Instance;
+use super::made::{Counted, Made, restored_in, write_restored};
+use super::participant::{Participant, not_loaded};
+use super::room::{keep_within_bound, make_room_for};
+use super::shared_files::share_equal_files;
+use super::site::LocalSite;
+use super::study_tables::StudyTables;
+use crate::progress::seconds;
+
+const DRAIN_LIMIT: Duration = Duration::from_secs(600);
+
+const FRESH: &str = "fresh";
+
+/// Beside it: the data after the aging writes.
+const AGED: &str = "aged";
+const MADE: &str = "made.json";
+
+#[derive(Debug)]
+pub struct Template {
+    pub fresh: PathBuf,
+    /// After the aging writes, maintained again. A user's tables are never aged: this is the same directory.
+    pub aged: PathBuf,
+    made: Made,
+    pub restored: Vec<Restored>,
+    /// Keeps the directories from being cleaned away; `None` for a server that runs already.
+    _held: Option<fs_err::File>,
+}
+
+impl Template {
+    pub(super) fn directory(&self, start_from: StartFrom) -> &Path {
+        match start_from {
+            StartFrom::Fresh => &self.fresh,
+            StartFrom::Aged => &self.aged,
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Templates {
+    by_data: BTreeMap<DataSet, Vec<Template>>,
+}
+
+impl Templates {
+    pub fn is_empty(&self) -> bool {
+        self.by_data.is_empty()
+    }
+
+    pub fn prepare(
+        participants: &[Participant],
+        study: &Study,
+        local: &LocalSite,
+        env: &Environment,
+        note: &mut dyn FnMut(DataContent) -> Result<()>,
+    ) -> Result<Self> {
+        let mut by_data = BTreeMap::new();
+        for data in study.setups.iter().map(|setup| setup.data()) {
+            if by_data.contains_key(&data) {
+                continue;
+            }
+            let maker = |participant| Maker { participant, data, study, local, env };
+            let makers: Vec<Maker> = participants.iter().map(maker).collect();
+            let mut empty = start_empty(&makers)?;
+            let mut templates = Vec::with_capacity(participants.len());
+            for (system, maker) in makers.iter().enumerate() {
+                env.interrupt.check()?;
+                let template = maker.template(&mut empty);
+                let template =
+                    template.with_context(|| not_loaded(participants, maker.participant))?;
+                let states: &[StartFrom] = match maker.tables().age() {
+                    false => &[StartFrom::Fresh],
+                    true => &[StartFrom::Fresh, StartFrom::Aged],
+                };
+                note_content(system, data, &template, states, note)?;
+                templates.push(template);
+            }
+            by_data.insert(data, templates);
+        }
+        Ok(Self { by_data })
+    }
+
+    pub fn of(&self, system: usize, data: DataSet) -> Result<&Template> {
+        let found = self.by_data.get(&data).and_then(|templates| templates.get(system));
+        found.with_context(|| format!("no data of {data} was loaded"))
+    }
+
+    pub fn restored(&self) -> impl Iterator<Item = (usize, &Restored)> {
+        let all = self.by_data.values().flat_map(|templates| templates.iter().enumerate());
+        all.flat_map(|(system, template)| template.restored.iter().map(move |it| (system, it)))
+    }
+
+    /// Geometric mean over the systems of events per second of a write test with one client.
+    pub fn rate(&self, cell: CellId) -> f64 {
+        let like = cell.test.planning.as_fast_as.as_deref().unwrap_or(cell.test.name());
+        let templates = self.by_data.get(&cell.setup.data()).into_iter().flatten();
+        mean_rate(templates.filter_map(|it| it.made.rates.get(like).copied()))
+    }
+}
+
+/// Loads the missing data of all systems that assay starts. They stay in the cache while the files are open. Aging is
+/// left for later: it measures rates, for which the machine must be quiet.
+pub fn load_beforehand(
+    participants: &[Participant],
+    study: &Study,
+    local: &LocalSite,
+    env: &Environment,
+) -> Result<Vec<fs_err::File>> {
+    keep_within_bound(env)?;
+    let mut held = Vec::new();
+    let sets: BTreeSet<DataSet> = study.setups.iter().map(|setup| setup.data()).collect();
+    for data in sets {
+        let ours = participants.iter().filter(|it| it.attached.is_none());
+        let makers: Vec<Maker> =
+            ours.map(|participant| Maker { participant, data, study, local, env }).collect();
+        let mut empty = start_empty(&makers)?;
+        for maker in &makers {
+            env.interrupt.check()?;
+            let file = maker.loaded(&mut empty);
+            held.push(file.with_context(|| not_loaded(participants, maker.participant))?);
+        }
+    }
+    keep_within_bound(env)?;
+    Ok(held)
+}
+
+/// Cached templates of a study's systems. They stay in the cache while the files are open.
+pub fn ready(
+    participants: &[Participant],
+    study: &Study,
+    env: &Environment,
+) -> Result<BTreeMap<PathBuf, fs_err::File>> {
+    let local = LocalSite::new(env)?;
+    let mut found = BTreeMap::new();
+    for data in study.setups.iter().map(|setup| setup.data()) {
+        for participant in participants {
+            let maker = Maker { participant, data, study, local: &local, env };
+            let dir = maker.dir()?;
+            if maker.is_whole(&dir)
+                && let Some(held) = hold_unless_made(&dir, || maker.is_whole(&dir))?
+            {
+                found.insert(dir, held);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Estimated seconds to age the data of systems that have no aged data in the cache.
+pub fn still_to_age_s(
+    participants: &[Participant],
+    study: &Study,
+    local: &LocalSite,
+    env: &Environment,
+) -> Result<f64> {
+    let mut seconds = 0.0;
+    let sets: BTreeSet<DataSet> = study.setups.iter().map(|setup| setup.data()).collect();
+    for data in sets {
+        for participant in participants {
+            let maker = Maker { participant, data, study, local, env };
+            let is_to_age = maker.tables().age()
+                && (participant.attached.is_some() || !maker.dir()?.join(AGED).is_dir());
+            seconds += if is_to_age { aging_s(data) } else { 0.0 };
+        }
+    }
+    Ok(seconds)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start `{0}`")]
+pub struct NotStarted(pub String);
+
+type Empty = BTreeMap<PathBuf, Instance>;
+
+/// Starts one of every system to be loaded: a refused option is reported before the others are loaded, which may take
+/// long.
+fn start_empty(makers: &[Maker]) -> Result<Empty> {
+    let mut started = Empty::new();
+    for maker in makers {
+        if maker.participant.attached.is_some() {
+            continue;
+        }
+        let fresh = maker.dir()?.join(FRESH);
+        if fresh.is_dir() || started.contains_key(&fresh) {
+            continue;
+        }
+        let name = &maker.participant.system.name;
+        let mut server = maker.empty().with_context(|| NotStarted(name.clone()))?;
+        // There may be memory for only one system at a time.
+        if maker.study.experiment == Experiment::Interleaved {
+            server.freeze()?;
+            started.insert(fresh, server);
+        }
+    }
+    Ok(started)
+}
+
+fn note_content(
+    system: usize,
+    data: DataSet,
+    template: &Template,
+    states: &[StartFrom],
+    note: &mut dyn FnMut(DataContent) -> Result<()>,
+) -> Result<()> {
+    for &start_from in states {
+        let counted = match start_from {
+            StartFrom::Fresh => &template.made.fresh,
+            StartFrom::Aged => &template.made.aged,
+        };
+        let Counted { rows, checksum } = counted.clone();
+        note(DataContent { system, data, start_from, rows, checksum })?;
+    }
+    Ok(())
+}
+
+/// Starts an instance of a system from one of its templates; a running server is loaded again.
+pub fn start_instance(
+    participant: &Participant,
+    template: &Template,
+    phase: Phase,
+    study: &Study,
+    local: &LocalSite,
+    env: &Environment,
+) -> Result<Instance> {
+    let Phase { data, start_from } = phase;
+    let maker = Maker { participant, data, study, local, env };
+    let name = &participant.system.name;
+    let directory = template.directory(start_from);
+    if participant.attached.is_none() {
+        return maker.start(directory).with_context(|| format!("cannot start `{name}`"));
+    }
+    let (instance, ..) = maker.filled()?;
+    if start_from == StartFrom::Aged {
+        maker.run_aging_tests(&instance)?;
+        maker.maintain(&instance)?;
+        let found = maker.count(&instance)?;
+        anyhow::ensure!(
+            found == template.made.aged,
+            "the contents of `{name}` have changed, as if somebody else had used its tables"
+        );
+    }
+    Ok(instance)
+}
+
+struct Maker<'a> {
+    participant: &'a Participant,
+    data: DataSet,
+    study: &'a Study,
+    local: &'a LocalSite,
+    env: &'a Environment<'a>,
+}
+
+impl Maker<'_> {
+    fn dir(&self) -> Result<PathBuf> {
+        let system = &self.participant.system;
+        Ok(self.env.cache_dir.join(TEMPLATES).join(key(&[
+            &self.participant.prefix()?.sha256,
+            &system.options.join(" "),
+            system.spec.engine.word(),
+            &format!("{} {}", self.data, self.study.seed),
+            &self.content_key()?,
+            &format!("template {TEMPLATE_VERSION}"),
+        ])))
+    }
+
+    /// Digest input for the content besides number and size of tables: the user's tables, or the aging tests.
+    fn content_key(&self) -> Result<String> {
+        if let Some(key) = self.tables().content_key() {
+            return Ok(key);
+        }
+        let form = &self.study.table_form;
+        let mut key: Vec<String> = aging_tests().map(|test| test.digest.clone()).collect();
+        if *form != TableForm::default() {
+            key.push(serde_json::to_string(form)?);
+        }
+        Ok(key.join(" "))
+    }
+
+    fn tables(&self) -> StudyTables<'_> {
+        StudyTables::of(self.study, &self.participant.system.spec, self.data)
+    }
+
+    fn template(&self, empty: &mut Empty) -> Result<Template> {
+        if self.participant.attached.is_some() {
+            return self.of_running_server();
+        }
+        let dir = self.dir()?;
+        self.describe(&dir)?;
+        let making = making(self.env, &dir)?;
+        let ages = self.tables().age();
+        let (fresh, made) = (dir.join(FRESH), dir.join(MADE));
+        let aged = dir.join(if ages { AGED } else { FRESH });
+        if self.is_whole(&dir) {
+            let made = serde_json::from_slice(&fs_err::read(&made)?)
+                .with_context(|| format!("`{}` is damaged", made.display()))?;
+            let held = Some(hold(&dir)?);
+            making.remove()?;
+            mark_used(&dir)?;
+            let restored = restored_in(&dir)?;
+            return Ok(Template { fresh, aged, made, restored, _held: held });
+        }
+        self.load_unless_there(&fresh, empty)?;
+        let made = match ages {
+            true => self.age(&fresh, &aged, &made)?,
+            false => self.look_at(&fresh, &made)?,
+        };
+        share_equal_files(&dir)?;
+        let held = Some(hold(&dir)?);
+        making.remove()?;
+        keep_within_bound(self.env)?;
+        let restored = restored_in(&dir)?;
+        Ok(Template { fresh, aged, made, restored, _held: held })
+    }
+
+    /// Loads missing data. They stay in the cache while the file is open. Without aging, they are a complete template.
+    fn loaded(&self, empty: &mut Empty) -> Result<fs_err::File> {
+        let dir = self.dir()?;
+        self.describe(&dir)?;
+        let making = making(self.env, &dir)?;
+        let (fresh, made) = (dir.join(FRESH), dir.join(MADE));
+        self.load_unless_there(&fresh, empty)?;
+        if !self.tables().age() && !made.is_file() {
+            self.look_at(&fresh, &made)?;
+            share_equal_files(&dir)?;
+        }
+        let held = hold(&dir)?;
+        making.remove()?;
+        mark_used(&dir)?;
+        Ok(held)
+    }
+
+    fn load_unless_there(&self, fresh: &Path, empty: &mut Empty) -> Result<()> {
+        if fresh.is_dir() {
+            return Ok(());
+        }
+        let server = empty.remove(fresh).map_or_else(|| self.empty(), Ok)?;
+        self.load(server, fresh)
+    }
+
+    fn is_whole(&self, dir: &Path) -> bool {
+        let is_aged = !self.tables().age() || dir.join(AGED).is_dir();
+        is_aged && dir.join(FRESH).is_dir() && dir.join(MADE).is_file()
+    }
+
+    fn describe(&self, dir: &Path) -> Result<()> {
+        let System { spec, artifact, .. } = &self.participant.system;
+        let (version, engine) = (artifact.version(), spec.engine.word());
+        let what = self.tables().in_words();
+        let terms = self.study.terms.as_deref().filter(|name| *name != assay_terms::DEFAULT);
+        let terms = terms.map_or_else(String::new, |name| format!(", terms {name}"));
+        describe(dir, &format!("{spec} ({version}), {engine}, {what}{terms}"))
+    }
+
+    fn empty(&self) -> Result<Instance> {
+        let System { name, options, .. } = &self.participant.system;
+        let prefix = self.participant.prefix()?;
+        let server = start_on_empty(self.env, prefix, options, name, |empty| {
+            self.env.progress.update(&format!("{name}: starting"));
+            self.start_on(empty, prefix)
+        })?;
+        Ok(Instance::Started(server))
+    }
+
+    fn start(&self, data: &Path) -> Result<Instance> {
+        make_room_for(self.env, data)?;
+        Ok(Instance::Started(self.start_on(data, self.participant.prefix()?)?))
+    }
+
+    fn start_on(&self, data: &Path, prefix: &Prefix) -> Result<Server, assay_servers::Error> {
+        Server::start(&self.local.site, prefix, &self.participant.system.options, data)
+    }
+
+    fn of_running_server(&self) -> Result<Template> {
+        let (instance, fresh, restored) = self.filled()?;
+        let nowhere = PathBuf::new;
+        if !self.tables().age() {
+            let made = Made { rates: BTreeMap::new(), aged: fresh.clone(), fresh };
+            return Ok(Template { fresh: nowhere(), aged: nowhere(), made, restored, _held: None });
+        }
+        let rates = self.run_aging_tests(&instance)?;
+        self.maintain(&instance)?;
+        let made = Made { rates, fresh, aged: self.count(&instance)? };
+        Ok(Template { fresh: nowhere(), aged: nowhere(), made, restored, _held: None })
+    }
+
+    fn filled(&self) -> Result<(Instance, Counted, Vec<Restored>)> {
+        let name = &self.participant.system.name;
+        let attached = self.participant.attached.clone();
+        let attached = attached.with_context(|| format!("`{name}` is not running yet"))?;
+        // It may have been restarted since, as another process.
+        let attached = Attached::connect(attached.connect_options().clone())?;
+        let instance = Instance::Attached(attached);
+        let LoadReport { content: Content { rows, checksum }, restored, .. } =
+            self.fill(&instance)?;
+        self.maintain(&instance)?;
+        Ok((instance, Counted { rows, checksum }, restored))
+    }
+
+    fn load(&self, mut server: Instance, fresh: &Path) -> Result<()> {
+        let name = &self.participant.system.name;
+        let rows = self.tables().rows();
+        self.env.progress.begin(&match rows {
+            None | Some(0) => format!("{name}: preparing {}", self.tables().in_words()),
+            Some(rows) => format!("{name}: loading {}", counted(rows, "row")),
+        });
+        server.thaw()?;
+        server.create_database()?;
+        let report = self.fill(&server)?;
+        if rows != Some(0) {
+            self.maintain(&server)?;
+        }
+        if !report.restored.is_empty() {
+            // Written before the data directory appears: both exist, or the data are loaded again.
+            write_restored(fresh, &report.restored)?;
+        }
+        server.stop_and_keep(fresh)?;
+        if rows == Some(0) {
+            return Ok(());
+        }
+        let took = format!(
+            "loaded {} in {} ({} rows/s)",
+            counted(report.rows, "row"),
+            seconds(report.elapsed),
+            thousands(report.rows_per_second() as u64)
+        );
+        self.env.progress.done(name, &took);
+        Ok(())
+    }
+
+    fn fill(&self, server: &Instance) -> Result<LoadReport> {
+        let name = &self.participant.system.name;
+        let progress = &mut |done| {
+            self.env.progress.update(&format!("{name}: loading, {done}"));
+        };
+        self.tables()
+            .fill(&server.connect_options(), server.is_ours(), progress)
+            .with_context(|| format!("cannot load the tables into `{name}`"))
+    }
+
+    fn look_at(&self, fresh: &Path, made: &Path) -> Result<Made> {
+        let server = self.start(fresh)?;
+        let counted = self.count(&server)?;
+        server.stop()?;
+        let found = Made { rates: BTreeMap::new(), fresh: counted.clone(), aged: counted };
+        write_whole(made, &found)?;
+        Ok(found)
+    }
+
+    fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<Made> {
+        let server = self.start(fresh)?;
+        let fresh_content = self.count(&server)?;
+        let rates = self.run_aging_tests(&server)?;
+        self.maintain(&server)?;
+        let found = Made { rates, fresh: fresh_content, aged: self.count(&server)? };
+        // Written before the data directory appears: both exist, or the aging is done again.
+        write_whole(made, &found)?;
+        if aged.exists() {
+            fs_err::remove_dir_all(aged)?;
+        }
+        server.stop_and_keep(aged)?;
+        Ok(found)
+    }
+
+    /// Ages the data with the write tests that precede the reads of the published sequence; returns events per second
+    /// of each.
+    fn run_aging_tests(&self, server: &Instance) -> Result<BTreeMap<String, f64>> {
+        let system = &self.participant.system;
+        self.tables().fill_cache(&server.connect_options())?;
+        let mut rates = BTreeMap::new();
+        let mut pace = Pace::new(self.data, self.study.budget_s);
+        for test in aging_tests() {
+            self.env.interrupt.check()?;
+            self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
+            rates.insert(test.name.clone(), self.age_with(test, server)?);
+            if let Some(message) = pace.after(test) {
+                self.env.progress.note(&format!("warning: {}: {message}", system.name));
+            }
+        }
+        Ok(rates)
+    }
+
+    fn age_with(&self, test: Test, server: &Instance) -> Result<f64> {
+        let DataSet { tables, rows } = self.data;
+        let cell = PlannedCell {
+            id: CellId { test, setup: Setup { clients: 1, tables, rows } },
+            warm_ms: 0,
+            warm_us: Some(0),
+            turn_ms: 0,
+            slice_ms: 0,
+            events: Some(aging_events(test, self.data)),
+            placement: CpuPlacement::ConnectionsOnOneCpu,
+            priority: Priority::Normal,
+        };
+        let system = &self.participant.system;
+        // Always prepared: the same data serve both ways of sending statements.
+        let study = Study { statements: StatementMode::Prepared, ..self.study.clone() };
+        let mut clients =
+            connect_clients(server, system, (&cell, cell.id.test), &study, self.local)?;
+        run_aging(&mut clients, &cell, aging_events(test, self.data), server)
+    }
+
+    fn count(&self, server: &Instance) -> Result<Counted> {
+        let content = self.tables().content(&server.connect_options())?;
+        Ok(Counted { rows: content.rows, checksum: content.checksum })
+    }
+
+    fn maintain(&self, server: &Instance) -> Result<()> {
+        let name = &self.participant.system.name;
+        self.env.progress.update(&format!("{name}: updating statistics, purging, writing pages"));
+        let mut control = Connection::control(&server.connect_options())?;
+        let tables = self.tables().names(&server.connect_options())?;
+        if let Instance::Attached(_) = server {
+            // The rest of the server is not this study's to change, nor to wait for.
+            return Ok(assay_servers::take_statistics(&mut control, &tables)?);
+        }
+        let drained = assay_servers::maintain(&mut control, &tables, DRAIN_LIMIT)?;
+        anyhow::ensure!(
+            drained.is_complete,
+            "`{name}` did not become idle within {DRAIN_LIMIT:?}: {} pages and {} old row versions are left",
+            drained.dirty_pages,
+            drained.history_length.unwrap_or(0)
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,311 @@
+//! Reads users' workload files, and the files they name.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use assay_lua::{Engine, Error as LuaError, NoServer, Setting};
+use assay_model::{Captured, Dialect, LuaFile, LuaScript, Test, UserRowsFile};
+use assay_plan::{
+    NamedFile, Request, ScriptOptions, UserFile, Wanted, Workload, WorkloadFile, is_lua,
+    lua_workload, parse_system, pgbench_script, read_workload_files,
+};
+use assay_wire::Stop;
+use assay_workloads::{CapturedLines, captured, keep_captured};
+use sha2::{Digest as _, Sha256};
+
+use crate::advice::Advised;
+use crate::dump_file::dump_file;
+use crate::paths;
+use crate::progress::print_said;
+
+/// Bytes. The rows become statements in memory.
+const FILE_MAX: u64 = 4 << 30;
+
+pub const WORKLOAD_FILES: &str = "name a workload file: TOML with `[table.NAME]` and `[test.NAME]`, scripts of \
+     pgbench, or a Lua script of sysbench; `assay tests --workload FILE` checks it";
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OfLua<'a> {
+    pub options: &'a [String],
+    /// Whether it may use files outside of its directory, and run programs.
+    pub may_use_all: bool,
+    /// Whether the user says that the file is a Lua script, whatever it looks like.
+    pub is_meant: bool,
+    /// Dialects of the servers to run it on; empty if unknown.
+    pub dialects: &'a [Dialect],
+    /// Whether only commands such as `prepare` are carried out, and no events.
+    pub is_for_command: bool,
+}
+
+/// Reads a workload. File names in it are relative to its directory.
+pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Result<Workload> {
+    let files: Vec<String> = files.iter().map(|it| stock_script(it)).collect();
+    let named: Vec<NamedFile<'_>> = files.iter().map(|it| NamedFile::of(it)).collect();
+    let texts = named.iter().map(|it| text(it.path)).collect::<Result<Vec<_>>>()?;
+    let files = named.iter().zip(&texts);
+    let mut scripts =
+        files.clone().filter(|(file, text)| of_lua.is_meant || is_lua(file.path, text));
+    match (scripts.next(), named.as_slice()) {
+        (Some((file, _)), [_]) => {
+            if let Some(option) = options.given() {
+                return Err(Advised::new(
+                    format!(
+                        "`{option}` is for scripts of pgbench, and `{}` is a Lua script",
+                        file.path
+                    ),
+                    "give options of a Lua script after `--`, for example `-- --tables=4`",
+                )
+                .into());
+            }
+            return Ok(lua_workload(script(Path::new(file.path), of_lua)?));
+        }
+        (Some((file, _)), _) => {
+            return Err(Advised::new(
+                format!("`{}` is a Lua script, which is a workload of its own", file.path),
+                "name it alone; `require` in the script reads other files",
+            )
+            .into());
+        }
+        (None, _) if !of_lua.options.is_empty() => {
+            return Err(Advised::new(
+                "options after `--` are those of a Lua script, and the workload is none".to_owned(),
+                "leave them out; `--define NAME=VALUE` sets a variable of scripts of pgbench",
+            )
+            .into());
+        }
+        (None, _) => {}
+    }
+    let given: Vec<WorkloadFile<'_>> = files
+        .map(|(NamedFile { path, weight }, text)| WorkloadFile { path, weight: *weight, text })
+        .collect();
+    Ok(read_workload_files(&given, options, &|workload, file, wanted| {
+        let directory = Path::new(workload).parent().unwrap_or(Path::new(""));
+        let path = directory.join(file);
+        match wanted {
+            Wanted::Whole => user_file(&path),
+            Wanted::Head => dump_file(&path),
+        }
+    })?)
+}
+
+/// Reads a Lua script for each dialect and command, to learn its files and whether it accepts its options.
+fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
+    let options = assay_lua::parse_options(of_lua.options)?;
+    let (draw, own) = assay_lua::take_distribution(options.clone())?;
+    let may_use_all = of_lua.may_use_all;
+    let dialects = match of_lua.dialects {
+        [] => &[Dialect::MySql],
+        known => known,
+    };
+    let mut files: Vec<LuaFile> = Vec::new();
+    for (dialect, command) in dialects.iter().flat_map(|it| COMMANDS.map(|command| (it, command))) {
+        let setting = Setting {
+            thread: 0,
+            threads: 1,
+            driver: assay_load::driver(*dialect),
+            command: command.to_owned(),
+            options: own.clone(),
+            connection: Vec::new(),
+            seed: 0,
+            draw,
+            may_use_all,
+            leash: Arc::default(),
+        };
+        let is_for_command = of_lua.is_for_command;
+        let (leash, own_path) = (Arc::clone(&setting.leash), path.to_owned());
+        let read = assay_load::apart(&leash, &Stop::default(), move || {
+            let engine = Engine::read(&mut NoServer::default(), &own_path, None, &setting)?;
+            let is_run = setting.command == "run" && !is_for_command;
+            if is_run && !engine.has("event")? && !engine.has("thread_run")? {
+                return Err(LuaError::Lacks("event".to_owned()).into());
+            }
+            Ok(engine.files())
+        });
+        if read.is_err() {
+            // Output before the failure helps to find its cause.
+            print_said(&leash.take_said());
+        }
+        let new = read?.into_iter().filter(|file| !files.contains(file));
+        files.extend(new.collect::<Vec<_>>());
+    }
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = name.replace(char::is_control, "_");
+    Ok(LuaScript { name, files, options, may_use_all })
+}
+
+/// Commands of sysbench for which a script may read different files.
+const COMMANDS: [&str; 3] = ["run", "prepare", "cleanup"];
+
+fn dialects(request: &Request) -> Vec<Dialect> {
+    let specs = request.systems.iter().filter_map(|it| parse_system(&it.words).ok());
+    let mut all: Vec<Dialect> = specs.map(|spec| spec.product.dialect()).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+const INSTALLED: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
+
+/// Path of a script that comes with sysbench if no file has the given name, else that name.
+fn stock_script(name: &str) -> String {
+    if !assay_plan::is_script(name) || Path::new(name).exists() {
+        return name.to_owned();
+    }
+    let file = format!("{}.lua", name.trim_end_matches(".lua"));
+    let found = INSTALLED.iter().map(|place| Path::new(place).join(&file)).find(|it| it.is_file());
+    found.map_or_else(|| name.to_owned(), |path| path.display().to_string())
+}
+
+const STOCK: &str = "no file has this name, and sysbench's own scripts are not installed in /usr/share/sysbench; assay \
+                     does their work itself: `--suite oltp` in a study, `assay bench URL --test oltp_read_write`";
+
+pub fn text(name: &str) -> Result<String> {
+    if let Some(script) = pgbench_script(name) {
+        return Ok(script);
+    }
+    let path = Path::new(name);
+    paths::check_file(path, if assay_plan::is_script(name) { STOCK } else { WORKLOAD_FILES })?;
+    anyhow::ensure!(path.metadata()?.is_file(), "`{name}` is not a regular file");
+    paths::text(fs_err::File::open(path)?, name, WORKLOAD_FILES)
+}
+
+pub fn suite(request: &Request) -> Result<Vec<Test>> {
+    let options = request.script_options();
+    let dialects = dialects(request);
+    let of_lua = OfLua {
+        options: &request.script_options,
+        may_use_all: request.allow_script_io,
+        is_meant: false,
+        dialects: &dialects,
+        is_for_command: false,
+    };
+    if !request.workload.is_empty() {
+        return Ok(read(&request.workload, &options, of_lua)?.tests);
+    }
+    if !of_lua.options.is_empty() {
+        anyhow::bail!(Advised::new(
+            "options after `--`, and `script-options`, are those of a Lua script, and there is none"
+                .to_owned(),
+            "name one with `--workload`; options of a suite need `--suite oltp` or `--suite tpcc`",
+        ));
+    }
+    match options.given() {
+        None => Ok(request.shipped_tests()),
+        Some(option) => anyhow::bail!(Advised::new(
+            format!("`{option}` is for scripts of pgbench, and there is none"),
+            "name one with `--workload`, for example `--workload tpcb-like`",
+        )),
+    }
+}
+
+/// Reads a file with rows, which must be the one that the workload was planned with.
+pub fn read_again(file: &UserRowsFile) -> Result<Vec<u8>, String> {
+    unchanged(&file.path, &file.sha256)
+}
+
+fn unchanged(path: &str, sha256: &str) -> Result<Vec<u8>, String> {
+    let found = user_file(Path::new(path))?;
+    match found.sha256 == sha256 {
+        true => Ok(found.content),
+        false => Err("it has changed since the study was planned".to_owned()),
+    }
+}
+
+/// Checks that scripts and their modules are those that the tests were planned with. Clients read them only once their
+/// servers run.
+pub fn check_scripts(tests: impl IntoIterator<Item = Test>) -> Result<()> {
+    for file in tests.into_iter().filter_map(Test::lua).flat_map(|script| &script.files) {
+        let found = unchanged(&file.path, &file.sha256);
+        found.map_err(|why| {
+            Advised::new(
+                format!("`{}` cannot be used: {why}", file.path),
+                "give the file the content that it had then, or start a new study",
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads the captured values of tests, unless already read. The files must be those that the tests were planned with.
+pub fn read_captured(tests: impl IntoIterator<Item = Test>) -> Result<()> {
+    for test in tests {
+        let mixes = test.definition().roles.iter().flat_map(|role| &role.script.mix);
+        for Captured { file, width, .. } in mixes.filter_map(|kind| kind.captured.as_ref()) {
+            if captured(&file.sha256).is_some() {
+                continue;
+            }
+            let fail = |why: String| anyhow::anyhow!("`{}` cannot be used: {why}", file.path);
+            let content = read_again(file).map_err(fail)?;
+            let lines = CapturedLines::parse(&content, *width as usize);
+            let lines = lines.map_err(|errors| {
+                fail(errors.first().map_or_else(String::new, ToString::to_string))
+            })?;
+            keep_captured(&file.sha256, lines);
+        }
+    }
+    Ok(())
+}
+
+fn user_file(path: &Path) -> Result<UserFile, String> {
+    let read = || -> Result<UserFile> {
+        let path = path.canonicalize()?;
+        // A device or a pipe may have no end.
+        anyhow::ensure!(path.metadata()?.is_file(), "it is not a regular file");
+        let mut content = Vec::new();
+        fs_err::File::open(&path)?.take(FILE_MAX + 1).read_to_end(&mut content)?;
+        anyhow::ensure!(content.len() as u64 <= FILE_MAX, "it has more than {FILE_MAX} bytes");
+        let sha256 = hex::encode(Sha256::digest(&content));
+        let path = path.to_str().context("its path is not UTF-8")?.to_owned();
+        let bytes = content.len() as u64;
+        Ok(UserFile { path, sha256, content, bytes })
+    };
+    read().map_err(|error| format!("{error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_called_a_script_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.txt").display().to_string();
+        fs_err::write(&path, "a = 42\nfunction event() end\n").unwrap();
+        let message = |is_meant| {
+            let of_lua = OfLua { is_meant, ..OfLua::default() };
+            read(std::slice::from_ref(&path), &ScriptOptions::default(), of_lua).map(|it| it.name)
+        };
+        assert_eq!(message(true).unwrap(), "x");
+        fs_err::write(&path, "event = 42\n").unwrap();
+        assert!(message(false).is_err());
+        assert!(!format!("{:#}", message(true).unwrap_err()).contains("unknown key"));
+    }
+
+    #[test]
+    fn the_name_of_a_stock_script_without_sysbench_gets_advice() {
+        if INSTALLED.iter().any(|place| Path::new(place).exists()) {
+            return;
+        }
+        for name in ["oltp_read_write", "oltp-read-write.lua"] {
+            let error = text(&stock_script(name)).unwrap_err();
+            let hints = crate::errors::hints(&error, &[]).join("; ");
+            assert!(hints.contains("--suite oltp"), "{hints}");
+        }
+    }
+
+    #[test]
+    fn a_module_that_has_changed_is_found_without_a_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        fs_err::write(path("shared.lua"), "n = 1\n").unwrap();
+        fs_err::write(path("own.lua"), "require('shared')\nfunction event() end\n").unwrap();
+        let read = read(&[path("own.lua")], &ScriptOptions::default(), OfLua::default());
+        let tests = read.unwrap().tests;
+        check_scripts(tests.clone()).unwrap();
+        fs_err::write(path("shared.lua"), "n = 2\n").unwrap();
+        let message = check_scripts(tests).unwrap_err().to_string();
+        assert!(message.contains("shared.lua` cannot be used: it has changed"), "{message}");
+    }
+}

@@ -1,0 +1,98 @@
+//! The list of commands, and the command line that they make.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use assay_command::args::SERVERS;
+use assay_command::verb::{Group, Verb};
+use clap::{Args, Command};
+
+use crate::{
+    audit, cache, compare, completions, doctor, reference, report, resume, run, server, studies,
+    tests,
+};
+
+/// All commands, in the order of the reference; the help has them by groups.
+pub(crate) const COMMANDS: [Verb; COUNT] = [
+    Verb::of::<compare::Compare>(),
+    Verb::of::<assay_upgrade::Upgrade>(),
+    Verb::of::<assay_gate::Gate>(),
+    Verb::of::<assay_count::Count>(),
+    Verb::of::<assay_bisect::Bisect>(),
+    Verb::of::<assay_watch::Watch>(),
+    Verb::of::<assay_insert_bench::InsertBench>(),
+    Verb::of::<run::RunFile>(),
+    Verb::of::<assay_farm::Submit>(),
+    Verb::of::<assay_farm::Status>(),
+    Verb::of::<assay_farm::Collect>(),
+    Verb::of::<resume::ResumeStudy>(),
+    Verb::of::<report::Report>(),
+    Verb::of::<assay_importer::Import>(),
+    Verb::of::<assay_claims::Claims>(),
+    Verb::of::<assay_trend::Trend>(),
+    Verb::of::<studies::Studies>(),
+    Verb::of::<assay_evidence::PackArgs>(),
+    Verb::of::<assay_evidence::VerifyArgs>(),
+    Verb::of::<assay_reproducer::Repro>(),
+    Verb::of::<tests::Tests>(),
+    Verb::of::<assay_upgrade::Workload>(),
+    Verb::of::<audit::Audit>(),
+    Verb::of::<doctor::Doctor>(),
+    Verb::of::<assay_bench::Load>(),
+    Verb::of::<assay_bench::Bench>(),
+    Verb::of::<cache::Cache>(),
+    Verb::of::<server::ServerVerb>(),
+    Verb::of::<completions::Completions>(),
+    Verb::of::<completions::ManPages>(),
+    Verb::of::<reference::ReferencePart>(),
+];
+
+const COUNT: usize = 31;
+
+/// Arguments of all commands.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Directory for servers and templates [default: the user's cache directory]
+    #[arg(long, global = true, value_name = "DIR", env = "ASSAY_CACHE")]
+    #[arg(help_heading = SERVERS, hide_short_help = true)]
+    pub(crate) cache_dir: Option<PathBuf>,
+}
+
+pub(crate) const WELCOME: &str = "\
+assay finds out which version of a database is slower, by how much, and why.
+
+  assay doctor                                is this machine fit to measure?
+  assay compare mariadb@10.11 mariadb@11.8    get both, measure them, say which is slower
+  assay report                                the latest result again; `-o result.html` for a browser
+  assay resume --more 10m                     go on with what is still undecided
+  assay server list --available mysql         the versions that can be compared
+
+`assay -h` lists all commands, `assay compare -h` the options. With `--workload FILE`, `compare`
+measures your own tables and statements.
+";
+
+pub(crate) fn command() -> Command {
+    // The name is fixed, whatever the file name: hints name commands as documented.
+    let root = Command::new("assay").bin_name("assay").version(env!("CARGO_PKG_VERSION"));
+    let root = Global::augment_args(root).subcommand_required(true).arg_required_else_help(true);
+    let root = root.about("Find where a database got slower, and why").max_term_width(100);
+    let command = root.subcommands(COMMANDS.iter().map(Verb::command));
+    let template = template(&command);
+    command.help_template(template)
+}
+
+fn template(command: &Command) -> String {
+    let style = command.get_styles().get_header();
+    let literal = command.get_styles().get_literal();
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for group in Group::LISTED {
+        let _ = write!(text, "\n{style}{}:{style:#}\n", group.heading());
+        for verb in COMMANDS.iter().filter(|verb| verb.group == group) {
+            let (name, about) = (verb.name, verb.command().get_about().map(ToString::to_string));
+            let about = about.unwrap_or_default();
+            let _ = writeln!(text, "  {literal}{name:<13}{literal:#} {about}");
+        }
+    }
+    let _ = write!(text, "\n{style}Options:{style:#}\n{{options}}{{after-help}}");
+    text
+}

@@ -1,0 +1,102 @@
+//! `assay run`: measures the study of a file, or a shard of it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use assay_command::args::{Measuring, SourceArg};
+use assay_command::candidates;
+use assay_command::exit::Exit;
+use assay_command::measured::{measured, read_study, resolved};
+use assay_command::verb::{Arguments, Group};
+use assay_farm::ShardNumber;
+use assay_model::TestSet;
+use assay_options::{parse_budget_s, word};
+use assay_plan::Request;
+use assay_run::advice::Advised;
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+/// `assay run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunFile {
+    /// The study file, TOML; `-` reads it from stdin
+    #[arg(value_name = "STUDY.toml")]
+    pub(crate) study_file: PathBuf,
+
+    /// Measure only this part of the study, such as `2/6`; `assay collect` puts the parts together
+    ///
+    /// A shard that was begun in the ledger, or in another one of its directory, is continued.
+    #[arg(long, value_name = "K/N")]
+    pub(crate) shard: Option<ShardNumber>,
+
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+
+    #[command(flatten)]
+    pub(crate) from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+/// Options that replace a part of a study file.
+#[derive(Debug, Args)]
+pub(crate) struct Instead {
+    /// Run only the tests whose names match, instead of those in the file
+    #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
+    tests: Vec<String>,
+
+    /// Published selection of tests, or every one (`all`), instead of the one in the file
+    #[arg(long, value_parser = word::<TestSet>())]
+    set: Option<TestSet>,
+
+    /// Time limit of the study, such as `10m`, instead of the one in the file
+    ///
+    /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
+    #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
+    budget: Option<f64>,
+}
+
+impl Instead {
+    pub(crate) fn is_any(&self) -> bool {
+        !self.tests.is_empty() || self.set.is_some() || self.budget.is_some()
+    }
+
+    pub(crate) fn of(&self, request: Request) -> Request {
+        Request {
+            tests: if self.tests.is_empty() { request.tests } else { self.tests.clone() },
+            set: self.set.unwrap_or(request.set),
+            budget_s: self.budget.or(request.budget_s),
+            ..request
+        }
+    }
+}
+
+impl Arguments for RunFile {
+    const NAME: &'static str = "run";
+    const ABOUT: &'static str = "Run the study that a file describes";
+    const GROUP: Group = Group::Measure;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        let request = read_study(&self.study_file)?;
+        if request.insert_bench.is_some() && self.instead.is_any() {
+            bail!(Advised::new(
+                "the Insert Benchmark has steps of its own, without tests and budget",
+                "leave `--tests`, `--set` and `--budget` out, or change `[insert-bench]` in the file"
+            ));
+        }
+        let request = self.instead.of(request);
+        let mut request = resolved(request, &self.study_file, &[], self.measuring.quiet)?;
+        request.source = self.from.source.clone().or(request.source);
+        request.offline |= self.measuring.offline;
+        request.accept_expired_index |= self.measuring.accept_expired_index;
+        let directory = self.study_file.parent().unwrap_or(Path::new(""));
+        match self.shard {
+            Some(shard) => {
+                assay_farm::measure_shard(request, &self.measuring, shard, directory, cache_dir)
+            }
+            None => measured(request, &self.measuring, false, cache_dir),
+        }
+    }
+}

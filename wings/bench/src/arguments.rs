@@ -1,0 +1,253 @@
+//! `assay bench`.
+
+use std::path::PathBuf;
+
+use assay_load::Ignored;
+use assay_model::{StatementMode, Suite};
+use assay_options::word;
+use assay_plan::ps_mode;
+use assay_wire::code_of_state;
+use assay_workloads::{OltpOptions, TpccOptions};
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+use assay_command::args::{OwnArgs, ShapeArg, TableFormArgs};
+use assay_command::candidates;
+use assay_command::number::{parse_one_count, parse_rows, parse_seconds, parse_seed, parse_tables};
+
+pub(crate) const SERVER: &str = "the server";
+
+/// `assay bench`.
+#[derive(Debug, Args)]
+#[command(mut_arg("workload", |it| it.conflicts_with_all(["tables", "rows"])))]
+pub struct Bench {
+    /// The server, as for `assay load`: a URL, or the name of a server that `assay server start` left running
+    #[arg(value_name = "URL")]
+    pub url: String,
+
+    /// What the script of `--script` is to do [default: run]
+    #[arg(value_name = "COMMAND", requires = "script")]
+    pub command: Option<String>,
+
+    /// The test: a microbenchmark, such as `point-query`, a script of sysbench, such as `oltp_read_only`, or `tpcc`
+    #[arg(long, value_name = "TEST", required_unless_present_any = ["workload", "script"])]
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
+    pub test: Option<String>,
+
+    #[command(flatten)]
+    pub own: OwnArgs,
+
+    /// Run a Lua script of sysbench: COMMAND is `prepare`, `run`, `cleanup` or one of the script's own
+    #[arg(long, value_name = "SCRIPT.lua", conflicts_with_all = ["test", "workload", "tables", "rows", "check"])]
+    pub script: Option<PathBuf>,
+
+    /// Let the script use files outside of its directory and run programs
+    #[arg(long, requires = "script", hide_short_help = true)]
+    pub allow_script_io: bool,
+
+    /// Number of concurrent clients
+    #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
+    pub clients: u32,
+
+    /// Time to measure, such as `10` (seconds) or `1m`; events that do not end soon after that are cut off
+    #[arg(long, value_name = "TIME", default_value = "10", value_parser = parse_seconds)]
+    pub time: f64,
+
+    /// Time to warm up before measuring
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(hide_short_help = true)]
+    pub warmup_time: Option<f64>,
+
+    /// End after this many events in total, or when the time is over
+    #[arg(long, value_name = "N", value_parser = parse_events, allow_negative_numbers = true)]
+    #[arg(conflicts_with = "rate")]
+    pub events: Option<u64>,
+
+    /// Start this many events per second, whether or not earlier ones are done (open loop); without it, clients send as
+    /// fast as they can. Events that cannot start soon after the end are reported as the backlog
+    #[arg(long, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
+    pub rate: Option<f64>,
+
+    /// Print a line on stderr at this interval, even with `--quiet`
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(hide_short_help = true)]
+    pub report_interval: Option<f64>,
+
+    /// Number of tables [default: all that the server has]
+    #[arg(long, value_name = "N", value_parser = parse_tables, allow_negative_numbers = true)]
+    pub tables: Option<u32>,
+
+    /// Rows in each table; a table with fewer is an error [default: those of the smallest table]
+    #[arg(long, visible_alias = "table-size", value_name = "N")]
+    #[arg(value_parser = parse_rows)]
+    pub rows: Option<u32>,
+
+    /// Seed for the events
+    #[arg(long, visible_alias = "rand-seed", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = parse_seed)]
+    #[arg(hide_short_help = true)]
+    pub seed: u64,
+
+    /// Errors after which an event is started again: codes such as `1213` or `40P01`, or `all`; with 2013, clients
+    /// reconnect after a lost connection [default: 1213,1020,1205 or, on Postgres, 40P01,40001,23505]
+    #[arg(long, visible_alias = "mysql-ignore-errors", value_name = "CODE,...")]
+    #[arg(value_parser = parse_ignored)]
+    #[arg(hide_short_help = true)]
+    pub ignore_errors: Option<Ignored>,
+
+    /// Reconnect each client after this many events; 0 means never [default: 0]
+    #[arg(long, value_name = "N", value_parser = parse_reconnect, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
+    pub reconnect: Option<u64>,
+
+    /// Percentile of the response time in the lines of `--report-interval`
+    #[arg(long, value_name = "P", default_value = "95", value_parser = parse_percentile)]
+    #[arg(hide_short_help = true)]
+    pub percentile: f64,
+
+    /// Show how often each response time occurred
+    #[arg(long)]
+    #[arg(hide_short_help = true)]
+    pub histogram: bool,
+
+    /// Check first that the tables hold exactly the rows that `assay load` sends with this seed and, if the test only
+    /// reads, that the server returns correct answers to ten of its events
+    #[arg(long, conflicts_with_all = ["workload", "rows"])]
+    pub check: bool,
+
+    /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each
+    /// time with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too
+    #[arg(long = "db-ps-mode", visible_alias = "protocol", short = 'M', value_name = "MODE")]
+    #[arg(value_parser = ps_mode(), default_value = "auto", hide_short_help = true)]
+    pub statements: StatementMode,
+
+    #[command(flatten)]
+    pub oltp: OltpOptions,
+
+    #[command(flatten)]
+    pub tpcc: TpccOptions,
+
+    #[command(flatten)]
+    pub shape: ShapeArg,
+
+    /// Print no progress on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Options of the script, such as `--tables=4`
+    #[arg(last = true, value_name = "SCRIPT OPTION", requires = "script", hide_short_help = true)]
+    pub script_options: Vec<String>,
+}
+
+/// `assay load`.
+#[derive(Debug, Args)]
+#[command(mut_arg("workload", |it| {
+    let others = ["tables", "rows", "engine"];
+    it.conflicts_with_all(others).conflicts_with_all(TableFormArgs::FIELDS)
+}))]
+pub struct Load {
+    /// The server, such as `mysql://user@127.0.0.1:3306/sbtest` or `mysql://root@/sbtest?socket=PATH`; the password may
+    /// be in `ASSAY_PASSWORD` instead. The name of a server that `assay server start` left running will do too
+    #[arg(value_name = "URL")]
+    pub url: String,
+
+    #[command(flatten)]
+    pub own: OwnArgs,
+
+    /// Number of tables; they replace tables that assay or sysbench made, but nothing else named sbtest1, sbtest2, ...
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
+    #[arg(allow_negative_numbers = true)]
+    pub tables: u32,
+
+    /// Rows in each table, such as `1M`
+    #[arg(long, visible_alias = "table-size", value_name = "N")]
+    #[arg(default_value_t = 100_000, value_parser = parse_rows)]
+    pub rows: u32,
+
+    /// Storage engine [default: the product's, `innodb` or `heap`]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<String>,
+
+    /// Drop everything named sbtest1, sbtest2, ... (on Postgres also everything with the name of one of their indexes:
+    /// k_1, ...), even if neither assay nor sysbench made it
+    #[arg(long)]
+    pub replace: bool,
+
+    #[command(flatten)]
+    pub form: TableFormArgs,
+
+    /// Collection of tests whose tables are loaded: `tpcc` loads those of the TPC-C-like workload
+    #[arg(long, value_parser = word::<Suite>(), default_value = Suite::default().word())]
+    #[arg(conflicts_with = "workload", hide_short_help = true)]
+    pub suite: Suite,
+
+    #[command(flatten)]
+    pub tpcc: TpccOptions,
+
+    /// Seed for the rows
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
+    pub seed: u64,
+
+    #[command(flatten)]
+    pub shape: ShapeArg,
+
+    /// Print no progress on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+fn parse_events(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(events) => Ok(events),
+        _ => Err("must be a whole number; 0 means no limit".to_owned()),
+    }
+}
+
+/// 0 means no limit.
+fn parse_reconnect(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "must be a whole number; 0 means never".to_owned())
+}
+
+fn parse_percentile(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(percentile) if (0.0..=100.0).contains(&percentile) => Ok(percentile),
+        _ => Err("must be between 0 and 100".to_owned()),
+    }
+}
+
+fn parse_ignored(text: &str) -> Result<Ignored, String> {
+    if text == "all" {
+        return Ok(Ignored::All);
+    }
+    let code = |word: &str| match word.trim() {
+        state if state.len() == 5 => code_of_state(state),
+        number => number.parse::<u16>().ok().map(u32::from),
+    };
+    let codes: Option<Vec<u32>> = text.split(',').map(code).collect();
+    let codes = codes.ok_or(
+        "must be MySQL error codes, such as 1213, Postgres SQLSTATEs, such as 40P01, or `all`",
+    );
+    Ok(Ignored::These(codes?))
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
+        _ => Err("must be above 0 and at most 1,000,000,000 events per second".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_rate_is_reported_with_the_limits() {
+        assert_eq!([parse_rate("0.3"), parse_rate("1e9")], [Ok(0.3), Ok(1e9)]);
+        for rate in ["4294967295", "nan", "inf", "0", "-1", "x", ""] {
+            let error = parse_rate(rate).unwrap_err();
+            assert!(error.contains("above 0 and at most 1,000,000,000"), "{rate}: {error}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! `assay load`: loads the tables of a data set into a running database.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use assay_load::{LoadReport, Place, Tables, UserTables, Workload as _};
+use assay_model::{
+    AUTOCOMMIT_OFF, DataSet, Dialect, Engine, Product, RestoredKind, Suite, TableForm, counted,
+};
+use assay_plan::parse_engine;
+use assay_wire::{ConnectOptions, Connection, Stop};
+use assay_workloads::TpccOptions;
+use serde::Serialize;
+
+use crate::arguments::Load;
+use crate::arguments::SERVER;
+use assay_command::exit::Exit;
+use assay_command::report;
+use assay_run::advice::Advised;
+use assay_run::connection::connect_options;
+use assay_run::dump_file::open_dump;
+use assay_run::interrupt::Interrupt;
+use assay_run::progress::{Progress, print, seconds};
+use assay_run::workload::OfLua;
+use assay_run::{machine_lock, workload};
+
+/// Raised when the shape below breaks.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Loaded {
+    schema: u32,
+    tables: u32,
+    /// Rows per table; for a workload file, the sum over tables.
+    rows: u64,
+    elapsed_s: f64,
+    rows_per_s: f64,
+    checksum: String,
+    refused: u64,
+    #[serde(skip)]
+    is_own: bool,
+}
+
+/// Creates and fills the tables. Ctrl-C ends assay at once, as there is only a connection to end.
+pub(crate) fn load(args: &Load) -> Result<Exit> {
+    Interrupt::listen()?.may_end_in(|| load_tables(args))
+}
+
+fn load_tables(args: &Load) -> Result<Exit> {
+    let url = assay_command::server_url::url_of(&args.url)?;
+    machine_lock::warn_if_measuring_near("this load", &url);
+    let options = connect_options(&url, Stop::default());
+    note_autocommit(url.dialect, &options);
+    let progress = Progress::new(args.quiet);
+    if !args.own.workload.is_empty() {
+        let loaded = load_workload(args, url.dialect, &options, &progress);
+        progress.finish();
+        let loaded = loaded?;
+        report::put_one(&args.shape, &loaded, words)?;
+        return Ok(if loaded.refused == 0 { Exit::Done } else { Exit::Incomplete });
+    }
+    let data = DataSet { tables: args.tables, rows: args.rows };
+    refuse_other_suites(args)?;
+    let product = Product::of_dialect(url.dialect);
+    let engine = match args.engine.as_deref() {
+        Some(word) => parse_engine(product, word).map_err(anyhow::Error::msg)?,
+        None => product.default_engine(),
+    };
+    if args.suite == Suite::Tpcc {
+        let loaded = load_tpcc(args, url.dialect, engine, &options, &progress);
+        progress.finish();
+        return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
+    }
+    let (dialect, form) = (url.dialect, args.form.form());
+    let tables = Tables { dialect, engine, form, data, seed: args.seed };
+    let there = assay_load::survey(&options, dialect, data.tables)?;
+    assay_load::check_engine(&options, engine)?;
+    if !args.replace {
+        there.refuse_foreign()?;
+    }
+    there.refuse_referenced()?;
+    // A warning, not progress.
+    if let Some(names) = there.listed() {
+        print(&format!("dropping existing {names}"));
+    }
+    let report = assay_load::fill_over(&options, &tables, &there, &mut |done| {
+        progress.update(&format!("loading, {done}"));
+    })?;
+    progress.update("reading the tables back");
+    let found = assay_load::content(&options, dialect, data)?;
+    progress.finish();
+    found.check(&report.content)?;
+    let loaded = Loaded {
+        schema: SCHEMA,
+        tables: data.tables,
+        rows: data.rows.into(),
+        elapsed_s: report.elapsed.as_secs_f64(),
+        rows_per_s: report.rows_per_second(),
+        checksum: found.checksum,
+        refused: 0,
+        is_own: false,
+    };
+    report::put_one(&args.shape, &loaded, words)?;
+    Ok(Exit::Done)
+}
+
+/// Notes that the load overrides autocommit options. A server that does not answer is reported later.
+fn note_autocommit(dialect: Dialect, options: &ConnectOptions) {
+    let is_off = |mut control: Connection| {
+        let found = control.query("SELECT @@GLOBAL.autocommit").ok()?;
+        Some(found.first_string()? == "0")
+    };
+    if dialect == Dialect::MySql && Connection::control(options).ok().and_then(is_off) == Some(true)
+    {
+        print(&format!("note: the options of the server {AUTOCOMMIT_OFF}"));
+    }
+}
+
+fn load_workload(
+    args: &Load,
+    dialect: Dialect,
+    options: &ConnectOptions,
+    progress: &Progress,
+) -> Result<Loaded> {
+    let read = workload::read(&args.own.workload, &args.own.script_options(), OfLua::default())?;
+    let own = read.tests.first().and_then(|test| test.user_data());
+    let data = own.with_context(|| {
+        let files = args.own.workload.join(",");
+        format!("a script makes its tables itself: `assay bench URL --script {files} prepare`")
+    })?;
+    assay_plan::check_user_tables(data, SERVER, dialect)?;
+    let (files, dumps) = (&workload::read_again, &open_dump);
+    let tables = UserTables { dialect, data, seed: args.seed, files, dumps };
+    let report = assay_load::fill_user_data(options, tables, args.replace, &mut |done| {
+        progress.update(&format!("loading, {done}"));
+    })?;
+    progress.finish();
+    Ok(Loaded {
+        schema: SCHEMA,
+        tables: report.tables,
+        rows: report.rows,
+        elapsed_s: report.elapsed.as_secs_f64(),
+        rows_per_s: report.rows_per_second(),
+        checksum: report.content.checksum.clone(),
+        refused: print_refused(&report),
+        is_own: true,
+    })
+}
+
+fn print_refused(report: &LoadReport) -> u64 {
+    const SHOWN: usize = 3;
+    let refused = || report.restored.iter().filter(|it| it.what == RestoredKind::Error);
+    refused().take(SHOWN).for_each(|it| print(&format!("warning: {it}")));
+    let count = refused().map(|it| it.count).sum();
+    if count > 0 {
+        let what = counted(count, "statement");
+        let more = if refused().count() > SHOWN { "; the first three are above" } else { "" };
+        print(&format!("warning: the server refused {what} of the dump{more}"));
+    }
+    count
+}
+
+fn refuse_other_suites(args: &Load) -> Result<()> {
+    let is_tpcc = args.suite == Suite::Tpcc;
+    let why = if !is_tpcc && args.tpcc != TpccOptions::default() {
+        "`--warehouses` and `--procedures` need `--suite tpcc`"
+    } else if is_tpcc && args.form.form() != TableForm::default() {
+        "the tables of `--suite tpcc` have the form of the specification"
+    } else {
+        return Ok(());
+    };
+    anyhow::bail!(Advised::new(why, "leave the option out"))
+}
+
+fn load_tpcc(
+    args: &Load,
+    dialect: Dialect,
+    engine: Engine,
+    options: &ConnectOptions,
+    progress: &Progress,
+) -> Result<Loaded> {
+    let tpcc = args.tpcc.tpcc();
+    let place = Place {
+        options,
+        dialect,
+        engine,
+        form: &TableForm::default(),
+        data: DataSet { tables: 1, rows: args.rows },
+        seed: args.seed,
+        files: &workload::read_again,
+        dumps: &open_dump,
+    };
+    let report = tpcc.fill(&place, args.replace, &mut |done| {
+        progress.update(&format!("loading, {done}"));
+    })?;
+    Ok(Loaded {
+        schema: SCHEMA,
+        tables: report.tables,
+        rows: report.rows,
+        elapsed_s: report.elapsed.as_secs_f64(),
+        rows_per_s: report.rows_per_second(),
+        checksum: report.content.checksum,
+        refused: 0,
+        is_own: true,
+    })
+}
+
+fn words(loaded: &Loaded) -> String {
+    let took = seconds(Duration::from_secs_f64(loaded.elapsed_s));
+    let took = format!("{took} ({:.0} rows/s)", loaded.rows_per_s);
+    let (rows, tables) = (counted(loaded.rows, "row"), counted(loaded.tables, "table"));
+    let what = match loaded.is_own {
+        true => format!("{rows} into {tables}"),
+        false => format!("{} × {rows}", loaded.tables),
+    };
+    format!("loaded {what} in {took}, checksum {}", loaded.checksum)
+}

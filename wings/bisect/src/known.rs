@@ -1,0 +1,133 @@
+//! The searches of a ledger.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use assay_ledger::Ledger;
+use assay_model::{BisectMeasure, BisectPart, BisectVersion, Estimate, StudySummary, WatchPart};
+use assay_plan::Request;
+use assay_report::{Bisection, RangeEnd, VersionStep};
+
+use super::messages;
+use super::own::is_own;
+use super::state::Search;
+use assay_command::args::Resume;
+use assay_command::study_id;
+use assay_run::study;
+
+/// The searches of a ledger, oldest first. Studies from elsewhere never count.
+pub(super) fn searches(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> Result<Vec<Search>> {
+    let mut all: Vec<Search> = Vec::new();
+    for (study, part) in ledger.bisections()?.into_iter().filter(|(_, part)| fits(part)) {
+        let Some(record) = study::if_own(ledger, &study)? else { continue };
+        let place = all.iter().position(|it| it.id == part.id);
+        let search = match place.and_then(|place| all.get_mut(place)) {
+            Some(search) => search,
+            None => {
+                all.push(Search::begun(&part, &record)?);
+                let Some(search) = all.last_mut() else { continue };
+                search
+            }
+        };
+        search.add(&part, &record);
+    }
+    Ok(all)
+}
+
+/// The search that `assay resume` means: by its id or that of one of its studies, else the latest one, if nothing else
+/// is unfinished.
+pub fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
+    if args.more.is_some() {
+        return Ok(None);
+    }
+    let parts = ledger.bisections()?;
+    if parts.is_empty() {
+        return Ok(None);
+    }
+    if let Some(name) = &args.study
+        && parts.iter().any(|(study, part)| part.id == *name && study::is_mine(ledger, study))
+    {
+        return Ok(Some(name.clone()));
+    }
+    let is_open = |study: &StudySummary| !study.finished && study::is_mine(ledger, &study.id);
+    match study_id::find(ledger, args.study.as_deref(), is_open)? {
+        Some(study) => {
+            let mut of_study =
+                parts.into_iter().filter(|(id, _)| *id == study && study::is_mine(ledger, id));
+            Ok(of_study.next().map(|(_, part)| part.id))
+        }
+        None => {
+            let all = searches(ledger, |_| true)?;
+            let goes_on = |search: &Search| !search.has_ended() && is_own(search);
+            let latest = all.into_iter().rev().find(goes_on);
+            Ok(latest.map(|search| search.id))
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Known {
+    pub id: String,
+    /// The range, as the search names it.
+    pub words: String,
+    pub measure: BisectMeasure,
+    pub request: Request,
+    pub ends: [BisectVersion; 2],
+    pub has_ended: bool,
+    pub steps: Vec<([BisectVersion; 2], VersionStep)>,
+    pub suspected: Option<Suspected>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Suspected {
+    pub ends: [BisectVersion; 2],
+    pub ratio: Estimate,
+    pub probability: f64,
+}
+
+impl Suspected {
+    pub(super) fn of(answer: &Bisection<'_>) -> Option<Self> {
+        let range = answer.ranges.last().filter(|it| it.is_suspicious())?;
+        // Versions at the ends that cannot be used say nothing.
+        let mut compared = range.versions.iter().filter(|it| it.ratio.is_some());
+        let first = compared.next()?;
+        let last = compared.next_back()?;
+        Some(Self {
+            ends: [first, last].map(|it| it.version.clone()),
+            ratio: range.ends,
+            probability: 1.0 - range.no_step,
+        })
+    }
+}
+
+pub fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<Known>> {
+    let watched: BTreeSet<String> = (ledger.watched()?.into_iter())
+        .filter(|(study, part)| part.name == watch.name && study::is_mine(ledger, study))
+        .map(|(study, _)| study)
+        .collect();
+    let parts = ledger.bisections()?.into_iter().filter(|(study, _)| watched.contains(study));
+    let ids: BTreeSet<String> = parts.map(|(_, part)| part.id).collect();
+    let all = searches(ledger, |part| ids.contains(&part.id))?;
+    let known = all.iter().filter_map(|search| {
+        let whole = &search.ranges.first()?.versions;
+        let answer = messages::bisection(search, false, messages::Functions::default());
+        let range = answer.ranges.last().filter(|it| it.end == RangeEnd::Found);
+        let steps = range.into_iter().flat_map(|range| {
+            let version = |at: usize| range.versions.get(at).map(|it| it.version.clone());
+            let of =
+                move |step: &VersionStep| Some(([version(step.after)?, version(step.at)?], *step));
+            range.steps.iter().filter_map(of).collect::<Vec<_>>()
+        });
+        Some(Known {
+            id: search.id.clone(),
+            words: search.words.clone(),
+            measure: search.terms.measure,
+            request: search.request.clone(),
+            ends: [whole.first()?.clone(), whole.last()?.clone()],
+            has_ended: search.has_ended(),
+            steps: steps.collect(),
+            suspected: Suspected::of(&answer),
+        })
+    });
+    Ok(known.collect())
+}

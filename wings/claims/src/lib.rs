@@ -1,0 +1,136 @@
+//! `assay claims`: checks published statements against studies of the ledger.
+
+mod arguments;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use assay_model::StudyRecord;
+use assay_plan::{Claim, ClaimPart};
+use assay_report::{CheckedClaim, CheckedPart, Format};
+use assay_verdict::{ClaimScope, ClaimSource, ClaimStatus, check_claim};
+
+use assay_command::exit::Exit;
+use assay_command::report;
+use assay_command::verb::{Arguments, Group};
+use assay_run::advice::Advised;
+use assay_run::paths;
+
+const CLAIM_FILES: &str = "name a file with claims, such as those in `claims/`; \
+     `docs/reference/claim-files.md` describes them";
+
+/// Checks the statements of a file. The exit code says whether all of them hold.
+pub use arguments::Claims;
+
+impl Arguments for Claims {
+    const NAME: &'static str = "claims";
+    const ABOUT: &'static str = "Check published statements against studies";
+    const GROUP: Group = Group::Read;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(args: &Claims) -> Result<Exit> {
+    if report::format(&args.output)? == Format::CSV {
+        bail!(Advised::new(
+            "checked claims have no CSV",
+            "use `--format json`, which has all of it for programs"
+        ));
+    }
+    report::check(&args.output, None, &args.ledger)?;
+    let text = read(&args.claim_file)?;
+    let file = assay_plan::read_claims(&args.claim_file.display().to_string(), &text)?;
+    let latest = [None];
+    let named: Vec<Option<&str>> = args.studies.iter().map(|it| Some(it.as_str())).collect();
+    let names = if named.is_empty() { &latest[..] } else { &named };
+    let mut records: Vec<StudyRecord> = Vec::new();
+    for name in names {
+        let record = report::found(&args.ledger, *name)?;
+        if !records.iter().any(|it| it.study.id == record.study.id) {
+            records.push(record);
+        }
+    }
+    let mut sources: Vec<(&StudyRecord, ClaimSource<'_>)> =
+        records.iter().map(|it| (it, ClaimSource::new(it))).collect();
+    let checked: Vec<CheckedClaim> =
+        file.claims.iter().map(|claim| checked(claim, &mut sources)).collect();
+    let ids: Vec<String> = records.iter().map(|it| it.study.id.clone()).collect();
+    report::put(&args.output, &assay_report::claims(&checked, &ids))?;
+    Ok(match ClaimStatus::of_all(checked.iter().map(CheckedClaim::status)) {
+        ClaimStatus::Holds => Exit::Done,
+        ClaimStatus::Fails => Exit::LimitExceeded,
+        ClaimStatus::Unknown if args.allow_undecided => Exit::Done,
+        ClaimStatus::Unknown => Exit::Incomplete,
+    })
+}
+
+fn read(path: &Path) -> Result<String> {
+    if path == Path::new("-") {
+        return paths::text(std::io::stdin().lock(), "stdin", CLAIM_FILES);
+    }
+    paths::check_file(path, CLAIM_FILES)?;
+    paths::text(fs_err::File::open(path)?, &path.display().to_string(), CLAIM_FILES)
+}
+
+fn checked(claim: &Claim, sources: &mut [(&StudyRecord, ClaimSource<'_>)]) -> CheckedClaim {
+    CheckedClaim {
+        text: claim.text.clone(),
+        source: claim.source.clone(),
+        reading: claim.reading.clone(),
+        parts: claim.parts.iter().map(|part| checked_part(part, sources)).collect(),
+    }
+}
+
+fn checked_part(part: &ClaimPart, sources: &mut [(&StudyRecord, ClaimSource<'_>)]) -> CheckedPart {
+    let mut figures = Vec::new();
+    let mut missing: Vec<String> = Vec::new();
+    let mut is_found = false;
+    for (record, source) in sources {
+        let scope = part.pairs(&record.systems).and_then(|pairs| {
+            let extremes = part.extremes(&record.systems)?;
+            Ok(ClaimScope { pairs, cells: part.cells(record), extremes })
+        });
+        match scope {
+            Ok(_) if part.unknown_test(record).is_some() => {
+                let words = part.unknown_test(record).unwrap_or_default();
+                let message = format!(
+                    "no test and no group is named `{words}`; groups are {}",
+                    groups(record)
+                );
+                if !missing.contains(&message) {
+                    missing.push(message);
+                }
+            }
+            Ok(scope) => {
+                is_found = true;
+                figures.extend(source.figures(&scope, &part.statement));
+            }
+            Err(words) => {
+                let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
+                let message =
+                    format!("no system is named `{words}`; there are {}", names.join(", "));
+                if !missing.contains(&message) {
+                    missing.push(message);
+                }
+            }
+        }
+    }
+    if is_found {
+        missing.clear();
+    }
+    CheckedPart {
+        scope: part.scope(),
+        statement: part.statement.clone(),
+        checked: check_claim(&part.statement, figures),
+        missing,
+    }
+}
+
+fn groups(record: &StudyRecord) -> String {
+    let groups = record.study.cells.iter().map(|cell| cell.id.test.group(record.study.set));
+    let groups: BTreeSet<_> = groups.collect();
+    groups.into_iter().map(|group| group.word.as_str()).collect::<Vec<_>>().join(", ")
+}

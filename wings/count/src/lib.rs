@@ -1,0 +1,92 @@
+//! `assay count`: counts the instructions of operations.
+
+use std::path::Path;
+
+use anyhow::Result;
+use assay_model::{COUNT_THRESHOLD, Counting};
+use assay_options::percent_text;
+use assay_plan::Request;
+use clap::{Arg, Args};
+use clap_complete::engine::ArgValueCompleter;
+
+use assay_command::args::{Asked, Measuring, SYSTEMS, TestOptions};
+use assay_command::candidates;
+use assay_command::exit::Exit;
+use assay_command::measured::measured;
+use assay_command::verb::{Arguments, Group};
+
+const COUNT: &str = "\
+Where the processor does not let users count, servers run under valgrind, which is fetched like
+them. Counts do not depend on how busy the machine is, so nothing waits for other studies, there is
+no budget, and a change of 0.5% shows. They say nothing about waiting and caches: `assay compare`
+measures time.
+
+SYSTEM is PRODUCT@VERSION, such as mysql@8.0.33; `assay count --help` has more forms and options.";
+
+/// `assay count`.
+#[derive(Debug, Args)]
+#[command(after_help = COUNT, after_long_help = SYSTEMS)]
+#[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
+#[command(mut_args(of_counts))]
+pub struct Count {
+    /// The base and the systems to compare with it, such as `mysql@8.0 mysql@9.7`
+    #[arg(required = true, value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
+    systems: Vec<String>,
+
+    #[command(flatten)]
+    asked: Asked,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+
+    #[command(flatten)]
+    test_options: TestOptions,
+}
+
+/// Options of `compare` that a count does not need. The plan refuses those on measuring time, and more than one client;
+/// a preset still sets tables and rows.
+const HIDDEN: [&str; 12] = [
+    "budget_s",
+    "slice_s",
+    "write_slice_s",
+    "turn_s",
+    "blocks",
+    "rounds",
+    "twin",
+    "placement",
+    "profile",
+    "count",
+    "clients",
+    "preset",
+];
+
+fn of_counts(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "threshold" => option.default_value(percent_text(COUNT_THRESHOLD)),
+        // Instead of `by preset`.
+        "tables" => option.help("Number of tables [default: 1]"),
+        "rows" => option.help("Rows in each table, such as `1M` [default: 100,000]"),
+        name if HIDDEN.contains(&name) => option.hide(true),
+        _ => option,
+    }
+}
+
+impl Count {
+    /// The words as the plan takes them.
+    pub fn request(&self) -> Result<Request> {
+        let request = self.test_options.of(self.asked.request(&self.systems, &self.measuring))?;
+        Ok(Request { count: Counting::Only, ..request })
+    }
+}
+
+impl Arguments for Count {
+    const NAME: &'static str = "count";
+    const ABOUT: &'static str =
+        "Count the instructions that operations take, by function; the machine may be busy";
+    const GROUP: Group = Group::Measure;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        measured(self.request()?, &self.measuring, false, cache_dir)
+    }
+}

@@ -1,0 +1,108 @@
+//! `assay import ledger`: adds the studies of another ledger or pack to the user's ledger.
+
+use anyhow::{Context as _, Result, bail};
+use assay_ledger::{Ledger, StudyRows};
+use assay_model::StudySummary;
+use serde::Serialize;
+
+use crate::arguments::ImportLedger;
+use assay_command::exit::Exit;
+use assay_command::opened::{is_pack, open_ledger};
+use assay_command::report;
+use assay_evidence::is_packed;
+use assay_run::advice::Advised;
+use assay_run::clock::now_ms;
+use assay_run::recorded::published_id;
+use assay_run::{paths, recorded};
+
+#[derive(Debug, Serialize)]
+struct Imported {
+    study: String,
+    slices: u64,
+    finished: bool,
+    /// False if the same study was there already.
+    added: bool,
+}
+
+/// Adds studies. Nothing is added if one of them has the name of another study.
+pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
+    let cannot = || format!("cannot import `{}`", args.from.display());
+    let theirs = open_ledger(&args.from).with_context(cannot)?;
+    let mut ours = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let known = ours.studies()?;
+    let mut imported = Vec::new();
+    let mut new: Vec<StudyRows> = Vec::new();
+    let mut others = Vec::new();
+    for study in chosen(&theirs, &args.studies).with_context(cannot)? {
+        let rows = theirs.rows(&study.id).with_context(cannot)?;
+        check(&study, &rows).with_context(cannot)?;
+        // A study that no report can show is not worth having.
+        recorded::read(&theirs, &study.id).with_context(cannot)?;
+        let is_known = known.iter().any(|it| it.id == study.id);
+        // The user's own study may come back as its pack.
+        let is_same = || -> Result<bool> {
+            Ok(ours.rows(&study.id)?.is_same(&rows)
+                || is_pack(&args.from) && is_packed(&ours, &rows).unwrap_or(false))
+        };
+        if is_known && !is_same()? {
+            others.push(study.id.clone());
+        } else if !is_known {
+            new.push(rows.marked_foreign());
+        }
+        let (slices, finished, added) = (study.slices, study.finished, !is_known);
+        imported.push(Imported { study: study.id, slices, finished, added });
+    }
+    if !others.is_empty() {
+        bail!(Advised::new(
+            format!(
+                "`{}` has other studies of the same name: {}",
+                args.from.display(),
+                others.join(", ")
+            ),
+            "nothing was added; name the studies to add, or read this ledger with `--ledger`"
+        ));
+    }
+    ours.add_rows(&new)?;
+    report::put_rows(&args.shape, &imported, Imported::line)?;
+    Ok(Exit::Done)
+}
+
+/// Tolerated difference between clocks of machines, milliseconds.
+const CLOCKS_MS: i64 = 3_600_000;
+
+/// Refuses misleading studies: published results under the name of others, or a study that would be the latest for
+/// ever.
+fn check(study: &StudySummary, rows: &StudyRows) -> Result<()> {
+    let id = &study.id;
+    if rows.is_published() && published_id(rows) != *id {
+        bail!(Advised::new(
+            format!("the name of study `{id}` is not of what it holds"),
+            "it was altered: import the published results themselves"
+        ));
+    }
+    if study.started_ms > now_ms() + CLOCKS_MS {
+        bail!(Advised::new(
+            format!("study `{id}` begins in the future"),
+            "set the clock of this machine, or read the study with `--ledger`"
+        ));
+    }
+    Ok(())
+}
+
+fn chosen(ledger: &Ledger, names: &[String]) -> Result<Vec<StudySummary>> {
+    let studies = ledger.studies()?;
+    if names.is_empty() {
+        return Ok(studies);
+    }
+    let ids = names.iter().map(|name| ledger.find(name)).collect::<Result<Vec<_>, _>>()?;
+    Ok(studies.into_iter().filter(|study| ids.contains(&study.id)).collect())
+}
+
+impl Imported {
+    fn line(&self) -> String {
+        let Self { study, slices, finished, added } = self;
+        let how = if *added { "added" } else { "already there" };
+        let state = if *finished { "" } else { ", unfinished" };
+        format!("{study}: {how}, {}{state}", assay_model::counted(*slices, "slice"))
+    }
+}

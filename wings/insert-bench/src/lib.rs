@@ -1,0 +1,94 @@
+//! `assay insert-bench`: the Insert Benchmark.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use assay_model::{Preset, Words as _};
+use assay_options::{one_of, whole};
+use assay_plan::{InsertBench as Steps, Request};
+use clap::Args;
+use clap::builder::TypedValueParser;
+use clap_complete::engine::ArgValueCompleter;
+
+use assay_command::args::{Measuring, SYSTEMS, SYSTEMS_SHORT, SourceArg, TermsArg};
+use assay_command::candidates;
+use assay_command::exit::Exit;
+use assay_command::measured::measured;
+use assay_command::verb::{Arguments, Group};
+
+/// `assay insert-bench`.
+#[derive(Debug, Args)]
+#[command(after_help = SYSTEMS_SHORT, after_long_help = SYSTEMS)]
+pub struct InsertBench {
+    /// The base and the systems to compare with it, such as `mariadb@10.11 mysql@9.7`
+    #[arg(required = true, value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
+    systems: Vec<String>,
+
+    /// Level of effort
+    #[arg(long, value_parser = amounts(), default_value = Preset::default().word())]
+    preset: Preset,
+
+    #[command(flatten)]
+    asked: Steps,
+
+    /// Seed for every random choice
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    #[arg(allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
+    seed: u64,
+
+    #[command(flatten)]
+    from: SourceArg,
+
+    #[command(flatten)]
+    terms: TermsArg,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+fn amounts() -> impl TypedValueParser<Value = Preset> {
+    one_of(Preset::WORDS.iter().map(|&(preset, word, _)| {
+        let amount = match preset {
+            Preset::Smoke => {
+                "Checks that everything works: 20,000 rows, query steps of 3 s, about a minute for two systems"
+            }
+            Preset::Quick => {
+                "1,000,000 rows, query steps of 30 s, less than ten minutes for two systems"
+            }
+            Preset::Standard => "10,000,000 rows, query steps of 5 minutes",
+            Preset::Published => {
+                "As the published studies ran: 30,000,000 rows, query steps of 30 minutes"
+            }
+        };
+        (preset, word, word, amount)
+    }))
+}
+
+impl InsertBench {
+    pub fn request(&self) -> Request {
+        Request {
+            source: self.from.source.clone(),
+            offline: self.measuring.offline,
+            accept_expired_index: self.measuring.accept_expired_index,
+            terms: self.terms.terms.clone(),
+            preset: self.preset,
+            seed: self.seed,
+            insert_bench: Some(self.asked.clone()),
+            ..Request::of_systems(&self.systems)
+        }
+    }
+}
+
+impl Arguments for InsertBench {
+    const NAME: &'static str = "insert-bench";
+    const ABOUT: &'static str =
+        "Run the Insert Benchmark: load, then query while rows come and go at a fixed rate";
+    const GROUP: Group = Group::Measure;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        measured(self.request(), &self.measuring, false, cache_dir)
+    }
+}

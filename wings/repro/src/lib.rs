@@ -1,0 +1,199 @@
+//! `assay repro`: writes files that show a finding without assay.
+
+mod arguments;
+
+use std::fs::Permissions;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use assay_model::{StudyRecord, Suite, Test, Verdict};
+use assay_repro::{Finding, ReproFile};
+use assay_verdict::{CellJudgement, Judgement};
+use assay_workloads::OltpOptions;
+
+use assay_command::exit::Exit;
+use assay_command::opened::open_ledger;
+use assay_command::verb::{Arguments, Group};
+use assay_command::{base, report, study_id};
+use assay_run::advice::Advised;
+use assay_run::progress::print;
+use assay_run::{paths, study, whole_file, workload};
+
+pub use arguments::Repro;
+
+impl Arguments for Repro {
+    const NAME: &'static str = "repro";
+    const ABOUT: &'static str =
+        "Write what shows a finding without assay: configurations, tables, a script";
+    const GROUP: Group = Group::Share;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        repro(self)
+    }
+}
+
+fn repro(args: &Repro) -> Result<Exit> {
+    check_place(&args.output)?;
+    let file = paths::ledger_file(args.ledger.file.as_deref())?;
+    let ledger = open_ledger(&file)?;
+    let Some(id) = study_id::find(&ledger, Some(&args.study), |_| true)? else {
+        bail!("there is no study in `{}` yet", file.display())
+    };
+    let mut record = study::own(&ledger, &id, "written as scripts that run")?;
+    if let Some(words) = &args.base {
+        record = base::rebased(record, words)?;
+    }
+    let base = record.systems.iter().position(|it| it.is_base).context("the study has no base")?;
+    let named = args.other.as_deref().map(|words| base::position(&record, words)).transpose()?;
+    let judgement = assay_verdict::judge(&record);
+    let test = match &args.test {
+        Some(words) => test_of(&record, words)?,
+        None => slowest(&record, &judgement, base, named, args.clients)?,
+    };
+    let judged = chosen(&record, &judgement, test, base, named, args.clients)?;
+    let oltp = oltp_of(&record)?;
+    workload::read_captured([test])?;
+    let finding = Finding {
+        record: &record,
+        judgement: &judgement,
+        cell: judged.cell,
+        base,
+        other: judged.system,
+        oltp: oltp.as_ref(),
+        read_file: &workload::read_again,
+    };
+    let files = assay_repro::files(&finding);
+    let files = files.map_err(|refused| Advised::new(refused.what, refused.hint))?;
+    write(&args.output, &files)?;
+    let directory = args.output.display();
+    print(&format!(
+        "note: `{directory}` shows `{test}` without assay; README.md says how to run it"
+    ));
+    let [archive, packed] = [format!("{test}.tar.gz"), directory.to_string()]
+        .map(|word| assay_plan::shell_quoted(&word));
+    print(&format!("note: to send it as one file, `tar -czf {archive} {packed}`"));
+    report::write_stdout(&format!("{directory}\n"))?;
+    Ok(Exit::Done)
+}
+
+fn slowest(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    base: usize,
+    named: Option<usize>,
+    clients: Option<u32>,
+) -> Result<Test> {
+    let is_twin = |system: usize| record.systems.get(system).is_some_and(|it| it.is_twin);
+    let is_meant = |it: &&CellJudgement| {
+        it.system != base && named.map_or(!is_twin(it.system), |named| it.system == named)
+    };
+    let slower = judgement.cells.iter().filter(|it| it.verdict == Verdict::Slower).filter(is_meant);
+    let slower = slower.filter(|it| clients.is_none_or(|wanted| it.cell.setup.clients == wanted));
+    let ratio = |it: &CellJudgement| it.rqps.map_or(f64::INFINITY, |ratio| ratio.value);
+    let found = slower.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    found.map(|it| it.cell.test).ok_or_else(|| {
+        Advised::new(
+            format!("study `{}` calls no test slower", record.study.id),
+            "`--test` names the one to write, with a verdict or without",
+        )
+        .into()
+    })
+}
+
+fn test_of(record: &StudyRecord, words: &str) -> Result<Test> {
+    let mut tests: Vec<Test> = Vec::new();
+    for cell in &record.study.cells {
+        if !tests.contains(&cell.id.test) {
+            tests.push(cell.id.test);
+        }
+    }
+    if let Some(test) = tests.iter().find(|test| test.name() == words) {
+        return Ok(*test);
+    }
+    let found = assay_plan::select_of(tests, &[words.to_owned()])?;
+    match found.as_slice() {
+        [test] => Ok(*test),
+        several => {
+            let names: Vec<_> = several.iter().map(|test| format!("`{test}`")).collect();
+            bail!(Advised::new(
+                format!("`{words}` means {} tests of study `{}`", several.len(), record.study.id),
+                format!("name one of them: {}", names.join(", ")),
+            ))
+        }
+    }
+}
+
+fn chosen<'j>(
+    record: &StudyRecord,
+    judgement: &'j Judgement,
+    test: Test,
+    base: usize,
+    other: Option<usize>,
+    clients: Option<u32>,
+) -> Result<&'j CellJudgement> {
+    if other == Some(base) {
+        bail!(Advised::new(
+            "`--base` and `--other` name the same system",
+            "`assay studies show` lists the systems of a study"
+        ));
+    }
+    let is_twin = |system: usize| record.systems.get(system).is_some_and(|it| it.is_twin);
+    let of_test = || judgement.cells.iter().filter(|it| it.cell.test == test && it.system != base);
+    let counts = || of_test().map(|it| it.cell.setup.clients);
+    if let Some(wanted) = clients.filter(|wanted| !counts().any(|it| it == *wanted)) {
+        let mut counts: Vec<String> = counts().map(|it| it.to_string()).collect();
+        counts.dedup();
+        bail!(Advised::new(
+            format!("the study has not measured `{test}` with {wanted} clients"),
+            format!("it has measured it with these numbers of clients: {}", counts.join(", ")),
+        ));
+    }
+    let wanted = of_test()
+        .filter(|it| other.map_or(!is_twin(it.system), |other| it.system == other))
+        .filter(|it| clients.is_none_or(|clients| it.cell.setup.clients == clients));
+    let ratio = |it: &CellJudgement| it.rqps.map_or(f64::INFINITY, |ratio| ratio.value);
+    let slowest = wanted.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let found = slowest.filter(|it| it.rqps.is_some());
+    found.ok_or_else(|| {
+        Advised::new(
+            format!("study `{}` has no other system with a result in `{test}`", record.study.id),
+            "a finding needs two systems that were both measured",
+        )
+        .into()
+    })
+}
+
+fn oltp_of(record: &StudyRecord) -> Result<Option<OltpOptions>> {
+    let request = assay_plan::request_of(&record.study)?;
+    Ok((request.suite == Suite::Oltp && request.workload.is_empty()).then_some(request.oltp))
+}
+
+fn check_place(directory: &Path) -> Result<()> {
+    let is_empty = match fs_err::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == ErrorKind::NotFound => true,
+        Err(error) => return Err(error.into()),
+    };
+    if !is_empty {
+        bail!(Advised::new(
+            format!("`{}` is not empty", directory.display()),
+            "name a directory that does not exist yet"
+        ));
+    }
+    Ok(())
+}
+
+fn write(directory: &Path, files: &[ReproFile]) -> Result<()> {
+    for file in files {
+        let path = directory.join(&file.name);
+        let parent = path.parent().unwrap_or(directory);
+        fs_err::create_dir_all(parent)?;
+        whole_file::put(&path, &file.content)?;
+        if file.is_program {
+            fs_err::set_permissions(&path, Permissions::from_mode(0o755))?;
+        }
+    }
+    Ok(())
+}

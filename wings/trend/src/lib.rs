@@ -1,0 +1,136 @@
+//! `assay trend`: one test over the versions and the time of all studies of a ledger.
+
+mod arguments;
+
+use std::path::Path;
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use assay_ledger::Ledger;
+use assay_model::{Experiment, StudyRecord};
+use assay_verdict::{Judgement, TrendLine};
+
+use assay_command::exit::Exit;
+use assay_command::opened::open_ledger;
+use assay_command::report;
+use assay_command::verb::{Arguments, Group};
+use assay_run::advice::Advised;
+use assay_run::{paths, recorded};
+
+pub use arguments::Trend;
+
+impl Arguments for Trend {
+    const NAME: &'static str = "trend";
+    const ABOUT: &'static str = "Show one test over the versions and the time of all studies";
+    const GROUP: Group = Group::Read;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        run(self)
+    }
+}
+
+fn run(args: &Trend) -> Result<Exit> {
+    report::check(&args.output, None, &args.ledger)?;
+    let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let found = found(&ledger, &args.test, args.system.as_deref(), args.clients)?;
+    let trend =
+        assay_report::Trend { test: &found.test, lines: &found.lines, studies: found.studies };
+    report::put(&args.output, &assay_report::trend(&trend))?;
+    Ok(Exit::Done)
+}
+
+/// The lines of a test.
+struct Found {
+    /// Its name, which may have been searched for with a pattern.
+    test: String,
+    lines: Vec<TrendLine>,
+    /// Studies that have the test.
+    studies: usize,
+}
+
+fn nothing(
+    studies: &[(StudyRecord, Judgement)],
+    test: &str,
+    (system, clients): (Option<&str>, Option<u32>),
+) -> Advised {
+    let records = || studies.iter().map(|(record, _)| record);
+    let of_test =
+        |record: &&StudyRecord| record.study.cells.iter().any(|cell| cell.id.test.name() == test);
+    let listed = |all: BTreeSet<String>| {
+        let some: Vec<String> = all.iter().take(8).cloned().collect();
+        format!("there are {}{}", some.join(", "), if all.len() > 8 { ", ..." } else { "" })
+    };
+    if records().all(|record| record.study.experiment == Experiment::Counted) {
+        return Advised::new(
+            format!("the studies of `{test}` counted instructions, and a trend is one of rates"),
+            "`assay report STUDY` shows the counts; `assay watch` follows them",
+        );
+    }
+    if let Some(clients) = clients {
+        let cells = records().filter(of_test).flat_map(|it| &it.study.cells);
+        let all: BTreeSet<u32> = cells.map(|it| it.id.setup.clients).collect();
+        if !all.contains(&clients) {
+            let all = all.iter().map(u32::to_string).collect();
+            return Advised::new(
+                format!("no study of `{test}` has {clients} clients"),
+                listed(all),
+            );
+        }
+    }
+    let systems = records().flat_map(|it| it.systems.iter().filter(|it| !it.is_base));
+    let all: BTreeSet<String> = systems.map(|it| it.name.clone()).collect();
+    match system {
+        Some(system) if !all.is_empty() => {
+            Advised::new(format!("no system of `{test}` matches `{system}`"), listed(all))
+        }
+        _ => Advised::new(
+            format!("no study of `{test}` has a system beside the base with a value"),
+            "`assay studies` lists the studies",
+        ),
+    }
+}
+
+/// Searches all studies of a ledger for a test.
+fn found(ledger: &Ledger, test: &str, system: Option<&str>, clients: Option<u32>) -> Result<Found> {
+    let is_named = assay_plan::name_matcher(system.unwrap_or("*"))?;
+    let is_test = assay_plan::name_matcher(test)?;
+    let mut tests: BTreeSet<String> = BTreeSet::new();
+    let mut studies: Vec<(StudyRecord, Judgement)> = Vec::new();
+    for record in recorded::readable(ledger)? {
+        tests.extend(record.study.cells.iter().map(|cell| cell.id.test.name().to_owned()));
+        if record.study.cells.iter().any(|cell| is_test(cell.id.test.name())) {
+            let judgement = assay_verdict::judge(&record);
+            studies.push((record, judgement));
+        }
+    }
+    let matched: Vec<&str> = tests.iter().map(String::as_str).filter(|it| is_test(it)).collect();
+    if let [_, _, ..] = matched.as_slice() {
+        let hint = format!("name one of {}", matched.join(", "));
+        bail!(Advised::new(format!("`{test}` stands for {} tests", matched.len()), hint));
+    }
+    if studies.is_empty() {
+        let some: Vec<&str> = tests.iter().map(String::as_str).take(8).collect();
+        let hint = match (assay_plan::nearest(test, &tests), some.as_slice()) {
+            (Some(nearest), _) => format!("did you mean `{nearest}`?"),
+            (None, []) => "`assay compare BASE OTHER` measures some".to_owned(),
+            (None, some) => format!(
+                "they have {}{}",
+                some.join(", "),
+                if tests.len() > 8 { ", ..." } else { "" }
+            ),
+        };
+        bail!(Advised::new(format!("no study of the ledger has a test `{test}`"), hint));
+    }
+    let all: Vec<_> = studies.iter().map(|(record, judgement)| (record, judgement)).collect();
+    let lines = assay_verdict::trend(&all, |cell, system| {
+        is_test(cell.test.name())
+            && clients.is_none_or(|clients| clients == cell.setup.clients)
+            && is_named(&system.name)
+    });
+    let test = matched.first().copied().unwrap_or(test).to_owned();
+    if lines.is_empty() {
+        bail!(nothing(&studies, &test, (system, clients)));
+    }
+    Ok(Found { test, lines, studies: all.len() })
+}

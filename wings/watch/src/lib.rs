@@ -1,0 +1,463 @@
+//! `assay watch`: compares new versions of a product with earlier ones. Its state follows from the studies and searches
+//! in the ledger and from the available versions.
+
+mod arguments;
+mod history;
+mod kept;
+mod messages;
+mod values;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+use assay_ledger::Ledger;
+use assay_model::{BisectMeasure, COUNT_THRESHOLD, CellId, Counting, WatchPart, counted};
+use assay_plan::{Plan, Request, SetupRequest, SystemRequest, THRESHOLD, WatchRequest};
+use assay_report::Watched;
+use assay_study::{Suspicion, suspect};
+
+pub use arguments::Watch;
+use assay_bisect as bisect;
+use assay_bisect::{Sought, Wanted, Wish};
+use assay_command::args::Measuring;
+use assay_command::exit::Exit;
+use assay_command::measured;
+use assay_command::verb::{Arguments, Group};
+use assay_command::{config_file, report};
+use assay_run::advice::Advised;
+use assay_run::progress::{Progress, print};
+use assay_run::study::{self, Stopped};
+use assay_run::systems::{Environment, environment, machine_facts, on_disk};
+use assay_run::{paths, workload};
+use history::{History, foreign, studies, with_baseline};
+use kept::Kept;
+use values::{Line, Newest, Versions};
+
+/// Default seconds after which a run begins no more searches.
+const SEARCHES_S: f64 = 3600.0;
+
+/// Seconds of the comparisons of a search.
+const SEARCH_S: f64 = 3600.0;
+
+/// The newest commits that are tried until one builds.
+const TRIED: usize = 5;
+
+impl Arguments for Watch {
+    const NAME: &'static str = "watch";
+    const ABOUT: &'static str =
+        "Compare what is new of a product, night after night, and find what changed";
+    const GROUP: Group = Group::Measure;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        watch(self, cache_dir)
+    }
+}
+
+fn watch(args: &Watch, cache_dir: Option<&Path>) -> Result<Exit> {
+    report::check(&args.measuring.output, None, &args.measuring.ledger)?;
+    bisect::check_program(args.run_on_found.as_deref())?;
+    let Measuring { accept_expired_index, quiet, .. } = args.measuring;
+    let (asked, request) = read(&args.watch_file, quiet)?;
+    let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
+    let place = range.place.clone().map(|place| placed(&place, &args.watch_file));
+    let range = range.placed(place);
+    if range.place.is_none() && !asked.paths.is_empty() {
+        bail!(Advised::new(
+            "`paths` narrows commits, but `range` names releases",
+            "leave `paths` out of the `[watch]` table"
+        ));
+    }
+    let progress = Progress::new(quiet);
+    let offline = args.measuring.offline || request.offline;
+    let accept_expired_index = accept_expired_index || request.accept_expired_index;
+    let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
+    let request = config_file::scale(request, machine_facts(&env.cache_dir)?, quiet)?;
+    let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
+    let mut ledger = Ledger::open(&file)?;
+    let name = asked.name.clone().unwrap_or_else(|| {
+        let stem = args.watch_file.file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
+    });
+    let kept = Kept::take(&file, &name)?;
+    let part = WatchPart { name, range: range.words() };
+    let range = with_baseline(range, &ledger, &part)?;
+    let found =
+        bisect::first(std::slice::from_ref(&range), &asked.paths, request.source.as_deref(), &env)?;
+    let source = found.source.clone().or(request.source.clone());
+    let request = Request { source, offline, accept_expired_index, ..request };
+    let versions = Versions::new(found.watched());
+    let notes = match foreign(&ledger, &part)? {
+        0 => Vec::new(),
+        1 => vec!["a study of this watch is foreign, and is left out".to_owned()],
+        count => vec![format!("{count} studies of this watch are foreign, and are left out")],
+    };
+    let mut watching = Watching {
+        is_of_commits: found.is_of_commits,
+        part,
+        asked,
+        range,
+        request,
+        versions,
+        cells: Vec::new(),
+        file,
+        env: &env,
+        ledger: &mut ledger,
+        new: Vec::new(),
+        notes,
+        is_incomplete: false,
+    };
+    let end = watching.run()?;
+    progress.finish();
+    let page = watching.page(end, &kept.reported())?;
+    report::put(&args.measuring.output, &assay_report::watched(&page))?;
+    let is_reported = report_changes(&page, &kept, args.run_on_found.as_deref())?;
+    Ok(match end {
+        End::Interrupted => Exit::Interrupted,
+        End::Done if watching.is_incomplete || !is_reported => Exit::Incomplete,
+        End::Done => Exit::Done,
+    })
+}
+
+fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
+    const ADVICE: &str =
+        "name a watch file: TOML with `[watch]` and, by the same names, options of `assay compare`";
+    paths::check_file(file, ADVICE)?;
+    let name = file.display().to_string();
+    let text = paths::text(fs_err::File::open(file)?, &name, ADVICE)?;
+    let (asked, request) = assay_plan::read_watch(&name, &text)?;
+    let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
+    let request = measured::resolved(request, file, &[range.product], quiet)?;
+    // The versions repeat from run to run, which is better than a twin.
+    let twin = (request.count != Counting::Only).then_some(false);
+    Ok((asked, Request { twin, ..request }))
+}
+
+/// Place of a repository named by a watch file, independent of the working directory: the ledger identifies its commits
+/// by it.
+fn placed(place: &str, file: &Path) -> String {
+    let beside = file.parent().unwrap_or(Path::new("")).join(place);
+    // A missing repository is refused later, by the user's name for it.
+    fs_err::canonicalize(beside).map_or(place.to_owned(), |it| it.display().to_string())
+}
+
+/// Runs the user's program once for each new change, and records which changes were reported. Returns whether the
+/// program succeeded each time.
+fn report_changes(page: &Watched<'_>, kept: &Kept, program: Option<&str>) -> Result<bool> {
+    let (mut failed, mut searches) = (BTreeSet::new(), BTreeSet::new());
+    for line in &page.lines {
+        for change in line.changes.iter().filter(|it| it.is_new) {
+            searches.insert(&change.search);
+            let [after, version] = [change.after, change.at].map(|at| page.versions.get(at));
+            let (Some(version), Some(program)) = (version, program) else { continue };
+            let (search, test) = (&change.search, &line.test);
+            let found = bisect::Found { search, test, version, after, step: change.step };
+            if let Err(error) = found.run(program) {
+                print(&format!("error: {error:#}"));
+                failed.insert(search);
+            }
+        }
+    }
+    for search in searches.difference(&failed) {
+        kept.report(search)?;
+    }
+    Ok(failed.is_empty())
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    Interrupted,
+}
+
+struct Watching<'a, 'e> {
+    part: WatchPart,
+    asked: WatchRequest,
+    range: Wanted,
+    is_of_commits: bool,
+    request: Request,
+    versions: Versions,
+    cells: Vec<CellId>,
+    file: PathBuf,
+    env: &'a Environment<'e>,
+    ledger: &'a mut Ledger,
+    new: Vec<usize>,
+    notes: Vec<String>,
+    is_incomplete: bool,
+}
+
+struct Want {
+    line: usize,
+    ends: [usize; 2],
+    significance: f64,
+}
+
+impl Watching<'_, '_> {
+    fn run(&mut self) -> Result<End> {
+        let newest = self.versions.all.len().saturating_sub(1);
+        if newest == 0 {
+            self.notes.push("there is nothing newer than the baseline".to_owned());
+            return Ok(End::Done);
+        }
+        self.cells = self.plan(&[0, newest])?.study.cells.iter().map(|it| it.id).collect();
+        if self.finish_unfinished()? == End::Interrupted || self.measure()? == End::Interrupted {
+            return Ok(End::Interrupted);
+        }
+        self.search_on()
+    }
+
+    fn history(&self) -> Result<History> {
+        History::read(self.ledger, &self.part, &self.versions, &self.cells)
+    }
+
+    fn page(&self, end: End, reported: &BTreeSet<String>) -> Result<Watched<'_>> {
+        let history = self.history()?;
+        let mut notes = self.notes.clone();
+        notes.extend(messages::sources(&history));
+        if end == End::Interrupted {
+            notes.push("the run was interrupted; run it again to go on".to_owned());
+        }
+        Ok(Watched {
+            range: self.range.words(),
+            is_of_commits: self.is_of_commits,
+            versions: &self.versions.all,
+            new: self.new.clone(),
+            lines: messages::lines(&history, &self.versions, reported),
+            notes,
+        })
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.env.interrupt.check().is_err()
+    }
+
+    /// Finishes an interrupted study. One that cannot go on is measured anew.
+    fn finish_unfinished(&mut self) -> Result<End> {
+        let known = self.history()?.measured;
+        for record in studies(self.ledger, &self.part, false)? {
+            let request = assay_plan::request_of(&record.study)?;
+            if !bisect::is_alike(&request, &self.request) {
+                continue;
+            }
+            let id = &record.study.id;
+            self.env.progress.note(&format!("going on with study {id}"));
+            match study::resume(id, None, self.env, self.ledger) {
+                Ok(_) => {
+                    let places = record.systems.iter().filter_map(|it| self.versions.place_of(it));
+                    self.new.extend(places.filter(|it| *it > 0 && !known.contains(it)));
+                }
+                Err(_) if self.is_interrupted() => return Ok(End::Interrupted),
+                Err(Stopped { error, .. }) => {
+                    self.env.progress.note(&format!("it cannot go on: {error:#}"));
+                }
+            }
+        }
+        Ok(End::Done)
+    }
+
+    fn measure(&mut self) -> Result<End> {
+        let mut known = self.history()?.measured;
+        let mut new: Vec<Newest> = Vec::new();
+        for newest in self.versions.newest() {
+            if known.contains(&newest) {
+                continue;
+            }
+            let version = self.usable(newest, &known)?;
+            if self.is_interrupted() {
+                return Ok(End::Interrupted);
+            }
+            let Some(version) = version.filter(|it| !known.contains(it)) else { continue };
+            let before = known.range(1..version).next_back().copied();
+            new.push(Newest { version, before });
+            known.insert(version);
+        }
+        if new.is_empty() {
+            self.env.progress.note("nothing new to measure");
+            return Ok(End::Done);
+        }
+        // Together, they share the baseline. One that does not start must not keep the others from being measured.
+        let together = self.compare(&new);
+        if self.is_interrupted() {
+            return Ok(End::Interrupted);
+        }
+        let Err(Stopped { study, error }) = together else { return Ok(End::Done) };
+        if study.is_some() || bisect::own_fault(&error).is_none() {
+            return Err(error);
+        }
+        for it in new.iter().filter(|_| new.len() > 1) {
+            let outcome = self.compare(&[*it]);
+            if self.is_interrupted() {
+                return Ok(End::Interrupted);
+            }
+            if let Err(Stopped { error, .. }) = outcome {
+                self.lack(it.version, &error);
+                self.is_incomplete = true;
+            }
+        }
+        if let [only] = new.as_slice() {
+            self.lack(only.version, &error);
+            self.is_incomplete = true;
+        }
+        Ok(End::Done)
+    }
+
+    fn lack(&mut self, version: usize, why: &dyn std::fmt::Display) {
+        let why = format!("{why:#}");
+        let why = why.lines().next().unwrap_or_default();
+        let name = self.versions.all.get(version).map_or("", |it| it.name.as_str());
+        self.env.progress.failed(name, &format!("is skipped: {why}"));
+        self.notes.push(format!("{name} could not be measured: {why}"));
+    }
+
+    fn compare(&mut self, new: &[Newest]) -> Result<(), Stopped> {
+        let mut places = BTreeSet::from([0]);
+        places.extend(new.iter().flat_map(|it| [Some(it.version), it.before]).flatten());
+        let places: Vec<usize> = places.into_iter().collect();
+        let unnamed = |error| Stopped { study: None, error };
+        let plan = self.plan(&places).map_err(unnamed)?;
+        let names = plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+        self.env.progress.note(&format!("comparing {names}"));
+        study::run(plan, self.env, self.ledger)?;
+        self.new.extend(new.iter().map(|it| it.version));
+        Ok(())
+    }
+
+    fn plan(&self, places: &[usize]) -> Result<Plan> {
+        let versions = places.iter().filter_map(|at| self.versions.all.get(*at));
+        let systems = versions.map(|it| SystemRequest::of(&it.words)).collect();
+        let request = Request { systems, ..self.request.clone() };
+        let cache_dir = &self.env.cache_dir;
+        let suite = workload::suite(&request)?;
+        let plan = assay_plan::plan_of(&request, machine_facts(cache_dir)?, suite);
+        let mut plan = plan.map_err(|error| on_disk(error, cache_dir))?;
+        plan.study.watch = Some(self.part.clone());
+        Ok(plan)
+    }
+
+    /// The version itself, or the nearest earlier commit that builds.
+    fn usable(&mut self, newest: usize, known: &BTreeSet<usize>) -> Result<Option<usize>> {
+        let tried = if self.is_of_commits { TRIED } else { 1 };
+        for at in (1..=newest).rev().take(tried) {
+            let Some(version) = self.versions.all.get(at) else { continue };
+            // A later commit cannot be built; the measured one stands for it.
+            if known.contains(&at) {
+                return Ok(Some(at));
+            }
+            let source = self.request.source.as_deref();
+            match bisect::lacking(&version.words, source, self.is_of_commits, self.env) {
+                Ok(None) => return Ok(Some(at)),
+                Ok(Some(why)) => self.lack(at, &why),
+                Err(_) if self.is_interrupted() => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        self.is_incomplete = true;
+        Ok(None)
+    }
+
+    fn search_on(&mut self) -> Result<End> {
+        let began = Instant::now();
+        let most_s = self.asked.searches_s.unwrap_or(SEARCHES_S);
+        let mut tried = BTreeSet::new();
+        loop {
+            let history = self.history()?;
+            let mut wanted = self.wanted(&history);
+            let line = |it: &Want| history.lines.get(it.line);
+            let key = |it: &Want| {
+                line(it).map(|line| (line.measure, line.test.clone(), line.setup, it.ends))
+            };
+            wanted.retain(|it| key(it).is_some_and(|key| !tried.contains(&key)));
+            let Some(want) = wanted.first() else { return Ok(End::Done) };
+            if began.elapsed().as_secs_f64() >= most_s {
+                let all = counted(wanted.len() as u64, "suspected change");
+                self.notes.push(format!(
+                    "the time for searches was over: the next run searches for {all}"
+                ));
+                return Ok(End::Done);
+            }
+            tried.extend(key(want));
+            let Some(line) = line(want) else { continue };
+            let Some(wish) = self.wish(line, want.ends) else { continue };
+            let [first, last] = &wish.ranges.first().context("there is nothing to search")?.ends;
+            self.env.progress.note(&format!(
+                "{} may have changed between {first} and {last}; searching there",
+                line.test
+            ));
+            match bisect::search(&wish, &self.file, self.env, self.ledger) {
+                Ok(Sought::Interrupted) => return Ok(End::Interrupted),
+                Ok(Sought::Uncertain) => self.is_incomplete = true,
+                Ok(Sought::Certain) => {}
+                Err(_) if self.is_interrupted() => return Ok(End::Interrupted),
+                Err(error) => {
+                    self.notes.push(format!("the search in {} failed: {error:#}", line.test));
+                    self.is_incomplete = true;
+                }
+            }
+        }
+    }
+
+    /// Worthwhile searches: interrupted ones, then the most significant ones.
+    fn wanted(&self, history: &History) -> Vec<Want> {
+        let mut wanted = Vec::new();
+        for it in history.searches.iter().filter(|it| !it.known.has_ended) {
+            let wish = it.ends.and_then(|ends| self.wish(history.lines.get(it.line)?, ends));
+            if let (Some(ends), Some(true)) = (it.ends, wish.map(|wish| wish.is(&it.known))) {
+                wanted.push(Want { line: it.line, ends, significance: f64::INFINITY });
+            }
+        }
+        for (place, line) in history.lines.iter().enumerate() {
+            let ended = || history.searches.iter().filter(|it| it.known.has_ended);
+            // Counts explain times.
+            let explains = |it: &&history::Searched| {
+                it.known.measure == BisectMeasure::Instructions
+                    && !it.known.steps.is_empty()
+                    && history.lines.get(it.line).is_some_and(|it| it.test == line.test)
+            };
+            let own = ended().filter(|it| it.line == place);
+            let counted =
+                ended().filter(|it| line.measure != BisectMeasure::Instructions && explains(it));
+            let known: Vec<_> = own.chain(counted).flat_map(|it| it.says(&self.versions)).collect();
+            let threshold = self.threshold(line.measure);
+            let noise = bisect::noise_of_watch(line.measure, self.is_of_commits, threshold);
+            let suspicion = suspect(&line.values, &known, noise);
+            wanted.extend(suspicion.map(|Suspicion { ends, significance }| Want {
+                line: place,
+                ends,
+                significance,
+            }));
+        }
+        wanted.sort_by(|a, b| b.significance.total_cmp(&a.significance));
+        wanted
+    }
+
+    fn threshold(&self, measure: BisectMeasure) -> f64 {
+        let own = self.request.threshold;
+        match measure {
+            BisectMeasure::Instructions if self.request.count == Counting::Only => {
+                own.unwrap_or(COUNT_THRESHOLD)
+            }
+            BisectMeasure::Instructions => COUNT_THRESHOLD,
+            _ => own.unwrap_or(THRESHOLD),
+        }
+    }
+
+    fn wish(&self, line: &Line, ends: [usize; 2]) -> Option<Wish> {
+        let [first, last] = ends.map(|at| self.versions.all.get(at));
+        let names = [first?.name.clone(), last?.name.clone()];
+        let setup = SetupRequest {
+            clients: Some(vec![line.setup.clients]),
+            tables: Some(line.setup.tables),
+            rows: Some(line.setup.rows),
+        };
+        let (tests, setups) = (vec![line.test.clone()], vec![setup]);
+        Some(Wish {
+            ranges: vec![self.range.clone().between_ends(names)],
+            paths: self.asked.paths.clone(),
+            measure: line.measure,
+            request: bisect::without_effort(Request { tests, setups, ..self.request.clone() }),
+            budget_s: SEARCH_S,
+            watch: Some(self.part.clone()),
+        })
+    }
+}

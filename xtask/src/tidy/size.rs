@@ -1,0 +1,107 @@
+//! The budget of lines: `size.toml` has the most lines of Rust that each crate may ship, without tests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+/// What `size.toml` has beside the crates: sums, of all that is shipped and of the core.
+const SUMS: [&str; 2] = ["all", "core"];
+
+/// Not shipped.
+const FOR_TESTS: [&str; 3] = ["assay-fuzz", "assay-sim", "assay-testkit"];
+
+/// Crates above their budget, and those without one.
+pub(super) fn offences(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
+    let budget = budget(root)?;
+    let lines = lines(root, files)?;
+    let mut offences = Vec::new();
+    for (name, lines) in &lines {
+        match budget.get(name.as_str()) {
+            None => offences.push(format!("size.toml: `{name}` has no budget; it has {lines} lines")),
+            Some(most) if lines > most => offences.push(format!(
+                "`{name}` has {lines} shipped lines, {} more than size.toml allows; a commit that raises the number \
+                 says what users get for it",
+                lines - most
+            )),
+            Some(_) => {}
+        }
+    }
+    let unknown = budget.keys().filter(|name| !lines.contains_key(*name));
+    offences.extend(unknown.map(|name| format!("size.toml: there is no crate `{name}`")));
+    Ok(offences)
+}
+
+/// Prints the lines of each crate and their budgets.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub(super) fn print(root: &Path, files: &[PathBuf]) -> Result<()> {
+    let budget = budget(root)?;
+    for (name, lines) in lines(root, files)? {
+        let most = budget.get(&name).map_or_else(|| "none".to_owned(), ToString::to_string);
+        println!("{lines:7} of {most:>7} {name}");
+    }
+    Ok(())
+}
+
+/// By crate, and the sums.
+fn budget(root: &Path) -> Result<BTreeMap<String, usize>> {
+    let text = fs_err::read_to_string(root.join("size.toml"))?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let entry = |line: &str| {
+        let (name, most) =
+            line.split_once(" = ").context("a line of size.toml is `name = lines`")?;
+        Ok((name.to_owned(), most.parse()?))
+    };
+    lines.map(entry).collect()
+}
+
+fn lines(root: &Path, files: &[PathBuf]) -> Result<BTreeMap<String, usize>> {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    let mut sums = [0, 0];
+    for file in files {
+        let path = file.strip_prefix(root).unwrap_or(file);
+        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+        let [place, folder, source, .., name] = parts.as_slice() else { continue };
+        if !["crates", "wings"].contains(&place.as_ref()) || source != "src" {
+            continue;
+        }
+        let is_wing = place == "wings";
+        let krate = if is_wing { format!("wings/{folder}") } else { folder.to_string() };
+        if FOR_TESTS.contains(&krate.as_str()) || name.ends_with("tests.rs") {
+            continue;
+        }
+        let count = shipped(&fs_err::read_to_string(file)?);
+        *lines.entry(krate).or_default() += count;
+        sums[0] += count;
+        sums[1] += if is_wing || folder == "assay" { 0 } else { count };
+    }
+    lines.extend(SUMS.into_iter().map(str::to_owned).zip(sums));
+    Ok(lines)
+}
+
+/// Lines without items for tests.
+fn shipped(text: &str) -> usize {
+    let mut count = 0;
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line != "#[cfg(test)]" {
+            count += 1;
+            continue;
+        }
+        // The item, which may have more attributes and ends at the margin.
+        let mut item = lines.by_ref().skip_while(|line| line.starts_with("#["));
+        if item.next().is_some_and(|line| line.ends_with('{')) {
+            let _ = item.find(|line| *line == "}");
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn tests_are_not_shipped() {
+        let text = "fn a() {}\n#[cfg(test)]\nuse b;\nfn c() {\n}\n\n#[cfg(test)]\nmod tests {\n    fn d() {}\n}\n";
+        assert_eq!(super::shipped(text), 4);
+    }
+}
