@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use assay_sim::Noise;
-use assay_study::{Bisect, BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan};
+use assay_sim::NoiseSource;
+use assay_study::{BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch};
 
 use super::{expect_only, option};
 
@@ -129,7 +129,7 @@ fn row(case: Case, runs: u64) -> String {
 }
 
 pub(super) struct World {
-    pub(super) noise: Noise,
+    pub(super) noise: NoiseSource,
     /// Log speed of each version; `None` if it does not build.
     pub(super) speeds: Vec<Option<f64>>,
     pub(super) steps: Vec<usize>,
@@ -138,7 +138,7 @@ pub(super) struct World {
 
 impl World {
     fn new(case: Case, seed: u64) -> Self {
-        let mut noise = Noise::new(seed);
+        let mut noise = NoiseSource::new(seed);
         let mut steps: Vec<usize> = Vec::new();
         while steps.len() < case.steps.len() {
             let at = 1 + noise.below(case.versions - 1);
@@ -205,7 +205,7 @@ impl World {
 fn search(case: Case, seed: u64) -> Found {
     let mut world = World::new(case, seed);
     let guess = NOISE * INSTANCE.sqrt() * (GUESS * world.noise.normal()).exp();
-    let mut bisect = Bisect::new(BisectPlan {
+    let mut bisect = BisectSearch::new(BisectPlan {
         build_s: vec![BUILD_S; case.versions],
         comparison_s: COMPARISON_S,
         noise: BisectNoise { instance: guess, build: 0.0 },
@@ -222,7 +222,7 @@ fn search(case: Case, seed: u64) -> Found {
             ControlFlow::Break(answer) => break answer,
             ControlFlow::Continue(action) => action.candidate,
         };
-        bisect.came(if world.speeds[candidate].is_none() {
+        bisect.receive(if world.speeds[candidate].is_none() {
             BisectOutcome::Unusable { candidate }
         } else {
             let (log_ratio, se) = world.compare(0, candidate);

@@ -16,8 +16,6 @@ const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
 
 const BUDGET: &str = "5m";
 
-const EQUAL: u32 = 2;
-
 const PRIORITIES: [&str; 3] = ["normal", WEIGHTED, "realtime"];
 
 /// Normal priority, in a control group with a high CPU weight, as with `systemd-run --user --scope -p CPUWeight=10000`.
@@ -42,7 +40,8 @@ impl Load {
     }
 }
 
-/// Measures the table: `[--program PATH] [--budget TIME] [--equal N]`.
+/// Measures the table, or with `--equal` studies of a system against itself: `[--program PATH] [--budget TIME]
+/// [--equal N]`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     expect_only(words, &["--program", "--budget", "--equal"], &[])?;
@@ -53,7 +52,9 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
         root: root.to_owned(),
         budget: option(words, "--budget")?.unwrap_or(BUDGET).to_owned(),
     };
-    let equal = option(words, "--equal")?.map_or(Ok(EQUAL), str::parse).context("`--equal`")?;
+    if let Some(count) = option(words, "--equal")? {
+        return bench.compare_with_itself(count.parse().context("`--equal`")?);
+    }
     println!(
         "| load | priority | rate: median half-width | CPU/op: median half-width | decided by time | by CPU | blocks \
          | median difference from `normal`, as it is |"
@@ -69,17 +70,6 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
             let reference = reference.get_or_insert_with(|| measured.clone());
             println!("| {} | {priority} | {} |", load.in_words(), measured.row(reference));
         }
-    }
-    println!("\n| load | a system against itself | called | not called | intervals that hold |");
-    println!("|---|---|---:|---:|---:|");
-    let loads = [Load::Build, Load::Hogs(2), Load::Hogs(16), Load::Present];
-    for (number, load) in (1..=equal).zip(loads.into_iter().cycle()) {
-        let measured = bench.beside(load, "realtime", [SYSTEMS[1]; 2])?;
-        let cells = measured.cells.values();
-        let called = cells.clone().filter(|cell| cell.is_called).count();
-        let holds = cells.clone().filter(|cell| cell.holds_one()).count();
-        let all = cells.len();
-        println!("| {} | {number} | {called} | {} | {holds} |", load.in_words(), all - called);
     }
     Ok(())
 }
@@ -168,11 +158,29 @@ fn percent(share: Option<f64>) -> String {
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
-    let (low, high) = (values.get(values.len().saturating_sub(1) / 2)?, values.get(values.len() / 2)?);
+    let (low, high) =
+        (values.get(values.len().saturating_sub(1) / 2)?, values.get(values.len() / 2)?);
     Some((low + high) / 2.0)
 }
 
 impl Bench {
+    /// Every verdict other than *same* or *undecided* is false.
+    #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+    fn compare_with_itself(&self, count: usize) -> Result<()> {
+        println!("| load | a system against itself | called | not called | intervals that hold |");
+        println!("|---|---|---:|---:|---:|");
+        let loads = [Load::Build, Load::Hogs(2), Load::Hogs(16), Load::Present];
+        for (number, load) in (1..=count).zip(loads.into_iter().cycle()) {
+            let measured = self.beside(load, "realtime", [SYSTEMS[1]; 2])?;
+            let cells = measured.cells.values();
+            let called = cells.clone().filter(|cell| cell.is_called).count();
+            let holds = cells.clone().filter(|cell| cell.holds_one()).count();
+            let all = cells.len();
+            println!("| {} | {number} | {called} | {} | {holds} |", load.in_words(), all - called);
+        }
+        Ok(())
+    }
+
     fn beside(&self, load: Load, priority: &str, systems: [&str; 2]) -> Result<Measured> {
         let _others = Others::start(load, &self.root)?;
         let mut command = Command::new(&self.program);
@@ -285,13 +293,15 @@ mod tests {
 
     #[test]
     fn a_study_becomes_a_row() {
-        let interval = |value: f64| json!({"value": value, "low": value - 0.01, "high": value + 0.01});
+        let interval =
+            |value: f64| json!({"value": value, "low": value - 0.01, "high": value + 0.01});
         let cell = |test: &str, value: f64, verdict: &str| {
             json!({"test": test, "rqps": interval(value), "verdict": verdict, "blocks": 3,
                    "cpu_ratio": interval(1.0), "cpu_verdict": "same"})
         };
         let base = json!({"test": "a", "rqps": null, "verdict": "same", "blocks": 3});
-        let cells = [base, cell("a", 1.0, "same"), cell("b", 0.8, "slower"), cell("c", 1.0, "undecided")];
+        let cells =
+            [base, cell("a", 1.0, "same"), cell("b", 0.8, "slower"), cell("c", 1.0, "undecided")];
         let measured = Measured::new(&json!({ "cells": cells }));
         assert_eq!(measured.row(&measured), "±1.00% | ±1.00% | 2 of 3 | 3 of 3 | 3 | 0.00%");
         assert_eq!(measured.cells.values().filter(|it| it.holds_one()).count(), 2);

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use anyhow::{Context as _, Result};
-use assay_sim::Noise;
+use assay_sim::NoiseSource;
 use assay_study::{
-    Bisect, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, Suspicion, WatchNoise, WatchSearch,
-    WatchValue, suspect,
+    BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch, Suspicion, WatchNoise,
+    WatchSearch, WatchValue, suspect,
 };
 
 use super::bisect::{BUILD_S, COMPARISON_S, INSTANCE, NOISE, World};
@@ -76,7 +76,7 @@ pub(super) fn run(words: &[String]) -> Result<()> {
 }
 
 fn world(seed: u64) -> World {
-    let mut noise = Noise::new(seed);
+    let mut noise = NoiseSource::new(seed);
     let mut steps: Vec<usize> = Vec::new();
     while steps.len() < CHANGES {
         let at = 1 + noise.below(COMMITS - 1);
@@ -84,7 +84,7 @@ fn world(seed: u64) -> World {
             steps.push(at);
         }
     }
-    let size = |noise: &mut Noise| SIZES[0] + (SIZES[1] - SIZES[0]) * noise.uniform();
+    let size = |noise: &mut NoiseSource| SIZES[0] + (SIZES[1] - SIZES[0]) * noise.uniform();
     let sizes: Vec<f64> =
         steps.iter().map(|_| size(&mut noise) * noise.one_of([-1.0, 1.0])).collect();
     let mut speeds = Vec::new();
@@ -131,7 +131,7 @@ fn watch(seed: u64) -> Watched {
 
 /// Searches between two versions. Returns whether a change was found.
 fn search(world: &mut World, [first, last]: [usize; 2], watched: &mut Watched) -> bool {
-    let mut bisect = Bisect::new(BisectPlan {
+    let mut bisect = BisectSearch::new(BisectPlan {
         build_s: vec![BUILD_S; last - first + 1],
         comparison_s: COMPARISON_S,
         noise: BisectNoise { instance: NOISE * INSTANCE.sqrt(), build: 1.5 * BUILD },
@@ -156,7 +156,7 @@ fn search(world: &mut World, [first, last]: [usize; 2], watched: &mut Watched) -
             }
         };
         watched.comparisons += 1;
-        bisect.came(if world.speeds[first + candidate].is_none() {
+        bisect.receive(if world.speeds[first + candidate].is_none() {
             BisectOutcome::Unusable { candidate }
         } else {
             let (log_ratio, se) = world.compare(first, first + candidate);

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::suite::{self, TestProgram, User, cargo, is_root};
+use crate::command::{self, cargo};
+use crate::suite::{self, TestProgram, TestUser, is_root};
 
 /// Tests that root also runs, because assay behaves differently for root: by crate and program, with the names of
 /// tests, or all of them. Those that only root can run are called `root::`. Every other test gives the same result for
@@ -51,15 +52,15 @@ pub fn run() -> Result<()> {
     step("lints", &lints)?;
     other("scripts", Command::new("shellcheck").args(SCRIPTS))?;
     other("workflows", Command::new("go").args(["run", ACTIONLINT, "-color=false"]))?;
-    let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;
+    let programs = timed("building the tests", || suite::build(suite::TestSelection::default()))?;
     step("tests of the documentation", &["test", "--workspace", "--doc", "--quiet"])?;
-    timed("all tests as a plain user", || suite::run(&programs, User::plain()?))?;
+    timed("all tests as a plain user", || suite::run(&programs, TestUser::plain()?))?;
     if !is_root()? {
         println!("==> those that need root did not run; root's `cargo xtask ci` runs all");
         return Ok(());
     }
     let of_root = of_root(&programs)?;
-    timed("root's tests", || suite::run(&of_root, User::Me))?;
+    timed("root's tests", || suite::run(&of_root, TestUser::Me))?;
     // This test briefly sets the clock of the machine, which would disturb other work on it.
     step("the clock", &["test", "--workspace", "--test", "clock", "--", "--ignored"])
 }
@@ -69,10 +70,10 @@ pub fn run() -> Result<()> {
 /// killed and resumed at random moments, and studies on many nodes.
 pub fn nightly() -> Result<()> {
     ensure!(is_root()?, "only root can run the tests of what assay does for root");
-    let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;
+    let programs = timed("building the tests", || suite::build(suite::TestSelection::default()))?;
     let hogs = Hogs::start(2);
-    let plain = timed("all tests as a plain user", || suite::run(&programs, User::plain()?));
-    let root = timed("all tests as root", || suite::run(&programs, User::Me));
+    let plain = timed("all tests as a plain user", || suite::run(&programs, TestUser::plain()?));
+    let root = timed("all tests as root", || suite::run(&programs, TestUser::Me));
     drop(hogs);
     plain.and(root)?;
     step("the lab", &["test", "--release", "--manifest-path", "lab/Cargo.toml"])?;
@@ -91,11 +92,11 @@ pub fn nightly() -> Result<()> {
         .map(|(package, test)| Ok(find(&programs, package, test)?.only(&["--ignored"])))
         .collect::<Result<_>>()?;
     timed("studies that are killed, and those of many nodes", || {
-        suite::run(&long, User::plain()?)
+        suite::run(&long, TestUser::plain()?)
     })?;
     // Only root can create small disks.
     let full = find(&programs, "assay", "slurm")?.only(&["--ignored", "a_full_disk"]);
-    timed("full disks of nodes", || suite::run(&[full], User::Me))
+    timed("full disks of nodes", || suite::run(&[full], TestUser::Me))
 }
 
 /// Threads that use all the CPU time they get, until this is dropped.
@@ -133,7 +134,7 @@ impl Drop for Hogs {
 fn of_root(programs: &[TestProgram]) -> Result<Vec<TestProgram>> {
     let wanted = |(package, test, arguments): &(&str, &str, &[&str])| {
         let found = find(programs, package, test)?.only(arguments);
-        found.has_what_it_is_told()?;
+        found.check_arguments()?;
         Ok(found)
     };
     OF_ROOT.iter().map(wanted).collect()
@@ -145,15 +146,11 @@ fn find<'a>(programs: &'a [TestProgram], package: &str, test: &str) -> Result<&'
 }
 
 fn step(what: &str, arguments: &[&str]) -> Result<()> {
-    other(what, Command::new(cargo()).args(arguments))
+    other(what, cargo().args(arguments))
 }
 
 fn other(what: &str, command: &mut Command) -> Result<()> {
-    timed(what, || {
-        let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
-        ensure!(status.success(), "{what} failed ({status}): {command:?}");
-        Ok(())
-    })
+    timed(what, || command::run(command))
 }
 
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]

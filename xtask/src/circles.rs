@@ -13,10 +13,10 @@ use anyhow::Result;
 type Module = Vec<String>;
 
 struct Crate {
-    files: BTreeMap<Module, File>,
+    files: BTreeMap<Module, SourceFile>,
 }
 
-struct File {
+struct SourceFile {
     path: PathBuf,
     /// Paths in its code, as written.
     named: Vec<Module>,
@@ -53,13 +53,13 @@ fn module(below: &Path) -> Module {
     parts
 }
 
-fn file(path: PathBuf, text: &str) -> File {
+fn file(path: PathBuf, text: &str) -> SourceFile {
     // A file of tests may be declared anywhere.
     let code = text.replace("#[cfg(test)]\nmod tests;", "");
     let code = code.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code = lines.collect::<Vec<_>>().join("\n");
-    let mut file = File { path, named: Vec::new(), exported: BTreeMap::new() };
+    let mut file = SourceFile { path, named: Vec::new(), exported: BTreeMap::new() };
     for statement in code.split_inclusive(';') {
         let Some((before, tree)) = used(statement) else {
             file.named.extend(paths(statement));
@@ -174,14 +174,14 @@ impl Crate {
     }
 
     fn imports(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
-        let of = |(module, file): (&'_ Module, &File)| {
+        let imported = |(module, file): (&'_ Module, &SourceFile)| {
             let found = file.named.iter().filter_map(|path| self.definer(module, path, 8));
             let all: BTreeSet<Module> = found.filter(|other| other != module).collect();
             all
         };
         let known = |other: &Module| self.files.get_key_value(other).map(|(module, _)| module);
         let entries = self.files.iter();
-        entries.map(|it| (it.0, of(it).iter().filter_map(known).collect())).collect()
+        entries.map(|it| (it.0, imported(it).iter().filter_map(known).collect())).collect()
     }
 }
 

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail, ensure};
 use fs_err as fs;
 
-use crate::suite::cargo;
+use crate::command::{self, build_assay, cargo, root};
 
 /// The version of mdbook that is known to work.
 const MDBOOK: &str = "0.5.4";
@@ -24,8 +24,8 @@ pub fn run(words: &[String]) -> Result<()> {
         [word] if word == "--check" => true,
         _ => bail!("usage: cargo xtask docs [--check]"),
     };
-    let root = root()?;
-    let program = build(&root)?;
+    let root = root();
+    let program = build_assay()?;
     let figures = parts::figures(&root)?;
     let mut stale = Vec::new();
     for page in pages(&root)? {
@@ -44,7 +44,7 @@ pub fn run(words: &[String]) -> Result<()> {
     ensure!(!is_check || stale.is_empty(), "out of date, run `cargo xtask docs`: {stale:?}");
     let offences = offences(&root)?;
     ensure!(offences.is_empty(), "{} offence(s):\n{}", offences.len(), offences.join("\n"));
-    book(&root)?;
+    command::run(Command::new(mdbook(&root)?).args(["build", "docs"]).current_dir(&root))?;
     println!("the book is target/book/index.html");
     Ok(())
 }
@@ -55,11 +55,6 @@ pub fn offences(root: &Path) -> Result<Vec<String>> {
     offences.extend(rules::offences(root, &pages)?);
     offences.extend(parts::offences(root, &pages)?);
     Ok(offences)
-}
-
-fn root() -> Result<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Ok(here.parent().context("xtask has no parent folder")?.to_owned())
 }
 
 /// Every Markdown page that git tracks or would add.
@@ -74,18 +69,6 @@ fn pages(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(listed.lines().map(|line| root.join(line)).filter(|path| path.exists()).collect())
 }
 
-fn build(root: &Path) -> Result<PathBuf> {
-    let status = Command::new(cargo())
-        .args(["build", "--quiet", "-p", "assay"])
-        .current_dir(root)
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(status.success(), "assay cannot be built");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("debug/assay"))
-}
-
 /// One generated part. A developer's environment must not affect it.
 fn part(program: &Path, name: &str) -> Result<String> {
     let output = Command::new(program)
@@ -97,16 +80,6 @@ fn part(program: &Path, name: &str) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-fn book(root: &Path) -> Result<()> {
-    let status = Command::new(mdbook(root)?)
-        .args(["build", "docs"])
-        .current_dir(root)
-        .status()
-        .context("cannot start mdbook")?;
-    ensure!(status.success(), "mdbook failed");
-    Ok(())
-}
-
 fn mdbook(root: &Path) -> Result<PathBuf> {
     let installed = Command::new("mdbook").arg("--version").output();
     if installed.is_ok_and(|output| output.status.success()) {
@@ -116,14 +89,10 @@ fn mdbook(root: &Path) -> Result<PathBuf> {
     let program = tools.join("bin/mdbook");
     if !program.exists() {
         let features = ["--no-default-features", "--features", "search"];
-        let status = Command::new(cargo())
-            .args(["install", "mdbook", "--locked", "--version", MDBOOK, "--root"])
-            .arg(&tools)
-            .args(features)
-            .env("CARGO_TARGET_DIR", tools.join("target"))
-            .status()
-            .context("cannot start cargo")?;
-        ensure!(status.success(), "mdbook cannot be installed");
+        let mut install = cargo();
+        install.args(["install", "mdbook", "--locked", "--version", MDBOOK, "--root"]);
+        install.arg(&tools).args(features).env("CARGO_TARGET_DIR", tools.join("target"));
+        command::run(&mut install)?;
     }
     Ok(program)
 }

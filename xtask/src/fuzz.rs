@@ -5,6 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::command::{self, cargo, root};
+
 const FLAGS: [&str; 7] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -30,7 +32,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         _ => bail!("usage: cargo xtask fuzz [TARGET] [--seconds N]"),
     };
     seconds.parse::<u32>().with_context(|| format!("`{seconds}` is not a number of seconds"))?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent folder")?;
+    let root = root();
     let names = names(&root.join("fuzz/fuzz_targets"))?;
     let chosen: Vec<_> =
         names.iter().filter(|name| target.is_none_or(|target| target == *name)).collect();
@@ -38,17 +40,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
         bail!("no such target; the targets are {}", names.join(", "));
     }
     let built = root.join("fuzz/target");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--release", "--target", HOST, "--target-dir"])
-        .arg(&built)
-        .env("RUSTFLAGS", FLAGS.join(" "))
-        .current_dir(root.join("fuzz"))
-        .status()
-        .context("cannot start cargo")?;
-    if !status.success() {
-        bail!("the fuzzers do not build ({status})");
-    }
+    let mut build = cargo();
+    build.args(["build", "--release", "--target", HOST, "--target-dir"]).arg(&built);
+    build.env("RUSTFLAGS", FLAGS.join(" ")).current_dir(root.join("fuzz"));
+    command::run(&mut build).context("the fuzzers do not build")?;
     for name in chosen {
         fuzz(&root.join("fuzz"), &built.join(HOST).join("release").join(name), name, seconds)?;
     }

@@ -13,7 +13,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-use crate::suite::cargo;
+use crate::command::{build_assay, root};
 
 /// The formats, by the endings of their files.
 const FORMATS: [&str; 5] = ["json", "csv", "txt", "md", "html"];
@@ -29,10 +29,7 @@ const USAGE: &str = "usage: cargo xtask golden [--program PATH] [--keep] [NAME..
 ///
 /// `--keep` replaces the reports by those of this version; `add` adds the ledgers that `golden/make.sh` left in a
 /// directory.
-///
-/// # Errors
-///
-/// A number or a verdict in JSON or CSV differs, or a report cannot be made.
+/// Fails if a number or a verdict in JSON or CSV differs.
 pub fn run(words: &[String]) -> Result<()> {
     let mut words = words.iter().map(String::as_str);
     let mut names = Vec::new();
@@ -50,20 +47,12 @@ pub fn run(words: &[String]) -> Result<()> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent folder")?;
-    let program = program.map_or_else(|| build(root), Ok)?;
-    let golden = root.join("golden");
+    let program = program.map_or_else(build_assay, Ok)?;
+    let golden = root().join("golden");
     match directory {
         Some(directory) => add(&program, &directory, &golden),
         None => compare(&program, &golden, &names, keeps),
     }
-}
-
-fn build(root: &Path) -> Result<PathBuf> {
-    let mut command = Command::new(cargo());
-    let status = command.args(["build", "--quiet", "-p", "assay"]).current_dir(root).status()?;
-    ensure!(status.success(), "{command:?}: {status}");
-    Ok(root.join("target/debug/assay"))
 }
 
 /// The files of an archive by name.
@@ -85,10 +74,9 @@ fn add(program: &Path, directory: &Path, golden: &Path) -> Result<()> {
 fn compare(program: &Path, golden: &Path, names: &[String], keeps: bool) -> Result<()> {
     let temporary = tempfile::tempdir()?;
     let mut figures = 0;
-    let mut archives: Vec<PathBuf> = Vec::new();
-    for entry in fs_err::read_dir(golden)? {
-        archives.push(entry?.path());
-    }
+    let entries = fs_err::read_dir(golden)?;
+    let mut archives: Vec<PathBuf> =
+        entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     archives.retain(|path| path.to_string_lossy().ends_with(".tar.gz"));
     archives.sort();
     for archive in archives {
@@ -197,16 +185,10 @@ fn differences(file: &str, before: &[u8], after: &[u8]) -> Result<Vec<String>> {
         }
         counts
     };
-    let [lines_before, lines_after] = [lines(&before), lines(&after)];
-    for (line, count) in &lines_before {
-        if lines_after.get(line).unwrap_or(&0) < count {
-            differences.push(format!("- {line}"));
-        }
-    }
-    for (line, count) in &lines_after {
-        if lines_before.get(line).unwrap_or(&0) < count {
-            differences.push(format!("+ {line}"));
-        }
+    let [old, new] = [lines(&before), lines(&after)];
+    for (sign, lines, others) in [('-', &old, &new), ('+', &new, &old)] {
+        let more = lines.iter().filter(|(line, count)| others.get(*line).unwrap_or(&0) < *count);
+        differences.extend(more.map(|(line, _)| format!("{sign} {line}")));
     }
     if differences.is_empty() && before != after {
         differences.push("the order of the lines".to_owned());

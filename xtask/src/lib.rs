@@ -2,6 +2,7 @@
 
 pub mod ci;
 mod circles;
+pub mod command;
 pub mod dist;
 pub mod docs;
 pub mod fuzz;

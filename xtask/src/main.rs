@@ -2,9 +2,10 @@
 //! `servers`, `record` and `golden`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
+use xtask::command::{self, cargo};
 
 const USAGE: &str = "\
 usage: cargo xtask ci | nightly | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test
@@ -35,22 +36,24 @@ dist-test  installs what `dist` made in bare userlands of Debian, all or those n
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
-    let result = match words.first().map(String::as_str) {
+    let (task, words) =
+        words.split_first().map_or((None, &[][..]), |(task, words)| (Some(task.as_str()), words));
+    let result = match task {
         Some("ci") => xtask::ci::run(),
         Some("nightly") => xtask::ci::nightly(),
-        Some("suite") => suite(words.get(1..).unwrap_or_default()),
+        Some("suite") => suite(words),
         Some("test") => test(),
         Some("tidy") => xtask::tidy::check(),
         Some("size") => xtask::tidy::sizes(),
-        Some("docs") => xtask::docs::run(words.get(1..).unwrap_or_default()),
-        Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
-        Some("crash") => crash(words.get(1..).unwrap_or_default()),
-        Some("simulate") => simulate(words.get(1..).unwrap_or_default()),
+        Some("docs") => xtask::docs::run(words),
+        Some("servers") => xtask::servers::run(words),
+        Some("crash") => crash(words),
+        Some("simulate") => simulate(words),
         Some("record") => xtask::record::run(),
-        Some("dist") => xtask::dist::run(words.get(1..).unwrap_or_default()),
-        Some("dist-test") => xtask::dist::userland::run(words.get(1..).unwrap_or_default()),
-        Some("golden") => xtask::golden::run(words.get(1..).unwrap_or_default()),
-        Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
+        Some("dist") => xtask::dist::run(words),
+        Some("dist-test") => xtask::dist::userland::run(words),
+        Some("golden") => xtask::golden::run(words),
+        Some("fuzz") => xtask::fuzz::run(words),
         _ => {
             println!("{USAGE}");
             return ExitCode::from(2);
@@ -83,37 +86,27 @@ const QUICK: [&str; 13] = [
 ];
 
 fn suite(words: &[String]) -> Result<()> {
-    let programs = xtask::suite::build(xtask::suite::Selection::of(words))?;
-    xtask::suite::run(&programs, xtask::suite::User::plain()?)
+    let programs = xtask::suite::build(xtask::suite::TestSelection::new(words))?;
+    xtask::suite::run(&programs, xtask::suite::TestUser::plain()?)
 }
 
 fn test() -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = cargo();
     command.args(["test", "--workspace", "--no-fail-fast", "--quiet", "--lib", "--bins"]);
-    command.args(QUICK.iter().flat_map(|name| ["--test", name]));
-    let status = command.status().context("cannot start cargo")?;
-    if status.success() { Ok(()) } else { bail!("tests without servers: {status}") }
+    command::run(command.args(QUICK.iter().flat_map(|name| ["--test", name])))
 }
 
 fn simulate(words: &[String]) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["run", "--quiet", "--release", "-p", "assay-sim", "--"]).args(words);
-    let status = command.status().context("cannot start cargo")?;
-    if status.success() { Ok(()) } else { bail!("simulated studies: {status}") }
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--release", "-p", "assay-sim", "--"]);
+    command::run(command.args(words))
 }
 
 fn crash(words: &[String]) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    let test = ["test", "--release", "-p", "assay", "--test", "kill_and_resume"];
-    command.args(test).args(["--", "--ignored", "--nocapture"]);
-    for (name, value) in ["ASSAY_KILLS", "ASSAY_KILLS_SEED"].iter().zip(words) {
-        command.env(name, value);
-    }
-    let status = command.status().context("cannot start cargo")?;
-    if status.success() { Ok(()) } else { bail!("killed and resumed: {status}") }
+    let mut command = cargo();
+    command.args(["test", "--release", "-p", "assay", "--test", "kill_and_resume"]);
+    command.args(["--", "--ignored", "--nocapture"]);
+    command::run(command.envs(["ASSAY_KILLS", "ASSAY_KILLS_SEED"].iter().zip(words)))
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Measures the study that tests of reports and packs read.
 
 use std::io::Write as _;
-use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
 
-use crate::suite::cargo;
+use crate::command::{self, build_assay, cargo, root};
 
 /// A small study with a twin: two products' versions, a read and a write of each kind.
 const COMPARE: [&str; 8] = [
@@ -26,12 +25,11 @@ const FOLDER: &str = "crates/assay-ledger/tests/recorded";
 
 /// Also writes the snapshots of its output.
 pub fn run() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent folder")?;
+    let root = &root();
     let temporary = tempfile::tempdir()?;
     let ledger = temporary.path().join("ledger.db");
-    step(Command::new(cargo()).args(["build", "--quiet", "-p", "assay"]).current_dir(root))?;
-    let assay = root.join("target/debug/assay");
-    step(Command::new(&assay).args(COMPARE).arg("--ledger").arg(&ledger))?;
+    let assay = build_assay()?;
+    command::run(Command::new(&assay).args(COMPARE).arg("--ledger").arg(&ledger))?;
     let studies = Command::new(&assay)
         .args(["studies", "--format", "json", "--ledger"])
         .arg(&ledger)
@@ -45,14 +43,8 @@ pub fn run() -> Result<()> {
     fs_err::write(folder.join("study.db.gz"), packed.finish()?)?;
     fs_err::write(folder.join("study.id"), id)?;
     let corpus = ["run", "--quiet", "-p", "assay-fuzz", "--example", "corpus", "ledgers"];
-    step(Command::new(cargo()).args(corpus).current_dir(root))?;
+    command::run(cargo().args(corpus).current_dir(root))?;
     // The pages with notebooks show its figures.
     let tests = ["test", "--quiet", "-p", "assay", "--test", "recorded", "--test", "notebooks"];
-    step(Command::new(cargo()).args(tests).env("INSTA_UPDATE", "always").current_dir(root))
-}
-
-fn step(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(status.success(), "{command:?}: {status}");
-    Ok(())
+    command::run(cargo().args(tests).env("INSTA_UPDATE", "always").current_dir(root))
 }

@@ -9,6 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::command::build_assay;
+
 /// A server of each family and one through each client, the smallest ones.
 const SHORT: [&str; 5] =
     ["mariadb@10.11", "mysql@5.7", "postgres@15", "postgres@17.10", "postgres@18.4"];
@@ -61,15 +63,7 @@ struct Assay {
 
 impl Assay {
     fn build(accepts_expired: bool) -> Result<Self> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let build = ["build", "--quiet", "--package", "assay", "--message-format", "json"];
-        let output = Command::new(cargo).args(build).stderr(Stdio::inherit()).output()?;
-        ensure!(output.status.success(), "the program does not build");
-        let messages = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
-        let executable = |it: Value| Some(PathBuf::from(it["executable"].as_str()?));
-        let program = messages.filter_map(|it| it.ok().and_then(executable)).last();
-        let program = program.context("cargo does not say where the program is")?;
-        Ok(Self { program, accepts_expired })
+        Ok(Self { program: build_assay()?, accepts_expired })
     }
 
     fn command(&self, words: &[&str]) -> Command {

@@ -18,6 +18,8 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::command::cargo;
+
 const NOBODY: u32 = 65534;
 
 /// Programs that run at once. Most of the time, a test waits for a server, a download or the end of a study: with three
@@ -55,13 +57,13 @@ const LONGEST: [(&str, &str); 26] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum User {
+pub enum TestUser {
     Me,
     /// `nobody`, for root: most users of assay are plain users.
     Nobody,
 }
 
-impl User {
+impl TestUser {
     /// A plain user: root becomes one.
     pub fn plain() -> Result<Self> {
         Ok(if is_root()? { Self::Nobody } else { Self::Me })
@@ -85,7 +87,7 @@ pub struct TestProgram {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Selection<'a> {
+pub struct TestSelection<'a> {
     /// Empty for all.
     pub packages: &'a [String],
     /// Options of cargo, such as `--lib` or `--test NAME`; empty for all targets.
@@ -94,10 +96,9 @@ pub struct Selection<'a> {
     pub arguments: &'a [String],
 }
 
-impl<'a> Selection<'a> {
+impl<'a> TestSelection<'a> {
     /// Packages come first. Words from the first dash on are for cargo, and those after `--` for the programs.
-    #[must_use]
-    pub fn of(words: &'a [String]) -> Self {
+    pub fn new(words: &'a [String]) -> Self {
         let (words, arguments) = match words.iter().position(|it| it == "--") {
             Some(at) => (words.get(..at), words.get(at + 1..)),
             None => (Some(words), None),
@@ -109,8 +110,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-pub fn build(wanted: Selection<'_>) -> Result<Vec<TestProgram>> {
-    let mut command = Command::new(cargo());
+pub fn build(wanted: TestSelection<'_>) -> Result<Vec<TestProgram>> {
+    let mut command = cargo();
     command.args(["test", "--no-run", "--message-format=json"]);
     match wanted.packages {
         [] => command.arg("--workspace"),
@@ -159,7 +160,7 @@ impl TestProgram {
     }
 
     /// Fails if one of the arguments matches no test.
-    pub fn has_what_it_is_told(&self) -> Result<()> {
+    pub fn check_arguments(&self) -> Result<()> {
         for word in &self.arguments {
             let listed = Command::new(&self.program).args(["--list", word]).output()?;
             let listed = String::from_utf8_lossy(&listed.stdout);
@@ -171,7 +172,7 @@ impl TestProgram {
 }
 
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
-pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
+pub fn run(programs: &[TestProgram], user: TestUser) -> Result<()> {
     let home = Home::new(user)?;
     let failed = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
@@ -212,10 +213,10 @@ pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
 }
 
 /// Returns the CPU time used, seconds. The error contains the output.
-fn run_one(program: &TestProgram, user: User, home: &Home, scratch: &Path) -> Result<f64> {
+fn run_one(program: &TestProgram, user: TestUser, home: &Home, scratch: &Path) -> Result<f64> {
     let mut command = match user {
-        User::Me => Command::new(&program.program),
-        User::Nobody => as_nobody(&program.program),
+        TestUser::Me => Command::new(&program.program),
+        TestUser::Nobody => as_nobody(&program.program),
     };
     let mut output = tempfile::tempfile()?;
     let copy = |file: &File| file.try_clone();
@@ -283,7 +284,7 @@ fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
     let own: [(&str, OsString); 8] = [
         ("HOME", home.path().join("home").into()),
         ("ASSAY_CACHE", home.path().join("cache").into()),
-        ("CARGO", cargo()),
+        ("CARGO", cargo().get_program().to_owned()),
         // The snapshots are there, and a test that fails leaves nothing in the checkout.
         ("INSTA_WORKSPACE_ROOT", root.into()),
         ("INSTA_UPDATE", "no".into()),
@@ -301,28 +302,23 @@ fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
     kept.chain(own.into_iter().chain(tools).map(|(name, value)| (name.into(), value))).collect()
 }
 
-#[must_use]
-pub fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
-
 /// A home and a server cache, both empty. Removed at the end, with all the read-only trees in them.
 struct Home {
     dir: TempDir,
-    user: User,
+    user: TestUser,
 }
 
 /// The directory for temporary files of one test program, removed when the program has ended: a plain user's tests
 /// cannot remove the read-only trees of servers there, and those of all programs would fill a disk.
-struct Scratch(PathBuf);
+struct ScratchDir(PathBuf);
 
-impl Scratch {
+impl ScratchDir {
     fn path(&self) -> &Path {
         &self.0
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         make_writable(&self.0);
         // A server left by a failed test may still write there. The home is removed at the end.
@@ -336,7 +332,7 @@ fn make_writable(tree: &Path) {
 }
 
 impl Home {
-    fn new(user: User) -> Result<Self> {
+    fn new(user: TestUser) -> Result<Self> {
         let home = Self { dir: TempDir::with_prefix("assay-ci-")?, user };
         fs::create_dir(home.path().join("home"))?;
         // Root's tests also run programs as `nobody`.
@@ -351,8 +347,8 @@ impl Home {
     }
 
     /// Its path is short, because those of sockets are.
-    fn scratch(&self, number: usize) -> Result<Scratch> {
-        let scratch = Scratch(self.path().join("t").join(number.to_string()));
+    fn scratch(&self, number: usize) -> Result<ScratchDir> {
+        let scratch = ScratchDir(self.path().join("t").join(number.to_string()));
         fs::create_dir(&scratch.0)?;
         // Root's tests also run programs as `nobody`, so everybody may write there, as in `/tmp`.
         fs::set_permissions(&scratch.0, Permissions::from_mode(0o1777))?;
@@ -361,7 +357,7 @@ impl Home {
     }
 
     fn give_to_user(&self, tree: &Path) -> Result<()> {
-        if self.user == User::Nobody {
+        if self.user == TestUser::Nobody {
             let owner = format!("{NOBODY}:{NOBODY}");
             let status = Command::new("chown").arg("-R").arg(owner).arg(tree).status()?;
             ensure!(status.success(), "cannot give a directory to nobody ({status})");
@@ -384,7 +380,7 @@ mod tests {
     fn a_selection_has_packages_then_targets_then_what_programs_are_told() {
         let parts = |words: &[&str]| {
             let words: Vec<_> = words.iter().map(|it| (*it).to_owned()).collect();
-            let it = Selection::of(&words);
+            let it = TestSelection::new(&words);
             [it.packages, it.targets, it.arguments].map(|part| part.join(" "))
         };
         assert_eq!(parts(&[]), ["", "", ""]);

@@ -1,8 +1,9 @@
 //! Checks of the code base: allowed dependencies of crates, import cycles, unused dependencies, file sizes, first
-//! lines, READMEs, licences; links and style of the documentation.
+//! lines, words of wings, READMEs, licences; links and style of the documentation.
 
 mod size;
 mod unused;
+mod wings;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,6 +160,7 @@ pub fn check() -> Result<()> {
     offences.extend(circles(&root, &files)?);
     offences.extend(unused::offences(&root, &metadata, &files)?);
     offences.extend(size::offences(&root, &files)?);
+    offences.extend(wings::offences(&root, &files)?);
     offences.extend(readmes(&root)?);
     offences.extend(crate::docs::offences(&root)?);
     if offences.is_empty() {

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::io::{BufReader, Cursor, Read};
 use std::time::Instant;
 
-use assay_capture::{Capture, Given, Options, Target, plan, probe, workload};
+use assay_capture::{Capture, LogHints, PlanOptions, WorkloadTarget, plan, probe, workload};
 
 /// Statements of a block, and repetitions of the block in the log.
 const BLOCK: u64 = 100_000;
@@ -54,7 +54,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn read(block: &[u8], blocks: usize) -> (u64, usize) {
-    let given = Given::default();
+    let given = LogHints::default();
     let head = &block[..assay_capture::HEAD_BYTES.min(block.len())];
     let probe = probe(head, None, &given).unwrap();
     let mut capture = Capture::new(given);
@@ -63,8 +63,8 @@ fn read(block: &[u8], blocks: usize) -> (u64, usize) {
     let mut source = BufReader::with_capacity(256 << 10, whole);
     capture.read("slow.log", head, &probe, &mut source).unwrap();
     let captured = capture.finish();
-    let plan = plan(&captured, &Options { writes: true, ..Options::default() }).unwrap();
-    let target = Target { stem: "app".to_owned(), dump: None, schema: None };
+    let plan = plan(&captured, &PlanOptions { writes: true, ..PlanOptions::default() }).unwrap();
+    let target = WorkloadTarget { stem: "app".to_owned(), dump: None, schema: None };
     let written = workload(&captured, &plan, &target);
     black_box(&written);
     (captured.counts.statements, plan.works.len())

@@ -1,24 +1,22 @@
 //! Reads logs into fingerprints and transactions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead};
 use std::ops::Range;
 
 use assay_model::{Dialect, SessionSetting};
 
-use crate::counts::Counts;
-use crate::entry::{Entry, Sink, Skip};
-use crate::fingerprints::{Call, Fingerprint, Fingerprints};
-use crate::lines;
-use crate::probe::Probe;
-use crate::reader::{Given, without_mark};
-use crate::sample::{BETWEEN, ROW_BYTES, Row};
-use crate::sessions::{Sent, Sessions, Shape, Transactions, VALUES_MAX};
-use crate::settings::{NotCarried, Settings};
+use crate::fingerprints::{
+    BETWEEN, Fingerprint, Fingerprints, ParameterRow, ROW_BYTES, StatementCall,
+};
+use crate::probe::LogProbe;
+use crate::reader::{EntrySink, LogEntry, LogHints, Skip, each_line, without_mark};
+use crate::sessions::{SentStatement, Sessions, TransactionShape, Transactions, VALUES_MAX};
+use crate::settings::{LostSettings, SettingsTracker};
 use crate::sql::kind::{Does, does};
 use crate::sql::normal::Normalizer;
 use crate::sql::set::changes;
-use crate::sql::token::{Kind, Token, tokenize};
+use crate::sql::token::{SqlToken, TokenView, tokenize};
 use crate::sql::value::combined;
 
 /// Maximum length of a workload's statement, bytes.
@@ -44,29 +42,28 @@ const DATABASES: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub struct Capture {
-    given: Given,
+    given: LogHints,
     intake: Intake,
 }
 
 #[derive(Debug)]
-pub struct Captured {
-    pub counts: Counts,
+pub struct CapturedLogs {
+    pub counts: LogCounts,
     /// Sessions that sent a statement; 0 if the logs do not show it.
     pub sessions: u64,
     pub(crate) transactions: Transactions,
     pub(crate) fingerprints: Vec<Fingerprint>,
-    pub(crate) shapes: Vec<Shape>,
+    pub(crate) shapes: Vec<TransactionShape>,
     pub(crate) databases: Vec<String>,
     /// Distinct sets of session settings, by number.
     pub(crate) settings: Vec<Vec<SessionSetting>>,
-    pub(crate) not_carried: NotCarried,
+    pub(crate) not_carried: LostSettings,
     /// Sessions that began before the logs, and their calls.
     pub(crate) begun_before: (u64, u64),
 }
 
 impl Capture {
-    #[must_use]
-    pub fn new(given: Given) -> Self {
+    pub fn new(given: LogHints) -> Self {
         Self { given, intake: Intake::default() }
     }
 
@@ -75,7 +72,7 @@ impl Capture {
         &mut self,
         name: &str,
         head: &[u8],
-        probe: &Probe,
+        probe: &LogProbe,
         source: &mut dyn BufRead,
     ) -> io::Result<()> {
         self.intake.counts.begin(name, probe.format.name);
@@ -83,7 +80,7 @@ impl Capture {
         let mut reader = (probe.format.open)(without_mark(head), &self.given);
         let intake = &mut self.intake;
         // The reader counts lines that were truncated because of their length.
-        let result = lines::each(source, |line| {
+        let result = each_line(source, |line| {
             intake.counts.line();
             reader.line(line, intake);
         });
@@ -96,11 +93,10 @@ impl Capture {
         self.intake.counts.cut();
     }
 
-    #[must_use]
-    pub fn finish(mut self) -> Captured {
+    pub fn finish(mut self) -> CapturedLogs {
         self.intake.sessions.forget_all();
         let Intake { counts, fingerprints, sessions, databases, seen, settings, .. } = self.intake;
-        Captured {
+        CapturedLogs {
             counts,
             sessions: seen.len() as u64,
             transactions: sessions.transactions,
@@ -135,10 +131,10 @@ impl Databases {
 
 #[derive(Debug, Default)]
 struct Intake {
-    counts: Counts,
+    counts: LogCounts,
     fingerprints: Fingerprints,
     sessions: Sessions,
-    settings: Settings,
+    settings: SettingsTracker,
     databases: Databases,
     seen: HashSet<u64>,
     /// Sessions that sent a statement since they began, or whose beginning is unknown.
@@ -147,13 +143,13 @@ struct Intake {
     /// The statements come from a file written by users.
     is_script: bool,
     // Reused buffers.
-    tokens: Vec<Token>,
+    tokens: Vec<SqlToken>,
     normalizer: Normalizer,
     values: Vec<(bool, u64)>,
 }
 
-impl Sink for Intake {
-    fn entry(&mut self, entry: &Entry<'_>) {
+impl EntrySink for Intake {
+    fn entry(&mut self, entry: &LogEntry<'_>) {
         if let Some(at) = entry.at_us {
             self.counts.time(at);
         }
@@ -174,11 +170,8 @@ impl Sink for Intake {
             self.skip_entry(Skip::TooLong, entry);
         } else {
             let parts = parts(entry.text, &tokens);
-            let time_us = entry.time_us.map(|it| it / parts.len().max(1) as f64);
-            for part in parts {
-                let part = tokens.get(part).unwrap_or_default();
-                self.statement(entry, part, time_us);
-            }
+            let time_us = entry.time_us.map(|time_us| time_us / parts.len().max(1) as f64);
+            parts.into_iter().for_each(|part| self.statement(entry, &tokens[part], time_us));
         }
         self.tokens = tokens;
     }
@@ -219,7 +212,7 @@ impl Sink for Intake {
 
 impl Intake {
     /// Whether assay itself sent a statement: the first one of its session is in [`OWN_FIRST`].
-    fn is_own(&mut self, entry: &Entry<'_>) -> bool {
+    fn is_own(&mut self, entry: &LogEntry<'_>) -> bool {
         let Some(session) = entry.session.filter(|_| !self.is_script) else { return false };
         if self.own.contains(&session) {
             return true;
@@ -243,14 +236,14 @@ impl Intake {
     }
 
     /// Counts a statement that is not measured. It makes the transaction around it unusable.
-    fn skip_entry(&mut self, why: Skip, entry: &Entry<'_>) {
+    fn skip_entry(&mut self, why: Skip, entry: &LogEntry<'_>) {
         self.counts.skip(why, entry.calls);
         if let Some(session) = entry.session {
             self.sessions.break_off(session);
         }
     }
 
-    fn statement(&mut self, entry: &Entry<'_>, tokens: &[Token], time_us: Option<f64>) {
+    fn statement(&mut self, entry: &LogEntry<'_>, tokens: &[SqlToken], time_us: Option<f64>) {
         let does = does(entry.text, tokens, entry.dialect);
         let writes = match does {
             Does::Read => false,
@@ -264,12 +257,8 @@ impl Intake {
             }
             Does::Begin | Does::Commit | Does::Rollback | Does::Autocommit(_) => {
                 self.counts.statements = self.counts.statements.saturating_add(entry.calls);
-                if let Some(session) = entry.session {
-                    self.sessions.control(session, does);
-                    self.settings.control(session, does);
-                }
-                self.change_settings(entry, tokens);
-                return;
+                self.control(entry, does);
+                return self.change_settings(entry, tokens);
             }
             Does::Use | Does::Session | Does::System => {
                 self.change_settings(entry, tokens);
@@ -279,10 +268,7 @@ impl Intake {
             Does::Dump => return self.counts.skip(Skip::Dump, entry.calls),
             Does::Outside => return self.skip_entry(Skip::Outside, entry),
             Does::Definition => {
-                if let Some(session) = entry.session {
-                    self.sessions.control(session, does);
-                    self.settings.control(session, does);
-                }
+                self.control(entry, does);
                 return self.counts.skip(Skip::Definition, entry.calls);
             }
         };
@@ -297,7 +283,7 @@ impl Intake {
         let settings = self.settings.set_of(entry.session, entry.calls);
         let Some(settings) = settings else { return self.skip_entry(Skip::TooMany, entry) };
         let database = entry.database.and_then(|name| self.databases.number(name));
-        let number = self.fingerprints.count(&Call {
+        let number = self.fingerprints.count(&StatementCall {
             text: self.normalizer.text(),
             dialect: entry.dialect,
             database,
@@ -312,15 +298,23 @@ impl Intake {
         self.note_values(entry, tokens, (number, settings), time_us);
     }
 
-    fn change_settings(&mut self, entry: &Entry<'_>, tokens: &[Token]) {
+    /// Begins or ends a transaction of the session.
+    fn control(&mut self, entry: &LogEntry<'_>, does: Does) {
+        if let Some(session) = entry.session {
+            self.sessions.control(session, does);
+            self.settings.control(session, does);
+        }
+    }
+
+    fn change_settings(&mut self, entry: &LogEntry<'_>, tokens: &[SqlToken]) {
         let changes = changes(entry.text, tokens, entry.dialect, entry.parameters);
         self.settings.change(entry.session, changes, entry.dialect);
     }
 
     fn note_values(
         &mut self,
-        entry: &Entry<'_>,
-        tokens: &[Token],
+        entry: &LogEntry<'_>,
+        tokens: &[SqlToken],
         (number, settings): (usize, u32),
         time_us: Option<f64>,
     ) {
@@ -363,13 +357,20 @@ impl Intake {
                 let digests = values.iter().map(|(_, digest)| *digest).collect();
                 let values = json.clone();
                 let order = fingerprints.calls();
-                let sent =
-                    Sent { fingerprint: number, settings, rows, digests, values, time_us, order };
+                let sent = SentStatement {
+                    fingerprint: number,
+                    settings,
+                    rows,
+                    digests,
+                    values,
+                    time_us,
+                    order,
+                };
                 sessions.send(id, sent);
             }
         }
         if let Some(place) = place {
-            let row = Row { rows, values: json.into_boxed_str() };
+            let row = ParameterRow { rows, values: json.into_boxed_str() };
             fingerprints.put(number, place, each_us, row);
         }
     }
@@ -377,7 +378,7 @@ impl Intake {
 
 fn json(
     normalizer: &Normalizer,
-    tokens: &[Token],
+    tokens: &[SqlToken],
     text: &[u8],
     dialect: Dialect,
     parameters: &[Option<Vec<u8>>],
@@ -402,15 +403,14 @@ fn json(
 }
 
 /// Ranges of the semicolon-separated statements. A definition is one, whatever it contains.
-fn parts(text: &[u8], tokens: &[Token]) -> Vec<Range<usize>> {
-    let first = tokens.first().map(|it| it.of(text).to_ascii_uppercase()).unwrap_or_default();
-    if matches!(first.as_slice(), b"CREATE" | b"ALTER") {
+fn parts(text: &[u8], tokens: &[SqlToken]) -> Vec<Range<usize>> {
+    let view = TokenView { text, tokens };
+    if view.is_any(0, &["CREATE", "ALTER"]) {
         return std::iter::once(0..tokens.len()).collect();
     }
-    let is_end = |token: &Token| token.kind == Kind::Symbol && token.of(text) == b";";
     let mut found = Vec::new();
     let mut start = 0;
-    let ends = tokens.iter().enumerate().filter(|(_, it)| is_end(it)).map(|(at, _)| at);
+    let ends = (0..tokens.len()).filter(|at| view.is_symbol(*at, b";"));
     for end in ends.chain([tokens.len()]) {
         if end > start {
             found.push(start..end);
@@ -418,4 +418,88 @@ fn parts(text: &[u8], tokens: &[Token]) -> Vec<Range<usize>> {
         start = end + 1;
     }
     found
+}
+
+const NAMED: usize = 3;
+
+/// A larger step back in time is no reordering of sessions, microseconds.
+const BACK_US: i64 = 2_000_000;
+
+const SHOWN: usize = 80;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRead {
+    pub name: String,
+    pub format: &'static str,
+    pub lines: u64,
+    /// Its compressed content is truncated.
+    pub is_cut: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableLine {
+    pub file: String,
+    pub line: u64,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct LogCounts {
+    pub files: Vec<FileRead>,
+    /// Calls of statements, including skipped ones.
+    pub statements: u64,
+    pub skipped: BTreeMap<Skip, u64>,
+    pub unreadable: u64,
+    pub first_unreadable: Vec<UnreadableLine>,
+    /// First and last time, microseconds since 1970.
+    pub span_us: Option<(i64, i64)>,
+    pub clock_changes: u64,
+    last_us: Option<i64>,
+}
+
+impl LogCounts {
+    pub(crate) fn begin(&mut self, name: &str, format: &'static str) {
+        self.files.push(FileRead { name: name.to_owned(), format, lines: 0, is_cut: false });
+        self.last_us = None;
+    }
+
+    pub(crate) fn cut(&mut self) {
+        if let Some(file) = self.files.last_mut() {
+            file.is_cut = true;
+        }
+    }
+
+    pub(crate) fn line(&mut self) {
+        if let Some(file) = self.files.last_mut() {
+            file.lines += 1;
+        }
+    }
+
+    pub(crate) fn skip(&mut self, why: Skip, calls: u64) {
+        self.statements = self.statements.saturating_add(calls);
+        let count = self.skipped.entry(why).or_default();
+        *count = count.saturating_add(calls);
+    }
+
+    pub(crate) fn unreadable(&mut self, lines_before: u64, line: &[u8]) {
+        self.unreadable += 1;
+        if self.first_unreadable.len() < NAMED
+            && let Some(file) = self.files.last()
+        {
+            let text: String = String::from_utf8_lossy(line).chars().take(SHOWN).collect();
+            let found = UnreadableLine {
+                file: file.name.clone(),
+                line: file.lines.saturating_sub(lines_before).max(1),
+                text,
+            };
+            self.first_unreadable.push(found);
+        }
+    }
+
+    pub(crate) fn time(&mut self, at_us: i64) {
+        self.clock_changes += u64::from(self.last_us.is_some_and(|last| at_us < last - BACK_US));
+        self.last_us = Some(at_us);
+        let (first, last) = self.span_us.unwrap_or((at_us, at_us));
+        self.span_us = Some((first.min(at_us), last.max(at_us)));
+    }
 }

@@ -4,36 +4,29 @@
 //! [`workload`] writes them as a workload file with files of values.
 
 mod capture;
-mod counts;
-mod entry;
-mod escape;
 mod fingerprints;
 mod formats;
-mod generated;
-mod lines;
 mod name;
 mod plan;
 mod probe;
 mod reader;
-mod sample;
+mod render;
+mod row_numbers;
 mod schema;
-mod server_version;
 mod sessions;
 mod settings;
 mod sql;
 mod summary;
-mod template;
 mod time;
 mod toml;
 
-pub use capture::{Capture, Captured};
-pub use counts::{Counts, FileRead, Unreadable};
-pub use entry::Skip;
-pub use formats::{FORMATS, Foreign};
-pub use plan::{LeftOut, Options, Plan, Work, plan};
-pub use probe::{HEAD_BYTES, Probe, ProbeError, format_named, probe};
-pub use reader::{Format, Given, Reader};
-pub use schema::{SCHEMA_BYTES, Schema, schema};
-pub use server_version::{ServerVersion, server_version};
+pub use capture::{Capture, CapturedLogs, FileRead, LogCounts, UnreadableLine};
+pub use formats::{FORMATS, ForeignFile};
+pub use plan::{CapturePlan, CapturedWork, LeftOutCounts, PlanOptions, plan};
+pub use probe::{
+    HEAD_BYTES, LogProbe, ProbeError, ServerVersion, format_named, probe, server_version,
+};
+pub use reader::{LogFormat, LogHints, LogReader, Skip};
+pub use schema::{DumpSchema, SCHEMA_BYTES, schema};
 pub use summary::summary;
-pub use toml::{Target, ValuesFile, Written, workload};
+pub use toml::{ValuesFile, WorkloadFiles, WorkloadTarget, workload};

@@ -3,7 +3,7 @@
 use assay_model::Dialect;
 
 use crate::sql::normal::{LIST, SCALAR};
-use crate::sql::token::{Kind, Token, tokenize};
+use crate::sql::token::{TokenKind, TokenView, tokens_of};
 
 /// Maximum length of a name without the number that makes it unique.
 const NAME_MAX: usize = 50;
@@ -12,7 +12,7 @@ const COLUMNS: usize = 3;
 
 /// A name such as `select-orders-by-customer`.
 pub(crate) fn of_statement(form: &[u8], dialect: Dialect) -> String {
-    let words = Words::of(form, dialect);
+    let words = StatementWords::new(form, dialect);
     let mut name = words.verb.clone();
     match (words.tables.first(), &words.function) {
         (Some(table), _) => name = format!("{name}-{table}"),
@@ -32,12 +32,12 @@ pub(crate) fn of_transaction<'f>(
     forms: impl Iterator<Item = &'f [u8]>,
     dialect: Dialect,
 ) -> String {
-    let words: Vec<Words> = forms.map(|form| Words::of(form, dialect)).collect();
-    let is_change = |it: &&Words| it.verb != "select" && it.verb != "with";
-    let changes: Vec<&Words> = words.iter().filter(is_change).collect();
-    let of = if changes.is_empty() { words.iter().collect() } else { changes };
+    let words: Vec<StatementWords> = forms.map(|form| StatementWords::new(form, dialect)).collect();
+    let is_change = |it: &&StatementWords| it.verb != "select" && it.verb != "with";
+    let changes: Vec<&StatementWords> = words.iter().filter(is_change).collect();
+    let named = if changes.is_empty() { words.iter().collect() } else { changes };
     let mut tables: Vec<&str> = Vec::new();
-    for table in of.iter().filter_map(|it| it.tables.first()) {
+    for table in named.iter().filter_map(|words| words.tables.first()) {
         if !tables.contains(&table.as_str()) {
             tables.push(table);
         }
@@ -46,15 +46,15 @@ pub(crate) fn of_transaction<'f>(
     cut(&format!("transaction-{}", tables.join("-")))
 }
 
-struct Words {
+struct StatementWords {
     verb: String,
     tables: Vec<String>,
     columns: Vec<String>,
     function: Option<String>,
 }
 
-impl Words {
-    fn of(form: &[u8], dialect: Dialect) -> Self {
+impl StatementWords {
+    fn new(form: &[u8], dialect: Dialect) -> Self {
         // Markers become parameter marks, which the dialect's tokenizer knows.
         let mark = if dialect == Dialect::MySql { "?" } else { "$1" };
         let text: Vec<u8> = form
@@ -65,99 +65,76 @@ impl Words {
                 other => vec![other],
             })
             .collect();
-        let mut tokens = Vec::new();
-        tokenize(&text, dialect, &mut tokens);
-        tokens.retain(|it| it.kind != Kind::Hint);
-        let verb = tokens.iter().find(|it| it.kind == Kind::Word);
-        let verb = verb.map(|it| plain(it.of(&text))).filter(|it| !it.is_empty());
+        let tokens = tokens_of(&text, dialect);
+        let view = TokenView { text: &text, tokens: &tokens };
+        let verb = tokens.iter().find(|token| token.kind == TokenKind::Word);
+        let verb = verb.map(|token| plain(token.bytes(&text))).filter(|verb| !verb.is_empty());
         Self {
             verb: verb.unwrap_or_else(|| "statement".to_owned()),
-            tables: tables(&text, &tokens),
-            columns: columns(&text, &tokens),
-            function: function(&text, &tokens),
+            tables: tables(view),
+            columns: columns(view),
+            function: function(view),
         }
     }
 }
 
-fn is(token: Option<&Token>, text: &[u8], word: &str) -> bool {
-    token.is_some_and(|it| {
-        it.kind == Kind::Word && it.of(text).eq_ignore_ascii_case(word.as_bytes())
-    })
+fn is_name(view: TokenView<'_>, at: usize) -> bool {
+    matches!(view.kind(at), Some(TokenKind::Word | TokenKind::Name))
 }
 
 /// The names after `FROM`, `JOIN`, `INTO` and `UPDATE`, without their schemas.
-fn tables(text: &[u8], tokens: &[Token]) -> Vec<String> {
-    const BEFORE: [&str; 4] = ["FROM", "JOIN", "INTO", "UPDATE"];
-    const BETWEEN: [&str; 3] = ["IGNORE", "ONLY", "LOW_PRIORITY"];
+fn tables(view: TokenView<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for at in 0..tokens.len() {
-        if !BEFORE.iter().any(|word| is(tokens.get(at), text, word)) {
+    for at in 0..view.tokens.len() {
+        if !view.is_any(at, &["FROM", "JOIN", "INTO", "UPDATE"]) {
             continue;
         }
         let mut name = at + 1;
-        while BETWEEN.iter().any(|word| is(tokens.get(name), text, word)) {
+        while view.is_any(name, &["IGNORE", "ONLY", "LOW_PRIORITY"]) {
             name += 1;
         }
-        while tokens.get(name + 1).is_some_and(|it| it.of(text) == b".") {
+        while view.bytes(name + 1) == b"." {
             name += 2;
         }
-        let named = tokens.get(name).filter(|it| matches!(it.kind, Kind::Word | Kind::Name));
+        let plain = if is_name(view, name) { plain(view.bytes(name)) } else { String::new() };
         // `FROM (SELECT` has no name, and `EXTRACT(year FROM made)` has a column.
-        if let Some(plain) = named.map(|it| plain(it.of(text))).filter(|it| !it.is_empty())
-            && !found.contains(&plain)
-            && plain != "select"
-        {
+        if !plain.is_empty() && !found.contains(&plain) && plain != "select" {
             found.push(plain);
         }
     }
     found
 }
 
-fn function(text: &[u8], tokens: &[Token]) -> Option<String> {
-    let called = tokens.windows(2).skip(1).find(|pair| match pair {
-        [name, open] => matches!(name.kind, Kind::Word | Kind::Name) && open.of(text) == b"(",
-        _ => false,
-    });
-    called?.first().map(|it| plain(it.of(text))).filter(|it| !it.is_empty())
+fn function(view: TokenView<'_>) -> Option<String> {
+    let is_call = |at: &usize| is_name(view, *at) && view.bytes(at + 1) == b"(";
+    let called = (1..view.tokens.len()).find(is_call)?;
+    Some(plain(view.bytes(called))).filter(|name| !name.is_empty())
 }
 
 /// The columns compared with values after `WHERE`.
-fn columns(text: &[u8], tokens: &[Token]) -> Vec<String> {
-    let Some(begin) = (0..tokens.len()).find(|at| is(tokens.get(*at), text, "WHERE")) else {
+fn columns(view: TokenView<'_>) -> Vec<String> {
+    const PASSED: [&str; 9] =
+        ["LIKE", "ILIKE", "IN", "BETWEEN", "NOT", "ANY", "ARRAY", "CAST", "INTERVAL"];
+    let Some(begin) = (0..view.tokens.len()).find(|at| view.is(*at, "WHERE")) else {
         return Vec::new();
     };
     let mut found: Vec<String> = Vec::new();
     let mut last: Option<String> = None;
-    for (at, token) in tokens.iter().enumerate().skip(begin + 1) {
-        let bytes = token.of(text);
-        match token.kind {
-            Kind::Word | Kind::Name => {
-                const PASSED: [&str; 10] = [
-                    "LIKE", "ILIKE", "IN", "BETWEEN", "NOT", "ANY", "ARRAY", "CAST", "LIMIT",
-                    "INTERVAL",
-                ];
-                // A function is no column.
-                let is_call = tokens.get(at + 1).is_some_and(|it| it.of(text) == b"(");
-                if PASSED.iter().any(|word| is(Some(token), text, word)) {
-                    if is(Some(token), text, "LIMIT") {
-                        break;
-                    }
-                } else if ["AND", "OR", "ORDER", "GROUP"]
-                    .iter()
-                    .any(|word| is(Some(token), text, word))
-                {
-                    last = None;
-                } else if !is_call {
-                    last = Some(plain(bytes));
-                }
+    for at in begin + 1..view.tokens.len() {
+        if view.is(at, "LIMIT") {
+            break;
+        }
+        if view.is_any(at, &["AND", "OR", "ORDER", "GROUP"]) {
+            last = None;
+        } else if is_name(view, at) {
+            // A function is no column.
+            if !view.is_any(at, &PASSED) && view.bytes(at + 1) != b"(" {
+                last = Some(plain(view.bytes(at)));
             }
-            Kind::Mark => {
-                if let Some(column) = last.take().filter(|it| !it.is_empty() && !found.contains(it))
-                {
-                    found.push(column);
-                }
-            }
-            _ => {}
+        } else if view.kind(at) == Some(TokenKind::Mark)
+            && let Some(column) = last.take().filter(|it| !it.is_empty() && !found.contains(it))
+        {
+            found.push(column);
         }
     }
     found.truncate(COLUMNS);

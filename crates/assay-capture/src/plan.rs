@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use assay_model::{Dialect, SessionSetting};
 
-use crate::capture::Captured;
-use crate::fingerprints::{Fingerprint, Total};
+use crate::capture::CapturedLogs;
+use crate::fingerprints::{CallTotal, Fingerprint};
 use crate::name;
-use crate::sessions::Shape;
+use crate::sessions::TransactionShape;
 use crate::sql::kind::follows_another;
 
 const LIMIT: usize = 200;
@@ -25,7 +25,7 @@ const SETTINGS: usize = 16;
 const SHARE_MIN: f64 = 0.01;
 
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct PlanOptions {
     /// Statements that write become tests too.
     pub writes: bool,
     /// Maximum number of tests, by their time.
@@ -34,7 +34,7 @@ pub struct Options {
 }
 
 #[derive(Debug, Clone)]
-pub struct Work {
+pub struct CapturedWork {
     pub name: String,
     /// Calls in the log, without those that belong to other tests.
     pub calls: u64,
@@ -52,7 +52,7 @@ pub(crate) enum What {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct LeftOut {
+pub struct LeftOutCounts {
     /// Calls in other databases, by their names.
     pub databases: BTreeMap<String, u64>,
     pub dialect: u64,
@@ -72,13 +72,13 @@ pub struct LeftOut {
 }
 
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct CapturePlan {
     /// The database, if the logs name any.
     pub database: Option<String>,
     pub dialect: Dialect,
     /// Sorted by descending time.
-    pub works: Vec<Work>,
-    pub left_out: LeftOut,
+    pub works: Vec<CapturedWork>,
+    pub left_out: LeftOutCounts,
     /// Share of calls that clients had prepared.
     pub prepared: f64,
     pub calls: u64,
@@ -88,18 +88,16 @@ pub struct Plan {
 }
 
 /// Chooses the tests. If no log has the requested database, the error lists the existing ones.
-pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>> {
+pub fn plan(captured: &CapturedLogs, options: &PlanOptions) -> Result<CapturePlan, Vec<String>> {
     let all = &captured.fingerprints;
-    let scope = Scope::of(captured, options)?;
-    let mut left_out = LeftOut::default();
+    let scope = PlanScope::new(captured, options)?;
+    let mut left_out = LeftOutCounts::default();
     elsewhere(captured, &scope, &mut left_out);
     let chosen = transactions(captured, options, &scope, &mut left_out);
-    let mut works: Vec<Work> = chosen
-        .iter()
-        .filter_map(|number| Some(of_shape(*number, captured.shapes.get(*number)?, all)))
-        .collect();
+    let mut works: Vec<CapturedWork> =
+        chosen.iter().map(|number| transaction_work(captured, *number)).collect();
     let unknown = statements(captured, options, &scope, &chosen, &mut works, &mut left_out);
-    let rank = |it: &Work| if scope.has_times { it.time_us } else { it.calls as f64 };
+    let rank = |it: &CapturedWork| if scope.has_times { it.time_us } else { it.calls as f64 };
     works.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then(b.calls.cmp(&a.calls)));
     keep_settings(captured, &mut works, &mut left_out);
     let limit = options.limit.unwrap_or(LIMIT).min(LIMIT_MAX);
@@ -115,8 +113,8 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
     let here: Vec<&Fingerprint> = all.iter().filter(|it| scope.has(it)).collect();
     let calls: u64 = here.iter().map(|it| it.total.calls).sum();
     let prepared: u64 = here.iter().map(|it| it.prepared).sum();
-    Ok(Plan {
-        database: scope.database.and_then(|at| captured.databases.get(at as usize).cloned()),
+    Ok(CapturePlan {
+        database: scope.database.map(|at| captured.databases[at as usize].clone()),
         dialect: scope.dialect,
         works,
         left_out,
@@ -128,17 +126,14 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
 }
 
 /// Keeps only the sets of session settings that come first among the tests.
-fn keep_settings(captured: &Captured, works: &mut Vec<Work>, left_out: &mut LeftOut) {
-    let number = |work: &Work| match work.what {
-        What::Statement(number) => captured.fingerprints.get(number).map(|it| it.settings),
-        What::Transaction(number) => captured.shapes.get(number).and_then(|shape| {
-            let (first, _) = shape.statements.first()?;
-            captured.fingerprints.get(*first).map(|it| it.settings)
-        }),
-    };
+fn keep_settings(
+    captured: &CapturedLogs,
+    works: &mut Vec<CapturedWork>,
+    left_out: &mut LeftOutCounts,
+) {
     let (mut kept, mut others) = (HashSet::new(), HashSet::new());
     works.retain(|work| {
-        let Some(set) = number(work) else { return true };
+        let set = captured.sent(work.what)[0].settings;
         if kept.contains(&set) || (kept.len() < SETTINGS && kept.insert(set)) {
             return true;
         }
@@ -149,29 +144,41 @@ fn keep_settings(captured: &Captured, works: &mut Vec<Work>, left_out: &mut Left
     left_out.settings = others.len();
 }
 
-impl Captured {
-    pub(crate) fn settings_of(&self, what: &What) -> &[SessionSetting] {
-        let first = match what {
-            What::Statement(number) => Some(*number),
-            What::Transaction(number) => {
-                let shape = self.shapes.get(*number);
-                shape.and_then(|it| it.statements.first()).map(|(first, _)| *first)
-            }
-        };
-        let found = first.and_then(|it| self.fingerprints.get(it));
-        let set = found.and_then(|it| self.settings.get(it.settings as usize));
-        set.map_or(&[], Vec::as_slice)
+impl CapturePlan {
+    /// Share of a test in the time of all statements, or in all calls if the logs have no times.
+    pub(crate) fn share(&self, work: &CapturedWork) -> f64 {
+        match self.time_us {
+            Some(all) if all > 0.0 => work.time_us / all,
+            _ => work.calls as f64 / self.calls.max(1) as f64,
+        }
     }
 }
 
-struct Scope {
+impl CapturedLogs {
+    /// The fingerprints of the statements that a test sends.
+    pub(crate) fn sent(&self, what: What) -> Vec<&Fingerprint> {
+        match what {
+            What::Statement(number) => vec![&self.fingerprints[number]],
+            What::Transaction(number) => {
+                let statements = self.shapes[number].statements.iter();
+                statements.map(|(number, _)| &self.fingerprints[*number]).collect()
+            }
+        }
+    }
+
+    pub(crate) fn settings_of(&self, what: What) -> &[SessionSetting] {
+        &self.settings[self.sent(what)[0].settings as usize]
+    }
+}
+
+struct PlanScope {
     dialect: Dialect,
     database: Option<u32>,
     has_times: bool,
 }
 
-impl Scope {
-    fn of(captured: &Captured, options: &Options) -> Result<Self, Vec<String>> {
+impl PlanScope {
+    fn new(captured: &CapturedLogs, options: &PlanOptions) -> Result<Self, Vec<String>> {
         let all = &captured.fingerprints;
         let has_times = all.iter().any(|it| it.total.timed > 0);
         let mut scope = Self { dialect: Dialect::MySql, database: None, has_times };
@@ -196,16 +203,17 @@ impl Scope {
         it.dialect == self.dialect && is_here
     }
 
-    fn weight(&self, total: &Total) -> f64 {
+    fn weight(&self, total: &CallTotal) -> f64 {
         if self.has_times { total.time_us } else { total.calls as f64 }
     }
 }
 
-fn elsewhere(captured: &Captured, scope: &Scope, left_out: &mut LeftOut) {
+fn elsewhere(captured: &CapturedLogs, scope: &PlanScope, left_out: &mut LeftOutCounts) {
     for it in captured.fingerprints.iter().filter(|it| !scope.has(it)) {
         if it.dialect != scope.dialect {
             left_out.dialect += it.total.calls;
-        } else if let Some(name) = it.database.and_then(|at| captured.databases.get(at as usize)) {
+        } else if let Some(number) = it.database {
+            let name = &captured.databases[number as usize];
             *left_out.databases.entry(name.clone()).or_default() += it.total.calls;
         }
     }
@@ -213,26 +221,21 @@ fn elsewhere(captured: &Captured, scope: &Scope, left_out: &mut LeftOut) {
 
 /// Adds the statements that become separate tests. Returns those without values.
 fn statements(
-    captured: &Captured,
-    options: &Options,
-    scope: &Scope,
+    captured: &CapturedLogs,
+    options: &PlanOptions,
+    scope: &PlanScope,
     chosen: &[usize],
-    works: &mut Vec<Work>,
-    left_out: &mut LeftOut,
+    works: &mut Vec<CapturedWork>,
+    left_out: &mut LeftOutCounts,
 ) -> Vec<usize> {
     let all = &captured.fingerprints;
     let mut taken = vec![0_u64; all.len()];
-    for shape in chosen.iter().filter_map(|number| captured.shapes.get(*number)) {
-        for (statement, _) in &shape.statements {
-            if let Some(calls) = taken.get_mut(*statement) {
-                *calls += shape.count;
-            }
-        }
+    for shape in chosen.iter().map(|number| &captured.shapes[*number]) {
+        shape.statements.iter().for_each(|(statement, _)| taken[*statement] += shape.count);
     }
     let mut unknown = Vec::new();
     for (number, it) in all.iter().enumerate().filter(|(_, it)| scope.has(it)) {
-        let in_transactions = taken.get(number).copied().unwrap_or_default();
-        let calls = it.total.calls.saturating_sub(in_transactions);
+        let calls = it.total.calls.saturating_sub(taken[number]);
         if calls == 0 {
             continue;
         }
@@ -247,14 +250,12 @@ fn statements(
             let time_us = it.total.mean_us().unwrap_or(0.0) * calls as f64;
             let name = name::of_statement(&it.text, scope.dialect);
             let (writes, what) = (it.writes, What::Statement(number));
-            works.push(Work { name, calls, time_us, writes, what });
+            works.push(CapturedWork { name, calls, time_us, writes, what });
         }
     }
     left_out.unknown = unknown.len();
-    unknown.sort_by(|a, b| {
-        let rank = |at: &usize| all.get(*at).map_or(0.0, |it| scope.weight(&it.total));
-        rank(b).total_cmp(&rank(a))
-    });
+    let rank = |number: usize| scope.weight(&all[number].total);
+    unknown.sort_by(|a, b| rank(*b).total_cmp(&rank(*a)));
     unknown
 }
 
@@ -277,16 +278,15 @@ fn heaviest<K: PartialEq + Copy>(weights: impl Iterator<Item = (K, f64)>) -> Opt
 
 /// The numbers of the transactions that become tests.
 fn transactions(
-    captured: &Captured,
-    options: &Options,
-    scope: &Scope,
-    left_out: &mut LeftOut,
+    captured: &CapturedLogs,
+    options: &PlanOptions,
+    scope: &PlanScope,
+    left_out: &mut LeftOutCounts,
 ) -> Vec<usize> {
     let least = (captured.transactions.ended as f64 * SHARE_MIN).max(2.0);
-    let mut chosen: Vec<(usize, &Shape)> = Vec::new();
+    let mut chosen: Vec<(usize, &TransactionShape)> = Vec::new();
     for (number, shape) in captured.shapes.iter().enumerate() {
-        let statements: Vec<&Fingerprint> =
-            shape.statements.iter().filter_map(|(at, _)| captured.fingerprints.get(*at)).collect();
+        let statements = captured.sent(What::Transaction(number));
         if !statements.iter().all(|it| scope.has(it)) {
             continue;
         }
@@ -301,16 +301,15 @@ fn transactions(
     chosen.into_iter().map(|(number, _)| number).collect()
 }
 
-fn of_shape(number: usize, shape: &Shape, all: &[Fingerprint]) -> Work {
-    let statements: Vec<&Fingerprint> =
-        shape.statements.iter().filter_map(|(at, _)| all.get(*at)).collect();
-    let each_us: f64 = statements.iter().filter_map(|it| it.total.mean_us()).sum();
-    let dialect = statements.first().map_or(Dialect::MySql, |it| it.dialect);
-    Work {
-        name: name::of_transaction(statements.iter().map(|it| &*it.text), dialect),
+fn transaction_work(captured: &CapturedLogs, number: usize) -> CapturedWork {
+    let what = What::Transaction(number);
+    let (shape, sent) = (&captured.shapes[number], captured.sent(what));
+    let each_us: f64 = sent.iter().filter_map(|statement| statement.total.mean_us()).sum();
+    CapturedWork {
+        name: name::of_transaction(sent.iter().map(|statement| &*statement.text), sent[0].dialect),
         calls: shape.count,
         time_us: each_us * shape.count as f64,
-        writes: statements.iter().any(|it| it.writes),
-        what: What::Transaction(number),
+        writes: sent.iter().any(|statement| statement.writes),
+        what,
     }
 }

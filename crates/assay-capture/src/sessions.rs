@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::sample::{BETWEEN, ROWS_MAX, Row, Sample};
+use crate::fingerprints::{BETWEEN, ParameterRow, ROWS_MAX, ValueSample};
 use crate::sql::kind::Does;
 
 /// Maximum statements of a transaction that is kept as one.
@@ -20,7 +20,7 @@ const SESSIONS: usize = 50_000;
 const SHAPES: usize = 20_000;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Sent {
+pub(crate) struct SentStatement {
     pub(crate) fingerprint: usize,
     pub(crate) settings: u32,
     /// Number of rows of its `VALUES`.
@@ -34,18 +34,18 @@ pub(crate) struct Sent {
 }
 
 #[derive(Debug, Default)]
-struct Session {
+struct OpenSession {
     is_open: bool,
     /// Autocommit is off.
     is_manual: bool,
     /// The transaction cannot be kept as one.
     is_broken: bool,
-    sent: Vec<Sent>,
+    sent: Vec<SentStatement>,
 }
 
 /// Transactions with the same statements in the same order.
 #[derive(Debug, Clone)]
-pub(crate) struct Shape {
+pub(crate) struct TransactionShape {
     /// The fingerprints of its statements, each with the rows of its `VALUES`.
     pub(crate) statements: Vec<(usize, usize)>,
     pub(crate) is_rolled_back: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Shape {
     pub(crate) equal: Vec<usize>,
     /// By value, the sending order and the number, in the first transactions.
     pub(crate) numbers: Vec<Vec<(u64, Option<i64>)>>,
-    pub(crate) sample: Sample,
+    pub(crate) sample: ValueSample,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,27 +71,19 @@ pub(crate) struct Transactions {
 
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    open: HashMap<u64, Session>,
-    pub(crate) shapes: Vec<Shape>,
+    open: HashMap<u64, OpenSession>,
+    pub(crate) shapes: Vec<TransactionShape>,
     numbers: HashMap<(Vec<(usize, usize)>, bool), usize>,
     pub(crate) transactions: Transactions,
 }
 
 impl Sessions {
     pub(crate) fn control(&mut self, id: u64, does: Does) {
-        if let Does::Autocommit(is_on) = does {
-            self.end(id, false);
-            self.session(id).is_manual = !is_on;
-            return;
-        }
+        // Definitions commit implicitly.
+        self.end(id, does == Does::Rollback);
         match does {
-            Does::Begin => {
-                self.end(id, false);
-                self.session(id).is_open = true;
-            }
-            Does::Commit | Does::Rollback => self.end(id, does == Does::Rollback),
-            // Definitions commit implicitly.
-            Does::Definition => self.end(id, false),
+            Does::Autocommit(is_on) => self.session(id).is_manual = !is_on,
+            Does::Begin => self.session(id).is_open = true,
             _ => {}
         }
     }
@@ -101,7 +93,7 @@ impl Sessions {
         self.open.get(&id).is_some_and(|it| (it.is_open || it.is_manual) && !it.is_broken)
     }
 
-    pub(crate) fn send(&mut self, id: u64, sent: Sent) {
+    pub(crate) fn send(&mut self, id: u64, sent: SentStatement) {
         let session = self.session(id);
         if session.sent.first().is_some_and(|first| first.settings != sent.settings) {
             session.is_broken = true;
@@ -139,7 +131,7 @@ impl Sessions {
         self.open.clear();
     }
 
-    fn session(&mut self, id: u64) -> &mut Session {
+    fn session(&mut self, id: u64) -> &mut OpenSession {
         if self.open.len() >= SESSIONS && !self.open.contains_key(&id) {
             self.forget_all();
         }
@@ -161,7 +153,7 @@ impl Sessions {
         }
     }
 
-    fn keep(&mut self, sent: &[Sent], is_rolled_back: bool) {
+    fn keep(&mut self, sent: &[SentStatement], is_rolled_back: bool) {
         let statements: Vec<(usize, usize)> =
             sent.iter().map(|it| (it.fingerprint, it.rows)).collect();
         let digests: Vec<u64> = sent.iter().flat_map(|it| it.digests.iter().copied()).collect();
@@ -171,19 +163,19 @@ impl Sessions {
             None if self.shapes.len() >= SHAPES => return,
             None => {
                 let number = self.shapes.len();
-                self.shapes.push(Shape {
+                self.shapes.push(TransactionShape {
                     statements: key.0.clone(),
                     is_rolled_back,
                     count: 0,
                     equal: vec![0; digests.len()],
                     numbers: vec![Vec::new(); digests.len().min(NUMBERED)],
-                    sample: Sample::new(number as u64),
+                    sample: ValueSample::new(number as u64),
                 });
                 self.numbers.insert(key, number);
                 number
             }
         };
-        let Some(shape) = self.shapes.get_mut(number) else { return };
+        let shape = &mut self.shapes[number];
         shape.count += 1;
         if shape.count <= NUMBERS as u64 {
             let values = sent.iter().flat_map(|it| {
@@ -199,7 +191,7 @@ impl Sessions {
             let values: Vec<&str> =
                 sent.iter().map(|it| it.values.as_str()).filter(|it| !it.is_empty()).collect();
             let values = values.join(&BETWEEN.to_string()).into();
-            shape.sample.put(place, time_us, Row { rows: 0, values });
+            shape.sample.put(place, time_us, ParameterRow { rows: 0, values });
         }
     }
 }
@@ -215,9 +207,9 @@ fn refined(equal: &[usize], digests: &[u64]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn sent(fingerprint: usize, digests: &[u64]) -> Sent {
+    fn sent(fingerprint: usize, digests: &[u64]) -> SentStatement {
         let values: Vec<String> = digests.iter().map(ToString::to_string).collect();
-        Sent {
+        SentStatement {
             fingerprint,
             settings: 0,
             rows: 0,

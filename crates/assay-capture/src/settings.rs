@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use assay_model::{Dialect, SessionSetting, SettingError};
 
 use crate::sql::kind::Does;
-use crate::sql::set::{Change, ModeList, Scope};
+use crate::sql::set::{ModeList, SetScope, SettingChange};
 
 const SESSIONS: usize = 200_000;
 
@@ -61,54 +61,54 @@ const WITHOUT_EFFECT: [&str; 44] = [
     "xmloption",
 ];
 
-type Values = BTreeMap<String, SessionSetting>;
+type SettingValues = BTreeMap<String, SessionSetting>;
 
 #[derive(Debug, Default, Clone)]
-struct Session {
-    values: Values,
+struct SessionState {
+    values: SettingValues,
     /// Those that end with the transaction.
-    local: Values,
+    local: SettingValues,
     /// Settings when the transaction began; `None` outside of one.
-    at_begin: Option<Values>,
+    at_begin: Option<SettingValues>,
     /// Statements begin transactions implicitly.
     begins_by_itself: bool,
     set: u32,
 }
 
 #[derive(Debug, Default, Clone)]
-pub(crate) struct NotCarried {
+pub(crate) struct LostSettings {
     pub(crate) count: u64,
     /// The first distinct ones, with the reason if known.
     pub(crate) first: Vec<String>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Settings {
-    open: HashMap<u64, Session>,
+pub(crate) struct SettingsTracker {
+    open: HashMap<u64, SessionState>,
     sets: Vec<Vec<SessionSetting>>,
     numbers: HashMap<Vec<SessionSetting>, u32>,
-    pub(crate) not_carried: NotCarried,
+    pub(crate) not_carried: LostSettings,
     pub(crate) begun_before: u64,
     pub(crate) calls_of_begun_before: u64,
 }
 
-impl Default for Settings {
+impl Default for SettingsTracker {
     fn default() -> Self {
         Self {
             open: HashMap::new(),
             sets: vec![Vec::new()],
             numbers: HashMap::from([(Vec::new(), 0)]),
-            not_carried: NotCarried::default(),
+            not_carried: LostSettings::default(),
             begun_before: 0,
             calls_of_begun_before: 0,
         }
     }
 }
 
-impl Settings {
+impl SettingsTracker {
     pub(crate) fn begin(&mut self, id: u64) {
         self.make_room(id);
-        self.open.insert(id, Session::default());
+        self.open.insert(id, SessionState::default());
     }
 
     pub(crate) fn forget(&mut self, id: u64) {
@@ -125,7 +125,7 @@ impl Settings {
         let Some(id) = id else { return Some(0) };
         if !self.open.contains_key(&id) {
             self.make_room(id);
-            self.open.insert(id, Session::default());
+            self.open.insert(id, SessionState::default());
             self.begun_before += 1;
             self.calls_of_begun_before = self.calls_of_begun_before.saturating_add(calls);
         }
@@ -162,7 +162,12 @@ impl Settings {
         }
     }
 
-    pub(crate) fn change(&mut self, id: Option<u64>, changes: Vec<Change>, dialect: Dialect) {
+    pub(crate) fn change(
+        &mut self,
+        id: Option<u64>,
+        changes: Vec<SettingChange>,
+        dialect: Dialect,
+    ) {
         if changes.is_empty() {
             return;
         }
@@ -182,24 +187,24 @@ impl Settings {
         self.number(id);
     }
 
-    fn apply(&mut self, id: u64, change: Change, dialect: Dialect) {
+    fn apply(&mut self, id: u64, change: SettingChange, dialect: Dialect) {
         let Some(session) = self.open.get_mut(&id) else { return };
         match change {
-            Change::Set { name, value, scope } => {
+            SettingChange::Set { name, value, scope } => {
                 if WITHOUT_EFFECT.binary_search(&name.as_str()).is_ok() {
                     return;
                 }
                 let (known, lost) = without_unsafe_modes(&name, &value);
                 let setting = SessionSetting::new(&name, &known);
                 let values = match scope {
-                    Scope::Session => &mut session.values,
+                    SetScope::Session => &mut session.values,
                     // Outside of a transaction, Postgres drops it at once.
-                    Scope::Transaction
+                    SetScope::Transaction
                         if dialect == Dialect::Postgres && session.at_begin.is_none() =>
                     {
                         return;
                     }
-                    Scope::Transaction => &mut session.local,
+                    SetScope::Transaction => &mut session.local,
                 };
                 values.remove(&name);
                 let replaced: &[&str] = match name.as_str() {
@@ -220,7 +225,7 @@ impl Settings {
                     Err(SettingError::Value(_)) => self.lose(&text, "its value is not known"),
                 }
             }
-            Change::Modes { name, list, changes } => {
+            SettingChange::Modes { name, list, changes } => {
                 let before = session.values.remove(&name);
                 let before = before.filter(|_| list == ModeList::Session);
                 let value = changed(before.as_ref().map(SessionSetting::value), &changes);
@@ -230,23 +235,23 @@ impl Settings {
                     Err(_) => self.lose(&format!("{name} = '{value}'"), "its value is not known"),
                 }
             }
-            Change::Default { name, scope: Scope::Session } => {
+            SettingChange::Default { name, scope: SetScope::Session } => {
                 session.values.remove(&name);
                 session.local.remove(&name);
             }
-            Change::Default { name, scope: Scope::Transaction } => {
+            SettingChange::Default { name, scope: SetScope::Transaction } => {
                 drop(session.local.remove(&name))
             }
-            Change::DefaultAll => {
+            SettingChange::DefaultAll => {
                 session.values.clear();
                 session.local.clear();
             }
-            Change::Other(text) => self.lose(&text, ""),
+            SettingChange::Other(text) => self.lose(&text, ""),
         }
     }
 
     fn lose(&mut self, text: &str, why: &str) {
-        let NotCarried { count, first } = &mut self.not_carried;
+        let LostSettings { count, first } = &mut self.not_carried;
         *count += 1;
         let text: String = text.chars().take(80).collect();
         let message = if why.is_empty() { text } else { format!("{text} ({why})") };
@@ -314,22 +319,22 @@ fn changed(before: Option<&str>, changes: &[(bool, String)]) -> Option<String> {
 }
 
 /// Whether a change affects no statement.
-fn is_without_effect(change: &Change) -> bool {
+fn is_without_effect(change: &SettingChange) -> bool {
     match change {
-        Change::Set { name, .. } | Change::Default { name, .. } => {
+        SettingChange::Set { name, .. } | SettingChange::Default { name, .. } => {
             WITHOUT_EFFECT.binary_search(&name.as_str()).is_ok()
         }
-        Change::DefaultAll => true,
-        Change::Modes { .. } | Change::Other(_) => false,
+        SettingChange::DefaultAll => true,
+        SettingChange::Modes { .. } | SettingChange::Other(_) => false,
     }
 }
 
-fn described(change: &Change) -> String {
+fn described(change: &SettingChange) -> String {
     match change {
-        Change::Set { name, value, .. } => format!("{name} = '{value}'"),
-        Change::Modes { name, .. } | Change::Default { name, .. } => name.clone(),
-        Change::DefaultAll => "DISCARD ALL".to_owned(),
-        Change::Other(text) => text.clone(),
+        SettingChange::Set { name, value, .. } => format!("{name} = '{value}'"),
+        SettingChange::Modes { name, .. } | SettingChange::Default { name, .. } => name.clone(),
+        SettingChange::DefaultAll => "DISCARD ALL".to_owned(),
+        SettingChange::Other(text) => text.clone(),
     }
 }
 
@@ -339,7 +344,7 @@ mod tests {
     use crate::sql::set::changes;
     use crate::sql::token::tokenize;
 
-    fn send(settings: &mut Settings, id: u64, sql: &str, dialect: Dialect) {
+    fn send(settings: &mut SettingsTracker, id: u64, sql: &str, dialect: Dialect) {
         let mut tokens = Vec::new();
         tokenize(sql.as_bytes(), dialect, &mut tokens);
         let does = crate::sql::kind::does(sql.as_bytes(), &tokens, dialect);
@@ -347,7 +352,7 @@ mod tests {
         settings.change(Some(id), changes(sql.as_bytes(), &tokens, dialect, &[]), dialect);
     }
 
-    fn shown(settings: &mut Settings, id: u64) -> String {
+    fn shown(settings: &mut SettingsTracker, id: u64) -> String {
         let set = settings.set_of(Some(id), 1).unwrap() as usize;
         let set: Vec<String> = settings.sets[set].iter().map(ToString::to_string).collect();
         set.join(", ")
@@ -360,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_session_keeps_what_it_sets() {
-        let mut settings = Settings::default();
+        let mut settings = SettingsTracker::default();
         for (sql, expected) in [
             (
                 "SET NAMES utf8mb4, SESSION sql_mode = 'ANSI_QUOTES'",
@@ -414,7 +419,7 @@ mod tests {
 
     #[test]
     fn what_is_set_for_the_next_transaction_ends_with_a_statement_that_is_one() {
-        let mut settings = Settings::default();
+        let mut settings = SettingsTracker::default();
         for sql in ["SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "BEGIN"] {
             send(&mut settings, 1, sql, Dialect::MySql);
         }
@@ -428,7 +433,7 @@ mod tests {
 
     #[test]
     fn what_is_set_in_a_transaction_ends_with_it() {
-        let mut settings = Settings::default();
+        let mut settings = SettingsTracker::default();
         for (sql, expected) in [
             ("SET search_path TO tenant_1", "search_path = 'tenant_1'"),
             ("SET LOCAL work_mem = '1MB'", "search_path = 'tenant_1'"),

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use assay_model::{Dialect, SessionSetting, counted, thousands};
 
-use crate::capture::Captured;
-use crate::entry::Skip;
+use crate::capture::CapturedLogs;
 use crate::fingerprints::Fingerprint;
-use crate::plan::{Plan, What, Work};
-use crate::settings::NotCarried;
-use crate::template::shown;
+use crate::plan::{CapturePlan, CapturedWork, What};
+use crate::reader::Skip;
+use crate::render::shown;
+use crate::settings::LostSettings;
 use crate::time;
 
 const ROWS: usize = 20;
@@ -20,8 +20,7 @@ const SETS: usize = 5;
 const NAME: usize = 40;
 
 /// Lines have at most `width` columns.
-#[must_use]
-pub fn summary(captured: &Captured, plan: &Plan, width: usize) -> String {
+pub fn summary(captured: &CapturedLogs, plan: &CapturePlan, width: usize) -> String {
     let mut text = String::new();
     read(captured, &mut text);
     left_out(captured, plan, &mut text);
@@ -29,7 +28,7 @@ pub fn summary(captured: &Captured, plan: &Plan, width: usize) -> String {
     text
 }
 
-fn read(captured: &Captured, text: &mut String) {
+fn read(captured: &CapturedLogs, text: &mut String) {
     let counts = &captured.counts;
     let _ = write!(text, "read       {}", counted(counts.statements, "statement"));
     if captured.sessions > 0 {
@@ -67,48 +66,46 @@ fn read(captured: &Captured, text: &mut String) {
     }
 }
 
-fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
-    let counts = &captured.counts;
-    let mut line = |what: String| {
-        let _ = writeln!(text, "skipped    {what}");
-    };
-    for (why, count) in Skip::ALL.iter().filter_map(|why| Some((why, counts.skipped.get(why)?))) {
+fn skipped(text: &mut String, count: u64, one: &str, which: &str) {
+    let _ = writeln!(text, "skipped    {} {which}", counted(count, one));
+}
+
+fn left_out(captured: &CapturedLogs, plan: &CapturePlan, text: &mut String) {
+    for (why, count) in
+        Skip::ALL.iter().filter_map(|why| captured.counts.skipped.get_key_value(why))
+    {
         let (one, which) = why.what();
-        line(format!("{} {which}", counted(*count, one)));
+        skipped(text, *count, one, which);
     }
-    let left = &plan.left_out;
-    if left.writes > 0 {
-        line(format!(
-            "{} of statements that write; `--writes` keeps them",
-            counted(left.writes, "call")
-        ));
-    }
-    if left.following > 0 {
-        line(format!(
-            "{} of statements that ask about the one before them, such as FOUND_ROWS() and LAST_INSERT_ID(): alone \
-             they mean nothing",
-            counted(left.following, "call")
-        ));
-    }
-    if left.transactions > 0 {
-        let what = counted(left.transactions, "transaction");
-        line(format!("{what} with such statements; their queries are kept one by one"));
+    let (left, transactions) = (&plan.left_out, captured.transactions);
+    let of_statements = [
+        (left.writes, "call", "of statements that write; `--writes` keeps them"),
+        (
+            left.following,
+            "call",
+            "of statements that ask about the one before them, such as FOUND_ROWS() and LAST_INSERT_ID(): alone they \
+             mean nothing",
+        ),
+        (
+            left.transactions,
+            "transaction",
+            "with such statements; their queries are kept one by one",
+        ),
+    ];
+    for (count, one, which) in of_statements.into_iter().filter(|(count, ..)| *count > 0) {
+        skipped(text, count, one, which);
     }
     for (name, calls) in &left.databases {
-        line(format!(
-            "{} in database {name}; `--database {name}` keeps it",
-            counted(*calls, "call")
-        ));
+        skipped(text, *calls, "call", &format!("in database {name}; `--database {name}` keeps it"));
     }
     if left.dialect > 0 {
-        line(format!("{} in the other dialect", counted(left.dialect, "call")));
+        skipped(text, left.dialect, "call", "in the other dialect");
     }
     if left.unknown > 0 {
-        let what = counted(left.unknown as u64, "statement");
         let calls = counted(left.unknown_calls, "call");
-        line(format!(
-            "{what} without known values ({calls}); the workload file has them as comments"
-        ));
+        let which =
+            format!("without known values ({calls}); the workload file has them as comments");
+        skipped(text, left.unknown as u64, "statement", &which);
     }
     if left.beyond > 0 {
         let share = match plan.time_us {
@@ -116,41 +113,30 @@ fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
             _ => String::new(),
         };
         let calls = counted(left.beyond_calls, "call");
-        let what = counted(left.beyond as u64, "test");
-        line(format!("{what} beyond the limit ({calls}{share}); `--limit` keeps more"));
+        let which = format!("beyond the limit ({calls}{share}); `--limit` keeps more");
+        skipped(text, left.beyond as u64, "test", &which);
     }
-    transactions_left_out(captured, text);
+    let of_transactions = [
+        (transactions.long, "with more than 50 statements or 1,000 values"),
+        (transactions.unfinished, "without an end in the log, or in which something failed"),
+        (
+            transactions.changing,
+            "that change settings of the session between statements; their statements are kept one by one",
+        ),
+    ];
+    for (count, which) in of_transactions.into_iter().filter(|(count, _)| *count > 0) {
+        skipped(text, count, "transaction", which);
+    }
     if left.settings > 0 {
-        let (sets, calls) = (left.settings as u64, counted(left.settings_calls, "call"));
-        let sets = counted(sets, "set of settings");
-        let _ = writeln!(text, "skipped    {calls} with {sets} beyond the limit of 16");
+        let sets = counted(left.settings as u64, "set of settings");
+        let which = format!("with {sets} beyond the limit of 16");
+        skipped(text, left.settings_calls, "call", &which);
     }
     settings(captured, plan, text);
     troubles(captured, text);
 }
 
-fn transactions_left_out(captured: &Captured, text: &mut String) {
-    let mut line = |what: String| {
-        let _ = writeln!(text, "skipped    {what}");
-    };
-    let transactions = captured.transactions;
-    if transactions.long > 0 {
-        let what = counted(transactions.long, "transaction");
-        line(format!("{what} with more than 50 statements or 1,000 values"));
-    }
-    if transactions.unfinished > 0 {
-        let what = counted(transactions.unfinished, "transaction");
-        line(format!("{what} without an end in the log, or in which something failed"));
-    }
-    if transactions.changing > 0 {
-        let what = counted(transactions.changing, "transaction");
-        line(format!(
-            "{what} that change settings of the session between statements; their statements are kept one by one"
-        ));
-    }
-}
-
-fn troubles(captured: &Captured, text: &mut String) {
+fn troubles(captured: &CapturedLogs, text: &mut String) {
     let counts = &captured.counts;
     if counts.clock_changes > 0 {
         let what = counted(counts.clock_changes, "time");
@@ -165,7 +151,7 @@ fn troubles(captured: &Captured, text: &mut String) {
     }
 }
 
-fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
+fn tests(captured: &CapturedLogs, plan: &CapturePlan, width: usize, text: &mut String) {
     if let Some(name) = &plan.database {
         let _ = writeln!(text, "database   {name}");
     }
@@ -181,7 +167,7 @@ fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
     if plan.works.is_empty() {
         return;
     }
-    let shown = plan.works.get(..plan.works.len().min(ROWS)).unwrap_or_default();
+    let shown = &plan.works[..plan.works.len().min(ROWS)];
     let longest = shown.iter().map(|it| it.name.len()).max().unwrap_or(0).clamp(4, NAME);
     let _ = writeln!(
         text,
@@ -190,15 +176,11 @@ fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
     );
     for (number, work) in (1..).zip(shown) {
         let (mean, slowest) = times(captured, plan, work);
-        let share = match plan.time_us {
-            Some(all) if all > 0.0 => work.time_us / all,
-            _ => work.calls as f64 / plan.calls.max(1) as f64,
-        };
         let name: String = work.name.chars().take(NAME).collect();
         let line = format!(
             "{number:>3} {name:longest$} {:>10} {:>6} {mean:>8} {slowest:>8}  {}",
             thousands(work.calls),
-            percent(share),
+            percent(plan.share(work)),
             statement(captured, work)
         );
         let cut: String = line.chars().take(width).collect();
@@ -215,19 +197,11 @@ fn of_fingerprint(it: &Fingerprint) -> (&[u8], bool, Option<u32>) {
 }
 
 /// Settings that split a statement into several tests, as text; empty if none do.
-fn because(captured: &Captured, plan: &Plan) -> String {
+fn because(captured: &CapturedLogs, plan: &CapturePlan) -> String {
     let mut sets: BTreeMap<Vec<_>, Vec<&[SessionSetting]>> = BTreeMap::new();
     for work in &plan.works {
-        let numbers = match work.what {
-            What::Statement(number) => vec![number],
-            What::Transaction(number) => {
-                let shape = captured.shapes.get(number);
-                shape.iter().flat_map(|it| &it.statements).map(|(at, _)| *at).collect()
-            }
-        };
-        let sent = numbers.iter().filter_map(|at| captured.fingerprints.get(*at));
-        let settings = captured.settings_of(&work.what);
-        sets.entry(sent.map(of_fingerprint).collect()).or_default().push(settings);
+        let sent = captured.sent(work.what).into_iter().map(of_fingerprint).collect();
+        sets.entry(sent).or_default().push(captured.settings_of(work.what));
     }
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for sets in sets.values() {
@@ -252,10 +226,10 @@ fn because(captured: &Captured, plan: &Plan) -> String {
 }
 
 /// Session settings, unsupported changes, and sessions that may have set more.
-fn settings(captured: &Captured, plan: &Plan, text: &mut String) {
+fn settings(captured: &CapturedLogs, plan: &CapturePlan, text: &mut String) {
     let mut sets: Vec<(&[SessionSetting], u64)> = Vec::new();
     for work in &plan.works {
-        let set = captured.settings_of(&work.what);
+        let set = captured.settings_of(work.what);
         match sets.iter_mut().find(|(other, _)| *other == set) {
             Some((_, calls)) => *calls += work.calls,
             None => sets.push((set, work.calls)),
@@ -270,7 +244,7 @@ fn settings(captured: &Captured, plan: &Plan, text: &mut String) {
     if let Some(more) = sets.len().checked_sub(SETS).filter(|it| *it > 0) {
         let _ = writeln!(text, "session    {}", counted(more as u64, "more set of settings"));
     }
-    let NotCarried { count, first } = &captured.not_carried;
+    let LostSettings { count, first } = &captured.not_carried;
     if *count > 0 {
         let what = counted(*count, "change");
         let _ = writeln!(
@@ -290,30 +264,21 @@ fn settings(captured: &Captured, plan: &Plan, text: &mut String) {
     }
 }
 
-fn times(captured: &Captured, plan: &Plan, work: &Work) -> (String, String) {
+fn times(captured: &CapturedLogs, plan: &CapturePlan, work: &CapturedWork) -> (String, String) {
     if plan.time_us.is_none() {
         return ("-".to_owned(), "-".to_owned());
     }
     let mean = duration(work.time_us / work.calls.max(1) as f64);
     let slowest = match work.what {
-        What::Statement(number) => {
-            captured.fingerprints.get(number).map_or_else(String::new, |it| duration(it.slowest_us))
-        }
+        What::Statement(number) => duration(captured.fingerprints[number].slowest_us),
         What::Transaction(_) => "-".to_owned(),
     };
     (mean, slowest)
 }
 
-fn statement(captured: &Captured, work: &Work) -> String {
-    let form = |number: usize| captured.fingerprints.get(number).map(|it| shown(&it.text));
-    match work.what {
-        What::Statement(number) => form(number).unwrap_or_default(),
-        What::Transaction(number) => {
-            let statements = captured.shapes.get(number).map(|it| it.statements.as_slice());
-            let texts = statements.unwrap_or_default().iter().filter_map(|(at, _)| form(*at));
-            texts.collect::<Vec<_>>().join("; ")
-        }
-    }
+fn statement(captured: &CapturedLogs, work: &CapturedWork) -> String {
+    let texts = captured.sent(work.what).into_iter().map(|statement| shown(&statement.text));
+    texts.collect::<Vec<_>>().join("; ")
 }
 
 /// A share such as `35%`, with a decimal below 10%.

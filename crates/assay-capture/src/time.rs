@@ -114,7 +114,6 @@ pub(crate) fn epoch(text: &[u8]) -> Option<i64> {
 }
 
 /// Readable date and time in UTC.
-#[must_use]
 pub(crate) fn shown(at_us: i64) -> String {
     let seconds = at_us.div_euclid(SECOND);
     let (day, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -137,16 +136,16 @@ mod tests {
 
     #[test]
     fn timestamps_of_all_forms_are_read() {
-        let of = |text: &str| leading(text.as_bytes());
-        assert_eq!(of("2026-11-27T22:45:19.177825Z"), Some((1_795_819_519_177_825, 27)));
-        assert_eq!(of("2026-11-27T23:45:19.177825+01:00 x"), Some((1_795_819_519_177_825, 32)));
-        assert_eq!(of("2026-11-27 22:45:19.100 UTC"), Some((1_795_819_519_100_000, 23)));
-        assert_eq!(of("261127 22:45:19\t"), Some((1_795_819_519_000_000, 15)));
-        assert_eq!(of("261127  2:45:19\t"), Some((1_795_747_519_000_000, 15)));
+        let read = |text: &str| leading(text.as_bytes());
+        assert_eq!(read("2026-11-27T22:45:19.177825Z"), Some((1_795_819_519_177_825, 27)));
+        assert_eq!(read("2026-11-27T23:45:19.177825+01:00 x"), Some((1_795_819_519_177_825, 32)));
+        assert_eq!(read("2026-11-27 22:45:19.100 UTC"), Some((1_795_819_519_100_000, 23)));
+        assert_eq!(read("261127 22:45:19\t"), Some((1_795_819_519_000_000, 15)));
+        assert_eq!(read("261127  2:45:19\t"), Some((1_795_747_519_000_000, 15)));
         for wrong in
             ["", "2026", "2026-13-27T22:45:19Z", "261127", "9999999 22:45:18", "261127 25:00:00"]
         {
-            assert_eq!(of(wrong), None, "{wrong}");
+            assert_eq!(read(wrong), None, "{wrong}");
         }
         assert_eq!(shown(1_795_819_519_177_825), "2026-11-27 22:45:19");
         for (line, expected) in [

@@ -3,19 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use assay_model::{Dialect, SessionSetting, thousands};
+use assay_model::{Dialect, SessionSetting, counted, thousands};
 use assay_workloads::without_database;
 
-use crate::capture::Captured;
-use crate::escape::{key, quoted};
-use crate::fingerprints::Fingerprint;
-use crate::generated::{Generated, generated};
-use crate::plan::{EVERYTHING, Plan, What, Work};
-use crate::sample::Row;
-use crate::schema::{Schema, tables};
-use crate::sessions::Shape;
+use crate::capture::CapturedLogs;
+use crate::fingerprints::{Fingerprint, ParameterRow};
+use crate::plan::{CapturePlan, CapturedWork, EVERYTHING, What};
+use crate::render::{key, quoted, rendered};
+use crate::row_numbers::{GeneratedNumber, generated_numbers};
+use crate::schema::{DumpSchema, tables};
+use crate::sessions::TransactionShape;
 use crate::summary::{duration, percent};
-use crate::template::rendered;
 
 /// Minimum calls with known values for a constant literal to become part of the statement.
 const SAME_CALLS: u64 = 20;
@@ -27,13 +25,13 @@ const SAME_AFTER: [&str; 4] = ["LIMIT ", "OFFSET ", "SELECT ", "DISTINCT "];
 const LETTERS: [&str; 6] = ["p", "v", "w", "x", "y", "z"];
 
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct WorkloadTarget {
     /// Name of the workload file without extension.
     pub stem: String,
     /// Path of the dump, relative to the workload file.
     pub dump: Option<String>,
     /// The tables of the dump, if their rows are generated.
-    pub schema: Option<Schema>,
+    pub schema: Option<DumpSchema>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,13 +43,16 @@ pub struct ValuesFile {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WorkloadFiles {
     pub text: String,
     pub values: Vec<ValuesFile>,
 }
 
-#[must_use]
-pub fn workload(captured: &Captured, plan: &Plan, target: &Target) -> Written {
+pub fn workload(
+    captured: &CapturedLogs,
+    plan: &CapturePlan,
+    target: &WorkloadTarget,
+) -> WorkloadFiles {
     let mut text = heading(captured, plan);
     match &target.dump {
         Some(dump) => {
@@ -67,16 +68,14 @@ pub fn workload(captured: &Captured, plan: &Plan, target: &Target) -> Written {
     let mut values = Vec::new();
     for work in &plan.works {
         let sent = match work.what {
-            What::Statement(number) => captured.fingerprints.get(number).map(of_statement),
-            What::Transaction(number) => captured
-                .shapes
-                .get(number)
-                .map(|shape| of_transaction(shape, &captured.fingerprints, plan.dialect)),
+            What::Statement(number) => of_statement(&captured.fingerprints[number]),
+            What::Transaction(number) => {
+                of_transaction(&captured.shapes[number], &captured.fingerprints, plan.dialect)
+            }
         };
-        let Some(sent) = sent else { continue };
         let path = format!("{}.values/{}.jsonl", target.stem, work.name);
         text.push('\n');
-        let settings = captured.settings_of(&work.what);
+        let settings = captured.settings_of(work.what);
         test(work, plan, (&sent, settings), &path, &mut text);
         if !sent.names.is_empty() {
             values.push(ValuesFile { path, text: sent.lines });
@@ -93,10 +92,10 @@ pub fn workload(captured: &Captured, plan: &Plan, target: &Target) -> Written {
         );
     }
     unknown(captured, plan, &mut text);
-    Written { text, values }
+    WorkloadFiles { text, values }
 }
 
-fn heading(captured: &Captured, plan: &Plan) -> String {
+fn heading(captured: &CapturedLogs, plan: &CapturePlan) -> String {
     let mut text = "# Made by `assay workload from` of a log. Values are in the folder beside this file: they are data \
                     of your users.\n"
         .to_owned();
@@ -125,7 +124,7 @@ struct Sends {
 fn of_statement(it: &Fingerprint) -> Sends {
     let samples = it.sample.rows();
     let rows = usual_rows(&samples);
-    let samples: Vec<&Row> = samples.into_iter().filter(|row| row.rows == rows).collect();
+    let samples: Vec<&ParameterRow> = samples.into_iter().filter(|row| row.rows == rows).collect();
     let letter = letter(std::iter::once(it));
     let mut columns = Vec::new();
     let sql = rendered(&it.text, rows, |number, before| match same(it, number, rows, before) {
@@ -142,15 +141,15 @@ fn of_statement(it: &Fingerprint) -> Sends {
     }
 }
 
-fn of_transaction(shape: &Shape, all: &[Fingerprint], dialect: Dialect) -> Sends {
+fn of_transaction(shape: &TransactionShape, all: &[Fingerprint], dialect: Dialect) -> Sends {
     let statements: Vec<(&Fingerprint, usize)> =
-        shape.statements.iter().filter_map(|(at, rows)| Some((all.get(*at)?, *rows))).collect();
+        shape.statements.iter().map(|(number, rows)| (&all[*number], *rows)).collect();
     let letter = letter(statements.iter().map(|(it, _)| *it));
     // The first value of each group of equal ones has the variable.
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
     let mut columns = Vec::new();
     let mut first = 0;
-    let generated = generated(shape, &statements, dialect);
+    let generated = generated_numbers(shape, &statements, dialect);
     let kept = |group: usize| {
         let at = generated.iter().position(|it| it.group == group)?;
         Some(format!("{letter}new{}", at + 1))
@@ -164,6 +163,7 @@ fn of_transaction(shape: &Shape, all: &[Fingerprint], dialect: Dialect) -> Sends
             if let Some(literal) = same(it, number, rows, before) {
                 return literal;
             }
+            // The user's SQL may have a byte that marks a parameter.
             let group = shape.equal.get(position).copied().unwrap_or(position);
             if let Some(name) = kept(group) {
                 return format!(":{name}");
@@ -177,10 +177,7 @@ fn of_transaction(shape: &Shape, all: &[Fingerprint], dialect: Dialect) -> Sends
         steps.push((sql, kept_names(statement, &generated, letter)));
         first += count;
     }
-    let end = match (shape.is_rolled_back, dialect) {
-        (true, _) => "ROLLBACK",
-        (false, _) => "COMMIT",
-    };
+    let end = if shape.is_rolled_back { "ROLLBACK" } else { "COMMIT" };
     steps.push((end.to_owned(), Vec::new()));
     Sends {
         steps,
@@ -189,7 +186,7 @@ fn of_transaction(shape: &Shape, all: &[Fingerprint], dialect: Dialect) -> Sends
     }
 }
 
-fn kept_names(statement: usize, generated: &[Generated], letter: &str) -> Vec<String> {
+fn kept_names(statement: usize, generated: &[GeneratedNumber], letter: &str) -> Vec<String> {
     let own = || generated.iter().enumerate().filter(|(_, it)| it.statement == statement);
     let Some(last) = own().map(|(_, it)| it.column).max() else { return Vec::new() };
     let name = |column: usize| match own().find(|(_, it)| it.column == column) {
@@ -200,11 +197,11 @@ fn kept_names(statement: usize, generated: &[Generated], letter: &str) -> Vec<St
 }
 
 /// The most common number of rows of `VALUES`.
-fn usual_rows(samples: &[&Row]) -> usize {
+fn usual_rows(samples: &[&ParameterRow]) -> usize {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     samples.iter().for_each(|row| *counts.entry(row.rows).or_default() += 1);
-    let most = counts.values().max().copied().unwrap_or_default();
-    counts.into_iter().find(|(_, count)| *count == most).map_or(0, |(rows, _)| rows)
+    // Ties go to the smaller number.
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(0, |(rows, _)| rows)
 }
 
 /// A value's constant literal, if it may be part of the statement.
@@ -244,7 +241,7 @@ fn free_letter(texts: &[&[u8]]) -> &'static str {
     LETTERS.into_iter().find(|letter| !has(letter)).unwrap_or("value")
 }
 
-fn lines(samples: &[&Row], columns: &[usize]) -> String {
+fn lines(samples: &[&ParameterRow], columns: &[usize]) -> String {
     let mut text = String::new();
     for row in samples {
         let values = row.values();
@@ -257,15 +254,15 @@ fn lines(samples: &[&Row], columns: &[usize]) -> String {
 }
 
 fn test(
-    work: &Work,
-    plan: &Plan,
+    work: &CapturedWork,
+    plan: &CapturePlan,
     (sent, settings): (&Sends, &[SessionSetting]),
     path: &str,
     text: &mut String,
 ) {
     let _ = writeln!(text, "[test.{}]", key(&work.name));
     let _ = writeln!(text, "does = {}", quoted(&does(work, plan)));
-    let share = format!("{:.6}", share(work, plan));
+    let share = format!("{:.6}", plan.share(work).clamp(0.0, 1.0));
     let _ = writeln!(text, "log = {{ calls = {}, share = {share} }}", work.calls);
     if work.writes {
         text.push_str("writes = true\n");
@@ -286,7 +283,7 @@ fn test(
 }
 
 /// Strips the log's database from names: the tables go to another one.
-fn unqualified(sql: &str, plan: &Plan) -> String {
+fn unqualified(sql: &str, plan: &CapturePlan) -> String {
     let database = plan.database.as_deref().filter(|_| plan.dialect == Dialect::MySql);
     let without = database.and_then(|name| without_database(sql.as_bytes(), name));
     without.and_then(|it| String::from_utf8(it).ok()).unwrap_or_else(|| sql.to_owned())
@@ -311,10 +308,9 @@ fn steps(statements: &[(String, Vec<String>)], dialect: Dialect, before: &str, t
 }
 
 /// `4,810 calls, 35% of the time, 1.2 ms each in the log`
-fn does(work: &Work, plan: &Plan) -> String {
-    let calls = thousands(work.calls);
-    let calls = format!("{calls} {}", if work.calls == 1 { "call" } else { "calls" });
-    let share = percent(share(work, plan));
+fn does(work: &CapturedWork, plan: &CapturePlan) -> String {
+    let calls = counted(work.calls, "call");
+    let share = percent(plan.share(work).clamp(0.0, 1.0));
     match plan.time_us {
         Some(all) if all > 0.0 => {
             let each = duration(work.time_us / work.calls.max(1) as f64);
@@ -333,17 +329,8 @@ fn session(settings: &[SessionSetting], before: &str) -> String {
     format!("{before}session = {{ {} }}\n", settings.join(", "))
 }
 
-/// A test's share in the time of all statements, or in all calls if the log has no times.
-fn share(work: &Work, plan: &Plan) -> f64 {
-    let share = match plan.time_us {
-        Some(all) if all > 0.0 => work.time_us / all,
-        _ => work.calls as f64 / plan.calls.max(1) as f64,
-    };
-    share.clamp(0.0, 1.0)
-}
-
 /// Statements without known values, as comments for the user to complete.
-fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
+fn unknown(captured: &CapturedLogs, plan: &CapturePlan, text: &mut String) {
     if plan.unknown.is_empty() {
         return;
     }
@@ -353,9 +340,9 @@ fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
     );
     let mut names: std::collections::HashSet<String> =
         plan.works.iter().map(|it| it.name.clone()).collect();
-    for it in plan.unknown.iter().filter_map(|number| captured.fingerprints.get(*number)) {
+    for it in plan.unknown.iter().map(|number| &captured.fingerprints[*number]) {
         let name = crate::name::unique(crate::name::of_statement(&it.text, it.dialect), &mut names);
-        let work = Work {
+        let work = CapturedWork {
             name,
             calls: it.total.calls,
             time_us: it.total.time_us,
@@ -369,8 +356,7 @@ fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
         });
         let _ = writeln!(text, "#\n# [test.{}]", key(&work.name));
         let _ = writeln!(text, "# does = {}", quoted(&does(&work, plan)));
-        let settings = captured.settings.get(it.settings as usize);
-        text.push_str(&session(settings.map_or(&[], Vec::as_slice), "# "));
+        text.push_str(&session(&captured.settings[it.settings as usize], "# "));
         for variable in variables {
             let _ = writeln!(text, "# let.p{variable} = {{ uniform = [1, 1000] }}");
         }

@@ -2,36 +2,36 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_capture::{
-    Capture, Captured, Given, Options, Plan, ProbeError, Skip, Target, Written, plan, probe,
-    summary, workload,
+    Capture, CapturePlan, CapturedLogs, LogHints, PlanOptions, ProbeError, Skip, WorkloadFiles,
+    WorkloadTarget, plan, probe, summary, workload,
 };
 use assay_model::Dialect;
 
-fn given_captured(text: &[u8], given: &Given) -> Captured {
+fn given_captured(text: &[u8], given: &LogHints) -> CapturedLogs {
     let mut capture = Capture::new(given.clone());
     let probe = probe(text, None, given).unwrap();
     capture.read("log", text, &probe, &mut &*text).unwrap();
     capture.finish()
 }
 
-fn captured(text: &str) -> Captured {
-    given_captured(text.as_bytes(), &Given::default())
+fn captured(text: &str) -> CapturedLogs {
+    given_captured(text.as_bytes(), &LogHints::default())
 }
 
-fn planned(captured: &Captured) -> Plan {
-    plan(captured, &Options { writes: true, ..Options::default() }).unwrap()
+fn planned(captured: &CapturedLogs) -> CapturePlan {
+    plan(captured, &PlanOptions { writes: true, ..PlanOptions::default() }).unwrap()
 }
 
-fn written(captured: &Captured) -> Written {
+fn written(captured: &CapturedLogs) -> WorkloadFiles {
     workload(
         captured,
         &planned(captured),
-        &Target { stem: "app".to_owned(), dump: None, schema: None },
+        &WorkloadTarget { stem: "app".to_owned(), dump: None, schema: None },
     )
 }
 
 /// Names, calls and times in microseconds of all tests.
-fn tests(captured: &Captured) -> Vec<(String, u64, u64)> {
+fn tests(captured: &CapturedLogs) -> Vec<(String, u64, u64)> {
     let works = planned(captured).works;
     works.into_iter().map(|it| (it.name, it.calls, it.time_us.round() as u64)).collect()
 }
@@ -40,7 +40,7 @@ fn one(name: &str, calls: u64, time_us: u64) -> Vec<(String, u64, u64)> {
     vec![(name.to_owned(), calls, time_us)]
 }
 
-fn skipped(captured: &Captured, why: Skip) -> u64 {
+fn skipped(captured: &CapturedLogs, why: Skip) -> u64 {
     captured.counts.skipped.get(&why).copied().unwrap_or_default()
 }
 
@@ -154,9 +154,9 @@ fn statements_and_durations_of_postgres_may_stand_apart() {
 #[test]
 fn a_prefix_of_ones_own_is_given() {
     let text = b"<app|shop|77>LOG:  duration: 1.0 ms  statement: SELECT a FROM t WHERE b = 1\n";
-    let unknown = probe(text, None, &Given::default());
+    let unknown = probe(text, None, &LogHints::default());
     assert!(matches!(unknown, Err(ProbeError::Unknown)), "{unknown:?}");
-    let given = Given { log_line_prefix: Some("<%u|%d|%p>".to_owned()), dialect: None };
+    let given = LogHints { log_line_prefix: Some("<%u|%d|%p>".to_owned()), dialect: None };
     let found = given_captured(text, &given);
     assert_eq!(tests(&found), one("select-t-by-b", 1, 1000));
     assert_eq!(planned(&found).database.as_deref(), Some("shop"));
@@ -217,7 +217,7 @@ fn transactions_keep_their_statements_and_what_is_equal_in_them() {
         written.text
     );
     // Without statements that write, the query of the transaction is a separate test.
-    let reads = plan(&found, &Options::default()).unwrap();
+    let reads = plan(&found, &PlanOptions::default()).unwrap();
     let names: Vec<(&str, u64)> =
         reads.works.iter().map(|it| (it.name.as_str(), it.calls)).collect();
     assert_eq!(names, [("select-t-by-id", 31)]);
@@ -229,7 +229,7 @@ fn a_statement_that_asks_about_the_one_before_it_is_no_test_of_its_own() {
     let found = captured(
         "SELECT SQL_CALC_FOUND_ROWS a FROM t WHERE b = 1 LIMIT 2;\nSELECT FOUND_ROWS();\nSELECT FOUND_ROWS();\n",
     );
-    let plan = plan(&found, &Options::default()).unwrap();
+    let plan = plan(&found, &PlanOptions::default()).unwrap();
     assert_eq!((plan.works.len(), plan.left_out.following), (1, 2));
     let message = summary(&found, &plan, 100);
     assert!(
@@ -252,14 +252,15 @@ fn a_literal_that_never_changes_stays_and_no_text_looks_like_a_variable() {
 #[test]
 fn a_database_that_no_log_has_is_an_error_with_those_that_there_are() {
     let found = captured("USE shop; SELECT 1 FROM t;");
-    let chosen = Options { database: Some("other".to_owned()), ..Options::default() };
+    let chosen = PlanOptions { database: Some("other".to_owned()), ..PlanOptions::default() };
     assert_eq!(plan(&found, &chosen).err(), Some(vec!["shop".to_owned()]));
 }
 
 #[test]
 fn the_limit_keeps_the_tests_with_the_largest_weight() {
     let text: String = (1..=9).map(|n| format!("SELECT a FROM t{n};\n").repeat(n)).collect();
-    let kept = plan(&captured(&text), &Options { limit: Some(3), ..Options::default() }).unwrap();
+    let kept =
+        plan(&captured(&text), &PlanOptions { limit: Some(3), ..PlanOptions::default() }).unwrap();
     let names: Vec<&str> = kept.works.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["select-t9", "select-t8", "select-t7"]);
     assert_eq!((kept.left_out.beyond, kept.left_out.beyond_calls), (6, 21));
@@ -275,7 +276,7 @@ fn statements_that_reach_outside_become_no_tests() {
     assert_eq!(tests(&found), one("select-t-by-b", 1, 0));
     let counts = [Skip::Outside, Skip::Session, Skip::Dump].map(|why| skipped(&found, why));
     assert_eq!(counts, [3, 2, 1]);
-    let given = Given { dialect: Some(Dialect::Postgres), ..Given::default() };
+    let given = LogHints { dialect: Some(Dialect::Postgres), ..LogHints::default() };
     let text = "SELECT pg_catalog.set_config('search_path', '', false);\nSELECT oid FROM pg_class;\n\
                 SELECT pg_read_file('x');\nDO $$BEGIN PERFORM 1; END$$;\nCOPY t TO stdout;\n\
                 SELECT a FROM t WHERE b = timestamptz '2026-01-02';\n\
@@ -307,6 +308,6 @@ fn a_very_long_statement_counts_as_one() {
 fn a_log_in_utf_16_is_named() {
     for text in ["\u{feff}SELECT 1;", "SELECT 1;"] {
         let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert!(matches!(probe(&bytes, None, &Given::default()), Err(ProbeError::Utf16)));
+        assert!(matches!(probe(&bytes, None, &LogHints::default()), Err(ProbeError::Utf16)));
     }
 }

@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use assay_capture::{
-    Capture, Captured, Given, Options, Plan, Skip, Target, Written, plan, probe, summary, workload,
+    Capture, CapturePlan, CapturedLogs, LogHints, PlanOptions, Skip, WorkloadFiles, WorkloadTarget,
+    plan, probe, summary, workload,
 };
 
 const LOGS: [(&str, &str); 10] = [
@@ -27,8 +28,8 @@ fn bytes(name: &str) -> Vec<u8> {
     fs_err::read(logs.join(name)).unwrap()
 }
 
-fn captured(logs: &[(&str, &[u8])]) -> Captured {
-    let given = Given::default();
+fn captured(logs: &[(&str, &[u8])]) -> CapturedLogs {
+    let given = LogHints::default();
     let mut capture = Capture::new(given.clone());
     for (name, bytes) in logs {
         let probe = probe(bytes, None, &given).unwrap();
@@ -37,22 +38,25 @@ fn captured(logs: &[(&str, &[u8])]) -> Captured {
     capture.finish()
 }
 
-fn of(name: &str) -> Captured {
+fn read_log(name: &str) -> CapturedLogs {
     captured(&[(name, &bytes(name))])
 }
 
-fn planned(captured: &Captured, writes: bool) -> Plan {
-    plan(captured, &Options { writes, ..Options::default() }).unwrap()
+fn planned(captured: &CapturedLogs, writes: bool) -> CapturePlan {
+    plan(captured, &PlanOptions { writes, ..PlanOptions::default() }).unwrap()
 }
 
-fn written(captured: &Captured, writes: bool) -> Written {
-    let target =
-        Target { stem: "app".to_owned(), dump: Some("dump.sql.gz".to_owned()), schema: None };
+fn written(captured: &CapturedLogs, writes: bool) -> WorkloadFiles {
+    let target = WorkloadTarget {
+        stem: "app".to_owned(),
+        dump: Some("dump.sql.gz".to_owned()),
+        schema: None,
+    };
     workload(captured, &planned(captured, writes), &target)
 }
 
 /// The workload file, and the first lines of each file of values.
-fn shown(written: &Written) -> String {
+fn shown(written: &WorkloadFiles) -> String {
     let values = written.values.iter().map(|it| {
         let lines: Vec<&str> = it.text.lines().take(3).collect();
         format!("{} ({} lines)\n{}\n", it.path, it.text.lines().count(), lines.join("\n"))
@@ -64,7 +68,7 @@ fn shown(written: &Written) -> String {
 fn formats_are_recognised_by_their_content() {
     for (name, format) in LOGS {
         let bytes = bytes(name);
-        let found = probe(&bytes, None, &Given::default()).unwrap();
+        let found = probe(&bytes, None, &LogHints::default()).unwrap();
         assert_eq!(found.format.name, format, "{name}");
         let has_time = format != "pg-stat-statements";
         assert_eq!(found.first_us.is_some(), has_time, "{name}");
@@ -74,7 +78,7 @@ fn formats_are_recognised_by_their_content() {
 #[test]
 fn every_line_of_a_log_is_read() {
     for (name, _) in LOGS {
-        let captured = of(name);
+        let captured = read_log(name);
         assert_eq!(captured.counts.unreadable, 0, "{name}: {:?}", captured.counts.first_unreadable);
         insta::assert_snapshot!(
             format!("summary-{name}"),
@@ -91,20 +95,20 @@ fn workloads_have_statements_values_transactions_and_weights() {
         "mysql-8.0-digests.tsv",
         "postgres-15.csv",
     ] {
-        insta::assert_snapshot!(format!("workload-{name}"), shown(&written(&of(name), true)));
+        insta::assert_snapshot!(format!("workload-{name}"), shown(&written(&read_log(name), true)));
     }
-    let reads = of("mariadb-10.11-slow.log");
+    let reads = read_log("mariadb-10.11-slow.log");
     insta::assert_snapshot!("workload-reads", shown(&written(&reads, false)));
     insta::assert_snapshot!(
         "workload-views",
-        shown(&written(&of("postgres-15-pg_stat_statements.csv"), true))
+        shown(&written(&read_log("postgres-15-pg_stat_statements.csv"), true))
     );
 }
 
 #[test]
 fn the_forms_of_a_postgres_log_say_the_same() {
-    let workloads: Vec<Written> = ["postgres-15.csv", "postgres-15.json", "postgres-15.log"]
-        .map(|name| written(&of(name), true))
+    let workloads: Vec<WorkloadFiles> = ["postgres-15.csv", "postgres-15.json", "postgres-15.log"]
+        .map(|name| written(&read_log(name), true))
         .into();
     assert_eq!(workloads[0], workloads[1]);
     assert_eq!(workloads[0], workloads[2]);
@@ -117,7 +121,7 @@ fn a_log_reads_the_same_in_pieces_and_with_other_ends_of_lines() {
         (1..whole.len()).filter(|at| whole[*at..].starts_with(b"# Time: ")).collect();
     let (first, second) = whole.split_at(entries[entries.len() / 2]);
     let parts = captured(&[("1", first), ("2", second)]);
-    assert_eq!(parts.counts.statements, of("mysql-8.0-slow.log").counts.statements);
+    assert_eq!(parts.counts.statements, read_log("mysql-8.0-slow.log").counts.statements);
     let dos = String::from_utf8_lossy(&whole).replace('\n', "\r\n").into_bytes();
     let unix = String::from_utf8_lossy(&whole).into_owned().into_bytes();
     let count = |bytes: &[u8]| planned(&captured(&[("log", bytes)]), true).works.len();

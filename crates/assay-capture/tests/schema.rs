@@ -1,14 +1,15 @@
 //! Dumps without rows get rows generated from their definitions.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
-use assay_capture::{Capture, Given, Options, Target, plan, schema, workload};
+use assay_capture::{Capture, LogHints, PlanOptions, WorkloadTarget, plan, schema, workload};
 use assay_model::Dialect;
 
 /// The workload file of an empty log and this dump.
 fn written(dump: &str, dialect: Dialect) -> String {
-    let captured = Capture::new(Given { dialect: Some(dialect), ..Given::default() }).finish();
-    let plan = plan(&captured, &Options::default()).unwrap();
-    let target = Target {
+    let captured =
+        Capture::new(LogHints { dialect: Some(dialect), ..LogHints::default() }).finish();
+    let plan = plan(&captured, &PlanOptions::default()).unwrap();
+    let target = WorkloadTarget {
         stem: "app".to_owned(),
         dump: Some("dump.sql".to_owned()),
         schema: schema(dump.as_bytes(), dialect),

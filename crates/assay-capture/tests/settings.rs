@@ -1,16 +1,18 @@
 //! Session settings, and numbers generated in transactions, become parts of the workload.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
-use assay_capture::{Capture, Given, Options, Target, plan, probe, summary, workload};
+use assay_capture::{
+    Capture, LogHints, PlanOptions, WorkloadTarget, plan, probe, summary, workload,
+};
 
 fn read(text: &str) -> (String, String) {
-    let given = Given::default();
+    let given = LogHints::default();
     let mut capture = Capture::new(given.clone());
     let found = probe(text.as_bytes(), None, &given).unwrap();
     capture.read("log", text.as_bytes(), &found, &mut text.as_bytes()).unwrap();
     let captured = capture.finish();
-    let plan = plan(&captured, &Options { writes: true, ..Options::default() }).unwrap();
-    let target = Target { stem: "app".to_owned(), dump: None, schema: None };
+    let plan = plan(&captured, &PlanOptions { writes: true, ..PlanOptions::default() }).unwrap();
+    let target = WorkloadTarget { stem: "app".to_owned(), dump: None, schema: None };
     let summary = summary(&captured, &plan, 140);
     (workload(&captured, &plan, &target).text, summary)
 }

@@ -1,11 +1,13 @@
 //! Logs rewritten by other programs, and files that are no logs.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
-use assay_capture::{Capture, Captured, Given, Options, ProbeError, plan, probe, summary};
+use assay_capture::{
+    Capture, CapturedLogs, LogHints, PlanOptions, ProbeError, plan, probe, summary,
+};
 use assay_model::Dialect;
 
-fn captured(text: &str) -> Captured {
-    let given = Given::default();
+fn captured(text: &str) -> CapturedLogs {
+    let given = LogHints::default();
     let mut capture = Capture::new(given.clone());
     let probe = probe(text.as_bytes(), None, &given).unwrap();
     capture.read("log", text.as_bytes(), &probe, &mut text.as_bytes()).unwrap();
@@ -13,24 +15,24 @@ fn captured(text: &str) -> Captured {
 }
 
 /// Names, calls and times in microseconds of all tests, and the dialect.
-fn tests(captured: &Captured) -> (Vec<(String, u64, Option<u64>)>, Dialect) {
-    let plan = plan(captured, &Options { writes: true, ..Options::default() }).unwrap();
+fn tests(captured: &CapturedLogs) -> (Vec<(String, u64, Option<u64>)>, Dialect) {
+    let plan = plan(captured, &PlanOptions { writes: true, ..PlanOptions::default() }).unwrap();
     let time = |us: f64| plan.time_us.map(|_| us.round() as u64);
     let tests = plan.works.iter().map(|it| (it.name.clone(), it.calls, time(it.time_us)));
     (tests.collect(), plan.dialect)
 }
 
-fn names(captured: &Captured) -> Vec<String> {
+fn names(captured: &CapturedLogs) -> Vec<String> {
     tests(captured).0.into_iter().map(|(name, ..)| name).collect()
 }
 
-fn unread(captured: &Captured) -> Vec<(u64, String)> {
+fn unread(captured: &CapturedLogs) -> Vec<(u64, String)> {
     let counts = &captured.counts;
     counts.first_unreadable.iter().map(|it| (it.line, it.text.clone())).collect()
 }
 
 fn refused(text: &str) -> String {
-    match probe(text.as_bytes(), None, &Given::default()) {
+    match probe(text.as_bytes(), None, &LogHints::default()) {
         Err(ProbeError::Foreign(foreign)) => foreign.what.to_owned(),
         other => panic!("{other:?}"),
     }
@@ -78,7 +80,7 @@ fn what_is_no_statement_is_counted_with_its_line() {
         "SELECT a FROM t WHERE b = 1;\nDear all,\nplease run this;\nSELECT a FROM t WHERE b = 2;\nhello\n",
     );
     assert_eq!(unread(&found), [(2, "Dear all,".to_owned()), (5, "hello".to_owned())]);
-    let shown = summary(&found, &plan(&found, &Options::default()).unwrap(), 100);
+    let shown = summary(&found, &plan(&found, &PlanOptions::default()).unwrap(), 100);
     assert!(
         shown.contains("unreadable 2 lines; the first:\n           log:2: Dear all,"),
         "{shown}"
@@ -205,8 +207,8 @@ fn the_database_of_the_log_is_taken_off_names() {
         "# User@Host: a[a] @ b []  Id: 1\n# Query_time: 0.5\nuse shop;\n\
          SELECT shop.t.a FROM `shop`.t JOIN other.u WHERE b = 1;\n",
     );
-    let plan = plan(&found, &Options::default()).unwrap();
-    let target = assay_capture::Target { stem: "app".to_owned(), dump: None, schema: None };
+    let plan = plan(&found, &PlanOptions::default()).unwrap();
+    let target = assay_capture::WorkloadTarget { stem: "app".to_owned(), dump: None, schema: None };
     let written = assay_capture::workload(&found, &plan, &target).text;
     assert!(written.contains("SELECT t.a FROM t JOIN other.u WHERE"), "{written}");
 }

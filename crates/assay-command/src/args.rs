@@ -1,18 +1,24 @@
 //! Arguments that several commands have.
 
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use anyhow::Result;
 use assay_model::limits::user::SCALE;
+use assay_model::{Suite, TableForm};
 use assay_options::{parse_budget_s, whole};
 use assay_plan::{Request, ScriptOptions, SetupRequest, SystemRequest, script_variable};
+use assay_report::{FEEDS, FORMATS, Feed, Format};
+use assay_run::advice::Advised;
 use assay_terms::Terms;
-use clap::Args;
-use clap::builder::PossibleValuesParser;
+use assay_workloads::OltpOptions;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, Error};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
-pub use crate::oltp::TableFormArgs;
-pub use crate::output::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
-pub use crate::test_options::TestOptions;
-
 use crate::candidates;
+use crate::sysbench::option_hint;
 
 /// Headings of options.
 pub const SERVERS: &str = "Servers";
@@ -34,9 +40,9 @@ SYSTEM is PRODUCT@VERSION[/ENGINE][+OPTION=VALUE], such as mariadb@11.8 or mysql
 PRODUCT@dir:PATH, PRODUCT@git:REPO#REF, or the URL of a running server.
 `--help` describes it, and has more options: the workload, the procedure, the ledger.";
 
-/// What `compare` and `gate` ask for.
+/// Arguments of commands that plan a study.
 #[derive(Debug, Args)]
-pub struct Asked {
+pub struct StudyArgs {
     #[command(flatten)]
     pub request: Request,
 
@@ -53,7 +59,7 @@ pub struct Asked {
     pub terms: TermsArg,
 }
 
-impl Asked {
+impl StudyArgs {
     pub fn request(&self, systems: &[String], measuring: &Measuring) -> Request {
         Request {
             systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
@@ -67,9 +73,8 @@ impl Asked {
     }
 }
 
-/// `assay resume`.
 #[derive(Debug, Args)]
-pub struct Resume {
+pub struct ResumeArgs {
     /// The study: its name, a unique prefix of it, or `latest` [default: the latest unfinished one]
     #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub study: Option<String>,
@@ -185,7 +190,27 @@ pub struct Measuring {
     pub quiet: bool,
 }
 
-/// `--explain-terms`.
+/// Options of the tools that get servers.
+#[derive(Debug, Args)]
+pub struct Getting {
+    #[command(flatten)]
+    pub shape: ShapeArg,
+
+    /// Use only what is in the cache
+    #[arg(long)]
+    #[arg(help_heading = SERVERS)]
+    pub offline: bool,
+
+    /// Accept expired package indexes
+    #[arg(long)]
+    #[arg(help_heading = SERVERS)]
+    pub accept_expired_index: bool,
+
+    /// Print no progress on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 #[derive(Debug, Clone, Copy, Args)]
 pub struct ExplainTerms {
     /// After the study, find out which of the differing settings made the changes
@@ -204,4 +229,238 @@ fn no_time(_: &str) -> Result<NoTime, &'static str> {
     Err(
         "a study has no time limit per test: limit the study with `--budget 10m`, or a slice with `--slice 100ms`",
     )
+}
+
+/// Text or JSON.
+#[derive(Debug, Args)]
+pub struct ShapeArg {
+    /// Format of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: ShapeWord,
+}
+
+impl ShapeArg {
+    pub fn is_text(&self) -> bool {
+        self.format == ShapeWord::Text
+    }
+}
+
+/// `--format` of commands that are no reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShapeWord {
+    /// For people
+    Text,
+    /// For scripts
+    Json,
+}
+
+/// The place of the ledger.
+#[derive(Debug, Args)]
+pub struct LedgerArg {
+    /// The ledger file, which stores every study [default: `ledger.db` in the user's data directory]
+    #[arg(long = "ledger", value_name = "FILE", env = "ASSAY_LEDGER")]
+    #[arg(help_heading = OUTPUT, hide_short_help = true)]
+    pub file: Option<PathBuf>,
+}
+
+/// The shape and the place of the result.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Format of the result [default: by the extension of `-o`]
+    ///
+    /// Without `-o`, it is text.
+    #[arg(long, value_enum)]
+    #[arg(help_heading = OUTPUT)]
+    pub format: Option<FormatWord>,
+
+    /// Write the result to a file instead of stdout
+    ///
+    /// The formats `svg`, `png` and `folded` take a directory.
+    #[arg(long, short, value_name = "FILE")]
+    #[arg(help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+
+    /// With text: every section of the report
+    ///
+    /// Also the groups, what the columns mean, the conditions, and how to reproduce the study.
+    #[arg(long)]
+    #[arg(help_heading = OUTPUT, hide_short_help = true)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FormatWord {
+    Of(Format),
+    Svg,
+    Png,
+    Folded,
+    For(&'static Feed),
+}
+
+/// All formats: assay's own, then those of other programs.
+static WORDS: LazyLock<Vec<FormatWord>> = LazyLock::new(|| {
+    let own = FormatWord::without_stacks().into_iter().chain([FormatWord::Folded]);
+    own.chain(FEEDS.into_iter().map(FormatWord::For)).collect()
+});
+
+impl ValueEnum for FormatWord {
+    fn value_variants<'a>() -> &'a [Self] {
+        &WORDS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (word, about) = match self {
+            Self::Of(format) => (format.word, format.about),
+            Self::Svg => ("svg", "Every chart as a file, and the Markdown report that shows them"),
+            Self::Png => ("png", "The same charts as pictures"),
+            Self::Folded => (
+                "folded",
+                "Profiles and counts as files of stacks, for tools that draw flame graphs",
+            ),
+            Self::For(feed) => (feed.word, feed.about),
+        };
+        Some(PossibleValue::new(word).help(about))
+    }
+}
+
+impl FormatWord {
+    pub fn pages() -> impl Iterator<Item = Self> {
+        FORMATS.into_iter().map(Self::Of)
+    }
+
+    /// assay's own, without those that need profiles.
+    pub fn without_stacks() -> Vec<Self> {
+        Self::pages().chain([Self::Svg, Self::Png]).collect()
+    }
+
+    pub fn only(words: impl IntoIterator<Item = Self>) -> impl FnOnce(Arg) -> Arg {
+        let values = words.into_iter().filter_map(|word| word.to_possible_value());
+        let values: Vec<PossibleValue> = values.collect();
+        let parser = PossibleValuesParser::new(values).try_map(|word| Self::from_str(&word, false));
+        |format| format.value_parser(parser)
+    }
+}
+
+/// The options in [`OltpOptions`] that describe tables.
+#[derive(Debug, Clone)]
+pub struct TableFormArgs(OltpOptions);
+
+impl TableFormArgs {
+    /// Their fields.
+    pub const FIELDS: [&str; 3] = ["auto_inc", "create_secondary", "create_table_options"];
+
+    pub fn form(&self) -> TableForm {
+        self.0.table_form()
+    }
+}
+
+impl Args for TableFormArgs {
+    fn augment_args(command: Command) -> Command {
+        let all = OltpOptions::augment_args(Command::new("scripts"));
+        command.args(all.get_arguments().filter(|it| Self::FIELDS.contains(&it.get_id().as_str())))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for TableFormArgs {
+    fn from_arg_matches(found: &ArgMatches) -> Result<Self, Error> {
+        let mut form = Self(OltpOptions::default());
+        form.update_from_arg_matches(found)?;
+        Ok(form)
+    }
+
+    fn update_from_arg_matches(&mut self, found: &ArgMatches) -> Result<(), Error> {
+        fn given<T: Clone + Send + Sync + 'static>(found: &ArgMatches, id: &str, to: &mut T) {
+            if let Some(value) = found.get_one::<T>(id) {
+                *to = value.clone();
+            }
+        }
+        let options = &mut self.0;
+        given(found, "auto_inc", &mut options.auto_inc);
+        given(found, "create_secondary", &mut options.create_secondary);
+        given(found, "create_table_options", &mut options.create_table_options);
+        Ok(())
+    }
+}
+
+/// The options of the tests, as sysbench takes those of its scripts.
+#[derive(Debug, Args)]
+pub struct TestOptions {
+    /// Options of the tests: of the Lua script of `--workload`, such as `--tables=4`, of `--suite oltp` or of `--suite
+    /// tpcc`, such as `--warehouses=10`
+    #[arg(last = true, value_name = "TEST OPTION", hide_short_help = true)]
+    words: Vec<String>,
+}
+
+impl TestOptions {
+    /// A request with these options as well.
+    pub fn in_request(&self, request: Request) -> Result<Request> {
+        let words = &self.words;
+        Ok(match request.suite {
+            Suite::Micro => Request { script_options: words.clone(), ..request },
+            Suite::Oltp => Request { oltp: read(request.suite, words)?, ..request },
+            Suite::Tpcc => Request { tpcc: read(request.suite, words)?, ..request },
+        })
+    }
+}
+
+/// Reads the options of a suite. Prints them and ends if their help is asked for.
+fn read<T: Args>(suite: Suite, words: &[String]) -> Result<T> {
+    let words_before = format!("--suite {} --", suite.word());
+    let command = T::augment_args(Command::new("options").no_binary_name(true))
+        .override_usage(format!("assay compare SYSTEM SYSTEM... {words_before} [OPTIONS]"));
+    let found = command.try_get_matches_from(words);
+    found.and_then(|found| T::from_arg_matches(&found)).map_err(|error| {
+        if !error.use_stderr() {
+            error.exit();
+        }
+        let text = error.to_string();
+        let what = text.split("\n\n").next().unwrap_or_default();
+        let listed = || format!("`{words_before} --help` lists the options");
+        Advised::new(what.trim_start_matches("error: "), hint(&error).unwrap_or_else(listed)).into()
+    })
+}
+
+fn hint(error: &Error) -> Option<String> {
+    let word = |kind| error.get(kind).map(ToString::to_string);
+    let known = option_hint(&word(ContextKind::InvalidArg)?, "").map(str::to_owned);
+    known.or_else(|| Some(format!("did you mean `{}`", word(ContextKind::SuggestedArg)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Hint as _;
+    use assay_workloads::TpccOptions;
+
+    use super::*;
+
+    fn refused<T: Args + std::fmt::Debug>(suite: Suite, words: &str) -> (String, String) {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let error = read::<T>(suite, &words).unwrap_err();
+        let hints = error.downcast_ref::<Advised>().unwrap().hints();
+        (error.to_string(), hints.concat())
+    }
+
+    #[test]
+    fn mistakes_are_told_with_advice() {
+        for (words, what, hint) in [
+            (
+                "--rang-size=10",
+                "unexpected argument '--rang-size' found",
+                "did you mean `--range-size`",
+            ),
+            ("--range-size=0", "'--range-size <N>'", "`--suite oltp -- --help` lists the options"),
+            ("--skip-trx on", "unexpected argument 'on' found", "with `=`, as in `--auto-inc=off`"),
+            ("--mysql-host=x", "unexpected argument '--mysql-host' found", "by its URL"),
+            ("--warehouses=2", "unexpected argument '--warehouses' found", "lists the options"),
+        ] {
+            let (text, advice) = refused::<OltpOptions>(Suite::Oltp, words);
+            assert!(text.contains(what) && advice.contains(hint), "{text}\n{advice}");
+        }
+        let (text, _) = refused::<TpccOptions>(Suite::Tpcc, "--warehouses 0");
+        assert!(text.starts_with("invalid value '0' for '--warehouses <N>'"), "{text}");
+    }
 }

@@ -1,29 +1,15 @@
 //! Rebases a study on another of its systems.
 
-use assay_model::{EventKind, Hint, StudyRecord};
-
-#[derive(Debug, thiserror::Error)]
-#[error("study `{study}` has no single system `{words}`")]
-pub struct NoBase {
-    study: String,
-    words: String,
-    names: Vec<String>,
-}
-
-impl Hint for NoBase {
-    fn hints(&self) -> Vec<String> {
-        let names = self.names.iter().zip(1..).map(|(name, number)| format!("{number} `{name}`"));
-        vec![format!("its systems are {}", names.collect::<Vec<_>>().join(", "))]
-    }
-}
+use assay_model::{EventKind, StudyRecord};
+use assay_run::advice::Advised;
 
 /// Rebases a study on the system with this name, else on the only one whose name ends like this (`11.4` for
 /// `mariadb@11.4`), else on the one with this number, from 1.
 ///
 /// Drops the twin of the old base, the limits of a gate, and the settings of the old base that undo changes.
-pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, NoBase> {
+pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, Advised> {
     let base = position(&record, words)?;
-    if record.systems.get(base).is_some_and(|system| system.is_base) {
+    if record.systems[base].is_base {
         return Ok(record);
     }
     for (number, system) in record.systems.iter_mut().enumerate() {
@@ -37,11 +23,13 @@ pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, NoBa
     }
 }
 
-pub fn position(record: &StudyRecord, words: &str) -> Result<usize, NoBase> {
-    find(record, words).ok_or_else(|| NoBase {
-        study: record.study.id.clone(),
-        words: words.to_owned(),
-        names: shown(record).map(|(_, name)| name.to_owned()).collect(),
+pub fn position(record: &StudyRecord, words: &str) -> Result<usize, Advised> {
+    find(record, words).ok_or_else(|| {
+        let names = shown(record).zip(1..).map(|((_, name), number)| format!("{number} `{name}`"));
+        Advised::new(
+            format!("study `{}` has no single system `{words}`", record.study.id),
+            format!("its systems are {}", names.collect::<Vec<_>>().join(", ")),
+        )
     })
 }
 

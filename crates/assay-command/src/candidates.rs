@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use assay_ledger::Ledger;
 use assay_model::TestSet;
+use assay_run::paths;
 use assay_servers::FoundServer;
 use clap_complete::engine::CompletionCandidate;
-
-use assay_run::paths;
 
 /// Systems of the catalog: first the series, and the patch releases of a series once it is typed.
 pub fn systems(word: &OsStr) -> Vec<CompletionCandidate> {
@@ -52,7 +51,7 @@ pub fn servers(word: &OsStr) -> Vec<CompletionCandidate> {
         if !paths::state_dir()?.is_dir() {
             return Ok(Vec::new());
         }
-        Ok(assay_servers::kept(&assay_servers::run_root(Some(&paths::sandboxes()?)))?)
+        Ok(assay_servers::kept_servers(&assay_servers::run_root(Some(&paths::sandboxes()?)))?)
     };
     beginning(word, found().unwrap_or_default().into_iter().map(|it| it.kept.name))
 }

@@ -1,13 +1,13 @@
 //! Writes the charts of a study into a directory, with a Markdown report that shows them.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result};
-use assay_model::{Hint, counted};
+use anyhow::{Context as _, Result, bail};
+use assay_model::counted;
 use assay_raster::Rasterizer;
 use assay_report::ChartFile;
-
+use assay_run::advice::Advised;
 use assay_run::progress::print;
 use assay_run::whole_file;
 
@@ -29,41 +29,22 @@ impl ChartForm {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum NoCharts {
-    #[error("`--format {0}` writes several files, so it needs a directory")]
-    NoDirectory(&'static str),
-    #[error("`{}` is no directory", .0.display())]
-    NotADirectory(PathBuf),
-    #[error("`{}` is no regular file, so it is not replaced", .0.display())]
-    NotAFile(PathBuf),
-    #[error("this command has no charts")]
-    NoReport,
-}
-
-impl Hint for NoCharts {
-    fn hints(&self) -> Vec<String> {
-        let hint = match self {
-            Self::NoDirectory(ending) => {
-                format!("use `--format {ending} -o DIR`; assay creates the directory")
-            }
-            Self::NotADirectory(_) => {
-                "name a new directory with `-o`, or one that exists".to_owned()
-            }
-            Self::NotAFile(_) => "move it away, or name another directory with `-o`".to_owned(),
-            Self::NoReport => {
-                "use `assay report STUDY --format svg -o DIR` or `assay trend TEST --format svg -o DIR`".to_owned()
-            }
-        };
-        vec![hint]
-    }
+/// The format writes several files, and no directory was named.
+pub fn no_directory(word: &str) -> Advised {
+    Advised::new(
+        format!("`--format {word}` writes several files, so it needs a directory"),
+        format!("use `--format {word} -o DIR`; assay creates the directory"),
+    )
 }
 
 /// Checks, before anything is measured, that a directory can take the files of a format. Creates nothing.
-pub fn check(word: &'static str, directory: Option<&Path>) -> Result<(), NoCharts> {
-    let directory = directory.ok_or(NoCharts::NoDirectory(word))?;
+pub fn check(word: &str, directory: Option<&Path>) -> Result<(), Advised> {
+    let directory = directory.ok_or_else(|| no_directory(word))?;
     match fs_err::metadata(directory) {
-        Ok(it) if !it.is_dir() => Err(NoCharts::NotADirectory(directory.to_owned())),
+        Ok(found) if !found.is_dir() => Err(Advised::new(
+            format!("`{}` is no directory", directory.display()),
+            "name a new directory with `-o`, or one that exists",
+        )),
         _ => Ok(()),
     }
 }
@@ -104,8 +85,11 @@ pub fn write_files(
 /// Checks that a file may be created or replaced: a link might lead out of the directory, and a pipe would block.
 pub fn check_file(path: &Path) -> Result<()> {
     match fs_err::symlink_metadata(path) {
-        Ok(it) if it.is_file() => Ok(()),
-        Ok(_) => Err(NoCharts::NotAFile(path.to_owned()).into()),
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(_) => bail!(Advised::new(
+            format!("`{}` is no regular file, so it is not replaced", path.display()),
+            "move it away, or name another directory with `-o`"
+        )),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -10,12 +10,11 @@ use assay_plan::{
     CommonOption, ConfigLine, MachineFacts, Request, ScopedLine, common_file, config_place,
     lines_for, parse_system, repeated_options, scoped_lines,
 };
-use assay_terms::{adds_up, variable};
-use fs_err as fs;
-
 use assay_run::advice::Advised;
 use assay_run::paths;
 use assay_run::progress::print;
+use assay_terms::{adds_up, variable};
+use fs_err as fs;
 
 /// Bytes read for one system. The files of a packaged Postgres have 30 KB.
 const SIZE_MAX: u64 = 1 << 20;
@@ -23,30 +22,26 @@ const SIZE_MAX: u64 = 1 << 20;
 /// A deeper include is a cycle.
 const DEPTH_MAX: usize = 10;
 
-#[derive(Debug)]
-pub struct Resolved {
-    pub request: Request,
-    pub notes: Vec<String>,
-}
-
-/// Resolves config files, with paths relative to a directory. `searched` are the products whose systems are not known
-/// yet.
+/// Reads the config files of a request and prints notes, unless `quiet`. Paths are relative to `directory`, that of the
+/// study file. `searched` are the products whose systems are not known yet.
 pub fn with_configs(
     request: Request,
     directory: &Path,
     searched: &[Product],
     quiet: bool,
 ) -> Result<Request> {
-    let Resolved { request, notes } = resolve(request, directory, searched)?;
+    let (request, notes) = resolve(request, directory, searched)?;
     if !quiet {
         notes.iter().for_each(|note| print(&format!("note: {note}")));
     }
     Ok(request)
 }
 
-/// Reads the config files of a request. Paths are relative to `directory`, that of the study file. `searched` are the
-/// products whose systems are not known yet.
-pub fn resolve(mut request: Request, directory: &Path, searched: &[Product]) -> Result<Resolved> {
+fn resolve(
+    mut request: Request,
+    directory: &Path,
+    searched: &[Product],
+) -> Result<(Request, Vec<String>)> {
     let mut notes = BTreeSet::new();
     read_common(&mut request, directory, searched, &mut notes)?;
     for system in &mut request.systems {
@@ -71,10 +66,10 @@ pub fn resolve(mut request: Request, directory: &Path, searched: &[Product]) -> 
         }
         *system = system.clone().started_from(&lines);
     }
-    Ok(Resolved { request, notes: notes.into_iter().collect() })
+    Ok((request, notes.into_iter().collect()))
 }
 
-struct Line {
+struct ConfigFileLine {
     file: PathBuf,
     scoped: ScopedLine,
 }
@@ -85,7 +80,7 @@ fn read(
     path: &Path,
     name: &str,
     notes: &mut BTreeSet<String>,
-) -> Result<Vec<Line>> {
+) -> Result<Vec<ConfigFileLine>> {
     let (mut left, mut missing) = (SIZE_MAX, BTreeSet::new());
     let lines = lines(product, path, DEPTH_MAX, &mut left, &mut missing)?;
     notes.extend(missing.into_iter().map(|path| {
@@ -191,9 +186,9 @@ fn products_of(named: Option<Product>, file: &str, products: &[Product]) -> Resu
 }
 
 /// Options of lines. The last one of a name counts, unless they add up.
-fn options_of(product: Product, lines: &[Line]) -> Vec<CommonOption> {
+fn options_of(product: Product, lines: &[ConfigFileLine]) -> Vec<CommonOption> {
     let mut options: Vec<CommonOption> = Vec::new();
-    for Line { file, scoped: ScopedLine { series, line, number } } in lines {
+    for ConfigFileLine { file, scoped: ScopedLine { series, line, number } } in lines {
         let ConfigLine::Option(name, value) = line else { continue };
         let place = Some(config_place(&file.to_string_lossy(), *number));
         let is_again =
@@ -234,7 +229,7 @@ fn lines(
     depth: usize,
     left: &mut u64,
     missing: &mut BTreeSet<PathBuf>,
-) -> Result<Vec<Line>> {
+) -> Result<Vec<ConfigFileLine>> {
     if depth == 0 {
         bail!(Advised::new(
             format!("`{}` is included {DEPTH_MAX} levels deep", file.display()),
@@ -276,7 +271,7 @@ fn lines(
                 }
             }
             ConfigLine::Option(..) | ConfigLine::LeftOut(_) => {
-                all.push(Line { file: file.to_owned(), scoped });
+                all.push(ConfigFileLine { file: file.to_owned(), scoped });
             }
         }
     }
@@ -319,14 +314,14 @@ mod tests {
         write("conf.d/b.cnf", "[mysqld]\nmax_heap_table_size=2\n");
         write("conf.d/a.cnf", "[mysqld]\nmax_heap_table_size=1\ntmp_table_size=1\n");
         write("conf.d/c.txt", "[mysqld]\nmax_heap_table_size=3\n");
-        let resolved = resolve(study("my.cnf"), directory.path(), &[]).unwrap();
-        let options = &resolved.request.systems[1].options;
+        let (request, notes) = resolve(study("my.cnf"), directory.path(), &[]).unwrap();
+        let options = &request.systems[1].options;
         let options: Vec<_> =
             options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(options, ["sync_binlog=2", "tmp_table_size=1", "max_heap_table_size=2"]);
-        assert_eq!(resolved.request.systems[1].config, None);
-        let notes = resolved.notes.join("\n");
-        assert_eq!(resolved.notes.len(), 3, "{notes}");
+        assert_eq!(request.systems[1].config, None);
+        assert_eq!(notes.len(), 3, "{notes:?}");
+        let notes = notes.join("\n");
         assert!(notes.contains("`port`, `socket`"), "{notes}");
         let last = "`max_heap_table_size` is given 2 times; the last one counts: `2`";
         assert!(notes.contains(last), "{notes}");
@@ -338,9 +333,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let text = "[mysqld]\nsync_binlog=1\n!includedir /etc/no-such.d/\n!include no-such.cnf\n";
         fs::write(directory.path().join("my.cnf"), text).unwrap();
-        let resolved = resolve(study("my.cnf"), directory.path(), &[]).unwrap();
-        assert_eq!(resolved.request.systems[1].options.len(), 1);
-        let [first, second] = resolved.notes.as_slice() else { panic!("{:?}", resolved.notes) };
+        let (request, notes) = resolve(study("my.cnf"), directory.path(), &[]).unwrap();
+        assert_eq!(request.systems[1].options.len(), 1);
+        let [first, second] = notes.as_slice() else { panic!("{notes:?}") };
         assert!(first.contains("`/etc/no-such.d/`, which is not on this machine"), "{first}");
         assert!(second.contains("no-such.cnf`, which is not on this machine"), "{second}");
     }
@@ -368,7 +363,7 @@ mod tests {
             resolve(compared(systems, config), directory.path(), &[])
         };
         let both = resolved(&["mysql@8.0", "postgres@16"], &["mysql=my.cnf", "postgres=pg.conf"]);
-        let Resolved { request, notes } = both.unwrap();
+        let (request, notes) = both.unwrap();
         assert_eq!(
             request.config_options,
             [
@@ -384,7 +379,7 @@ mod tests {
         for note in ["`read_only`", "`lc_messages`, `synchronous_standby_names`", "given 2 times"] {
             assert!(notes.contains(note), "{notes}");
         }
-        let family = resolved(&["mysql@8.0", "mariadb@10.11"], &["my.cnf"]).unwrap().request;
+        let family = resolved(&["mysql@8.0", "mariadb@10.11"], &["my.cnf"]).unwrap().0;
         assert!(family.config_options.contains(&"mariadb (my.cnf:10): sync_binlog=3".to_owned()));
         for (systems, config, message) in [
             (["mysql@8.0", "postgres@16"], "my.cnf", "cannot be for all systems"),
@@ -397,7 +392,7 @@ mod tests {
             assert!(format!("{error:#}").contains(message), "{error:#}");
         }
         let searched = resolve(compared(&[], &["my.cnf"]), directory.path(), &[Product::MySql]);
-        assert_eq!(searched.unwrap().request.config_options.len(), 4);
+        assert_eq!(searched.unwrap().0.config_options.len(), 4);
     }
 
     #[test]

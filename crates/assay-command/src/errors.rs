@@ -2,25 +2,22 @@
 
 use anstyle::AnsiColor;
 use assay_model::without_secrets;
-use assay_run::errors::{HintsOf, of};
+use assay_run::errors::{HintsOf, hints_of};
 use assay_run::progress::{print, print_marked};
+use assay_run::study;
 
-use crate::{base, charts, feeds, form, report, stacks};
-
-/// Errors of the commands that implement [`assay_model::Hint`]. The test below fails if one is missing.
-const OF_COMMANDS: [HintsOf; 8] = [
-    of::<assay_pack::Error>,
-    of::<base::NoBase>,
-    of::<charts::NoCharts>,
-    of::<stacks::NoStacks>,
-    of::<feeds::NoFeed>,
-    of::<form::NoFormat>,
-    of::<report::NoPlace>,
-    of::<report::NotWritten>,
+const MORE: [HintsOf; 7] = [
+    hints_of::<assay_pack::PackError>,
+    hints_of::<study::NoResume>,
+    hints_of::<study::Changed>,
+    hints_of::<study::Foreign>,
+    hints_of::<study::NoRoom>,
+    hints_of::<study::OtherMachine>,
+    hints_of::<study::StillMeasured>,
 ];
 
 pub fn hints(error: &anyhow::Error) -> Vec<String> {
-    assay_run::errors::hints(error, &OF_COMMANDS)
+    assay_run::errors::hints(error, &MORE)
 }
 
 pub fn print_error(error: &anyhow::Error) {
@@ -74,16 +71,15 @@ mod tests {
                 implemented(&path.join("src"), &name, &mut found);
             }
         }
-        let of_run =
-            include_str!("../../assay-run/src/errors.rs").lines().map(|line| ("assay_run", line));
-        let of_commands = include_str!("errors.rs").lines().map(|line| ("assay_command", line));
-        let lines = of_commands.chain(of_run);
-        let asked = lines.filter_map(|(own, line)| {
+        let lists = [include_str!("../../assay-run/src/errors.rs"), include_str!("errors.rs")];
+        let lines = lists.into_iter().flat_map(str::lines);
+        let listed = lines.filter_map(|line| {
             let (module, name) =
-                line.strip_prefix("    of::<")?.strip_suffix(">,")?.split_once("::")?;
-            let of_crate = if module.starts_with("assay_") { module } else { own };
+                line.strip_prefix("    hints_of::<")?.strip_suffix(">,")?.split_once("::")?;
+            let of_crate = if module.starts_with("assay_") { module } else { "assay_run" };
             Some(format!("{of_crate} {name}"))
         });
-        assert_eq!(asked.collect::<BTreeSet<_>>(), found);
+        assert_eq!(listed.collect::<BTreeSet<_>>(), found);
+        assert_eq!(super::hints(&assay_pack::PackError::Cut.into()).len(), 1);
     }
 }

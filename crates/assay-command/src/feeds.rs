@@ -1,61 +1,56 @@
 //! Writes studies in formats of other programs.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Hint, StudyRecord};
-use assay_report::{Fed, Feed, Judged, Made};
+use assay_model::StudyRecord;
+use assay_report::{Feed, FeedRender, FeedStudy, FeedText};
+use assay_run::advice::Advised;
+use assay_run::progress::print;
+use assay_run::recorded;
 use assay_verdict::Judgement;
 
 use crate::args::Output;
 use crate::base;
-use crate::form::{Form, form};
-use assay_run::progress::print;
-use assay_run::recorded;
+use crate::form::{ResultForm, form};
 
-#[derive(Debug, thiserror::Error)]
-pub enum NoFeed {
-    #[error("the format `{0}` holds the results of a study, and this is something else")]
-    NotAStudy(&'static str),
-    #[error("the format `{0}` is a history of studies, and this command writes one study")]
-    OneStudy(&'static str),
-    /// No study has values that are comparable with others.
-    #[error("study `{0}` has no values for a history")]
-    NoHistory(String),
+pub fn not_a_study(word: &str) -> Advised {
+    Advised::new(
+        format!("the format `{word}` holds the results of a study, and this is something else"),
+        in_the_ledger(word),
+    )
 }
 
-impl Hint for NoFeed {
-    fn hints(&self) -> Vec<String> {
-        vec![match self {
-            Self::NotAStudy(word) | Self::OneStudy(word) => {
-                format!("the study stays in the ledger: `assay report --format {word}`")
-            }
-            Self::NoHistory(_) => {
-                "a history needs measured values against a base; published results have no time of \
-                                   measurement"
-                    .to_owned()
-            }
-        }]
-    }
+fn one_study(word: &str) -> Advised {
+    Advised::new(
+        format!("the format `{word}` is a history of studies, and this command writes one study"),
+        in_the_ledger(word),
+    )
+}
+
+fn in_the_ledger(word: &str) -> String {
+    format!("the study stays in the ledger: `assay report --format {word}`")
 }
 
 /// Refuses a history before anything is measured: the command writes one study.
 pub fn check(output: &Output) -> Result<()> {
     match form(output)? {
-        Form::Feed(Feed { word, made: Made::History(_), .. }) => Err(NoFeed::OneStudy(word).into()),
+        ResultForm::Feed(Feed { word, render: FeedRender::History(_), .. }) => {
+            Err(one_study(word).into())
+        }
         _ => Ok(()),
     }
 }
 
 pub fn of_study(feed: &Feed, record: &StudyRecord, judgement: &Judgement) -> Result<String> {
-    match feed.made {
-        Made::Study(render) => Ok(message(feed, render(record, judgement))),
-        Made::History(_) => Err(NoFeed::OneStudy(feed.word).into()),
+    match feed.render {
+        FeedRender::Study(render) => Ok(message(feed, render(record, judgement))),
+        FeedRender::History(_) => Err(one_study(feed.word).into()),
     }
 }
 
 pub fn of_history(
     feed: &Feed,
-    render: fn(&[Judged<'_>], &str) -> Fed,
+    render: fn(&[FeedStudy<'_>], &str) -> FeedText,
     study: &str,
     base: Option<&str>,
     ledger: &Ledger,
@@ -71,17 +66,20 @@ pub fn of_history(
             (record, judgement)
         }));
     }
-    let all: Vec<Judged<'_>> =
+    let all: Vec<FeedStudy<'_>> =
         judged.iter().map(|(record, judgement)| (record, judgement)).collect();
     let fed = render(&all, study);
     if fed.text.lines().nth(1).is_none() && fed.left_out.is_empty() {
-        return Err(NoFeed::NoHistory(study.to_owned()).into());
+        bail!(Advised::new(
+            format!("study `{study}` has no values for a history"),
+            "a history needs measured values against a base; published results have no time of measurement"
+        ));
     }
     Ok(message(feed, fed))
 }
 
 /// Prints what the feed leaves out, and returns its text.
-fn message(feed: &Feed, fed: Fed) -> String {
+fn message(feed: &Feed, fed: FeedText) -> String {
     for line in fed.left_out {
         print(&format!("note: left out of {}: {line}", feed.word));
     }

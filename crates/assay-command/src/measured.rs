@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use assay_ledger::{Ledger, Problem};
 use assay_model::{Experiment, Product, Study, StudyRecord, Test};
-use assay_plan::{MachineFacts, NamedFile, Plan, Request};
+use assay_plan::{MachineFacts, NamedFile, Request, StudyPlan};
 use assay_run::interrupt::Interrupt;
 use assay_run::progress::{Progress, print};
-use assay_run::study::{self, Changed, Stopped, Unfinished};
+use assay_run::statement_place::StatementLocator;
+use assay_run::study::{self, Changed, Stopped, Unfinished, afterwards};
 use assay_run::systems::{Environment, machine_facts, on_disk};
-use assay_run::workload;
-use assay_run::written::Written;
-use assay_run::{paths, recorded};
+use assay_run::{paths, recorded, workload};
 
 use crate::args::Measuring;
 use crate::errors::print_error;
@@ -54,8 +53,8 @@ pub fn resolved(
 }
 
 /// A study that is planned for this machine.
-pub struct Planned<'a> {
-    pub plan: Plan,
+pub struct PlannedStudy<'a> {
+    pub plan: StudyPlan,
     pub ledger: Ledger,
     request: Request,
     suite: Vec<Test>,
@@ -82,7 +81,7 @@ pub fn planned<'a>(
     junit: Option<&'a Path>,
     facts: impl FnOnce(MachineFacts, &Request) -> MachineFacts,
     cache_dir: Option<&Path>,
-) -> Result<Planned<'a>> {
+) -> Result<PlannedStudy<'a>> {
     report::check(&args.output, junit, &args.ledger)?;
     feeds::check(&args.output)?;
     stacks::check(&args.output, || Ok(request.clone()))?;
@@ -91,13 +90,13 @@ pub fn planned<'a>(
     let machine = facts(machine_facts(&cache_dir)?, &request);
     let request = config_file::scale(request, machine, args.quiet)?;
     let suite = workload::suite(&request)?;
-    let plan = assay_plan::plan_of(&request, machine, suite.clone());
+    let plan = afterwards::plan_of(&request, machine, suite.clone());
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
-    Ok(Planned { plan, ledger, request, suite, machine, cache_dir, args, junit })
+    Ok(PlannedStudy { plan, ledger, request, suite, machine, cache_dir, args, junit })
 }
 
-impl Planned<'_> {
+impl PlannedStudy<'_> {
     pub fn measure(self, explains_terms: bool) -> Result<Exit> {
         self.measure_by(explains_terms, study::run)
     }
@@ -105,19 +104,18 @@ impl Planned<'_> {
     pub fn measure_by(
         self,
         explains_terms: bool,
-        carry_out: impl FnOnce(Plan, &Environment, &mut Ledger) -> Result<String, Stopped>,
+        carry_out: impl FnOnce(StudyPlan, &Environment, &mut Ledger) -> Result<String, Stopped>,
     ) -> Result<Exit> {
         let Self { plan, mut ledger, request, suite, machine, cache_dir, args, junit } = self;
         if !args.quiet {
             print_notes(&request, &plan, machine);
         }
-        let written = Written::of(&request);
-        let (offline, accept_expired_index) = (request.offline, request.accept_expired_index);
-        let begun = Begun::Now { offline, accept_expired_index };
-        let asked = which_default::Asked { request: &request, suite: &suite, machine };
-        let more = (junit, explains_terms.then_some(&asked));
+        let written = StatementLocator::new(&request);
+        let start = StudyStart::New(&request);
+        let first = which_default::FirstStudy { request: &request, suite: &suite, machine };
+        let more = (junit, explains_terms.then_some(&first));
         let carry_out = |env: &Environment, ledger: &mut Ledger| carry_out(plan, env, ledger);
-        let measured = measure(args, more, &cache_dir, &mut ledger, &begun, carry_out);
+        let measured = measure(args, more, &cache_dir, &mut ledger, &start, carry_out);
         measured.map_err(|error| match written.and_then(|it| it.place(&error)) {
             Some(place) => error.context(format!("a server refuses what stands in {place}")),
             None => error,
@@ -125,9 +123,9 @@ impl Planned<'_> {
     }
 }
 
-fn print_notes(request: &Request, plan: &Plan, machine: MachineFacts) {
+fn print_notes(request: &Request, plan: &StudyPlan, machine: MachineFacts) {
     let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
-    let notes = assay_plan::told_disk(&specs).into_iter().chain(without_tables(plan));
+    let notes = assay_plan::notes_on_logs(&specs).into_iter().chain(without_tables(plan));
     let notes = notes.chain(assay_plan::without_realtime(request, &plan.study, machine));
     notes.for_each(|note| print(&format!("note: {note}")));
     let overrun = assay_plan::overrun(&plan.study, plan.systems.len());
@@ -143,11 +141,11 @@ pub fn measure_again(
     id: &str,
     carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, Stopped>,
 ) -> Result<Exit> {
-    measure(args, (None, None), cache_dir, ledger, &Begun::Before(id.to_owned()), carry_out)
+    measure(args, (None, None), cache_dir, ledger, &StudyStart::Resumed(id), carry_out)
 }
 
 /// Note for scripts whose tables nobody creates on the servers that assay starts.
-fn without_tables(plan: &Plan) -> Option<String> {
+fn without_tables(plan: &StudyPlan) -> Option<String> {
     let is_bare =
         plan.study.user_data().is_some_and(|data| data.tables.is_empty() && data.dump.is_none());
     let is_started = plan.systems.iter().any(|system| system.url.is_none());
@@ -175,23 +173,23 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
     })
 }
 
-enum Begun {
-    Now { offline: bool, accept_expired_index: bool },
-    Before(String),
+enum StudyStart<'a> {
+    New(&'a Request),
+    Resumed(&'a str),
 }
 
 fn measure(
     args: &Measuring,
-    (junit, explained): (Option<&Path>, Option<&which_default::Asked<'_>>),
+    (junit, explained): (Option<&Path>, Option<&which_default::FirstStudy<'_>>),
     cache_dir: &Path,
     ledger: &mut Ledger,
-    begun: &Begun,
+    start: &StudyStart<'_>,
     carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, Stopped>,
 ) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
-    let (offline, accept_expired_index) = match *begun {
-        Begun::Now { offline, accept_expired_index } => (offline, accept_expired_index),
-        Begun::Before(_) => (args.offline, args.accept_expired_index),
+    let (offline, accept_expired_index) = match start {
+        StudyStart::New(request) => (request.offline, request.accept_expired_index),
+        StudyStart::Resumed(_) => (args.offline, args.accept_expired_index),
     };
     let environment = Environment {
         cache_dir: cache_dir.to_owned(),
@@ -209,7 +207,7 @@ fn measure(
         Err(stopped) if environment.interrupt.check().is_err() => match stopped.study {
             Some(id) => (id, Some(("interrupted", Exit::Interrupted))),
             None => {
-                print(&never_begun(begun));
+                print(&never_begun(start));
                 return Ok(Exit::Interrupted);
             }
         },
@@ -275,12 +273,12 @@ fn is_gone(error: &anyhow::Error) -> bool {
 }
 
 /// Message for a command interrupted before it measured anything.
-fn never_begun(begun: &Begun) -> String {
-    match begun {
-        Begun::Before(id) => format!(
+fn never_begun(start: &StudyStart<'_>) -> String {
+    match start {
+        StudyStart::Resumed(id) => format!(
             "interrupted before anything was measured; study `{id}` is as it was, and `assay resume {id}` continues it"
         ),
-        Begun::Now { .. } => {
+        StudyStart::New(_) => {
             "interrupted before the study started; run the command again to start it".to_owned()
         }
     }
@@ -309,10 +307,10 @@ mod tests {
 
     #[test]
     fn a_study_that_waited_to_go_on_had_started() {
-        let message = never_begun(&Begun::Before("s1".to_owned()));
+        let message = never_begun(&StudyStart::Resumed("s1"));
         assert!(!message.contains("started") && message.contains("`assay resume s1`"), "{message}");
-        let new = Begun::Now { offline: false, accept_expired_index: false };
-        assert!(never_begun(&new).contains("before the study started"));
+        let new = never_begun(&StudyStart::New(&Request::default()));
+        assert!(new.contains("before the study started"));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
 use assay_pack::{LEDGER, Pack, SIZE_MAX};
-
 use assay_run::advice::Advised;
 
 pub fn open_ledger(file: &Path) -> Result<Ledger> {
@@ -42,7 +41,7 @@ pub fn read(file: &Path) -> Result<Pack> {
     let opened = fs_err::File::open(file)?;
     opened.take(SIZE_MAX + 1).read_to_end(&mut bytes).with_context(cannot)?;
     if bytes.len() as u64 > SIZE_MAX {
-        return Err(assay_pack::Error::TooLarge).with_context(cannot);
+        return Err(assay_pack::PackError::TooLarge).with_context(cannot);
     }
     Pack::read(&bytes).with_context(cannot)
 }

@@ -4,24 +4,21 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use assay_model::{
-    EventKind, Hint, StudyEvent, StudyRecord, printable, printable_json, printable_lines,
-};
+use anyhow::{Context, Result, bail, ensure};
+use assay_model::{EventKind, StudyEvent, StudyRecord, printable, printable_json, printable_lines};
 use assay_report::{Format, Page, TextOptions};
+use assay_run::advice::Advised;
+use assay_run::progress::Progress;
+use assay_run::{paths, study, whole_file};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 use serde::Serialize;
 
 use crate::args::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
-use crate::charts::{self, NoCharts};
+use crate::charts::{self, no_directory};
 use crate::exit::Exit;
-use crate::feeds::{self, NoFeed};
-use crate::form::{Form, form};
+use crate::form::{ResultForm, form};
 use crate::opened::open_ledger;
-use crate::stacks::NoStacks;
-use crate::{stacks, study_id};
-use assay_run::progress::Progress;
-use assay_run::{paths, study, whole_file};
+use crate::{feeds, stacks, study_id};
 
 pub fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
     let file = paths::ledger_file(ledger.file.as_deref())?;
@@ -34,7 +31,7 @@ pub fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
         // A ledger may have been named in place of a study.
         match name.filter(|name| Path::new(name).is_file()) {
             None => error,
-            Some(name) => assay_run::advice::Advised::new(
+            Some(name) => Advised::new(
                 format!("there is no study `{name}`, but there is a file with this name"),
                 format!("`--ledger {name}` reads a study from a ledger"),
             )
@@ -42,7 +39,7 @@ pub fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
         }
     })?;
     let Some(id) = found else {
-        bail!(assay_run::advice::Advised::new(
+        bail!(Advised::new(
             format!("there is no study in `{}` yet", file.display()),
             "`assay compare BASE OTHER` creates one"
         ))
@@ -80,18 +77,16 @@ fn write_judged(
     put_study(record, judgement, output, &assay_report::gate(record, judgement))?;
     let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
     let is_missing = |event: &StudyEvent| matches!(event.what, EventKind::SystemMissing { .. });
-    let of_all = |exit| match record.events.iter().any(is_missing) && exit == Exit::Done {
-        true => Exit::Incomplete,
-        false => exit,
-    };
-    Ok(of_all(match judgement.gate.as_ref().map(GateJudgement::verdict) {
+    let exit = match judgement.gate.as_ref().map(GateJudgement::verdict) {
         None => of_cells(judgement),
         Some(GateVerdict::Passed) => Exit::Done,
         // Nothing measured is no pass.
         Some(GateVerdict::Undecided) if allows && has_estimates(judgement) => Exit::Done,
         Some(GateVerdict::Exceeded) => Exit::LimitExceeded,
         Some(GateVerdict::Undecided | GateVerdict::Failed) => Exit::Incomplete,
-    }))
+    };
+    let lacks_a_system = record.events.iter().any(is_missing);
+    Ok(if exit == Exit::Done && lacks_a_system { Exit::Incomplete } else { exit })
 }
 
 fn has_estimates(judgement: &Judgement) -> bool {
@@ -113,7 +108,7 @@ pub fn write_measured(
             for line in assay_report::answer(record, &judgement) {
                 progress.note(&line);
             }
-            if matches!(form(output)?, Form::Text(_) | Form::Feed(_)) {
+            if matches!(form(output)?, ResultForm::Text(_) | ResultForm::Feed(_)) {
                 progress.done("report", &format!("written to `{}`", place.display()));
             }
             Ok(exit)
@@ -129,22 +124,18 @@ pub fn write_measured(
                 // The first error is the one to report.
                 let _ = write_judged(record, &judgement, &stdout, None);
             }
-            Err(NotWritten { study: record.study.id.clone(), source }.into())
+            Err(not_written(&record.study.id, source).into())
         }
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write the report of study `{study}`")]
-pub struct NotWritten {
-    study: String,
-    source: anyhow::Error,
-}
-
-impl Hint for NotWritten {
-    fn hints(&self) -> Vec<String> {
-        vec![format!("the study is in the ledger: `assay report {} -o FILE`", self.study)]
-    }
+fn not_written(study: &str, source: anyhow::Error) -> Advised {
+    Advised::new(
+        format!("cannot write the report of study `{study}`"),
+        format!("the study is in the ledger: `assay report {study} -o FILE`"),
+    )
+    // Its hints are found by the types of errors, which anyhow's own box hides.
+    .caused_by(source.reallocate_into_boxed_dyn_error_without_backtrace())
 }
 
 fn put_study(
@@ -154,28 +145,28 @@ fn put_study(
     page: &Page<'_>,
 ) -> Result<()> {
     match form(output)? {
-        Form::Stacks => stacks::write(record, output.output.as_deref()),
-        Form::Feed(feed) => place(output, &feeds::of_study(feed, record, judgement)?),
-        Form::Text(_) | Form::Charts(_) => put(output, page),
+        ResultForm::Stacks => stacks::write(record, output.output.as_deref()),
+        ResultForm::Feed(feed) => place(output, &feeds::of_study(feed, record, judgement)?),
+        ResultForm::Text(_) | ResultForm::Charts(_) => put(output, page),
     }
 }
 
 pub fn put(output: &Output, page: &Page<'_>) -> Result<()> {
     match (form(output)?, &output.output) {
-        (Form::Text(format), _) => {
+        (ResultForm::Text(format), _) => {
             let mut options = options(output.output.is_none());
             options.verbose = output.verbose;
             // Only text may have colours.
             options.color &= format == Format::TEXT;
             place(output, &page.render(format, &options).ok_or(NotRendered(format.word))?)
         }
-        (Form::Charts(form), Some(directory)) => {
+        (ResultForm::Charts(form), Some(directory)) => {
             let (charts, report) = page.with_charts(form.ending());
             charts::write_files(&charts, &report, form, directory)
         }
-        (Form::Charts(form), None) => Err(NoCharts::NoDirectory(form.ending()).into()),
-        (Form::Stacks, _) => Err(NoStacks::NotTaken.into()),
-        (Form::Feed(feed), _) => Err(NoFeed::NotAStudy(feed.word).into()),
+        (ResultForm::Charts(form), None) => Err(no_directory(form.ending()).into()),
+        (ResultForm::Stacks, _) => Err(stacks::no_profiles().into()),
+        (ResultForm::Feed(feed), _) => Err(feeds::not_a_study(feed.word).into()),
     }
 }
 
@@ -192,10 +183,13 @@ pub fn place(output: &Output, text: &str) -> Result<()> {
 
 pub fn format(output: &Output) -> Result<Format> {
     match form(output)? {
-        Form::Text(format) => Ok(format),
-        Form::Charts(_) => Err(NoCharts::NoReport.into()),
-        Form::Stacks => Err(NoStacks::NotTaken.into()),
-        Form::Feed(feed) => Err(NoFeed::NotAStudy(feed.word).into()),
+        ResultForm::Text(format) => Ok(format),
+        ResultForm::Charts(_) => bail!(Advised::new(
+            "this command has no charts",
+            "use `assay report STUDY --format svg -o DIR` or `assay trend TEST --format svg -o DIR`"
+        )),
+        ResultForm::Stacks => Err(stacks::no_profiles().into()),
+        ResultForm::Feed(feed) => Err(feeds::not_a_study(feed.word).into()),
     }
 }
 
@@ -206,12 +200,12 @@ pub fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -> Resul
     let ledger = paths::ledger_file(ledger.file.as_deref())?;
     let in_directory = |directory: &PathBuf| directory.join(charts::REPORT);
     let report = match form {
-        Form::Text(_) | Form::Feed(_) => output.output.clone(),
-        Form::Charts(form) => {
+        ResultForm::Text(_) | ResultForm::Feed(_) => output.output.clone(),
+        ResultForm::Charts(form) => {
             charts::check(form.ending(), output.output.as_deref())?;
             output.output.as_ref().map(in_directory)
         }
-        Form::Stacks => {
+        ResultForm::Stacks => {
             charts::check(stacks::ENDING, output.output.as_deref())?;
             None
         }
@@ -224,16 +218,16 @@ pub fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -> Resul
             let mut part = ledger.clone().into_os_string();
             part.push(suffix);
             if is_same(file, Path::new(&part)) {
-                return Err(NoPlace::Ledger(file.to_owned(), option).into());
+                bail!("`{}` is the ledger, which `{option}` would overwrite", file.display());
             }
         }
-        if option == "--junit" || matches!(form, Form::Text(_) | Form::Feed(_)) {
+        if option == "--junit" || matches!(form, ResultForm::Text(_) | ResultForm::Feed(_)) {
             check_place(option, file)?;
         }
     }
     match report.zip(junit) {
         Some((report, junit)) if is_same(report, junit) => {
-            Err(NoPlace::Twice(junit.to_owned(), "--junit").into())
+            bail!("`-o` and `--junit` both name `{}`", junit.display())
         }
         _ => Ok(()),
     }
@@ -241,8 +235,7 @@ pub fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -> Resul
 
 fn is_same(one: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| {
-        let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
-        let directory = fs_err::canonicalize(directory.unwrap_or(Path::new("."))).ok()?;
+        let directory = fs_err::canonicalize(directory_of(path)).ok()?;
         Some(directory.join(path.file_name()?))
     };
     match (fs_err::metadata(one), fs_err::metadata(other)) {
@@ -254,44 +247,26 @@ fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum NoPlace {
-    #[error("`{}` is a directory; `{}` takes a file", .0.display(), .1)]
-    Directory(PathBuf, &'static str),
-    #[error("`{}` cannot be written: `{}` names a file in a directory that exists", .0.display(), .1)]
-    NoDirectory(PathBuf, &'static str),
-    #[error("`{}` is the ledger, which `{}` would overwrite", .0.display(), .1)]
-    Ledger(PathBuf, &'static str),
-    #[error("`-o` and `{}` both name `{}`", .1, .0.display())]
-    Twice(PathBuf, &'static str),
-    #[error("`{}` cannot be written", .0.display())]
-    Refused(PathBuf, &'static str, #[source] std::io::Error),
-}
-
-impl Hint for NoPlace {
-    fn hints(&self) -> Vec<String> {
-        match self {
-            Self::Refused(_, option, _) => {
-                vec![format!("`{option}` takes a file in a directory that you can write to")]
-            }
-            _ => Vec::new(),
-        }
-    }
-}
-
 /// Checks that a result can be written to a file, without emptying or creating it.
-fn check_place(option: &'static str, path: &Path) -> Result<(), NoPlace> {
-    if path.is_dir() {
-        return Err(NoPlace::Directory(path.to_owned(), option));
-    }
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    if !directory.is_dir() {
-        return Err(NoPlace::NoDirectory(path.to_owned(), option));
-    }
-    try_to_open(path).map_err(|source| NoPlace::Refused(path.to_owned(), option, source))
+fn check_place(option: &str, path: &Path) -> Result<()> {
+    let shown = path.display();
+    ensure!(!path.is_dir(), "`{shown}` is a directory; `{option}` takes a file");
+    ensure!(
+        directory_of(path).is_dir(),
+        "`{shown}` cannot be written: `{option}` names a file in a directory that exists"
+    );
+    try_to_open(path).map_err(|error| {
+        Advised::new(
+            format!("`{shown}` cannot be written"),
+            format!("`{option}` takes a file in a directory that you can write to"),
+        )
+        .caused_by(error)
+        .into()
+    })
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn try_to_open(path: &Path) -> std::io::Result<()> {
@@ -313,12 +288,13 @@ pub fn put_rows<T: Serialize>(
     rows: &[T],
     line: impl Fn(&T) -> String,
 ) -> Result<()> {
-    write_stdout(&match shape.format {
+    match shape.format {
         ShapeWord::Text => {
-            rows.iter().map(|row| printable(&line(row)).into_owned() + "\n").collect()
+            let line = |row| printable(&line(row)).into_owned() + "\n";
+            write_stdout(&rows.iter().map(line).collect::<String>())
         }
-        ShapeWord::Json => printable_json(&serde_json::to_string_pretty(rows)?).into_owned() + "\n",
-    })
+        ShapeWord::Json => put_json(rows),
+    }
 }
 
 pub fn put_one<T: Serialize>(
@@ -326,12 +302,15 @@ pub fn put_one<T: Serialize>(
     thing: &T,
     words: impl Fn(&T) -> String,
 ) -> Result<()> {
-    write_stdout(&match shape.format {
-        ShapeWord::Text => printable_lines(&words(thing)).into_owned() + "\n",
-        ShapeWord::Json => {
-            printable_json(&serde_json::to_string_pretty(thing)?).into_owned() + "\n"
-        }
-    })
+    match shape.format {
+        ShapeWord::Text => write_stdout(&(printable_lines(&words(thing)).into_owned() + "\n")),
+        ShapeWord::Json => put_json(thing),
+    }
+}
+
+fn put_json<T: Serialize + ?Sized>(thing: &T) -> Result<()> {
+    let document = serde_json::to_string_pretty(thing)?;
+    write_stdout(&(printable_json(&document).into_owned() + "\n"))
 }
 
 /// Columns of output that is not a terminal. A file must not depend on the terminal of its writer.
@@ -373,6 +352,8 @@ pub fn write_stdout(text: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Hint as _;
+
     use super::*;
 
     #[test]
@@ -385,12 +366,14 @@ mod tests {
         check_place("-o", &new).unwrap();
         assert_eq!(fs_err::read_to_string(&kept).unwrap(), "what was there");
         assert!(!new.exists());
-        assert!(matches!(check_place("-o", folder.path()), Err(NoPlace::Directory(..))));
-        assert!(matches!(check_place("-o", &below), Err(NoPlace::NoDirectory(..))));
+        let refused = |path: &Path| check_place("-o", path).unwrap_err();
+        assert!(refused(folder.path()).to_string().contains("is a directory"));
+        assert!(refused(&below).to_string().contains("a directory that exists"));
         // Nobody can create a file there, not even root.
-        let refused = check_place("-o", Path::new("/proc/x.html")).unwrap_err();
+        let refused = refused(Path::new("/proc/x.html"));
         assert!(refused.to_string().contains("/proc/x.html"), "{refused}");
-        assert_eq!(refused.hints().len(), 1);
+        assert_eq!(crate::errors::hints(&refused).len(), 1);
+        assert_eq!(crate::errors::hints(&not_written("x", refused).into()).len(), 2);
     }
 
     #[test]
@@ -421,7 +404,7 @@ mod tests {
     #[test]
     fn an_unwritable_report_says_where_the_study_is() {
         let source = std::io::Error::from(ErrorKind::StorageFull).into();
-        let error = NotWritten { study: "20261118-0a1b".to_owned(), source };
-        assert!(error.hints()[0].contains("`assay report 20261118-0a1b -o FILE`"));
+        let hints = not_written("20261118-0a1b", source).hints();
+        assert!(hints[0].contains("`assay report 20261118-0a1b -o FILE`"));
     }
 }

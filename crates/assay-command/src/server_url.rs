@@ -6,15 +6,13 @@ use assay_run::systems::sandbox_site;
 
 /// URL of a running server: the text itself, or that of the sandbox with this name.
 pub fn url_of(text: &str) -> Result<ServerUrl> {
-    let is_name = is_name(text) && !text.contains("://");
-    let sandbox = match is_name {
-        true => assay_servers::kept(&sandbox_site()?.run_root)?
-            .into_iter()
-            .find(|it| it.kept.name == text),
-        false => None,
-    };
-    let url = sandbox.as_ref().map_or(text, |it| it.kept.url.as_str());
-    Ok(assay_plan::parse_url(url)?)
+    if is_name(text) {
+        let mut servers = assay_servers::kept_servers(&sandbox_site()?.run_root)?.into_iter();
+        if let Some(server) = servers.find(|server| server.kept.name == text) {
+            return Ok(assay_plan::parse_url(&server.kept.url)?);
+        }
+    }
+    Ok(assay_plan::parse_url(text)?)
 }
 
 pub fn is_name(name: &str) -> bool {

@@ -3,36 +3,28 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_model::{Counting, EventKind, Hint, Profiling, StudyRecord, counted};
+use assay_model::{
+    Counting, EventKind, Profile, Profiling, StudyDocument as _, StudyRecord, counted,
+};
 use assay_plan::Request;
+use assay_run::advice::Advised;
+use assay_run::progress::print;
+use assay_run::whole_file;
 
 use crate::args::{FormatWord, Output};
-use crate::charts::{NoCharts, check_file};
-use assay_run::progress::print;
-use assay_run::{study, whole_file};
+use crate::charts::{check_file, no_directory};
 
 /// File extension, which is also the word in `--format`.
 pub const ENDING: &str = "folded";
 
-#[derive(Debug, thiserror::Error)]
-pub enum NoStacks {
-    #[error("there are no profiles to write as stacks")]
-    NotTaken,
-    #[error("no profile could be taken, so there are no stacks to write: {0}")]
-    Prevented(String),
-}
+pub const NONE_CHANGED: &str =
+    "no profiles: no test changed for certain; `--profile=all` takes those of all tests";
 
-impl Hint for NoStacks {
-    fn hints(&self) -> Vec<String> {
-        let hint = match self {
-            Self::NotTaken => {
-                "`assay compare ... --profile` takes them, and `assay report STUDY --format folded -o DIR` writes \
-                 them"
-            }
-            Self::Prevented(_) => "`assay report STUDY` shows the results of the study",
-        };
-        vec![hint.to_owned()]
-    }
+pub fn no_profiles() -> Advised {
+    Advised::new(
+        "there are no profiles to write as stacks",
+        "`assay compare ... --profile` takes them, and `assay report STUDY --format folded -o DIR` writes them",
+    )
 }
 
 /// Checks, before a study starts or goes on, that it takes the profiles or counts to be written.
@@ -42,13 +34,13 @@ pub fn check(output: &Output, request: impl FnOnce() -> Result<Request>) -> Resu
     }
     let request = request()?;
     let takes_some = request.profile != Profiling::None || request.count != Counting::None;
-    if takes_some { Ok(()) } else { Err(NoStacks::NotTaken.into()) }
+    if takes_some { Ok(()) } else { Err(no_profiles().into()) }
 }
 
 /// Writes a file for each profile, of CPU time by kind of thread and of waiting, and for each count of instructions.
 /// Only files of these names are replaced.
 pub fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()> {
-    let directory = directory.ok_or(NoCharts::NoDirectory(ENDING))?;
+    let directory = directory.ok_or_else(|| no_directory(ENDING))?;
     let files = assay_report::stacks(record);
     if files.is_empty() {
         print(nothing(record)?);
@@ -70,22 +62,29 @@ pub fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()> {
 
 fn nothing(record: &StudyRecord) -> Result<&'static str> {
     let prevented = record.events.iter().find_map(|event| match &event.what {
-        EventKind::NotProfiled { why, .. } => Some(why.clone()),
+        EventKind::NotDone { afterward, why, .. } if afterward == Profile::NAME => {
+            Some(why.clone())
+        }
         _ => None,
     });
     // Published results have no profiles.
-    let asked = match record.is_reported() {
-        true => Profiling::None,
-        false => assay_plan::request_of(&record.study)?.profile,
+    let requested = if record.is_reported() {
+        Profiling::None
+    } else {
+        assay_plan::request_of(&record.study)?.profile
     };
-    match (asked, prevented) {
-        (Profiling::None, _) => Err(NoStacks::NotTaken.into()),
+    match (requested, prevented) {
+        (Profiling::None, _) => Err(no_profiles().into()),
         _ if !record.finished => {
             Ok("the study takes its profiles at its end, so there are none yet")
         }
-        (_, Some(why)) => Err(NoStacks::Prevented(why).into()),
-        (Profiling::Changed, None) => Ok(study::NONE_CHANGED),
-        (Profiling::All, None) => Err(NoStacks::NotTaken.into()),
+        (_, Some(why)) => Err(Advised::new(
+            format!("no profile could be taken, so there are no stacks to write: {why}"),
+            "`assay report STUDY` shows the results of the study",
+        )
+        .into()),
+        (Profiling::Changed, None) => Ok(NONE_CHANGED),
+        (Profiling::All, None) => Err(no_profiles().into()),
     }
 }
 
@@ -111,13 +110,18 @@ mod tests {
         assert!(nothing(&changed).unwrap().contains("at its end"));
         changed.finished = true;
         assert!(nothing(&changed).unwrap().contains("no test changed"));
-        let (test, why) = ("scan".to_owned(), "the server has ended".to_owned());
-        let what = EventKind::NotProfiled { test, why };
+        let what = EventKind::NotDone {
+            afterward: Profile::NAME.to_owned(),
+            what: "no profile of scan".to_owned(),
+            test: "scan".to_owned(),
+            data: changed.study.cells[0].id.setup.data(),
+            why: "the server has ended".to_owned(),
+        };
         changed.events.push(StudyEvent { when_ms: 0, system: None, what });
         let error = nothing(&changed).unwrap_err().to_string();
         assert!(error.ends_with("stacks to write: the server has ended"), "{error}");
         let error = nothing(&record(Profiling::None)).unwrap_err();
-        assert!(matches!(error.downcast(), Ok(NoStacks::NotTaken)));
+        assert_eq!(error.to_string(), no_profiles().to_string());
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::StudySummary;
-
 use assay_run::clock;
 
 const LATEST: &str = "latest";

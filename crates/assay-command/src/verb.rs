@@ -10,7 +10,7 @@ use crate::exit::Exit;
 
 /// A heading in the list of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum CommandGroup {
     Measure,
     ManyMachines,
     Read,
@@ -21,12 +21,11 @@ pub enum Group {
     Hidden,
 }
 
-impl Group {
+impl CommandGroup {
     /// The listed ones, in their order.
     pub const LISTED: [Self; 6] =
         [Self::Measure, Self::ManyMachines, Self::Read, Self::Servers, Self::Share, Self::Other];
 
-    #[must_use]
     pub fn heading(self) -> &'static str {
         match self {
             Self::Measure => "Measure",
@@ -44,7 +43,7 @@ pub trait Arguments: Args {
     const NAME: &'static str;
     /// One line of help.
     const ABOUT: &'static str;
-    const GROUP: Group;
+    const GROUP: CommandGroup;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit>;
 }
@@ -52,18 +51,16 @@ pub trait Arguments: Args {
 /// A command.
 pub struct Verb {
     pub name: &'static str,
-    pub group: Group,
+    pub group: CommandGroup,
     command: fn() -> Command,
     run: fn(&ArgMatches, Option<&Path>) -> Result<Exit>,
 }
 
 impl Verb {
-    #[must_use]
     pub const fn of<A: Arguments>() -> Self {
         Self { name: A::NAME, group: A::GROUP, command: command::<A>, run: run::<A> }
     }
 
-    #[must_use]
     pub fn command(&self) -> Command {
         (self.command)()
     }
@@ -74,7 +71,7 @@ impl Verb {
 }
 
 fn command<A: Arguments>() -> Command {
-    A::augment_args(Command::new(A::NAME)).about(A::ABOUT).hide(A::GROUP == Group::Hidden)
+    A::augment_args(Command::new(A::NAME)).about(A::ABOUT).hide(A::GROUP == CommandGroup::Hidden)
 }
 
 fn run<A: Arguments>(found: &ArgMatches, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -90,7 +87,6 @@ pub fn set_root(root: fn() -> Command) {
 }
 
 /// The command line of the program.
-#[must_use]
 pub fn root() -> Command {
     let root = ROOT.get().expect("the program sets it when it begins");
     root()

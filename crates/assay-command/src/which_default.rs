@@ -3,17 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{
-    AuditFinding, CellId, Class, Dialect, EventKind, NAME_LETTERS, Profiling, SettingsTried,
+    AuditFinding, CellId, Class, Dialect, EventKind, NAME_LETTERS, Origin, SettingsTried,
     StudyEvent, StudyRecord, SystemSpec, Test, UndoneBy, Verdict, counted,
 };
-use assay_plan::{MachineFacts, Plan, Request, SystemRequest};
-use assay_servers::audit::{Settings, value_without, variables_of};
-
+use assay_plan::{MachineFacts, Request, StudyPlan, SystemRequest};
 use assay_run::systems::{Environment, LocalSite, participants};
 use assay_run::{recorded, study};
+use assay_servers::audit::{ServerSettings, value_without, variables_of};
 
 const MOST: usize = 8;
 
@@ -54,21 +53,21 @@ struct ChangedSystem {
     cells: Vec<(CellId, f64)>,
 }
 
-pub(crate) struct Asked<'a> {
+pub(crate) struct FirstStudy<'a> {
     pub request: &'a Request,
     pub suite: &'a [Test],
     pub machine: MachineFacts,
 }
 
 struct FollowUp {
-    plan: Plan,
+    plan: StudyPlan,
     tried: Vec<SetBack>,
     changed: ChangedSystem,
 }
 
 pub(crate) fn explain(
     record: &StudyRecord,
-    asked: &Asked<'_>,
+    asked: &FirstStudy<'_>,
     env: &Environment,
     ledger: &mut Ledger,
 ) -> Result<()> {
@@ -97,7 +96,7 @@ pub(crate) fn explain(
 
 fn follow_up(
     record: &StudyRecord,
-    asked: &Asked<'_>,
+    asked: &FirstStudy<'_>,
     env: &Environment,
     ledger: &Ledger,
 ) -> Result<Result<FollowUp, String>> {
@@ -106,12 +105,11 @@ fn follow_up(
     };
     let settings = ledger.settings(&record.study.id)?;
     let base = record.systems.iter().position(|it| it.is_base).unwrap_or(0);
-    let of = |system: usize| settings.get(system).cloned().unwrap_or_default();
-    let (old, new) = (of(base), of(changed.system));
-    let spec = &record.systems.get(changed.system).context("no such system")?.spec;
-    let (Some(wanted), false) =
-        (asked.request.systems.get(changed.system), is_attached(record, changed.system))
-    else {
+    let settings = |system: usize| settings.get(system).cloned().unwrap_or_default();
+    let (old, new) = (settings(base), settings(changed.system));
+    let spec = &record.systems[changed.system].spec;
+    let is_attached = matches!(spec.origin, Origin::Url(_));
+    let (Some(wanted), false) = (asked.request.systems.get(changed.system), is_attached) else {
         return Ok(Err("a server that is running already keeps its settings".to_owned()));
     };
     let writes = changed.cells.iter().any(|(cell, _)| cell.test.class == Class::Write);
@@ -138,15 +136,7 @@ fn follow_up(
 
 /// The second request: the same work and terms for other systems, without the parts that only the first study needs.
 fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) -> Request {
-    Request {
-        systems,
-        tests,
-        twin: Some(false),
-        gate: None,
-        profile: Profiling::default(),
-        soak_s: None,
-        ..request.clone()
-    }
+    Request { systems, tests, twin: Some(false), gate: None, ..request.clone().without_looks() }
 }
 
 /// Systems of the second study: the new one with its own settings, and once more for each that is set back.
@@ -161,16 +151,12 @@ fn with(wanted: &SystemRequest, back: &SetBack) -> SystemRequest {
     system
 }
 
-fn is_attached(record: &StudyRecord, system: usize) -> bool {
-    let spec = record.systems.get(system).map(|it| &it.spec);
-    spec.is_none_or(|it| matches!(it.origin, assay_model::Origin::Url(_)))
-}
-
 fn most_changed(record: &StudyRecord) -> Option<ChangedSystem> {
     let mut by_system: BTreeMap<usize, Vec<(CellId, f64)>> = BTreeMap::new();
     for cell in assay_verdict::judge(record).cells {
-        let is_twin = record.systems.get(cell.system).is_none_or(|it| it.is_base || it.is_twin);
-        let is_changed = matches!(cell.verdict, Verdict::Slower | Verdict::Faster) && !is_twin;
+        let system = &record.systems[cell.system];
+        let is_other = !system.is_base && !system.is_twin;
+        let is_changed = matches!(cell.verdict, Verdict::Slower | Verdict::Faster) && is_other;
         if let Some(rqps) = cell.rqps.filter(|it| is_changed && it.value > 0.0) {
             by_system.entry(cell.system).or_default().push((cell.cell, rqps.value));
         }
@@ -183,15 +169,18 @@ fn most_changed(record: &StudyRecord) -> Option<ChangedSystem> {
 /// audit, but flags of the optimizer before other settings not known to matter.
 fn candidates<'a>(
     audit: impl Iterator<Item = &'a AuditFinding>,
-    old: &Settings,
-    new: &Settings,
+    old: &ServerSettings,
+    new: &ServerSettings,
     spec: &SystemSpec,
 ) -> Vec<SetBack> {
     let mut found: Vec<SetBack> = Vec::new();
     let mut findings: Vec<&AuditFinding> = audit.collect();
     findings.sort_by_key(|it| {
         let is_flag = it.setting.starts_with(FLAGS);
-        (it.class == assay_model::AuditClass::Harmless, !is_flag && !has_rule(&it.setting))
+        (
+            it.class == assay_model::AuditClass::Harmless,
+            !is_flag && variables_of(&it.setting) == [it.setting.as_str()],
+        )
     });
     for finding in findings {
         let back = match finding.setting.strip_prefix(FLAGS).and_then(|it| it.strip_prefix('.')) {
@@ -205,13 +194,9 @@ fn candidates<'a>(
     found
 }
 
-fn has_rule(setting: &str) -> bool {
-    variables_of(setting) != [setting]
-}
-
 /// A variable as in the old system, with those that belong to it. If the old system lacks it, it gets the value that
 /// acts as if the new one lacked it too.
-fn variable_back(variable: &str, old: &Settings, new: &Settings) -> Option<SetBack> {
+fn variable_back(variable: &str, old: &ServerSettings, new: &ServerSettings) -> Option<SetBack> {
     let value = |name: &str| {
         let then = old.get(name).map(String::as_str).or_else(|| value_without(name))?;
         let now = new.get(name)?;
@@ -227,15 +212,20 @@ fn variable_back(variable: &str, old: &Settings, new: &Settings) -> Option<SetBa
 }
 
 /// A flag of the optimizer as in the old system, with the other flags that the new system is started with.
-fn flag_back(flag: &str, old: &Settings, new: &Settings, spec: &SystemSpec) -> Option<SetBack> {
+fn flag_back(
+    flag: &str,
+    old: &ServerSettings,
+    new: &ServerSettings,
+    spec: &SystemSpec,
+) -> Option<SetBack> {
     fn flags(text: &str) -> impl Iterator<Item = (&str, &str)> {
         text.split(',').filter_map(|it| it.trim().split_once('='))
     }
-    let of = |settings: &Settings| {
+    let state = |settings: &ServerSettings| {
         let all = settings.get(FLAGS)?;
         flags(all).find(|it| it.0 == flag).map(|it| it.1.to_owned())
     };
-    let (then, now) = (of(old)?, of(new)?);
+    let (then, now) = (state(old)?, state(new)?);
     if then == now {
         return None;
     }
@@ -249,7 +239,7 @@ fn flag_back(flag: &str, old: &Settings, new: &Settings, spec: &SystemSpec) -> O
 fn accepted(
     all: &[SetBack],
     wanted: &SystemRequest,
-    asked: &Asked<'_>,
+    asked: &FirstStudy<'_>,
     env: &Environment,
 ) -> Result<(Vec<SetBack>, Vec<SetBack>)> {
     let planned = |systems| {
@@ -257,12 +247,12 @@ fn accepted(
         assay_plan::plan_of(&request, asked.machine, asked.suite.to_vec())
     };
     let participants = participants(&planned(vec![wanted.clone(), wanted.clone()])?, env)?;
-    let prefix = participants.first().context("a plan without systems")?.prefix()?;
+    let prefix = participants[0].prefix()?;
     let site = LocalSite::new(env)?.site;
     let mut taken: Vec<SetBack> = Vec::new();
     for (number, back) in all.iter().enumerate() {
         if taken.len() == MOST {
-            return Ok((taken, all.get(number..).unwrap_or_default().to_vec()));
+            return Ok((taken, all[number..].to_vec()));
         }
         env.interrupt.check()?;
         // Users cannot set options that decide where a server is.
@@ -336,11 +326,11 @@ impl FollowUp {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{AuditClass, Origin, Product};
+    use assay_model::{AuditClass, Product};
 
     use super::*;
 
-    fn settings(all: &[(&str, &str)]) -> Settings {
+    fn settings(all: &[(&str, &str)]) -> ServerSettings {
         all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
@@ -355,7 +345,7 @@ mod tests {
         }
     }
 
-    fn chosen(audit: &[AuditFinding], old: &Settings, new: &Settings) -> Vec<String> {
+    fn chosen(audit: &[AuditFinding], old: &ServerSettings, new: &ServerSettings) -> Vec<String> {
         let spec = SystemSpec {
             overrides: vec![("optimizer-switch".to_owned(), "mrr=on,semijoin=off".to_owned())],
             ..SystemSpec::of(Product::MySql, Origin::Version("8.4".to_owned()))

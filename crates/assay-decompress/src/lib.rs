@@ -31,7 +31,6 @@ pub fn decompressed<'a>(
 }
 
 /// Accepts several gzip members in a row.
-#[must_use]
 pub fn gunzipped<'a>(stream: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
     Box::new(flate2::read::MultiGzDecoder::new(stream))
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use assay_model::{Delays, Quantiles};
 
-use crate::pinned::{on_cpu, pin};
-use crate::{Error, kernel_file};
+use crate::realtime::{on_cpu, pin};
+use crate::{DoctorError, kernel_file};
 
 /// Number of clock readings per series, of series, of sleeps, and of round trips of a message.
 const READINGS: u32 = 1000;
@@ -25,7 +25,7 @@ const FLUSHING: Duration = Duration::from_millis(1500);
 const RECORD: [u8; 512] = [0; 512];
 
 /// Takes at most two seconds, unless a single flush takes longer.
-pub(crate) fn measure(cpus: &[usize], data_dir: &Path) -> Result<Delays, Error> {
+pub(crate) fn measure(cpus: &[usize], data_dir: &Path) -> Result<Delays, DoctorError> {
     let (first, last) = (cpus.first().copied(), cpus.last().copied());
     let wake = |waits_on: Option<usize>| match (waits_on, last) {
         (Some(waits_on), Some(last)) => on_cpu(last, || wake_us(waits_on)),
@@ -66,15 +66,15 @@ fn sleep_late_us() -> Option<Quantiles> {
 }
 
 /// Half of a message's round trip between this thread and one that waits on the given CPU.
-fn wake_us(waits_on: usize) -> Result<Option<f64>, Error> {
-    let (mut here, mut there) = UnixStream::pair().map_err(Error::Socket)?;
+fn wake_us(waits_on: usize) -> Result<Option<f64>, DoctorError> {
+    let (mut here, mut there) = UnixStream::pair().map_err(DoctorError::Socket)?;
     std::thread::scope(|scope| {
         let echo = scope.spawn(move || {
             pin(waits_on)?;
             let mut byte = [0];
             // The other end closes after all round trips.
-            while there.read(&mut byte).map_err(Error::Socket)? == 1 {
-                there.write_all(&byte).map_err(Error::Socket)?;
+            while there.read(&mut byte).map_err(DoctorError::Socket)? == 1 {
+                there.write_all(&byte).map_err(DoctorError::Socket)?;
             }
             Ok(())
         });
@@ -91,13 +91,13 @@ fn wake_us(waits_on: usize) -> Result<Option<f64>, Error> {
         });
         drop(here);
         let echoed = echo.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        echoed.and(sent.map_err(Error::Socket))?;
+        echoed.and(sent.map_err(DoctorError::Socket))?;
         Ok(quantiles(trips).map(|trips| trips.median))
     })
 }
 
-fn flush_us(data_dir: &Path) -> Result<Option<Quantiles>, Error> {
-    let cannot = |source| Error::Flush { directory: data_dir.to_owned(), source };
+fn flush_us(data_dir: &Path) -> Result<Option<Quantiles>, DoctorError> {
+    let cannot = |source| DoctorError::Flush { directory: data_dir.to_owned(), source };
     // It has no name, so it is gone however assay ends.
     let mut file = tempfile::tempfile_in(data_dir).map_err(cannot)?;
     let (began, mut flushes) = (Instant::now(), Vec::with_capacity(FLUSHES));
@@ -115,11 +115,8 @@ fn microseconds(duration: Duration) -> f64 {
 
 fn quantiles(mut values: Vec<f64>) -> Option<Quantiles> {
     values.sort_unstable_by(f64::total_cmp);
-    let at = |share: usize| values.get((values.len() * share / 100).min(values.len() - 1)).copied();
-    if values.is_empty() {
-        return None;
-    }
-    Some(Quantiles { median: at(50)?, p99: at(99)? })
+    let at = |percent: usize| values[values.len() * percent / 100];
+    (!values.is_empty()).then(|| Quantiles { median: at(50), p99: at(99) })
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use assay_model::{Examination, LoadFacts, Noise, Priority};
 
 use crate::facts::{self, CpuTimes};
-use crate::realtime::{Heirs, Level, Throttling, set_level};
+use crate::realtime::{Heirs, PriorityLevel, Throttling, on_cpu, set_level};
 use crate::spectrum::noise;
-use crate::work::Work;
-use crate::{Error, delays, pinned};
+use crate::work::FixedWork;
+use crate::{DoctorError, delays};
 
 /// Steps before the first one that is recorded: caches fill, and the clock frequency rises.
 const WARM_STEPS: usize = 500;
@@ -30,19 +30,21 @@ pub fn examine(
     data_dir: &Path,
     recording: Recording<'_>,
     should_stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Examination, Error> {
+) -> Result<Examination, DoctorError> {
     let began = Instant::now();
     let before = CpuTimes::now();
-    let recorded = |priority| match recording.priorities.contains(&priority) {
-        true => record_noise(cpus, recording.time, priority, should_stop),
-        false => Ok(None),
+    let recorded = |priority| {
+        if !recording.priorities.contains(&priority) {
+            return Ok(None);
+        }
+        record_noise(cpus, recording.time, priority, should_stop)
     };
     let noise = recorded(Priority::Normal)?;
     let noise_realtime = recorded(Priority::Realtime)?;
     let delays = delays::measure(cpus, data_dir)?;
     let seconds = began.elapsed().as_secs_f64();
     let used = before.zip(CpuTimes::now()).map(|(before, after)| after.since(before));
-    let per_second = |of: fn(&CpuTimes) -> f64| used.as_ref().map(|used| of(used) / seconds);
+    let per_second = |time: fn(&CpuTimes) -> f64| used.as_ref().map(|used| time(used) / seconds);
     Ok(Examination {
         cpus: facts::cpus(cpus),
         load: LoadFacts {
@@ -64,12 +66,12 @@ fn record_noise(
     time: Duration,
     priority: Priority,
     should_stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<Noise>, Error> {
+) -> Result<Option<Noise>, DoctorError> {
     let Some(&cpu) = cpus.last() else { return Ok(None) };
-    let series = pinned::on_cpu(cpu, || match priority {
+    let series = on_cpu(cpu, || match priority {
         Priority::Normal => record(time, None, should_stop),
         Priority::Realtime => {
-            set_level(0, Level::Measured, Heirs::Normal).map_err(Error::Realtime)?;
+            set_level(0, PriorityLevel::Measured, Heirs::Normal).map_err(DoctorError::Realtime)?;
             record(time, Some(Throttling::here()), should_stop)
         }
     })?;
@@ -81,8 +83,8 @@ fn record(
     time: Duration,
     throttling: Option<Throttling>,
     should_stop: &dyn Fn() -> bool,
-) -> Result<Vec<u32>, Error> {
-    let mut work = Work::new()?;
+) -> Result<Vec<u32>, DoctorError> {
+    let mut work = FixedWork::new()?;
     for _ in 0..WARM_STEPS {
         work.step()?;
     }
@@ -90,7 +92,7 @@ fn record(
     let (mut series, mut last) = (Vec::new(), began);
     let mut rested = began;
     while last.duration_since(began) < time && !should_stop() {
-        let is_due = |it: &Throttling| last.duration_since(rested) >= it.stretch();
+        let is_due = |throttling: &Throttling| last.duration_since(rested) >= throttling.stretch();
         if let Some(throttling) = throttling.filter(is_due) {
             std::thread::sleep(throttling.rest());
             rested = Instant::now();

@@ -1,22 +1,23 @@
-//! Real-time priority: permission to use it, setting it on threads, and detecting when such threads must wait all the
-//! same.
+//! Threads that run on one CPU only, and real-time priority: permission to use it, setting it on threads, and detecting
+//! when such threads must wait all the same.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use assay_model::RealtimeAccess;
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::pinned::pin;
-use crate::{kernel_file, quota};
+use crate::{DoctorError, facts, kernel_file};
 
 /// The threads over which a thread takes precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub enum PriorityLevel {
     /// None: it shares the CPUs with all others.
     Normal,
     /// All ordinary threads: for servers and clients.
@@ -35,12 +36,12 @@ pub enum Heirs {
 
 /// Sets the level of a thread; 0 is the calling thread.
 #[expect(unsafe_code, reason = "nobody wraps this system call")]
-pub fn set_level(tid: i32, level: Level, heirs: Heirs) -> io::Result<()> {
+pub fn set_level(tid: i32, level: PriorityLevel, heirs: Heirs) -> io::Result<()> {
     // Threads of one level share a CPU in turns (`SCHED_RR`).
     let (policy, priority) = match level {
-        Level::Normal => (libc::SCHED_OTHER, 0),
-        Level::Measured => (libc::SCHED_RR, 1),
-        Level::Above => (libc::SCHED_RR, 2),
+        PriorityLevel::Normal => (libc::SCHED_OTHER, 0),
+        PriorityLevel::Measured => (libc::SCHED_RR, 1),
+        PriorityLevel::Above => (libc::SCHED_RR, 2),
     };
     // Once set, only root can clear it, so it is set at all levels.
     let reset = if heirs == Heirs::Normal { libc::SCHED_RESET_ON_FORK } else { 0 };
@@ -52,11 +53,32 @@ pub fn set_level(tid: i32, level: Level, heirs: Heirs) -> io::Result<()> {
     }
 }
 
+pub(crate) fn on_cpu<T: Send>(
+    cpu: usize,
+    work: impl FnOnce() -> Result<T, DoctorError> + Send,
+) -> Result<T, DoctorError> {
+    thread::scope(|scope| {
+        let thread = scope.spawn(move || {
+            pin(cpu)?;
+            work()
+        });
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+pub(crate) fn pin(cpu: usize) -> Result<(), DoctorError> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(DoctorError::Pin { cpu, source: Errno::INVAL.into() });
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|source| DoctorError::Pin { cpu, source: source.into() })
+}
+
 /// Whether this user may use real-time priority, or else the limiting factor. `is_slurm`: whether a Slurm job runs
 /// this.
-#[must_use]
 pub fn realtime_access(is_slurm: bool) -> RealtimeAccess {
-    let attempt = || set_level(0, Level::Above, Heirs::Normal);
+    let attempt = || set_level(0, PriorityLevel::Above, Heirs::Normal);
     // The thread ends with the level.
     let tried = Builder::new().spawn(attempt).map(JoinHandle::join);
     if matches!(tried, Ok(Ok(Ok(())))) {
@@ -64,8 +86,8 @@ pub fn realtime_access(is_slurm: bool) -> RealtimeAccess {
     }
     let groups = kernel_file::text("/proc/self/cgroup").unwrap_or_default();
     let is_container =
-        ["/.dockerenv", "/run/.containerenv"].into_iter().any(|it| Path::new(it).exists());
-    if quota::realtime_us().is_some_and(|us| us == 0) {
+        ["/.dockerenv", "/run/.containerenv"].into_iter().any(|path| Path::new(path).exists());
+    if facts::realtime_us().is_some_and(|us| us == 0) {
         RealtimeAccess::ControlGroup
     } else if is_container || rustix::process::geteuid().is_root() {
         // Outside of containers, root has the capability.
@@ -94,26 +116,24 @@ pub struct Throttling {
 
 impl Throttling {
     /// This kernel's limit; the default one if the kernel does not report it.
-    #[must_use]
     pub fn here() -> Self {
         let us = |name| {
             let number = kernel_file::number(format!("/proc/sys/kernel/{name}"));
             number.filter(|us| *us > 0).map(Duration::from_micros)
         };
         let usual = Self { runtime: Duration::from_millis(950), period: Duration::from_secs(1) };
-        let of_kernel = us("sched_rt_runtime_us").zip(us("sched_rt_period_us"));
-        let of_kernel = of_kernel.map(|(runtime, period)| Self { runtime, period });
-        of_kernel.filter(|it| it.runtime <= it.period).unwrap_or(usual)
+        us("sched_rt_runtime_us")
+            .zip(us("sched_rt_period_us"))
+            .filter(|(runtime, period)| runtime <= period)
+            .map_or(usual, |(runtime, period)| Self { runtime, period })
     }
 
     /// The rest that real-time threads need in each period, with a margin for wake-up latency.
-    #[must_use]
     pub fn rest(self) -> Duration {
         self.period.saturating_sub(self.runtime).max(LEAST_REST) + REST_MARGIN
     }
 
     /// How long they may run between two rests. Every period then contains a whole rest, wherever it begins.
-    #[must_use]
     pub fn stretch(self) -> Duration {
         self.period.saturating_sub(self.rest() * 2)
     }
@@ -132,7 +152,7 @@ const DELAY_MIN: Duration = Duration::from_millis(20);
 /// or something with precedence takes it. On each CPU, a thread above everything measured wakes up regularly. Nothing
 /// measured can delay it, so a server never causes a delay.
 #[derive(Debug)]
-pub struct Watch {
+pub struct DelayWatch {
     each: Vec<CpuWatch>,
 }
 
@@ -144,7 +164,7 @@ struct CpuWatch {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch {
+impl DelayWatch {
     /// Fails if real-time priority or one of the CPUs is not permitted.
     pub fn on(cpus: &[usize]) -> io::Result<Self> {
         let each = cpus.iter().map(|cpu| CpuWatch::on(*cpu)).collect::<io::Result<_>>()?;
@@ -152,7 +172,6 @@ impl Watch {
     }
 
     /// The delays so far on the CPU with the longest, nanoseconds.
-    #[must_use]
     pub fn delayed_ns(&self) -> u64 {
         let each = self.each.iter().map(|cpu| cpu.delayed_ns.load(Ordering::Relaxed));
         each.max().unwrap_or(0)
@@ -167,7 +186,7 @@ impl CpuWatch {
         let sum = Arc::clone(&delayed_ns);
         let prepare = move || {
             pin(cpu).map_err(io::Error::other)?;
-            set_level(0, Level::Above, Heirs::Normal)
+            set_level(0, PriorityLevel::Above, Heirs::Normal)
         };
         let body = move || {
             if ready.send(prepare()).is_err() {
@@ -180,7 +199,7 @@ impl CpuWatch {
                 slept = woke;
             }
             // The end of a thread may make the kernel wait for others, which must be able to run.
-            drop(set_level(0, Level::Normal, Heirs::Normal));
+            drop(set_level(0, PriorityLevel::Normal, Heirs::Normal));
         };
         let thread = Builder::new().name(format!("assay-watch-{cpu}")).spawn(body)?;
         is_ready.recv().unwrap_or_else(|_| Err(io::Error::other("a thread ended")))?;
@@ -246,12 +265,12 @@ mod tests {
     fn a_thread_gets_its_level_where_that_is_permitted() {
         let access = realtime_access(false);
         let tried = Builder::new().spawn(|| {
-            set_level(0, Level::Measured, Heirs::Normal)?;
-            set_level(0, Level::Normal, Heirs::Normal)
+            set_level(0, PriorityLevel::Measured, Heirs::Normal)?;
+            set_level(0, PriorityLevel::Normal, Heirs::Normal)
         });
         let tried = tried.unwrap().join().unwrap();
-        let cpu = (0..1024).find(|cpu| crate::pinned::on_cpu(*cpu, || Ok(())).is_ok()).unwrap();
-        let watched = Watch::on(&[cpu]);
+        let cpu = (0..1024).find(|cpu| on_cpu(*cpu, || Ok(())).is_ok()).unwrap();
+        let watched = DelayWatch::on(&[cpu]);
         if access == RealtimeAccess::Permitted {
             tried.unwrap();
             drop(watched.unwrap());
@@ -259,7 +278,7 @@ mod tests {
             assert_eq!(tried.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
             assert_eq!(watched.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         }
-        let none = set_level(i32::MAX, Level::Normal, Heirs::Alike).unwrap_err();
+        let none = set_level(i32::MAX, PriorityLevel::Normal, Heirs::Alike).unwrap_err();
         assert_eq!(none.raw_os_error(), Some(libc::ESRCH));
     }
 }

@@ -27,7 +27,6 @@ const CLOSE: f64 = 1.15;
 const TURN_COSTS_MS: f64 = 0.3;
 
 /// The noise in the durations of consecutive equal steps. `None` if they are too few.
-#[must_use]
 pub fn noise(steps_ns: &[u32]) -> Option<Noise> {
     let steps_ms: Vec<f64> = steps_ns.iter().map(|ns| f64::from((*ns).max(1)) / 1e6).collect();
     let turns = turn_errors(&steps_ms);
@@ -93,8 +92,7 @@ fn turn_errors(steps_ms: &[f64]) -> Vec<TurnError> {
         let turns: Vec<f64> =
             steps_ms.chunks_exact(steps).map(|turn| turn.iter().sum::<f64>().ln()).collect();
         let mut differences: Vec<f64> = (turns.windows(4))
-            .filter_map(|group| <&[f64; 4]>::try_from(group).ok())
-            .map(|[first, second, third, last]| (first - second - third + last) / 2.0)
+            .map(|turns| (turns[0] - turns[1] - turns[2] + turns[3]) / 2.0)
             .collect();
         // On a slow machine, a single step may be longer than a turn.
         if differences.len() < GROUPS_MIN || step_ms > 2.0 * turn_ms {
@@ -118,8 +116,10 @@ fn winsorise(values: &mut [f64], share: f64) {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let cut = (share * sorted.len() as f64) as usize;
-    let ends = (sorted.get(cut), sorted.get(sorted.len().wrapping_sub(cut + 1)));
-    let (Some(&low), Some(&high)) = ends else { return };
+    if sorted.is_empty() {
+        return;
+    }
+    let (low, high) = (sorted[cut], sorted[sorted.len() - 1 - cut]);
     values.iter_mut().for_each(|value| *value = value.max(low).min(high));
 }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn correlation(noise: &Noise, lag_ms: f64) -> f64 {
-        noise.correlations.iter().find(|it| it.lag_ms == lag_ms).unwrap().value
+        noise.correlations.iter().find(|at| at.lag_ms == lag_ms).unwrap().value
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 
-use crate::Error;
+use crate::DoctorError;
 
 /// 4 MiB of pointers, more than the caches of one CPU hold.
 const CHAIN: usize = 1 << 20;
@@ -23,7 +23,7 @@ const MESSAGES: usize = 10;
 const MESSAGE: usize = 128;
 
 /// Each step continues where the last one ended.
-pub(crate) struct Work {
+pub(crate) struct FixedWork {
     chain: Vec<u32>,
     pool: Vec<u8>,
     page: Vec<u8>,
@@ -32,10 +32,10 @@ pub(crate) struct Work {
     state: u64,
 }
 
-impl Work {
+impl FixedWork {
     /// Takes about 10 ms and 36 MiB.
-    pub(crate) fn new() -> Result<Self, Error> {
-        let (one, other) = UnixStream::pair().map_err(Error::Socket)?;
+    pub(crate) fn new() -> Result<Self, DoctorError> {
+        let (one, other) = UnixStream::pair().map_err(DoctorError::Socket)?;
         let mut work = Self {
             chain: Vec::new(),
             pool: (0..POOL).map(|index| index as u8).collect(),
@@ -67,24 +67,23 @@ impl Work {
     }
 
     /// Always the same amount of work, some 0.1 ms.
-    pub(crate) fn step(&mut self) -> Result<(), Error> {
+    pub(crate) fn step(&mut self) -> Result<(), DoctorError> {
         for _ in 0..HOPS {
-            self.at = self.chain.get(self.at as usize).copied().unwrap_or_default();
+            self.at = self.chain[self.at as usize];
         }
         for _ in 0..PAGES {
             let from = self.random() as usize % (POOL / PAGE) * PAGE;
-            if let Some(page) = self.pool.get(from..from + PAGE) {
-                self.page.copy_from_slice(page);
-            }
+            self.page.copy_from_slice(&self.pool[from..from + PAGE]);
             self.at ^=
-                u32::from(std::hint::black_box(&self.page).iter().fold(0, |all, it| all ^ it)) & 1;
+                u32::from(std::hint::black_box(&self.page).iter().fold(0, |all, byte| all ^ byte))
+                    & 1;
         }
         let mut message = [0; MESSAGE];
         let [one, other] = &mut self.ends;
         for _ in 0..MESSAGES {
             one.write_all(&message)
                 .and_then(|()| other.read_exact(&mut message))
-                .map_err(Error::Socket)?;
+                .map_err(DoctorError::Socket)?;
         }
         Ok(())
     }

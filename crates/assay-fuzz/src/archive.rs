@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_provision::{Error, fuzzing};
+use assay_provision::{ProvisionError, fuzzing};
 use fs_err as fs;
 
 pub(crate) fn deb(bytes: &[u8]) {
@@ -13,10 +13,11 @@ pub(crate) fn tar(bytes: &[u8]) {
     unpack(bytes, fuzzing::tar);
 }
 
-fn unpack(bytes: &[u8], into: fn(&[u8], &Path) -> Result<(), Error>) {
+fn unpack(bytes: &[u8], into: fn(&[u8], &Path) -> Result<(), ProvisionError>) {
     let outside = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
     let root = outside.path().join("root");
-    let done = fs::create_dir(&root).map_err(Error::from).and_then(|()| into(bytes, &root));
+    let done =
+        fs::create_dir(&root).map_err(ProvisionError::from).and_then(|()| into(bytes, &root));
     // Any other kind of error is the fuzzer's own trouble, such as a full disk.
     drop(done);
     let count = fs::read_dir(outside.path()).map_or(0, Iterator::count);

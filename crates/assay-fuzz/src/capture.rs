@@ -1,8 +1,8 @@
 //! Logs of statements from untrusted sources.
 
 use assay_capture::{
-    Capture, FORMATS, Format, Given, Options, Target, Written, format_named, plan, probe, schema,
-    summary, workload,
+    Capture, FORMATS, LogFormat, LogHints, PlanOptions, WorkloadFiles, WorkloadTarget,
+    format_named, plan, probe, schema, summary, workload,
 };
 use assay_model::Dialect;
 use assay_workloads::{
@@ -11,7 +11,7 @@ use assay_workloads::{
 
 /// Parses bytes as a log in their apparent format, and in every other.
 pub(crate) fn logs(bytes: &[u8]) {
-    let given = Given::default();
+    let given = LogHints::default();
     if let Ok(found) = probe(bytes, None, &given) {
         let format = format_named(found.format.name).unwrap_or(found.format);
         assert_eq!(
@@ -25,12 +25,13 @@ pub(crate) fn logs(bytes: &[u8]) {
 
 /// Reads bytes as a dump without rows, and writes rows for its tables.
 pub(crate) fn dumps(bytes: &[u8]) {
-    let captured = Capture::new(Given::default()).finish();
-    let Ok(plan) = plan(&captured, &Options::default()) else { return };
+    let captured = Capture::new(LogHints::default()).finish();
+    let Ok(plan) = plan(&captured, &PlanOptions::default()) else { return };
     let _ = dump_dialect(bytes);
     for dialect in [Dialect::MySql, Dialect::Postgres] {
         statements(bytes, dialect);
-        let target = Target { stem: "app".to_owned(), dump: None, schema: schema(bytes, dialect) };
+        let target =
+            WorkloadTarget { stem: "app".to_owned(), dump: None, schema: schema(bytes, dialect) };
         let written = workload(&captured, &plan, &target).text;
         let parsed: Result<toml::Table, _> = toml::from_str(&written);
         assert!(parsed.is_ok(), "{written}");
@@ -54,15 +55,15 @@ fn statements(bytes: &[u8], dialect: Dialect) {
     }
 }
 
-fn read(bytes: &[u8], format: &'static Format) -> Option<Written> {
-    let given = Given::default();
+fn read(bytes: &[u8], format: &'static LogFormat) -> Option<WorkloadFiles> {
+    let given = LogHints::default();
     let probe = probe(bytes, Some(format), &given).ok()?;
     let mut capture = Capture::new(given);
     capture.read("log", bytes, &probe, &mut &*bytes).ok()?;
     let captured = capture.finish();
-    let plan = plan(&captured, &Options { writes: true, ..Options::default() }).ok()?;
+    let plan = plan(&captured, &PlanOptions { writes: true, ..PlanOptions::default() }).ok()?;
     assert!(!summary(&captured, &plan, 100).is_empty());
-    let target = Target { stem: "app".to_owned(), dump: None, schema: None };
+    let target = WorkloadTarget { stem: "app".to_owned(), dump: None, schema: None };
     let written = workload(&captured, &plan, &target);
     for values in &written.values {
         let file = format!("file = \"{}\"", values.path);

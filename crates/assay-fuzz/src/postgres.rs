@@ -1,6 +1,6 @@
 //! Messages of a Postgres server.
 
-use assay_wire::postgres::{Login, Walker, codec};
+use assay_wire::postgres::{MessageWalker, PostgresLogin, codec};
 use assay_wire::{ConnectOptions, Reply};
 
 /// Splits bytes into message bodies, each with the kind of its message.
@@ -35,7 +35,7 @@ pub(crate) fn login(bytes: &[u8]) {
         password: Some("secret".to_owned()),
         ..ConnectOptions::unix("socket", "user")
     };
-    let Ok((mut login, _)) = Login::start(&options) else { return };
+    let Ok((mut login, _)) = PostgresLogin::start(&options) else { return };
     for (_, body) in messages(bytes) {
         if login.is_done() || login.step(body).is_err() {
             break;
@@ -50,7 +50,7 @@ pub(crate) fn reply(bytes: &[u8]) {
 }
 
 fn walk(bytes: &[u8], length: usize) -> Option<Result<Reply, String>> {
-    let mut walker = Walker::new();
+    let mut walker = MessageWalker::new();
     let mut pending = Vec::new();
     for piece in bytes.chunks(length) {
         pending.extend_from_slice(piece);
@@ -58,7 +58,7 @@ fn walk(bytes: &[u8], length: usize) -> Option<Result<Reply, String>> {
             Err(error) => return Some(Err(error.to_string())),
             Ok(used) => drop(pending.drain(..used)),
         }
-        assert!(pending.len() <= Walker::MAX_REST);
+        assert!(pending.len() <= MessageWalker::MAX_REST);
         if let Some(outcome) = walker.outcome() {
             return Some(outcome.map_err(|error| error.to_string()));
         }

@@ -1,9 +1,8 @@
 //! Untrusted published results.
 
 use assay_import::{
-    About, ClientRun, SystemRun, ibench_run, iostat, metrics, output, pgbench_run, printed_ratio,
-    qps_table, rate_reached, rate_table, ratio, step_rows, study_of, study_of_runs, sysbench_run,
-    vmstat,
+    About, ClientRun, SystemRun, ibench_run, iostat, metrics, output, pgbench_run, qps_table,
+    rate_table, step_rows, study_of, study_of_runs, sysbench_run, vmstat,
 };
 use assay_model::{Setup, StudyRecord};
 
@@ -17,14 +16,7 @@ pub(crate) fn small() -> Option<StudyRecord> {
 pub(crate) fn tables(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
     let numbers = |values: &[Option<f64>]| {
-        values.windows(2).for_each(|pair| {
-            let [Some(value), Some(base)] = *pair else { return };
-            assert!(value.is_finite() && base.is_finite(), "{value} and {base}");
-            assert_eq!(
-                ratio(value, base).is_none(),
-                printed_ratio(value, base) == "inf" && base == 0.0
-            );
-        });
+        values.iter().flatten().for_each(|value| assert!(value.is_finite(), "{value}"));
     };
     if let Ok((table, faults)) = qps_table("file", bytes) {
         assert!(table.rows.len() + table.servers.len() + faults.len() <= lines);
@@ -49,15 +41,14 @@ pub(crate) fn tables(bytes: &[u8]) {
     }
     if let Ok((found, faults)) = vmstat("file", bytes) {
         assert!(found.samples.len() + faults.len() <= lines);
-        assert!(found.mean(|it| it.cs).is_none_or(|mean| mean >= 0.0));
+        assert!(found.published_mean(|it| it.cs).is_none_or(|mean| mean >= 0.0));
     }
     if let Ok((found, faults)) = iostat("file", bytes) {
-        assert!(found.of_device("").count() + faults.len() <= lines);
+        assert!(found.devices.values().map(Vec::len).sum::<usize>() + faults.len() <= lines);
     }
     if let Ok((run, faults)) = ibench_run("file", bytes) {
         assert!(run.seconds.len() + faults.len() <= lines);
-        let rate = rate_reached(run.seconds.iter().map(|it| it.inserts), 0.99);
-        assert_eq!(rate.is_none(), run.seconds.is_empty());
+        assert!(run.seconds.iter().all(|second| second.inserts.is_finite()));
     }
     if let Ok((run, faults)) = sysbench_run("file", bytes) {
         assert!(run.intervals.len() + faults.len() <= lines);

@@ -7,7 +7,7 @@ use assay_model::{Dialect, Setup, StatementMode, Test, TestSet};
 use assay_plan::{SystemRequest, UserFile};
 use assay_provision::fuzzing;
 use assay_verdict::{ClaimScope, ClaimSource, check_claim};
-use assay_workloads::{Client, EventBuf, Operation, Program};
+use assay_workloads::{EventBuf, EventProgram, Operation, ProgramClient};
 
 pub(crate) fn system_name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -160,8 +160,9 @@ fn write_events(test: Test) {
     }
     let setup = Setup { clients: 1, tables: 1, rows: 1000 };
     for dialect in Dialect::ALL {
-        let program = Arc::new(Program::new(dialect, test, setup, StatementMode::Prepared));
-        let (client, mut event) = (Client::new(Arc::clone(&program), 1, 0), EventBuf::default());
+        let program = Arc::new(EventProgram::new(dialect, test, setup, StatementMode::Prepared));
+        let (client, mut event) =
+            (ProgramClient::new(Arc::clone(&program), 1, 0), EventBuf::default());
         for sequence in 0..3 {
             client.write_event(sequence, 0, &mut event);
             for operation in event.operations() {

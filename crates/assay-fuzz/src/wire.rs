@@ -1,6 +1,6 @@
 //! Packets of a MySQL or MariaDB server.
 
-use assay_wire::mysql::{Login, Walker, binary, codec};
+use assay_wire::mysql::{MySqlLogin, PacketWalker, binary, codec};
 use assay_wire::{ConnectOptions, Reply};
 
 /// Splits bytes into payloads, each with its header.
@@ -44,7 +44,7 @@ pub(crate) fn login(bytes: &[u8]) {
     let Some((greeting, answers)) = packets.split_first() else { return };
     for password in [None, Some("secret".to_owned())] {
         let options = ConnectOptions { password, ..ConnectOptions::unix("socket", "user") };
-        let Ok((mut login, ..)) = Login::start(&options, greeting) else { continue };
+        let Ok((mut login, ..)) = MySqlLogin::start(&options, greeting) else { continue };
         for answer in answers {
             if login.is_done() || login.step(answer).is_err() {
                 break;
@@ -60,7 +60,7 @@ pub(crate) fn reply(bytes: &[u8]) {
 }
 
 fn walk(bytes: &[u8], length: usize) -> Option<Result<Reply, String>> {
-    let mut walker = Walker::new(1);
+    let mut walker = PacketWalker::new(1);
     let mut pending = Vec::new();
     for piece in bytes.chunks(length) {
         pending.extend_from_slice(piece);
@@ -68,7 +68,7 @@ fn walk(bytes: &[u8], length: usize) -> Option<Result<Reply, String>> {
             Err(error) => return Some(Err(error.to_string())),
             Ok(used) => drop(pending.drain(..used)),
         }
-        assert!(pending.len() <= Walker::MAX_REST);
+        assert!(pending.len() <= PacketWalker::MAX_REST);
         if let Some(outcome) = walker.outcome() {
             return Some(outcome.map_err(|error| error.to_string()));
         }

@@ -1,9 +1,9 @@
-//! Consistency checks on figures that an output prints more than once.
+//! Consistency checks on figures that an output prints more than once, and on warm-up that a report of sysbench
+//! includes.
 
 use assay_model::{counted, thousands};
 
-use crate::client_run::{Client, ClientRun};
-use crate::warmup;
+use crate::client_run::{BenchmarkClient, ClientRun, ReportInterval};
 
 /// Rates are printed with two decimals, and their time is not quite the printed one.
 const RATE_TOLERANCE: f64 = 0.02;
@@ -107,7 +107,8 @@ fn threads(run: &ClientRun) -> Option<String> {
 /// before the end may take long.
 fn duration(run: &ClientRun) -> Option<String> {
     let (transactions, tps) = (run.transactions?, run.tps_with_connecting.or(run.tps)?);
-    let said: f64 = run.option("time").filter(|_| run.client == Client::Pgbench)?.parse().ok()?;
+    let said: f64 =
+        run.option("time").filter(|_| run.client == BenchmarkClient::Pgbench)?.parse().ok()?;
     let seconds = (tps > 0.0).then(|| transactions as f64 / tps)?;
     let connecting = run.connecting_ms.unwrap_or(0.0) / 1000.0;
     let last_ones = 10.0 * run.latency.avg.unwrap_or(0.0) / 1000.0;
@@ -126,7 +127,7 @@ const LONGEST: f64 = 3.0;
 
 /// All clients of pgbench together cannot be busy for longer than the run.
 fn busy(run: &ClientRun) -> Option<String> {
-    let of_pgbench = run.client == Client::Pgbench && !run.is_paced();
+    let of_pgbench = run.client == BenchmarkClient::Pgbench && !run.is_paced();
     // Old versions count connecting as part of a transaction if each has a new connection.
     let tps = run.tps_with_connecting.or(run.tps).filter(|_| of_pgbench)?;
     let (clients, avg) = (run.threads?, run.latency.avg?);
@@ -190,7 +191,7 @@ fn intervals(run: &ClientRun) -> Option<String> {
         return Some(format!("it reports {most} threads while it ran, and {threads} before"));
     }
     // The time of the report may begin after warming up.
-    let last = run.intervals.last()?.at_s - warmup::seconds(run).unwrap_or(0.0);
+    let last = run.intervals.last()?.at_s - warmup_seconds(run).unwrap_or(0.0);
     (last > seconds + TIME_TOLERANCE_S + TIME_TOLERANCE * seconds).then(|| {
         format!(
             "it reports the second {last} while it ran, and a time of {seconds:.1} s at its end"
@@ -200,7 +201,7 @@ fn intervals(run: &ClientRun) -> Option<String> {
 
 /// Contradictions between command line and report: the command belongs to another output.
 pub(crate) fn command_contradicts(run: &ClientRun) -> Vec<String> {
-    if run.client != Client::Sysbench || (run.script.is_none() && run.options.is_empty()) {
+    if run.client != BenchmarkClient::Sysbench || (run.script.is_none() && run.options.is_empty()) {
         return Vec::new();
     }
     let number = |name: &str| run.option(name)?.parse::<f64>().ok();
@@ -216,7 +217,7 @@ pub(crate) fn command_contradicts(run: &ClientRun) -> Vec<String> {
         let has_events = number("events").is_some_and(|it| it > 0.0);
         let least = (1.0 - TIME_TOLERANCE) * said;
         // The report may include the warm-up.
-        let longest = said + warmup::seconds(run).unwrap_or(0.0);
+        let longest = said + warmup_seconds(run).unwrap_or(0.0);
         let most = (1.0 + TIME_TOLERANCE) * longest + TIME_TOLERANCE_S;
         if said > 0.0 && (found < least && !has_events || found > most) {
             all.push(format!("--time={said}, and it took {found:.0} s"));
@@ -305,6 +306,90 @@ fn expected_statements(run: &ClientRun) -> Option<f64> {
         | "select_random_ranges" => 1.0,
         _ => return None,
     })
+}
+
+pub(crate) fn warmup_seconds(run: &ClientRun) -> Option<f64> {
+    let of_command = || run.option("warmup-time")?.parse::<f64>().ok();
+    let said = run.warmup_s.or_else(of_command).filter(|_| run.client == BenchmarkClient::Sysbench);
+    said.filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Warmup {
+    /// No warm-up, or the report excludes it.
+    NotCounted,
+    /// The report includes it. The run is without it, apart from its response times.
+    LeftOut(Box<ClientRun>),
+    /// The report includes it, and has no intervals to subtract.
+    Counted,
+    Unknown,
+}
+
+/// Decides by the intervals, or else by the time, and subtracts the warm-up.
+pub(crate) fn warmup(run: &ClientRun) -> Warmup {
+    let (Some(warmup), Some(all_s)) = (warmup_seconds(run), run.seconds) else {
+        return Warmup::NotCounted;
+    };
+    if run.intervals.is_empty() {
+        let asked: Option<f64> = run.option("time").and_then(|it| it.parse().ok());
+        return match asked.filter(|it| *it > 0.0) {
+            None => Warmup::Unknown,
+            Some(asked) if all_s > asked + warmup / 2.0 => Warmup::Counted,
+            Some(_) => Warmup::NotCounted,
+        };
+    }
+    let events = run.events.or(run.transactions).unwrap_or(0) as f64;
+    let last = &run.intervals[run.intervals.len() - 1];
+    let work = |rate, from, to| work_between(&run.intervals, rate, from, to);
+    let before = work(|it: &ReportInterval| it.tps, 0.0, warmup);
+    let after = work(|it| it.tps, warmup, last.at_s);
+    // Work after the last interval is part of both.
+    let rest = last.tps * (all_s - last.at_s).max(0.0);
+    let is_counted = (events - before - after - rest).abs() < (events - after).abs()
+        && all_s > warmup
+        && before > 0.0;
+    if !is_counted {
+        return Warmup::NotCounted;
+    }
+    let queries = work(|it| it.qps, 0.0, warmup);
+    Warmup::LeftOut(Box::new(without_warmup(run, warmup, before, queries)))
+}
+
+/// Work of the intervals between two times; a partly covered interval counts in part.
+fn work_between(
+    intervals: &[ReportInterval],
+    rate: fn(&ReportInterval) -> f64,
+    from: f64,
+    to: f64,
+) -> f64 {
+    let starts = std::iter::once(0.0).chain(intervals.iter().map(|it| it.at_s));
+    let part = |(start, interval): (f64, &ReportInterval)| {
+        let seconds = interval.at_s.min(to) - start.max(from);
+        rate(interval) * seconds.max(0.0)
+    };
+    starts.zip(intervals).map(part).sum()
+}
+
+fn without_warmup(run: &ClientRun, warmup: f64, events: f64, queries: f64) -> ClientRun {
+    let less = |count: Option<u64>, share: f64| {
+        count.map(|count| (count as f64 * (1.0 - share).max(0.0)).round() as u64)
+    };
+    let share = |part: f64, all: Option<u64>| part / all.filter(|it| *it > 0).unwrap_or(1) as f64;
+    let of_events = share(events, run.events.or(run.transactions));
+    let all = run.queries.or(run.total);
+    let of_queries = if all.is_some() { share(queries, all) } else { of_events };
+    ClientRun {
+        read: less(run.read, of_queries),
+        write: less(run.write, of_queries),
+        other: less(run.other, of_queries),
+        total: less(run.total, of_queries),
+        queries: less(run.queries, of_queries),
+        events: less(run.events, of_events),
+        transactions: less(run.transactions, of_events),
+        seconds: run.seconds.map(|it| it - warmup),
+        intervals: run.intervals.iter().filter(|it| it.at_s > warmup).copied().collect(),
+        ..run.clone()
+    }
 }
 
 #[cfg(test)]
@@ -436,13 +521,62 @@ mod tests {
 
     #[test]
     fn a_script_that_was_edited_is_told() {
-        let of = |head: &str| script_contradicts(&read(&report(head)));
-        let message = of("sysbench oltp_point_select --threads=2 run\n");
+        let contradiction = |head: &str| script_contradicts(&read(&report(head)));
+        let message = contradiction("sysbench oltp_point_select --threads=2 run\n");
         let expected = "`oltp_point_select` sends 1 query per transaction, and it sent 20";
         assert_eq!(message.as_deref(), Some(expected));
         for same in ["oltp_read_write", "mine.lua", "oltp_read_only --point_selects=14"] {
-            assert_eq!(of(&format!("sysbench {same} --threads=2 run\n")), None, "{same}");
+            assert_eq!(
+                contradiction(&format!("sysbench {same} --threads=2 run\n")),
+                None,
+                "{same}"
+            );
         }
-        assert!(of("sysbench oltp_read_write --skip-trx --threads=2 run\n").is_some());
+        assert!(contradiction("sysbench oltp_read_write --skip-trx --threads=2 run\n").is_some());
+    }
+
+    /// A run of 30 s with 100 transactions per second, after 10 s with 10.
+    fn run(head: &str, total_s: u32, events: u32) -> ClientRun {
+        let interval = |at: u32| {
+            let tps = if at <= 10 { 10 } else { 100 };
+            format!(
+                "[ {at}s ] thds: 4 tps: {tps}.00 qps: {tps}0.00 (r/w/o: 1.00/1.00/1.00) lat (ms,95%): 1.00\n"
+            )
+        };
+        let intervals: String = (1..=8).map(|it| interval(it * 5)).collect();
+        let queries = events * 10;
+        let text = format!(
+            "sysbench 1.1.0 (x)\n\n{head}Number of threads: 4\n\n{intervals}SQL statistics:\n\
+             read: {queries}\nwrite: 0\nother: 0\ntotal: {queries}\ntransactions: {events} (1.0 per sec.)\n\
+             queries: {queries} (1.0 per sec.)\ntime elapsed: {total_s}.0012s\ntotal number of events: {events}\n"
+        );
+        let (run, faults) = sysbench_run("sb.o", text.as_bytes()).unwrap();
+        assert!(faults.is_empty());
+        run
+    }
+
+    #[test]
+    fn warming_up_that_is_counted_is_left_out() {
+        let header = "Running the test with following options:\nWarmup time: 10s\n";
+        let Warmup::LeftOut(run) = warmup(&run(header, 40, 3100)) else { panic!("not left out") };
+        assert_eq!((run.events, run.read, run.queries), (Some(3000), Some(30_000), Some(30_000)));
+        assert_eq!(run.intervals.len(), 6);
+        assert!(run.seconds.is_some_and(|it| (it - 30.0012).abs() < 1e-9));
+    }
+
+    #[test]
+    fn warming_up_that_is_not_counted_stays_out() {
+        let header = "Warmup time: 10s\n";
+        assert_eq!(warmup(&run(header, 30, 3000)), Warmup::NotCounted);
+        assert_eq!(warmup(&run("", 40, 3100)), Warmup::NotCounted);
+        let command = "sysbench oltp_point_select --warmup-time=10 --time=30 run\n";
+        let mut message = run(command, 40, 3100);
+        assert!(matches!(warmup(&message), Warmup::LeftOut(_)));
+        message.intervals.clear();
+        assert_eq!(warmup(&message), Warmup::Counted);
+        message.seconds = Some(30.0);
+        assert_eq!(warmup(&message), Warmup::NotCounted);
+        message.options.retain(|(name, _)| name != "time");
+        assert_eq!(warmup(&message), Warmup::Unknown);
     }
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Client {
+pub enum BenchmarkClient {
     #[default]
     Sysbench,
     Pgbench,
 }
 
-impl fmt::Display for Client {
+impl fmt::Display for BenchmarkClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Sysbench => "sysbench",
@@ -21,7 +21,7 @@ impl fmt::Display for Client {
 /// A run of a benchmark client. `None` means absent from the output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClientRun {
-    pub client: Client,
+    pub client: BenchmarkClient,
     /// Such as `1.1.0`; more than one if the output has several runs.
     pub versions: Vec<String>,
     /// The script or test, from the command line, without directory and `.lua`.
@@ -68,7 +68,7 @@ pub struct ClientRun {
     /// Mean number of events per thread.
     pub events_of_thread: Option<f64>,
     /// The lines of `--report-interval` or `--progress`.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<ReportInterval>,
     /// An output may have several runs.
     pub reports: u32,
     /// First line with a reason why the run failed.
@@ -99,7 +99,7 @@ pub struct RunLatency {
 
 /// Work since the previous line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
+pub struct ReportInterval {
     /// End of the interval, seconds since the start.
     pub at_s: f64,
     pub threads: Option<u32>,
@@ -112,7 +112,6 @@ pub struct Interval {
 
 impl RunLatency {
     /// Response times at percentiles, each once: as printed, and from the histogram.
-    #[must_use]
     pub fn percentiles(&self) -> Vec<(f64, f64)> {
         let printed = self.percentile.into_iter();
         let of_histogram = [50.0, 95.0, 99.0].into_iter().filter_map(|at| Some((at, self.at(at)?)));
@@ -125,7 +124,6 @@ impl RunLatency {
         all
     }
 
-    #[must_use]
     pub fn counted(&self) -> u64 {
         self.histogram.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
@@ -144,30 +142,28 @@ impl RunLatency {
 }
 
 impl ClientRun {
-    #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
         let found = self.options.iter().rev().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
     }
 
     /// A run that fails prints no report.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         let has_work = match self.client {
-            Client::Sysbench => [self.read, self.write, self.other].iter().all(Option::is_some),
-            Client::Pgbench => self.transactions.is_some(),
+            BenchmarkClient::Sysbench => {
+                [self.read, self.write, self.other].iter().all(Option::is_some)
+            }
+            BenchmarkClient::Pgbench => self.transactions.is_some(),
         };
         self.reports == 1 && has_work && self.seconds.is_some_and(|it| it > 0.0)
     }
 
     /// Whether something other than the server decided its rate.
-    #[must_use]
     pub fn is_paced(&self) -> bool {
         self.target.is_some() || self.lag_ms.is_some()
     }
 
     /// Statements that read and statements that do not, per event; `None` if not counted.
-    #[must_use]
     pub fn statements_per_event(&self) -> Option<[f64; 2]> {
         let events = self.events.filter(|it| *it > 0)? as f64;
         let others = self.write?.saturating_add(self.other?);
@@ -176,7 +172,6 @@ impl ClientRun {
 
     /// Uncertainty of the statements per event: restarted events, and events under way when the counting began or
     /// ended, leave statements behind.
-    #[must_use]
     pub fn slack_per_event(&self) -> f64 {
         let events = self.events.unwrap_or(0).max(1) as f64;
         let begun = self.ignored_errors.unwrap_or(0).saturating_add(self.reconnects.unwrap_or(0));

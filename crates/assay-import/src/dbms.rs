@@ -8,16 +8,11 @@ pub struct Dbms {
     pub engine: Engine,
     /// Such as `5.6.51`.
     pub version: String,
-    /// Such as `rel_o2nofp`; may be empty.
-    pub build: String,
-    /// Such as `z12a_c8r32`; may be empty.
-    pub config: String,
     /// `None` if not in the name.
     pub has_primary_key: Option<bool>,
 }
 
 /// `None` if the name does not have the published form.
-#[must_use]
 pub fn dbms(name: &str) -> Option<Dbms> {
     if let Some(found) = plain(name) {
         return Some(found);
@@ -25,25 +20,20 @@ pub fn dbms(name: &str) -> Option<Dbms> {
     let mut parts = name.split('.').peekable();
     parts.next_if_eq(&"x");
     let first = parts.next()?;
-    let (word, build) = first.split_once('_').unwrap_or((first, ""));
-    let (product, engine, version) = version(word)?;
-    let mut found = Dbms {
-        product,
-        engine,
-        version,
-        build: build.to_owned(),
-        config: String::new(),
-        has_primary_key: None,
-    };
+    // Words of the build, such as `rel_o2nofp`, follow the version.
+    let (product, engine, version) = version(first.split('_').next()?)?;
+    let (mut has_primary_key, mut has_config) = (None, false);
     for part in parts {
         match part {
-            "pk0" => found.has_primary_key = Some(false),
-            "pk1" => found.has_primary_key = Some(true),
-            config if found.config.is_empty() => found.config = config.to_owned(),
+            "pk0" => has_primary_key = Some(false),
+            "pk1" => has_primary_key = Some(true),
+            "" if !has_config => {}
+            // A configuration, such as `z12a_c8r32`.
+            _ if !has_config => has_config = true,
             _ => return None,
         }
     }
-    Some(found)
+    Some(Dbms { product, engine, version, has_primary_key })
 }
 
 /// assay's names of released versions: `mariadb@11.4.2`.
@@ -56,8 +46,6 @@ fn plain(name: &str) -> Option<Dbms> {
         product,
         engine: product.default_engine(),
         version: version.to_owned(),
-        build: String::new(),
-        config: String::new(),
         has_primary_key: None,
     })
 }
@@ -91,13 +79,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_version_build_config_and_key() {
+    fn names_have_version_and_key() {
         let found = dbms("x.my5651_rel_o2nofp.z12a_c8r32.pk1").unwrap();
         assert_eq!((found.product, found.version.as_str()), (Product::MySql, "5.6.51"));
-        assert_eq!((found.build.as_str(), found.config.as_str()), ("rel_o2nofp", "z12a_c8r32"));
         assert_eq!(found.has_primary_key, Some(true));
         let short = dbms("my8022.cx6d").unwrap();
-        assert_eq!((short.build.as_str(), short.has_primary_key), ("", None));
+        assert_eq!(short.has_primary_key, None);
     }
 
     #[test]

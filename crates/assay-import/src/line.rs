@@ -1,7 +1,7 @@
 //! The lines of a file from an untrusted source.
 
 use std::fmt;
-use std::io::{BufRead, Read as _, Result};
+use std::io::{self, BufRead, Read as _};
 
 use assay_model::limits::NAME_BYTES;
 
@@ -12,26 +12,29 @@ const LINE_BYTES: u64 = 1 << 20;
 const FAULTS: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct LineFault {
     pub file: String,
     /// From 1.
     pub line: u64,
     pub why: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for LineFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.why)
     }
 }
+
+/// What a parser found, and the lines that it could not parse.
+pub type ParseResult<T> = io::Result<(T, Vec<LineFault>)>;
 
 /// Calls `each` with the number and the text of every line, without its end, which may be CRLF. Lines that `each`
 /// refuses, that are too long or that are no text are faults.
 pub(crate) fn each_line(
     file: &str,
     mut content: impl BufRead,
-    mut each: impl FnMut(u64, &str) -> std::result::Result<(), String>,
-) -> Result<Vec<Fault>> {
+    mut each: impl FnMut(u64, &str) -> Result<(), String>,
+) -> io::Result<Vec<LineFault>> {
     let mut faults = Vec::new();
     let mut more = 0_u64;
     let mut last = 0;
@@ -56,9 +59,10 @@ pub(crate) fn each_line(
         };
         let Err(why) = message else { continue };
         last = line;
-        match faults.len() < FAULTS {
-            true => faults.push(Fault { file: file.to_owned(), line, why }),
-            false => more += 1,
+        if faults.len() < FAULTS {
+            faults.push(LineFault { file: file.to_owned(), line, why })
+        } else {
+            more += 1
         }
     }
     if more > 0 {
@@ -66,12 +70,12 @@ pub(crate) fn each_line(
             "{} before and in this line cannot be read",
             assay_model::counted(more, "more line")
         );
-        faults.push(Fault { file: file.to_owned(), line: last, why });
+        faults.push(LineFault { file: file.to_owned(), line: last, why });
     }
     Ok(faults)
 }
 
-fn skip_rest(content: &mut impl BufRead) -> Result<()> {
+fn skip_rest(content: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffered = content.fill_buf()?;
         let (used, is_end) = match buffered.iter().position(|byte| *byte == b'\n') {
@@ -85,22 +89,36 @@ fn skip_rest(content: &mut impl BufRead) -> Result<()> {
     }
 }
 
+/// Strips the number of the loop from the name of a step: `qr100` for `qr100.L1`.
+pub(crate) fn without_loop(step: &str) -> &str {
+    match step.rsplit_once(".L") {
+        Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => step,
+    }
+}
+
 /// The name of a server, a test or a step.
-pub(crate) fn name(text: &str) -> std::result::Result<String, String> {
+pub(crate) fn name(text: &str) -> Result<String, String> {
     match text.len() {
         ..=NAME_BYTES => Ok(text.to_owned()),
         bytes => Err(format!("a name of {bytes} bytes")),
     }
 }
 
+/// A finite number that is not negative.
+pub(crate) fn number(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+pub(crate) fn not_a_number(text: &str) -> String {
+    format!("`{}` is not a number", assay_model::shortened(text))
+}
+
 /// A number, or `None` for `NA`, `-`, `inf` and similar words.
-pub(crate) fn value(text: &str) -> std::result::Result<Option<f64>, String> {
+pub(crate) fn value(text: &str) -> Result<Option<f64>, String> {
     match text {
         "" | "-" | "NA" | "N/A" | "na" | "nan" | "NaN" | "-nan" | "inf" => Ok(None),
-        number => match number.parse::<f64>() {
-            Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
-            _ => Err(format!("`{}` is not a number", assay_model::shortened(number))),
-        },
+        text => number(text).map(Some).ok_or_else(|| not_a_number(text)),
     }
 }
 
@@ -108,7 +126,7 @@ pub(crate) fn value(text: &str) -> std::result::Result<Option<f64>, String> {
 mod tests {
     use super::*;
 
-    fn lines(content: &[u8]) -> (Vec<(u64, String)>, Vec<Fault>) {
+    fn lines(content: &[u8]) -> (Vec<(u64, String)>, Vec<LineFault>) {
         let mut lines = Vec::new();
         let faults = each_line("a/file", content, |number, text| {
             lines.push((number, text.to_owned()));

@@ -1,21 +1,21 @@
 //! Metrics per operation: `o.met.*` and `met.*.txt`.
 
-use std::io::{BufRead, Result};
+use std::io::BufRead;
 
 use assay_model::limits::{CELLS, SYSTEMS};
 
-use crate::line::{Fault, each_line, name, value};
+use crate::line::{ParseResult, each_line, name, value};
 use crate::qps::{QpsKind, QpsRow, QpsTable};
 
 const SERVER: &str = "dbms";
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metrics {
-    pub sections: Vec<Section>,
+    pub sections: Vec<MetricSection>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Section {
+pub struct MetricSection {
     /// Such as `sb.met.point-query.range100.pk1.dop1`; that of a load begins with `sb.prepare`.
     pub title: String,
     /// Such as `cpu/o`, without the column of the server.
@@ -40,7 +40,6 @@ pub(crate) const RATE: &str = "o/s";
 
 impl Metrics {
     /// Number of clients of all runs; `None` if it differs or is unknown.
-    #[must_use]
     pub fn clients(&self) -> Option<u32> {
         let mut clients = self.sections.iter().filter_map(|section| section.run()?.clients);
         let first = clients.next()?;
@@ -48,7 +47,6 @@ impl Metrics {
     }
 
     /// The rates of all runs as a table of queries per second.
-    #[must_use]
     pub fn table(&self) -> QpsTable {
         let mut servers: Vec<String> = Vec::new();
         for row in self.sections.iter().flat_map(|section| &section.absolute) {
@@ -56,14 +54,14 @@ impl Metrics {
                 servers.push(row.server.clone());
             }
         }
-        let row = |section: &Section| {
+        let row = |section: &MetricSection| {
             let name = section.run().filter(|run| !run.is_warm_up())?.in_tables();
             let rate = section.column(RATE)?;
-            let of = |server: &String| {
+            let rate_of = |server: &String| {
                 let row = section.absolute.iter().find(|row| row.server == *server)?;
                 row.values.get(rate).copied().flatten()
             };
-            Some(QpsRow { test: name, group: None, values: servers.iter().map(of).collect() })
+            Some(QpsRow { test: name, values: servers.iter().map(rate_of).collect() })
         };
         let rows = self.sections.iter().filter_map(row).collect();
         QpsTable { kind: QpsKind::Absolute, servers, rows }
@@ -72,7 +70,7 @@ impl Metrics {
     /// Metrics by the names in a table of queries per second, such as `point-query_range=100` and
     /// `x.my5651_rel.z12a.pk1`.
     pub(crate) fn of_run(&self, test: &str, server: &str) -> Option<Vec<(String, f64)>> {
-        let is_test = |section: &&Section| section.run().is_some_and(|it| it.is_of(test));
+        let is_test = |section: &&MetricSection| section.run().is_some_and(|it| it.is_of(test));
         let section = self.sections.iter().find(is_test)?;
         let row = section.absolute.iter().find(|row| plain(&row.server) == plain(server))?;
         let named = section.columns.iter().zip(&row.values);
@@ -98,7 +96,7 @@ pub(crate) struct RunName<'a> {
 
 impl<'a> RunName<'a> {
     /// `name` is without the prefix before the test, such as `sb.met.`.
-    pub(crate) fn of(name: &'a str) -> Self {
+    pub(crate) fn parse(name: &'a str) -> Self {
         let (rest, clients) = match name.rsplit_once(".dop") {
             Some((rest, clients)) => (rest, clients.parse().ok()),
             None => (name, None),
@@ -131,20 +129,19 @@ impl<'a> RunName<'a> {
     }
 }
 
-impl Section {
+impl MetricSection {
     /// `None` for a load.
     fn run(&self) -> Option<RunName<'_>> {
-        self.title.strip_prefix("sb.met.").map(RunName::of)
+        self.title.strip_prefix("sb.met.").map(RunName::parse)
     }
 
-    #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
 }
 
 /// Accepts missing columns, as in older files, and additional ones.
-pub fn metrics(file: &str, content: impl BufRead) -> Result<(Metrics, Vec<Fault>)> {
+pub fn metrics(file: &str, content: impl BufRead) -> ParseResult<Metrics> {
     let mut all = Metrics::default();
     let mut is_relative = false;
     let faults = each_line(file, content, |_, line| {
@@ -156,7 +153,7 @@ pub fn metrics(file: &str, content: impl BufRead) -> Result<(Metrics, Vec<Fault>
             if all.sections.len() == CELLS {
                 return Err(format!("more than {CELLS} sections"));
             }
-            all.sections.push(Section { title: name(line)?, ..Section::default() });
+            all.sections.push(MetricSection { title: name(line)?, ..MetricSection::default() });
             is_relative = false;
             return Ok(());
         }
@@ -172,11 +169,7 @@ pub fn metrics(file: &str, content: impl BufRead) -> Result<(Metrics, Vec<Fault>
     Ok((all, faults))
 }
 
-fn add_row(
-    section: &mut Section,
-    line: &str,
-    is_relative: bool,
-) -> std::result::Result<(), String> {
+fn add_row(section: &mut MetricSection, line: &str, is_relative: bool) -> Result<(), String> {
     let mut cells: Vec<&str> = line.split('\t').filter(|cell| !cell.is_empty()).collect();
     let server = cells.pop().unwrap_or_default();
     if server == SERVER {
@@ -189,7 +182,7 @@ fn add_row(
     if cells.len() != section.columns.len() {
         return Err(format!("{} of {} values", cells.len(), section.columns.len()));
     }
-    let values = cells.iter().map(|text| value(text)).collect::<std::result::Result<_, _>>()?;
+    let values = cells.iter().map(|text| value(text)).collect::<Result<_, _>>()?;
     let printed = cells.iter().map(|&text| text.to_owned()).collect();
     let row = MetricRow { server: name(server)?, printed, values };
     if is_relative {

@@ -1,11 +1,11 @@
 //! Recognises the program that wrote an output.
 
-use std::io::{BufRead, Result};
+use std::io::{self, BufRead};
 
 use crate::line::each_line;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Output {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputKind {
     /// A report of a test of SQL by sysbench 0.5, 1.0 or 1.1.
     Sysbench,
     /// The summary of pgbench.
@@ -15,114 +15,97 @@ pub enum Output {
 }
 
 /// An output that is recognised but not compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum OtherOutput {
-    Sysbench04,
-    SysbenchCsv,
-    SysbenchJson,
-    SysbenchCpu,
-    SysbenchMemory,
-    SysbenchFileio,
-    SysbenchThreads,
-    SysbenchPreparation,
-    PgbenchLog,
-    PgbenchInitialization,
-    HammerDb,
-    Mysqlslap,
-    GoTpc,
-    Ycsb,
-    TpccMysql,
-    DbtTwo,
-    BenchBase,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherOutput {
+    pub what: &'static str,
+    pub hint: &'static str,
 }
 
-impl OtherOutput {
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sysbench04 => "the output of sysbench 0.4",
-            Self::SysbenchCsv => "intermediate reports of sysbench as CSV",
-            Self::SysbenchJson => "intermediate reports of sysbench as JSON",
-            Self::SysbenchCpu => "the output of the cpu test of sysbench",
-            Self::SysbenchMemory => "the output of the memory test of sysbench",
-            Self::SysbenchFileio => "the output of the fileio test of sysbench",
-            Self::SysbenchThreads => "the output of a test of sysbench without SQL",
-            Self::SysbenchPreparation => "the output of `sysbench prepare` or `cleanup`",
-            Self::PgbenchLog => "a log of transactions by `pgbench --log`",
-            Self::PgbenchInitialization => "the output of `pgbench --initialize`",
-            Self::HammerDb => "the output of HammerDB",
-            Self::Mysqlslap => "the output of mysqlslap",
-            Self::GoTpc => "the output of go-tpc",
-            Self::Ycsb => "the output of YCSB",
-            Self::TpccMysql => "the output of tpcc-mysql",
-            Self::DbtTwo => "the output of DBT-2",
-            Self::BenchBase => "the output of BenchBase",
-        }
-    }
+const OLD: OtherOutput = OtherOutput {
+    what: "the output of sysbench 0.4",
+    hint: "its built-in OLTP test is not that of later versions: run the test with sysbench 0.5 or later",
+};
 
-    #[must_use]
-    pub fn hint(self) -> &'static str {
-        match self {
-            Self::Sysbench04 => {
-                "its built-in OLTP test is not that of later versions: run the test with sysbench 0.5 or later"
-            }
-            Self::SysbenchCsv | Self::SysbenchJson => {
-                "import the output with the report at its end, `SQL statistics`: run without the hook that prints \
-                 another format"
-            }
-            Self::SysbenchCpu
-            | Self::SysbenchMemory
-            | Self::SysbenchFileio
-            | Self::SysbenchThreads => {
-                "it does not ask a server; import runs of a script with SQL, such as `oltp_read_write`"
-            }
-            Self::SysbenchPreparation => "import the output of `sysbench SCRIPT run`",
-            Self::PgbenchLog => "import the summary that pgbench prints at its end",
-            Self::PgbenchInitialization => "import the summary of a run",
-            Self::HammerDb
-            | Self::Mysqlslap
-            | Self::GoTpc
-            | Self::Ycsb
-            | Self::TpccMysql
-            | Self::DbtTwo
-            | Self::BenchBase => {
-                "import outputs of sysbench 0.5, 1.0 or 1.1, or summaries of pgbench"
-            }
-        }
-    }
-}
+const HOOK: &str = "import the output with the report at its end, `SQL statistics`: run without the hook that prints \
+                    another format";
+const CSV: OtherOutput =
+    OtherOutput { what: "intermediate reports of sysbench as CSV", hint: HOOK };
+const JSON: OtherOutput =
+    OtherOutput { what: "intermediate reports of sysbench as JSON", hint: HOOK };
 
-/// Words that only one kind of output has, at the beginning of a line or anywhere in it.
-const WORDS: [(&str, OtherOutput); 24] = [
-    ("Prime numbers limit:", OtherOutput::SysbenchCpu),
-    ("CPU speed:", OtherOutput::SysbenchCpu),
-    ("Maximum prime number checked in CPU test", OtherOutput::SysbenchCpu),
-    ("Running memory speed test", OtherOutput::SysbenchMemory),
-    ("Extra file open flags:", OtherOutput::SysbenchFileio),
-    ("File operations:", OtherOutput::SysbenchFileio),
-    ("General statistics:", OtherOutput::SysbenchThreads),
-    ("Creating table '", OtherOutput::SysbenchPreparation),
-    ("Dropping table '", OtherOutput::SysbenchPreparation),
-    ("creating primary keys...", OtherOutput::PgbenchInitialization),
-    ("HammerDB CLI", OtherOutput::HammerDb),
-    ("Vuser 1:", OtherOutput::HammerDb),
-    ("TEST RESULT : System achieved", OtherOutput::HammerDb),
-    ("System achieved ", OtherOutput::HammerDb),
-    ("Running for engine ", OtherOutput::Mysqlslap),
-    ("Average number of seconds to run all queries:", OtherOutput::Mysqlslap),
-    ("[Summary] NEW_ORDER", OtherOutput::GoTpc),
-    ("[Current] NEW_ORDER", OtherOutput::GoTpc),
-    ("[OVERALL], Throughput(ops/sec)", OtherOutput::Ycsb),
-    ("*** easy### TPC-C Load Generator", OtherOutput::TpccMysql),
-    ("###easy### TPC-C Load Generator", OtherOutput::TpccMysql),
-    ("[transaction percentage]", OtherOutput::TpccMysql),
-    ("new-order transactions per minute (NOTPM)", OtherOutput::DbtTwo),
-    ("com.oltpbenchmark.", OtherOutput::BenchBase),
+const PGBENCH_LOG: OtherOutput = OtherOutput {
+    what: "a log of transactions by `pgbench --log`",
+    hint: "import the summary that pgbench prints at its end",
+};
+
+const NO_SQL: &str =
+    "it does not ask a server; import runs of a script with SQL, such as `oltp_read_write`";
+/// Every report of sysbench has general statistics.
+const THREADS: OtherOutput =
+    OtherOutput { what: "the output of a test of sysbench without SQL", hint: NO_SQL };
+
+const KNOWN: &str = "import outputs of sysbench 0.5, 1.0 or 1.1, or summaries of pgbench";
+
+/// Outputs, and words that only they have, at the beginning of a line or anywhere in it.
+const OTHERS: [(OtherOutput, &[&str]); 13] = [
+    (
+        OtherOutput { what: "the output of the cpu test of sysbench", hint: NO_SQL },
+        &["Prime numbers limit:", "CPU speed:", "Maximum prime number checked in CPU test"],
+    ),
+    (
+        OtherOutput { what: "the output of the memory test of sysbench", hint: NO_SQL },
+        &["Running memory speed test"],
+    ),
+    (
+        OtherOutput { what: "the output of the fileio test of sysbench", hint: NO_SQL },
+        &["Extra file open flags:", "File operations:"],
+    ),
+    (THREADS, &["General statistics:"]),
+    (
+        OtherOutput {
+            what: "the output of `sysbench prepare` or `cleanup`",
+            hint: "import the output of `sysbench SCRIPT run`",
+        },
+        &["Creating table '", "Dropping table '"],
+    ),
+    (
+        OtherOutput {
+            what: "the output of `pgbench --initialize`",
+            hint: "import the summary of a run",
+        },
+        &["creating primary keys..."],
+    ),
+    (
+        OtherOutput { what: "the output of HammerDB", hint: KNOWN },
+        &["HammerDB CLI", "Vuser 1:", "TEST RESULT : System achieved", "System achieved "],
+    ),
+    (
+        OtherOutput { what: "the output of mysqlslap", hint: KNOWN },
+        &["Running for engine ", "Average number of seconds to run all queries:"],
+    ),
+    (
+        OtherOutput { what: "the output of go-tpc", hint: KNOWN },
+        &["[Summary] NEW_ORDER", "[Current] NEW_ORDER"],
+    ),
+    (OtherOutput { what: "the output of YCSB", hint: KNOWN }, &["[OVERALL], Throughput(ops/sec)"]),
+    (
+        OtherOutput { what: "the output of tpcc-mysql", hint: KNOWN },
+        &[
+            "*** easy### TPC-C Load Generator",
+            "###easy### TPC-C Load Generator",
+            "[transaction percentage]",
+        ],
+    ),
+    (
+        OtherOutput { what: "the output of DBT-2", hint: KNOWN },
+        &["new-order transactions per minute (NOTPM)"],
+    ),
+    (OtherOutput { what: "the output of BenchBase", hint: KNOWN }, &["com.oltpbenchmark."]),
 ];
 
 const CSV_NUMBERS: usize = 10;
 
-pub fn output(content: impl BufRead) -> Result<Output> {
+pub fn output(content: impl BufRead) -> io::Result<OutputKind> {
     let (mut is_report, mut is_old, mut is_pgbench) = (false, false, false);
     let (mut is_sysbench, mut is_sql) = (false, false);
     let (mut csv, mut json, mut log) = (0_u32, 0_u32, 0_u32);
@@ -141,29 +124,27 @@ pub fn output(content: impl BufRead) -> Result<Output> {
         csv += u32::from(is_csv(text));
         json += u32::from(text.starts_with("\"tps\":") || text.starts_with("\"qps\":"));
         log += u32::from(is_log(text));
-        let found = WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, other)| *other);
-        others.extend(found.filter(|it| !others.contains(it)));
+        let has_words = |words: &[&str]| words.iter().any(|words| text.contains(words));
+        let found = OTHERS.iter().find(|(_, words)| has_words(words)).map(|(other, _)| *other);
+        others.extend(found.filter(|other| !others.contains(other)));
         Ok(())
     })?;
     Ok(match () {
-        () if is_old => Output::Other(OtherOutput::Sysbench04),
-        () if is_report => Output::Sysbench,
-        () if is_pgbench => Output::Pgbench,
+        () if is_old => OutputKind::Other(OLD),
+        () if is_report => OutputKind::Sysbench,
+        () if is_pgbench => OutputKind::Pgbench,
         // The run did not end, or the file is cut off.
-        () if is_sysbench && is_sql => Output::Sysbench,
-        () if json > 0 => Output::Other(OtherOutput::SysbenchJson),
-        () if csv > 0 => Output::Other(OtherOutput::SysbenchCsv),
-        () => {
-            // Every report of sysbench has general statistics; only one without other words is of threads.
-            others.sort_by_key(|it| *it == OtherOutput::SysbenchThreads);
-            match others.first() {
-                Some(OtherOutput::SysbenchThreads) if !is_sysbench => Output::Unknown,
-                Some(other) => Output::Other(*other),
-                None if is_sysbench => Output::Sysbench,
-                None if log > 0 => Output::Other(OtherOutput::PgbenchLog),
-                None => Output::Unknown,
-            }
-        }
+        () if is_sysbench && is_sql => OutputKind::Sysbench,
+        () if json > 0 => OutputKind::Other(JSON),
+        () if csv > 0 => OutputKind::Other(CSV),
+        () => match others.iter().find(|other| **other != THREADS) {
+            Some(other) => OutputKind::Other(*other),
+            None if is_sysbench && others.is_empty() => OutputKind::Sysbench,
+            None if is_sysbench => OutputKind::Other(THREADS),
+            None if !others.is_empty() => OutputKind::Unknown,
+            None if log > 0 => OutputKind::Other(PGBENCH_LOG),
+            None => OutputKind::Unknown,
+        },
     })
 }
 
@@ -184,7 +165,7 @@ fn is_log(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Output {
+    fn kind(text: &str) -> OutputKind {
         output(text.as_bytes()).unwrap()
     }
 
@@ -193,36 +174,34 @@ mod tests {
         const HEADER: &str =
             "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nNumber of threads: 1\n";
         const GENERAL: &str = "Threads started!\n\nGeneral statistics:\n  total time:  1.0s\n";
-        let other = |body: &str| of(&[HEADER, body, GENERAL].concat());
+        let other = |body: &str| kind(&[HEADER, body, GENERAL].concat());
         for (body, expected) in [
-            ("Prime numbers limit: 10000\n", OtherOutput::SysbenchCpu),
-            (
-                "Running memory speed test with the following options:\n",
-                OtherOutput::SysbenchMemory,
-            ),
-            ("Extra file open flags: (none)\n", OtherOutput::SysbenchFileio),
-            ("", OtherOutput::SysbenchThreads),
+            ("Prime numbers limit: 10000\n", "cpu test"),
+            ("Running memory speed test with the following options:\n", "memory test"),
+            ("Extra file open flags: (none)\n", "fileio test"),
+            ("", "without SQL"),
         ] {
-            assert_eq!(other(body), Output::Other(expected));
+            let OutputKind::Other(found) = other(body) else { panic!("{body}") };
+            assert!(found.what.contains(expected), "{found:?}");
         }
-        assert_eq!(other("SQL statistics:\r\n    queries performed:\r\n"), Output::Sysbench);
+        assert_eq!(other("SQL statistics:\r\n    queries performed:\r\n"), OutputKind::Sysbench);
         assert_eq!(
             other("1,4,10.0,200.0,140.0,40.0,20.0,5.09,0.00,0.00\n"),
-            Output::Other(OtherOutput::SysbenchCsv)
+            OutputKind::Other(CSV)
         );
         assert_eq!(
             other("[\n  {\n    \"time\": 1,\n    \"tps\": 10.0,\n"),
-            Output::Other(OtherOutput::SysbenchJson)
+            OutputKind::Other(JSON)
         );
         let old =
             "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n    transactions: 1\n";
-        assert_eq!(of(old), Output::Other(OtherOutput::Sysbench04));
-        assert_eq!(of(HEADER), Output::Sysbench);
+        assert_eq!(kind(old), OutputKind::Other(OLD));
+        assert_eq!(kind(HEADER), OutputKind::Sysbench);
         // Truncated reports.
-        assert_eq!(of(&[HEADER, "Threads started!\n"].concat()), Output::Sysbench);
+        assert_eq!(kind(&[HEADER, "Threads started!\n"].concat()), OutputKind::Sysbench);
         let interval =
             "[ 10s ] thds: 4 tps: 9.00 qps: 180.00 (r/w/o: 1.00/1.00/1.00) lat (ms,95%): 1.00\n";
-        assert_eq!(of(&[HEADER, "Threads started!\n", interval].concat()), Output::Sysbench);
+        assert_eq!(kind(&[HEADER, "Threads started!\n", interval].concat()), OutputKind::Sysbench);
     }
 
     #[test]
@@ -230,19 +209,19 @@ mod tests {
         for (text, expected) in [
             (
                 "Vuser 1:TEST RESULT : System achieved 9000 NOPM from 20000 MySQL TPM\n",
-                Output::Other(OtherOutput::HammerDb),
+                OutputKind::Other(OTHERS[6].0),
             ),
             (
                 "Benchmark\n\tRunning for engine innodb\n\tAverage number of seconds to run all queries: 0.1 seconds\n",
-                Output::Other(OtherOutput::Mysqlslap),
+                OutputKind::Other(OTHERS[7].0),
             ),
-            ("0 199 2241 0 1175850568 995598\n", Output::Other(OtherOutput::PgbenchLog)),
-            ("1345828501 5601 1542744 483552416 61 2573\n", Output::Other(OtherOutput::PgbenchLog)),
-            ("transaction type: <builtin: select only>\n", Output::Pgbench),
-            ("hello\n", Output::Unknown),
-            ("", Output::Unknown),
+            ("0 199 2241 0 1175850568 995598\n", OutputKind::Other(PGBENCH_LOG)),
+            ("1345828501 5601 1542744 483552416 61 2573\n", OutputKind::Other(PGBENCH_LOG)),
+            ("transaction type: <builtin: select only>\n", OutputKind::Pgbench),
+            ("hello\n", OutputKind::Unknown),
+            ("", OutputKind::Unknown),
         ] {
-            assert_eq!(of(text), expected, "{text}");
+            assert_eq!(kind(text), expected, "{text}");
         }
     }
 }

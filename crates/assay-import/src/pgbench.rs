@@ -1,9 +1,9 @@
 //! Parser of the summary of pgbench 9.6 to 18.
 
-use std::io::{BufRead, Result};
+use std::io::BufRead;
 
-use crate::client_run::{Client, ClientRun, Interval};
-use crate::line::{Fault, each_line};
+use crate::client_run::{BenchmarkClient, ClientRun, ReportInterval};
+use crate::line::{self, ParseResult, each_line};
 
 /// Maximum number of intervals kept: a week of seconds.
 const INTERVALS_MAX: usize = 604_800;
@@ -23,8 +23,8 @@ const OF_WORK: [(&str, &str); 6] = [
 
 /// Also reads the lines of `--progress` before the summary. A line of the summary without its number is a fault; other
 /// text is skipped.
-pub fn pgbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<Fault>)> {
-    let mut run = ClientRun { client: Client::Pgbench, ..ClientRun::default() };
+pub fn pgbench_run(file: &str, content: impl BufRead) -> ParseResult<ClientRun> {
+    let mut run = ClientRun { client: BenchmarkClient::Pgbench, ..ClientRun::default() };
     // A summary of several scripts has a part for each of them.
     let (mut is_part, mut parts) = (false, Vec::new());
     let faults = each_line(file, content, |_, line| {
@@ -80,13 +80,10 @@ fn part(text: &str) -> Option<String> {
     Some(format!("@{}", weight.split_whitespace().next()?))
 }
 
-fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Result<(), String> {
+fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> Result<(), String> {
     let first = text.split_whitespace().next().unwrap_or_default();
     let bad = || format!("`{name}` is `{}`", assay_model::shortened(text));
-    let number = |text: &str| {
-        let number = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
-        number.map(Some).ok_or_else(bad)
-    };
+    let number = |text: &str| line::number(text).map(Some).ok_or_else(bad);
     let count = |text: &str| text.parse::<u64>().map(Some).map_err(|_| bad());
     // Older versions cannot retry, and do not say so.
     if (name, text) == ("maximum number of tries", "1") {
@@ -150,15 +147,14 @@ fn script(text: &str) -> String {
 }
 
 /// `5.0 s, 834.0 tps, lat 1.194 ms stddev 0.5, 0 failed`
-fn interval(text: &str) -> Option<Interval> {
+fn interval(text: &str) -> Option<ReportInterval> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|it| it.is_finite());
     let mut parts = text.split(", ");
     let at_s = number(parts.next()?.strip_suffix(" s")?)?;
     let tps = number(parts.next()?.strip_suffix(" tps")?)?;
     let lat = parts.find_map(|it| it.strip_prefix("lat "))?;
-    let latency_ms = lat.split_whitespace().next()?.parse().ok().unwrap_or(f64::NAN);
-    let latency_ms = if f64::is_finite(latency_ms) { latency_ms } else { 0.0 };
-    Some(Interval { at_s, threads: None, tps, qps: tps, latency_ms })
+    let latency_ms = number(lat.split_whitespace().next()?).unwrap_or(0.0);
+    Some(ReportInterval { at_s, threads: None, tps, qps: tps, latency_ms })
 }
 
 #[cfg(test)]
@@ -229,14 +225,14 @@ mod tests {
              \x20- latency average = 9.9 ms\ntps = 1.0 (x)\nlatency average = 7 ms\n",
         );
         assert_eq!((run.tps, run.latency.avg), (Some(5.0), None));
-        let of = |weight: u32| {
+        let weighted = |weight: u32| {
             read(&format!(
                 "transaction type: multiple scripts\nSQL script 1: <builtin: select only>\n \
                  - weight: {weight} (targets 50.0% of total)\nSQL script 2: d/b.sql\n - weight: 1 (x)\n"
             ))
         };
-        assert_eq!(of(1).0.option("scripts"), Some("select-only @1 b.sql @1"));
-        assert_ne!(of(1).0.option("scripts"), of(9).0.option("scripts"));
+        assert_eq!(weighted(1).0.option("scripts"), Some("select-only @1 b.sql @1"));
+        assert_ne!(weighted(1).0.option("scripts"), weighted(9).0.option("scripts"));
         let (run, faults) = read("pgbench: error: connection to server failed\ntps = x (y)\n");
         assert!(run.fatal.is_some() && !run.is_complete());
         assert_eq!(faults, ["p:2: `tps` is `x (y)`"]);

@@ -1,12 +1,12 @@
 //! Tables of queries per second: `qps.abs.*` and `qps.rel.*`, as tsv, csv or edited by hand.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, Result};
+use std::io::BufRead;
 use std::ops::RangeInclusive;
 
 use assay_model::limits::{CELLS, SYSTEMS};
 
-use crate::line::{Fault, each_line, name, value};
+use crate::line::{ParseResult, each_line, name, value};
 
 /// A run that only fills caches before `scan`; it is in the tables by mistake.
 const WARM_UP: &str = "scan.warm";
@@ -34,33 +34,27 @@ pub struct QpsTable {
 pub struct QpsRow {
     /// Such as `read-only_range=10`.
     pub test: String,
-    /// The heading above it in a table edited by hand.
-    pub group: Option<String>,
     /// One per column; `None` if not a number.
     pub values: Vec<Option<f64>>,
 }
 
 /// A csv file has the test first and the values after it, and no names of servers.
-pub fn qps_table(file: &str, content: impl BufRead) -> Result<(QpsTable, Vec<Fault>)> {
+pub fn qps_table(file: &str, content: impl BufRead) -> ParseResult<QpsTable> {
     let mut table = QpsTable { kind: QpsKind::Absolute, servers: Vec::new(), rows: Vec::new() };
-    let mut heading = None;
     let mut names = BTreeSet::new();
     let faults = each_line(file, content, |_, line| {
         if let Some(base) = line.strip_prefix("Relative to:") {
             table.kind = QpsKind::RelativeTo(base.trim().to_owned());
             return Ok(());
         }
-        if let Some(group) = line.strip_prefix("- ") {
-            heading = Some(group.trim().to_owned());
-            return Ok(());
-        }
         if let Some((number, name)) = line.strip_prefix("col-").and_then(|it| it.split_once(':')) {
             return add_server(&mut table.servers, number.trim(), name.trim());
         }
-        if line.trim().is_empty() || line.starts_with("col-") {
+        // A table edited by hand has headings.
+        if line.trim().is_empty() || line.starts_with("col-") || line.starts_with("- ") {
             return Ok(());
         }
-        let row = row(line, heading.clone())?;
+        let row = row(line)?;
         if row.test.starts_with(WARM_UP) {
             return Ok(());
         }
@@ -83,7 +77,7 @@ pub fn qps_table(file: &str, content: impl BufRead) -> Result<(QpsTable, Vec<Fau
 }
 
 /// A rate of zero comes from a run that failed.
-fn plausible(rate: f64) -> std::result::Result<(), String> {
+fn plausible(rate: f64) -> Result<(), String> {
     if rate == 0.0 || RATES.contains(&rate) {
         return Ok(());
     }
@@ -91,11 +85,7 @@ fn plausible(rate: f64) -> std::result::Result<(), String> {
 }
 
 /// The columns are listed in their order.
-fn add_server(
-    servers: &mut Vec<String>,
-    number: &str,
-    name: &str,
-) -> std::result::Result<(), String> {
+fn add_server(servers: &mut Vec<String>, number: &str, name: &str) -> Result<(), String> {
     match number.parse::<usize>() {
         Ok(_) if name.is_empty() => return Err("the column has no name".to_owned()),
         Ok(_) if servers.len() == SYSTEMS => return Err(format!("more than {SYSTEMS} servers")),
@@ -105,7 +95,7 @@ fn add_server(
     Ok(())
 }
 
-fn row(line: &str, group: Option<String>) -> std::result::Result<QpsRow, String> {
+fn row(line: &str) -> Result<QpsRow, String> {
     let (test, values): (&str, Vec<&str>) = match line.rsplit_once('\t') {
         Some((values, test)) => (test, values.split('\t').collect()),
         None => {
@@ -118,8 +108,8 @@ fn row(line: &str, group: Option<String>) -> std::result::Result<QpsRow, String>
         return Err("the row names no test".to_owned());
     }
     let values = values.into_iter().map(|text| value(text.trim()));
-    let values = values.collect::<std::result::Result<_, _>>()?;
-    Ok(QpsRow { test: name(test)?, group, values })
+    let values = values.collect::<Result<_, _>>()?;
+    Ok(QpsRow { test: name(test)?, values })
 }
 
 #[cfg(test)]
@@ -142,7 +132,6 @@ mod tests {
         assert_eq!(table.servers, ["x.my5651_rel.z12a.pk1", "x.my8044_rel.z12a.pk1"]);
         let row = |test: &str, values: [Option<f64>; 2]| QpsRow {
             test: test.to_owned(),
-            group: None,
             values: values.to_vec(),
         };
         let scan = row("scan_range=100", [Some(100.0), None]);
@@ -157,8 +146,8 @@ mod tests {
         );
         assert_eq!(faults, [""; 0]);
         assert_eq!(edited.kind, QpsKind::RelativeTo("my5651_rel.z12a".to_owned()));
-        let groups: Vec<_> = edited.rows.iter().map(|row| row.group.as_deref()).collect();
-        assert_eq!(groups, [Some("point queries"), Some("writes")]);
+        let names: Vec<_> = edited.rows.iter().map(|row| row.test.as_str()).collect();
+        assert_eq!(names, ["hot-points", "insert"]);
         let (csv, faults) = read("hot-points_range=100,3882,3956\n");
         assert_eq!(
             (csv.rows[0].values.as_slice(), faults.len()),

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::io::{BufRead, Result};
+use std::io::BufRead;
 
 use assay_model::{CellId, Slice};
 
+use crate::checks;
 use crate::client_run::{ClientRun, SystemRun};
-use crate::comparable::difference;
-use crate::hardware::{RunMetrics, busiest_device, metrics_of_samples};
-use crate::line::{Fault, each_line, value};
+use crate::line::{ParseResult, each_line, value};
 use crate::metrics::{RATE, RunName};
+use crate::reservations::{self, difference};
 use crate::runs::{figures, setup, work};
-use crate::samples::{Iostat, Vmstat};
-use crate::study::{About, Gathered, Tests, empty, reported, reservation};
-use crate::{NoStudy, checks, reservations};
+use crate::samples::{Iostat, RunMetrics, Vmstat, busiest_device, metrics_of_samples};
+use crate::study::{
+    About, NoStudy, PublishedStudy, PublishedTests, empty, place_of, reported, reservation,
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawRun {
@@ -58,9 +59,9 @@ impl RawRun {
 const RESERVATIONS: usize = 20;
 
 /// Setups come from the command lines. Leaves out runs that failed, contradict themselves or only fill caches.
-pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<Gathered, NoStudy> {
+pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> Result<PublishedStudy, NoStudy> {
     let mut repeated = Vec::new();
-    let mut tests = Tests::default();
+    let mut tests = PublishedTests::default();
     let mut servers: Vec<String> = Vec::new();
     let mut cells: Vec<CellId> = Vec::new();
     let mut slices: BTreeMap<(CellId, usize), Slice> = BTreeMap::new();
@@ -68,7 +69,7 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
     let mut cells_of: BTreeMap<CellId, Vec<SystemRun>> = BTreeMap::new();
     let (device, mut doubts) = busiest_device(runs.iter().filter_map(|raw| raw.iostat.as_ref()));
     let mut counts = |raw: &&RawRun| match raw.fault() {
-        _ if RunName::of(&raw.name).is_warm_up() => false,
+        _ if RunName::parse(&raw.name).is_warm_up() => false,
         Some(fault) => {
             left_out.push(format!("{}: {fault}", raw.named().file));
             false
@@ -78,7 +79,7 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
     let runs: Vec<&RawRun> = runs.iter().filter(|raw| counts(raw)).collect();
     let most = runs.iter().map(|raw| setup(&raw.run, about.setup).rows).max();
     for raw in runs {
-        let name = RunName::of(&raw.name);
+        let name = RunName::parse(&raw.name);
         let mut setup = setup(&raw.run, about.setup);
         // The command line of `update-one` has a table of one row.
         if setup.rows == 1 {
@@ -88,16 +89,13 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
         if !cells.contains(&cell) {
             cells.push(cell);
         }
-        let system = servers.iter().position(|server| *server == raw.server);
-        let system = system.unwrap_or_else(|| {
-            servers.push(raw.server.clone());
-            servers.len() - 1
-        });
+        let system = place_of(&mut servers, &raw.server);
         cells_of.entry(cell).or_default().push(raw.named());
         let slice = reported(cell, system, work(&raw.run), about);
-        let metrics = match raw.metrics.is_empty() {
-            false => raw.metrics.clone(),
-            true => metrics_of_samples(raw.vmstat.as_ref(), raw.iostat.as_ref(), &device, &slice),
+        let metrics = if raw.metrics.is_empty() {
+            metrics_of_samples(raw.vmstat.as_ref(), raw.iostat.as_ref(), &device, &slice)
+        } else {
+            raw.metrics.clone()
         };
         let metrics = metrics.into_iter().filter(|(name, _)| name != RATE);
         let published = metrics.chain(figures(&raw.run)).collect();
@@ -118,7 +116,7 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
             .push(format!("{} like these", assay_model::counted(more as u64, "more reservation")));
     }
     record.events = doubts.into_iter().map(|it| reservation(it, about)).collect();
-    Ok(Gathered { record, repeated, left_out })
+    Ok(PublishedStudy { record, repeated, left_out })
 }
 
 fn doubts_on(cell: CellId, runs: &[SystemRun]) -> Vec<String> {
@@ -135,7 +133,7 @@ fn doubts_on(cell: CellId, runs: &[SystemRun]) -> Vec<String> {
 }
 
 /// Parses the metrics of one run, `sb.met.*`: lines of names, each followed by a line of numbers.
-pub fn run_metrics(file: &str, content: impl BufRead) -> Result<(RunMetrics, Vec<Fault>)> {
+pub fn run_metrics(file: &str, content: impl BufRead) -> ParseResult<RunMetrics> {
     let mut names: Vec<String> = Vec::new();
     let mut metrics = Vec::new();
     let faults = each_line(file, content, |_, line| {
@@ -185,8 +183,7 @@ mod tests {
     #[test]
     fn runs_of_servers_meet_in_cells() {
         let setup = Setup { clients: 1, tables: 8, rows: 100 };
-        let (reported_in, id, assay_version) = (String::new(), "raw".to_owned(), String::new());
-        let about = About { reported_in, id, imported_ms: 0, setup, assay_version };
+        let about = About::of_tests(setup);
         let runs = [
             run("x.pg1023.a.pk1", "hot-points.range100.pk1.dop40", 1000),
             run("x.pg1023.a.pk1", "point-query.warm.range100.pk1.dop8", 1000),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_model::{PublishedGroup, Setup, StudyRecord};
 use serde::Deserialize;
 
-use crate::step_study::{StepResult, study_of_steps};
-use crate::study::{About, empty};
+use crate::steps::{StepResult, study_of_steps};
+use crate::study::{About, empty, place_of};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
@@ -23,19 +23,19 @@ pub struct Reference {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    reference: Vec<Row>,
+struct ReferenceFile {
+    reference: Vec<ReferenceRow>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct ReferenceRow {
     slug: String,
     source: String,
     note: String,
     clients: u32,
     #[serde(default)]
-    pair: Vec<Pair>,
+    pair: Vec<ReferencePair>,
     #[serde(default)]
     steps: Vec<String>,
     #[serde(default)]
@@ -44,15 +44,15 @@ struct Row {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pair {
+struct ReferencePair {
     base: String,
     system: String,
-    groups: BTreeMap<String, Statistics>,
+    groups: BTreeMap<String, GroupStatistics>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Statistics {
+struct GroupStatistics {
     min: f64,
     max: f64,
     average: f64,
@@ -60,15 +60,12 @@ struct Statistics {
 }
 
 /// By date.
-#[must_use]
 pub fn references() -> Vec<Reference> {
-    // A test checks that the file parses.
-    let file = toml::from_str::<File>(include_str!("references.toml"));
-    file.map(|it| it.reference).unwrap_or_default().into_iter().filter_map(reference).collect()
+    let file = toml::from_str::<ReferenceFile>(include_str!("references.toml"));
+    file.expect("the table is part of the program").reference.into_iter().map(reference).collect()
 }
 
-/// `None` without any rate or group.
-fn reference(row: Row) -> Option<Reference> {
+fn reference(row: ReferenceRow) -> Reference {
     let about = About {
         reported_in: row.source.clone(),
         id: row.slug.clone(),
@@ -77,15 +74,9 @@ fn reference(row: Row) -> Option<Reference> {
         assay_version: String::new(),
     };
     let mut servers: Vec<String> = Vec::new();
-    let mut number = |name: &str| {
-        servers.iter().position(|it| it == name).unwrap_or_else(|| {
-            servers.push(name.to_owned());
-            servers.len() - 1
-        })
-    };
     let mut groups = Vec::new();
     for pair in &row.pair {
-        let (base, system) = (number(&pair.base), number(&pair.system));
+        let [base, system] = [&pair.base, &pair.system].map(|name| place_of(&mut servers, name));
         groups.extend(pair.groups.iter().map(|(word, it)| PublishedGroup {
             base,
             system,
@@ -96,16 +87,17 @@ fn reference(row: Row) -> Option<Reference> {
             median: it.median,
         }));
     }
-    let record = match row.rates.is_empty() {
-        true => empty(&servers, Vec::new(), &about),
-        false => study_of_steps(&results(&row), &about).ok()?.record,
+    let record = if row.rates.is_empty() {
+        empty(&servers, Vec::new(), &about)
+    } else {
+        study_of_steps(&results(&row), &about).expect("its steps are known").record
     };
-    let Row { slug, source, note, .. } = row;
-    (!record.systems.is_empty()).then_some(Reference { slug, source, note, record, groups })
+    let ReferenceRow { slug, source, note, .. } = row;
+    Reference { slug, source, note, record, groups }
 }
 
 /// A thousand times each ratio is precise enough as a rate.
-fn results(row: &Row) -> Vec<StepResult> {
+fn results(row: &ReferenceRow) -> Vec<StepResult> {
     let result = |server: &str, step: &str, rate: f64| {
         let is_query = step.starts_with('q');
         let rate = 1000.0 * rate;
@@ -130,9 +122,9 @@ mod tests {
 
     #[test]
     fn every_table_can_be_read() {
-        let file: File = toml::from_str(include_str!("references.toml")).unwrap();
+        let file: ReferenceFile = toml::from_str(include_str!("references.toml")).unwrap();
         let all = references();
-        assert_eq!(all.len(), file.reference.len());
+        assert!(all.iter().all(|reference| !reference.record.systems.is_empty()));
         for (reference, row) in all.iter().zip(&file.reference) {
             let rates = row.steps.len() * row.rates.len();
             assert_eq!(reference.record.slices.len(), rates, "{}", row.slug);

@@ -6,61 +6,56 @@ use assay_model::{
     Artifact, CellId, Dialect, Product, Setup, Slice, StudyRecord, System, WorkCounters,
 };
 
-use crate::checks;
-use crate::client_run::{Client, ClientRun, SystemRun};
-use crate::comparable::difference;
-use crate::reservations;
+use crate::checks::{self, Warmup};
+use crate::client_run::{BenchmarkClient, ClientRun, SystemRun};
+use crate::reservations::{self, difference};
 use crate::study::{About, empty, reported, reservation, unknown_test};
-use crate::warmup::{self, Warmup};
 
+/// Why runs make no study, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoRuns {
-    /// Not exactly one report: the run failed, or the file is not the output of a run.
-    Incomplete {
-        /// Index of the output.
-        number: usize,
-        reports: u32,
-        /// First line with a reason.
-        why: Option<String>,
-    },
-    Contradiction {
-        number: usize,
-        what: Vec<String>,
-    },
-    /// The work or the limit differs from that of the first run.
-    Different {
-        number: usize,
-        what: String,
-    },
-    /// No number of clients is common to two systems.
-    NoCommonClients,
+pub struct NoRuns {
+    pub what: String,
+    pub hint: &'static str,
 }
 
 /// Compares runs of one script with those of the first system. Clients, tables and rows of the outputs override those
 /// of `about`.
 pub fn study_of_runs(runs: &[SystemRun], about: &About) -> Result<StudyRecord, NoRuns> {
-    for (number, SystemRun { run, .. }) in runs.iter().enumerate() {
+    for SystemRun { file, run, .. } in runs {
         if !run.is_complete() || run.fatal.is_some() {
-            let (reports, why) = (run.reports, run.fatal.clone());
-            return Err(NoRuns::Incomplete { number, reports, why });
+            return Err(incomplete(file, run));
         }
         let what = checks::contradictions(run);
         if !what.is_empty() {
-            return Err(NoRuns::Contradiction { number, what });
+            return Err(NoRuns {
+                what: format!("`{file}` contradicts itself: {}", what.join("; ")),
+                hint: "import the output as the program wrote it",
+            });
         }
     }
     let (runs, mut doubts) = without_foreign_commands(runs);
-    let Some(first) = runs.first() else {
-        return Err(NoRuns::Incomplete { number: 0, reports: 0, why: None });
+    let Some((first, others)) = runs.split_first() else {
+        let hint = "import the outputs of runs";
+        return Err(NoRuns { what: "there are no runs".to_owned(), hint });
     };
-    for (number, other) in runs.iter().enumerate().skip(1) {
+    for other in others {
         if let Some(what) = difference(first, other) {
-            return Err(NoRuns::Different { number, what });
+            return Err(NoRuns {
+                what: format!("`{}` cannot be compared: {what}", other.file),
+                hint: "import runs that differ only in the server, or in the number of clients",
+            });
         }
     }
     let names = systems(&runs);
     if names.len() > 1 && !has_common_clients(&runs, about) {
-        return Err(NoRuns::NoCommonClients);
+        let clients = |SystemRun { file, run, .. }: &SystemRun| {
+            format!("{file} {}", run.threads.map_or("?".to_owned(), |clients| clients.to_string()))
+        };
+        let clients: Vec<String> = runs.iter().map(clients).collect();
+        return Err(NoRuns {
+            what: format!("the runs have different numbers of clients: {}", clients.join(", ")),
+            hint: "to import a sweep of one system, name it: `assay import sysbench NAME=FILE NAME=FILE`",
+        });
     }
     doubts.extend(reservations::of_runs(&runs));
     let runs = without_warmup(runs, &mut doubts);
@@ -69,6 +64,25 @@ pub fn study_of_runs(runs: &[SystemRun], about: &About) -> Result<StudyRecord, N
         events: doubts.into_iter().map(|it| reservation(it, about)).collect(),
         ..record
     })
+}
+
+/// Not exactly one report: the run failed, or the file is not the output of a run.
+fn incomplete(file: &str, run: &ClientRun) -> NoRuns {
+    let what = match (&run.fatal, run.reports) {
+        (Some(why), 0) => format!("`{file}` has no report: {why}"),
+        (Some(why), _) => format!("`{file}` failed: {why}"),
+        (None, 0) => format!("`{file}` has no report: its run did not end, or the file is cut off"),
+        (None, 1) => format!("`{file}` is cut off: its report lacks counts or the time"),
+        (None, many) => {
+            let what = format!(
+                "`{file}` has {many} reports: of several runs, or of `--report-checkpoints`"
+            );
+            let hint = "split it, and import each run as a file of its own: \
+                        `assay import sysbench NAME=FILE NAME=FILE`";
+            return NoRuns { what, hint };
+        }
+    };
+    NoRuns { what, hint: "import the whole output of a run that ended by itself" }
 }
 
 /// Drops command lines that contradict their reports, with a reservation for each.
@@ -93,9 +107,9 @@ fn without_foreign_commands(runs: &[SystemRun]) -> (Vec<SystemRun>, Vec<String>)
 /// Subtracts warm-up that reports include. Runs that need a reservation add one to `doubts`.
 fn without_warmup(mut runs: Vec<SystemRun>, doubts: &mut Vec<String>) -> Vec<SystemRun> {
     for SystemRun { file, run, .. } in &mut runs {
-        let seconds = warmup::seconds(run).unwrap_or(0.0);
+        let seconds = checks::warmup_seconds(run).unwrap_or(0.0);
         let all = run.seconds.unwrap_or(0.0);
-        match warmup::of(run) {
+        match checks::warmup(run) {
             Warmup::NotCounted => {}
             Warmup::LeftOut(without) => {
                 doubts.push(format!(
@@ -134,8 +148,8 @@ fn record(runs: &[SystemRun], names: &[String], about: &About) -> StudyRecord {
     let known = runs.iter().find_map(|it| it.run.script.as_deref());
     let client = runs.first().map(|it| it.run.client).unwrap_or_default();
     let script = unknown_test(known.unwrap_or(match client {
-        Client::Sysbench => "sysbench",
-        Client::Pgbench => "pgbench",
+        BenchmarkClient::Sysbench => "sysbench",
+        BenchmarkClient::Pgbench => "pgbench",
     }));
     // Some of the outputs may lack tables and rows.
     let known = runs.iter().find(|it| tells_rows(&it.run)).map(|it| setup(&it.run, about.setup));
@@ -143,16 +157,15 @@ fn record(runs: &[SystemRun], names: &[String], about: &About) -> StudyRecord {
     let cell = |it: &SystemRun| CellId { test: script, setup: setup(&it.run, otherwise) };
     let cells: BTreeSet<CellId> = runs.iter().map(cell).collect();
     let mut record = empty(names, cells.into_iter().collect(), about);
-    for (number, run) in runs.iter().enumerate() {
-        let before = || runs.iter().take(number).filter(|it| it.system == run.system);
-        let system = names.iter().position(|name| *name == run.system).unwrap_or(0);
-        let block = before().filter(|it| cell(it) == cell(run)).count() as u32;
+    for run in runs {
+        let system = names.iter().position(|name| *name == run.system);
+        let system = system.expect("the names are those of the runs");
         let slice = reported(cell(run), system, work(&run.run), about);
+        let repeats = record.slices.iter().filter(|it| (it.cell, it.system) == (cell(run), system));
+        let block = repeats.count() as u32;
         record.slices.push(Slice { block, published: figures(&run.run), ..slice });
-        if is_of_postgres(&run.run)
-            && let Some(system) = record.systems.get_mut(system)
-        {
-            of_postgres(system);
+        if is_of_postgres(&run.run) {
+            make_postgres(&mut record.systems[system]);
         }
     }
     record.study.blocks = record.slices.iter().map(|it| it.block + 1).max().unwrap_or(1);
@@ -160,11 +173,11 @@ fn record(runs: &[SystemRun], names: &[String], about: &About) -> StudyRecord {
 }
 
 fn is_of_postgres(run: &ClientRun) -> bool {
-    run.client == Client::Pgbench || run.option("db-driver") == Some("pgsql")
+    run.client == BenchmarkClient::Pgbench || run.option("db-driver") == Some("pgsql")
 }
 
 /// If the name of an output does not give the product, only the driver does.
-fn of_postgres(system: &mut System) {
+fn make_postgres(system: &mut System) {
     let product = Product::of_dialect(Dialect::Postgres);
     (system.spec.product, system.spec.engine) = (product, product.default_engine());
     if let Artifact::Reported(server) = &mut system.artifact {
@@ -198,7 +211,7 @@ pub(crate) fn work(run: &ClientRun) -> WorkCounters {
     let events = run.events.unwrap_or(0);
     let mean_ms = run.latency.avg.unwrap_or(0.0);
     // pgbench counts only transactions.
-    let uncounted = if run.client == Client::Pgbench { events } else { 0 };
+    let uncounted = if run.client == BenchmarkClient::Pgbench { events } else { 0 };
     WorkCounters {
         events,
         read: run.read.unwrap_or(0),

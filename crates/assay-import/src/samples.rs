@@ -1,9 +1,11 @@
 //! Parsers of `vmstat` and `iostat` output, as kept beside published runs.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, Result};
+use std::io::BufRead;
 
-use crate::line::{Fault, each_line};
+use assay_model::Slice;
+
+use crate::line::{self, ParseResult, each_line, not_a_number};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Vmstat {
@@ -23,28 +25,18 @@ pub struct VmstatSample {
 }
 
 impl Vmstat {
-    #[must_use]
-    pub fn mean(&self, of: impl Fn(&VmstatSample) -> f64) -> Option<f64> {
-        self.sum(of).map(|sum| sum / self.samples.len() as f64)
-    }
-
     /// The mean as published: each repeated header counts as a sample of zero, so it is 4 to 5% too low.
-    #[must_use]
-    pub fn published_mean(&self, of: impl Fn(&VmstatSample) -> f64) -> Option<f64> {
-        self.sum(of).map(|sum| sum / self.published_samples() as f64)
+    pub fn published_mean(&self, value: impl Fn(&VmstatSample) -> f64) -> Option<f64> {
+        let sum = self.samples.iter().map(value).sum::<f64>();
+        (!self.samples.is_empty()).then(|| sum / self.published_samples() as f64)
     }
 
-    #[must_use]
     pub fn published_samples(&self) -> u64 {
         self.samples.len() as u64 + self.headers_repeated
     }
-
-    fn sum(&self, of: impl Fn(&VmstatSample) -> f64) -> Option<f64> {
-        (!self.samples.is_empty()).then(|| self.samples.iter().map(of).sum())
-    }
 }
 
-pub fn vmstat(file: &str, content: impl BufRead) -> Result<(Vmstat, Vec<Fault>)> {
+pub fn vmstat(file: &str, content: impl BufRead) -> ParseResult<Vmstat> {
     let mut all = Vmstat::default();
     let mut columns: Option<[usize; 3]> = None;
     let faults = each_line(file, content, |_, line| {
@@ -82,32 +74,15 @@ pub struct IostatSample {
 }
 
 impl Iostat {
-    /// As published: all devices whose names contain `name`.
-    pub fn of_device(&self, name: &str) -> impl Iterator<Item = &IostatSample> {
-        self.devices
-            .iter()
-            .filter(move |(device, _)| device.contains(name))
-            .flat_map(|(_, all)| all)
-    }
-
     /// The device must have exactly this name.
-    #[must_use]
     pub fn mean_of(&self, device: &str, of: impl Fn(&IostatSample) -> f64) -> Option<f64> {
         let samples = self.devices.get(device).filter(|it| !it.is_empty())?;
         Some(samples.iter().map(of).sum::<f64>() / samples.len() as f64)
     }
-
-    /// Number of samples and their mean; `None` without samples.
-    #[must_use]
-    pub fn mean(&self, device: &str, of: impl Fn(&IostatSample) -> f64) -> Option<(u64, f64)> {
-        let (count, sum) =
-            self.of_device(device).fold((0, 0.0), |(count, sum), it| (count + 1, sum + of(it)));
-        (count > 0).then(|| (count, sum / count as f64))
-    }
 }
 
 /// Parses the output of `iostat -kx`. Columns are found by name, as their order differs between releases.
-pub fn iostat(file: &str, content: impl BufRead) -> Result<(Iostat, Vec<Fault>)> {
+pub fn iostat(file: &str, content: impl BufRead) -> ParseResult<Iostat> {
     let mut all = Iostat::default();
     let mut columns: Option<[usize; 4]> = None;
     let faults = each_line(file, content, |_, line| {
@@ -130,10 +105,7 @@ pub fn iostat(file: &str, content: impl BufRead) -> Result<(Iostat, Vec<Fault>)>
     Ok((all, faults))
 }
 
-fn places<const N: usize>(
-    cells: &[&str],
-    names: [&str; N],
-) -> std::result::Result<[usize; N], String> {
+fn places<const N: usize>(cells: &[&str], names: [&str; N]) -> Result<[usize; N], String> {
     let mut found = [0; N];
     for (place, name) in found.iter_mut().zip(names) {
         let at = cells.iter().position(|cell| *cell == name);
@@ -142,21 +114,64 @@ fn places<const N: usize>(
     Ok(found)
 }
 
-fn numbers<const N: usize>(
-    cells: &[&str],
-    places: [usize; N],
-) -> std::result::Result<[f64; N], String> {
+fn numbers<const N: usize>(cells: &[&str], places: [usize; N]) -> Result<[f64; N], String> {
     let mut found = [0.0; N];
     for (number, place) in found.iter_mut().zip(places) {
         let cell = cells.get(place).ok_or_else(|| format!("only {} columns", cells.len()))?;
         // Some locales write a decimal comma.
-        let parsed = cell.replace(',', ".").parse::<f64>();
-        *number = parsed
-            .ok()
-            .filter(|it| it.is_finite() && *it >= 0.0)
-            .ok_or_else(|| format!("`{}` is not a number", assay_model::shortened(cell)))?;
+        let parsed = line::number(&cell.replace(',', "."));
+        *number = parsed.ok_or_else(|| not_a_number(cell))?;
     }
     Ok(found)
+}
+
+pub type RunMetrics = Vec<(String, f64)>;
+
+/// Decimals of a metric, as published.
+const DECIMALS: f64 = 1e6;
+
+/// The device with the most traffic in all runs, and a note if others had any: the files do not name the one with the
+/// data.
+pub(crate) fn busiest_device<'a>(runs: impl Iterator<Item = &'a Iostat>) -> (String, Vec<String>) {
+    let mut traffic: BTreeMap<&str, f64> = BTreeMap::new();
+    for (device, samples) in runs.flat_map(|it| &it.devices) {
+        let all: f64 = samples.iter().map(|it| it.read_kb + it.write_kb).sum();
+        *traffic.entry(device).or_default() += all;
+    }
+    let busy = traffic.values().filter(|all| **all > 0.0).count();
+    // Ties go to the first.
+    let busiest = traffic.iter().rev().max_by(|one, other| one.1.total_cmp(other.1));
+    let Some((device, _)) = busiest else { return Default::default() };
+    let note = (busy > 1).then(|| {
+        format!(
+            "r/o, rKB/o and wKB/o are those of `{device}`, the busiest of {busy} devices of iostat"
+        )
+    });
+    ((*device).to_owned(), note.into_iter().collect())
+}
+
+/// Means of samples divided by operations per second. As published, a repeated header of vmstat counts as a sample of
+/// zero.
+pub(crate) fn metrics_of_samples(
+    vmstat: Option<&Vmstat>,
+    iostat: Option<&Iostat>,
+    device: &str,
+    slice: &Slice,
+) -> RunMetrics {
+    let Some(rate) = slice.ops_per_second() else { return Vec::new() };
+    let of_machine = |of: fn(&crate::VmstatSample) -> f64| Some(vmstat?.published_mean(of)? / rate);
+    let of_device = |of: fn(&crate::IostatSample) -> f64| Some(iostat?.mean_of(device, of)? / rate);
+    let metrics = [
+        ("cpu/o", of_machine(|it| it.us + it.sy)),
+        ("cs/o", of_machine(|it| it.cs)),
+        ("r/o", of_device(|it| it.reads)),
+        ("rKB/o", of_device(|it| it.read_kb)),
+        ("wKB/o", of_device(|it| it.write_kb)),
+    ];
+    let rounded = |value: f64| (value * DECIMALS).round() / DECIMALS;
+    let known = metrics.into_iter();
+    let known = known.filter_map(|(name, value)| Some((name.to_owned(), rounded(value?))));
+    known.collect()
 }
 
 #[cfg(test)]
@@ -170,22 +185,21 @@ mod tests {
             format!("{header} 3  0 1 0 100 16 10 72\n{header}4 0 1 0 300 20 14 66\n4 0 1\n\n");
         let (found, faults) = vmstat("sb.vm", text.as_bytes()).unwrap();
         assert_eq!((found.samples.len(), found.headers_repeated), (2, 1));
-        assert_eq!(found.mean(|it| it.cs), Some(200.0));
         assert_eq!(found.published_mean(|it| it.us + it.sy), Some(20.0));
         assert_eq!(faults[0].to_string(), "sb.vm:7: only 3 columns");
-        assert_eq!(Vmstat::default().mean(|it| it.cs), None);
+        assert_eq!(Vmstat::default().published_mean(|it| it.cs), None);
     }
 
     #[test]
-    fn devices_are_found_by_columns_and_part_of_the_name() {
+    fn devices_are_found_by_name_and_columns_too() {
         let text = "Linux 5.15 (host)\n\navg-cpu:  %user %idle\n 1,5 98,5\n\n\
                     Device            r/s     w/s     rkB/s     wkB/s\n\
                     md2   1.00 2.00 4.00 8.00\nnvme0n1  0,5 0 0 x\n\n\
                     Device:  r/s rkB/s w/s wkB/s\nmd2   3.00 4.00 6.00 0.00\n";
         let (found, faults) = iostat("sb.io", text.as_bytes()).unwrap();
-        assert_eq!(found.mean("md", |it| it.reads), Some((2, 2.0)));
-        assert_eq!(found.mean("md2", |it| it.write_kb), Some((2, 4.0)));
-        assert_eq!(found.mean("sda", |it| it.reads), None);
+        assert_eq!(found.mean_of("md2", |it| it.reads), Some(2.0));
+        assert_eq!(found.mean_of("md2", |it| it.write_kb), Some(4.0));
+        assert_eq!(found.mean_of("md", |it| it.reads), None);
         assert_eq!(faults[0].to_string(), "sb.io:8: `x` is not a number");
     }
 }

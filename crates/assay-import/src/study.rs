@@ -25,7 +25,7 @@ pub struct About {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gathered {
+pub struct PublishedStudy {
     pub record: StudyRecord,
     /// Repeated results of a server in a test; the first one counts.
     pub repeated: Vec<String>,
@@ -63,12 +63,9 @@ pub fn study_of(
     let mut record = empty(&table.servers, tests.iter().map(cell).collect(), about);
     for (row, &test) in table.rows.iter().zip(&tests) {
         let cell = CellId { test, setup: about.setup };
-        let rates = row.values.iter().zip(0..table.servers.len());
-        let known =
-            rates.filter_map(|(rate, system)| Some((system, (*rate).filter(|it| *it > 0.0)?)));
-        for (system, rate) in known {
-            let server = table.servers.get(system).map_or("", String::as_str);
-            let of_run = metrics.and_then(|it| it.of_run(&row.test, server));
+        for (system, (server, rate)) in table.servers.iter().zip(&row.values).enumerate() {
+            let Some(rate) = rate.filter(|rate| *rate > 0.0) else { continue };
+            let of_run = metrics.and_then(|metrics| metrics.of_run(&row.test, server));
             let published = of_run.unwrap_or_default();
             record.slices.push(Slice { published, ..slice(cell, system, rate, about) });
         }
@@ -78,12 +75,12 @@ pub fn study_of(
 
 /// Tests by published name: microbenchmarks, or tests known only by name.
 #[derive(Default)]
-pub(crate) struct Tests {
+pub(crate) struct PublishedTests {
     by_name: BTreeMap<String, Test>,
     taken: BTreeSet<String>,
 }
 
-impl Tests {
+impl PublishedTests {
     /// Tests of different names are different.
     pub(crate) fn get(&mut self, published: &str) -> Test {
         if let Some(test) = self.by_name.get(published) {
@@ -106,7 +103,7 @@ impl Tests {
 
 /// A repeated test becomes two tests.
 fn tests(table: &QpsTable) -> Vec<Test> {
-    let mut tests = Tests::default();
+    let mut tests = PublishedTests::default();
     let mut seen = BTreeSet::new();
     let mut test = |name: &str| {
         let mut name = name.to_owned();
@@ -136,7 +133,7 @@ pub(crate) fn unknown_test(name: &str) -> Test {
 }
 
 /// Placeholder if the name of a server does not give the product.
-const UNTOLD: Product = Product::MySql;
+const UNKNOWN: Product = Product::MySql;
 
 fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
     let known: Vec<Option<Dbms>> = servers.iter().map(|name| dbms(name)).collect();
@@ -152,10 +149,10 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
                 }
                 None => {
                     notes.push("the name does not tell product and version".to_owned());
-                    (None, UNTOLD.default_engine(), published.clone())
+                    (None, UNKNOWN.default_engine(), published.clone())
                 }
             };
-            let product = told.unwrap_or(UNTOLD);
+            let product = told.unwrap_or(UNKNOWN);
             let origin = Origin::Version(version.clone());
             let reported_in = reported_in.to_owned();
             System {
@@ -196,6 +193,14 @@ fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
         if *time == 1 { name.clone() } else { format!("{name} #{time}") }
     });
     numbered.collect()
+}
+
+/// Index of a name, which is added if it is new.
+pub(crate) fn place_of(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
 }
 
 pub(crate) fn empty(servers: &[String], cells: Vec<CellId>, about: &About) -> StudyRecord {
@@ -260,19 +265,26 @@ mod tests {
     use super::*;
     use crate::qps::QpsRow;
 
+    impl About {
+        pub(crate) fn of_tests(setup: Setup) -> Self {
+            let (reported_in, id, assay_version) =
+                ("file".to_owned(), "id".to_owned(), String::new());
+            Self { reported_in, id, imported_ms: 0, setup, assay_version }
+        }
+    }
+
+    const SETUP: Setup = Setup { clients: 1, tables: 1, rows: 1 };
+
     fn table(servers: [&str; 2], test: &str, values: [Option<f64>; 2]) -> QpsTable {
         QpsTable {
             kind: QpsKind::Absolute,
             servers: servers.map(str::to_owned).to_vec(),
-            rows: vec![QpsRow { test: test.to_owned(), group: None, values: values.to_vec() }],
+            rows: vec![QpsRow { test: test.to_owned(), values: values.to_vec() }],
         }
     }
 
     fn record(table: &QpsTable) -> StudyRecord {
-        let setup = Setup { clients: 1, tables: 1, rows: 1 };
-        let (reported_in, id) = ("qps.abs.tsv".to_owned(), "imported-1".to_owned());
-        let about = About { reported_in, id, imported_ms: 0, setup, assay_version: String::new() };
-        study_of(table, None, &about).unwrap()
+        study_of(table, None, &About::of_tests(SETUP)).unwrap()
     }
 
     #[test]
@@ -320,16 +332,16 @@ mod tests {
 
     #[test]
     fn ratios_and_tables_without_names_are_no_studies() {
-        let of = |change: fn(&mut QpsTable)| {
+        let refused = |change: fn(&mut QpsTable)| {
             let mut table = table(["a", "b"], "insert", [Some(1.0), Some(2.0)]);
             change(&mut table);
-            let setup = Setup { clients: 1, tables: 1, rows: 1 };
-            let (reported_in, id, assay_version) = (String::new(), String::new(), String::new());
-            study_of(&table, None, &About { reported_in, id, imported_ms: 0, setup, assay_version })
-                .err()
+            study_of(&table, None, &About::of_tests(SETUP)).err()
         };
-        assert_eq!(of(|it| it.kind = QpsKind::RelativeTo("a".to_owned())), Some(NoStudy::Relative));
-        assert_eq!(of(|it| it.servers.clear()), Some(NoStudy::NoServers));
-        assert_eq!(of(|it| it.rows.clear()), Some(NoStudy::NoTests));
+        assert_eq!(
+            refused(|it| it.kind = QpsKind::RelativeTo("a".to_owned())),
+            Some(NoStudy::Relative)
+        );
+        assert_eq!(refused(|it| it.servers.clear()), Some(NoStudy::NoServers));
+        assert_eq!(refused(|it| it.rows.clear()), Some(NoStudy::NoTests));
     }
 }

@@ -1,9 +1,9 @@
 //! Parser of the output of sysbench 0.5, 1.0 and 1.1.
 
-use std::io::{BufRead, Result};
+use std::io::BufRead;
 
-use crate::client_run::{ClientRun, Interval};
-use crate::line::{Fault, each_line};
+use crate::client_run::{ClientRun, ReportInterval};
+use crate::line::{self, ParseResult, each_line};
 
 /// Maximum number of histogram buckets kept: sysbench has 1,024.
 const BUCKETS_MAX: usize = 4096;
@@ -13,7 +13,7 @@ const INTERVALS_MAX: usize = 604_800;
 
 /// Also reads a command line before the output. A line of the report without its number is a fault; other text is
 /// skipped.
-pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<Fault>)> {
+pub fn sysbench_run(file: &str, content: impl BufRead) -> ParseResult<ClientRun> {
     let mut run = ClientRun::default();
     let mut is_histogram = false;
     let faults = each_line(file, content, |number, line| {
@@ -39,8 +39,8 @@ pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec
                 run.intervals.push(interval_of(interval).ok_or("the interval lacks a number")?);
             }
         } else if let Some(rest) = text.strip_prefix("Warming up for ") {
-            let seconds = rest.split_whitespace().next().and_then(|it| it.parse().ok());
-            run.warmup_s = run.warmup_s.or(seconds.filter(|it: &f64| it.is_finite() && *it >= 0.0));
+            let seconds = rest.split_whitespace().next().and_then(line::number);
+            run.warmup_s = run.warmup_s.or(seconds);
         } else if text.starts_with("FATAL: ") {
             run.fatal.get_or_insert_with(|| assay_model::shortened(text).into_owned());
         } else if let Some((name, value)) = text.split_once(':') {
@@ -93,11 +93,10 @@ fn is_test(word: &str) -> bool {
 }
 
 /// `  0.123 |****  17`
-fn add_bucket(run: &mut ClientRun, value: &str, count: &str) -> std::result::Result<(), String> {
+fn add_bucket(run: &mut ClientRun, value: &str, count: &str) -> Result<(), String> {
     let bad = || format!("`{}` is no bucket", assay_model::shortened(value));
-    let ms = value.trim().parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
-    let count = count.split_whitespace().last().and_then(|it| it.parse().ok());
-    let bucket = ms.zip(count).ok_or_else(bad)?;
+    let count = count.split_whitespace().last().and_then(|count| count.parse().ok());
+    let bucket = line::number(value.trim()).zip(count).ok_or_else(bad)?;
     if run.latency.histogram.len() == BUCKETS_MAX {
         return Err(format!("more than {BUCKETS_MAX} buckets"));
     }
@@ -106,14 +105,11 @@ fn add_bucket(run: &mut ClientRun, value: &str, count: &str) -> std::result::Res
 }
 
 /// A line `name: value` of the report; others are skipped.
-fn report_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Result<(), String> {
+fn report_line(run: &mut ClientRun, name: &str, text: &str) -> Result<(), String> {
     let first = text.split_whitespace().next().unwrap_or_default();
     let bad = || format!("`{name}` is `{}`", assay_model::shortened(text));
     let count = || first.parse::<u64>().map(Some).map_err(|_| bad());
-    let number = |text: &str| {
-        let number = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
-        number.map(Some).ok_or_else(bad)
-    };
+    let number = |text: &str| line::number(text).map(Some).ok_or_else(bad);
     let per_second = || {
         let inside = text.split_once('(').map_or("", |(_, rest)| rest);
         number(inside.split_whitespace().next().unwrap_or_default())
@@ -166,7 +162,7 @@ fn is_interval(text: &str) -> bool {
 
 /// ` 10s ] thds: 12 tps: 1234.56 qps: 24691.20 (r/w/o: ...) lat (ms,95%): 11.24 ...` or, in sysbench 0.5,
 /// `  10s] threads: 12, tps: 1234.56, reads: 17283.84, writes: 4938.24, response time: 11.24ms (95%), ...`.
-fn interval_of(text: &str) -> Option<Interval> {
+fn interval_of(text: &str) -> Option<ReportInterval> {
     let after = |name: &str| {
         let (_, rest) = text.split_once(name)?;
         let number = rest.split_whitespace().next()?.trim_end_matches(',').trim_end_matches("ms");
@@ -177,9 +173,15 @@ fn interval_of(text: &str) -> Option<Interval> {
     let tps = after(" tps: ")?;
     let Some(qps) = after(" qps: ") else {
         let qps = after(" reads: ")? + after(" writes: ")?;
-        return Some(Interval { at_s, threads, tps, qps, latency_ms: after(" response time: ")? });
+        return Some(ReportInterval {
+            at_s,
+            threads,
+            tps,
+            qps,
+            latency_ms: after(" response time: ")?,
+        });
     };
-    Some(Interval { at_s, threads, tps, qps, latency_ms: after("%): ")? })
+    Some(ReportInterval { at_s, threads, tps, qps, latency_ms: after("%): ")? })
 }
 
 #[cfg(test)]

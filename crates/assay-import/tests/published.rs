@@ -9,21 +9,21 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use assay_import::{
-    About, Fault, IbenchResult, IbenchSecond, QpsKind, QpsTable, StepRow, ibench_run, iostat,
-    metrics, printed_ratio, qps_table, rate_reached, rate_table, step_results, step_rows,
-    step_seconds, steps_of_server, study_of, study_of_ibench_runs, study_of_steps, summary_results,
-    sysbench_run, vmstat,
+    About, IbenchResult, IbenchRow, IbenchSecond, IostatSample, LineFault, QpsKind, QpsTable,
+    ibench_run, iostat, metrics, qps_table, rate_table, step_result, step_rows, step_seconds,
+    steps_of_server, study_of, study_of_ibench_runs, study_of_steps, summary_results, sysbench_run,
+    vmstat,
 };
 use assay_model::{Setup, Slice, System, Verdict};
 use serde_json::Value;
 
 #[derive(Default)]
-struct Checked {
+struct Comparisons {
     compared: usize,
     wrong: Vec<String>,
 }
 
-impl Checked {
+impl Comparisons {
     fn equal(&mut self, what: impl Fn() -> String, found: &str, published: &str) {
         self.compared += 1;
         if found != published {
@@ -63,7 +63,7 @@ fn files(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     found
 }
 
-fn sound<T>((value, faults): (T, Vec<Fault>)) -> T {
+fn sound<T>((value, faults): (T, Vec<LineFault>)) -> T {
     let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
     assert_eq!(told, [""; 0]);
     value
@@ -77,7 +77,7 @@ fn qps(path: &Path) -> QpsTable {
     sound(qps_table(&path.display().to_string(), open(path)).unwrap())
 }
 
-fn steps(path: &Path) -> Vec<StepRow> {
+fn steps(path: &Path) -> Vec<IbenchRow> {
     sound(step_rows(&path.display().to_string(), open(path)).unwrap())
 }
 
@@ -86,7 +86,25 @@ fn beside(path: &Path, from: &str, to: &str) -> PathBuf {
     path.with_file_name(name.replacen(from, to, 1))
 }
 
-type Check = (&'static str, fn(&Path, &mut Checked));
+/// A ratio as printed in the posts: two decimals, `1` if both are zero, `inf` if only the base is.
+fn printed_ratio(value: f64, base: f64) -> String {
+    match (value == 0.0, base == 0.0) {
+        (true, true) => "1".to_owned(),
+        (false, true) => "inf".to_owned(),
+        _ => format!("{:.2}", value / base),
+    }
+}
+
+/// The rate that this share of the seconds reaches or exceeds, as Mark Callaghan computes it: the one at the rounded
+/// rank from the highest rate, with halves rounded to even. `None` without seconds.
+fn rate_reached(rates: impl Iterator<Item = f64>, share: f64) -> Option<f64> {
+    let mut sorted: Vec<f64> = rates.collect();
+    sorted.sort_by(|one, other| other.total_cmp(one));
+    let rank = (share * sorted.len() as f64).round_ties_even() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
+type Check = (&'static str, fn(&Path, &mut Comparisons));
 
 const CHECKS: [Check; 12] = [
     ("relative rates", relative_rates_are_ratios_of_the_absolute_ones),
@@ -106,9 +124,9 @@ const CHECKS: [Check; 12] = [
 #[test]
 fn everything_published_is_reproduced() {
     let Some(folder) = published() else { return };
-    let mut all = Checked::default();
+    let mut all = Comparisons::default();
     for (what, check) in CHECKS {
-        let mut checked = Checked::default();
+        let mut checked = Comparisons::default();
         check(&folder, &mut checked);
         checked.told(what);
         assert!(checked.compared > 0, "{what}: nothing was compared");
@@ -119,7 +137,7 @@ fn everything_published_is_reproduced() {
     assert!(all.wrong.is_empty(), "{:#?}", &all.wrong[..all.wrong.len().min(20)]);
 }
 
-fn relative_rates_are_ratios_of_the_absolute_ones(folder: &Path, checked: &mut Checked) {
+fn relative_rates_are_ratios_of_the_absolute_ones(folder: &Path, checked: &mut Comparisons) {
     for path in files(folder, "qps.rel.") {
         let relative = qps(&path);
         let absolute = beside(&path, "qps.rel.", "qps.abs.");
@@ -144,7 +162,7 @@ fn relative_rates_are_ratios_of_the_absolute_ones(folder: &Path, checked: &mut C
     }
 }
 
-fn relative_metrics_are_ratios_of_the_printed_ones(folder: &Path, checked: &mut Checked) {
+fn relative_metrics_are_ratios_of_the_printed_ones(folder: &Path, checked: &mut Comparisons) {
     for path in [files(folder, "o.met"), files(folder, "met.")].concat() {
         for section in sound(metrics(&path.display().to_string(), open(&path)).unwrap()).sections {
             let Some((base, others)) = section.absolute.split_first() else { continue };
@@ -162,7 +180,7 @@ fn relative_metrics_are_ratios_of_the_printed_ones(folder: &Path, checked: &mut 
 }
 
 /// Except for `scan`.
-fn tables_have_the_rates_that_sysbench_printed(folder: &Path, checked: &mut Checked) {
+fn tables_have_the_rates_that_sysbench_printed(folder: &Path, checked: &mut Comparisons) {
     let folder = folder.join("sysbench-raw/nov25-pn53-mysql-dop1");
     let table = qps(&folder.join("qps.abs.all.tsv"));
     for (column, server) in table.servers.iter().enumerate() {
@@ -193,7 +211,7 @@ fn printed(path: &Path) -> [Vec<String>; 2] {
     [lines[2], lines[5]].map(|line| line.split_whitespace().map(str::to_owned).collect())
 }
 
-fn metrics_follow_from_samples(folder: &Path, checked: &mut Checked) {
+fn metrics_follow_from_samples(folder: &Path, checked: &mut Comparisons) {
     let folder = folder.join("sysbench-raw/feb25-hetz48-postgres-dop40");
     for path in files(&folder, "sb.vm.") {
         let samples = sound(vmstat(&path.display().to_string(), open(&path)).unwrap());
@@ -216,12 +234,11 @@ fn metrics_follow_from_samples(folder: &Path, checked: &mut Checked) {
         let samples = sound(iostat(&path.display().to_string(), open(&path)).unwrap());
         let [device, _] = printed(&beside(&path, "sb.io.", "sb.met."));
         let q: f64 = device[8].parse().unwrap();
-        let (count, reads) = samples.mean("md2", |it| it.reads).unwrap();
-        let (_, read_kb) = samples.mean("md2", |it| it.read_kb).unwrap();
-        let (_, writes) = samples.mean("md2", |it| it.writes).unwrap();
-        let (_, write_kb) = samples.mean("md2", |it| it.write_kb).unwrap();
+        let mean = |of: fn(&IostatSample) -> f64| samples.mean_of("md2", of).unwrap();
+        let [reads, read_kb] = [mean(|it| it.reads), mean(|it| it.read_kb)];
+        let [writes, write_kb] = [mean(|it| it.writes), mean(|it| it.write_kb)];
         let found = [
-            count.to_string(),
+            samples.devices["md2"].len().to_string(),
             format!("{reads:.1}"),
             format!("{:.1}", read_kb / 1024.0),
             format!("{writes:.1}"),
@@ -237,7 +254,7 @@ fn metrics_follow_from_samples(folder: &Path, checked: &mut Checked) {
 }
 
 /// Percentiles of rates follow from the seconds, and the histograms hold every statement.
-fn runs_of_the_insert_benchmark_are_read(folder: &Path, checked: &mut Checked) {
+fn runs_of_the_insert_benchmark_are_read(folder: &Path, checked: &mut Comparisons) {
     let folder = folder.join("ibench-raw");
     for path in files(&folder, "o.ib.dop1.") {
         let run = sound(ibench_run(&path.display().to_string(), open(&path)).unwrap());
@@ -269,10 +286,10 @@ fn runs_of_the_insert_benchmark_are_read(folder: &Path, checked: &mut Checked) {
     }
 }
 
-fn rows_of_steps_are_ratios_to_the_first_of_their_family(folder: &Path, checked: &mut Checked) {
+fn rows_of_steps_are_ratios_to_the_first_of_their_family(folder: &Path, checked: &mut Comparisons) {
     for path in files(folder, "rel.") {
         let absolute = steps(&beside(&path, "rel.", "mrg."));
-        let mut bases: BTreeMap<usize, &StepRow> = BTreeMap::new();
+        let mut bases: BTreeMap<usize, &IbenchRow> = BTreeMap::new();
         let mut others = Vec::new();
         for row in &absolute {
             match bases.get(&row.family) {
@@ -294,7 +311,7 @@ fn rows_of_steps_are_ratios_to_the_first_of_their_family(folder: &Path, checked:
     }
 }
 
-fn summaries_of_the_insert_benchmark_are_reproduced(folder: &Path, checked: &mut Checked) {
+fn summaries_of_the_insert_benchmark_are_reproduced(folder: &Path, checked: &mut Comparisons) {
     let expected = fs_err::read(folder.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
     for set in expected["insert_benchmark"].as_array().unwrap() {
@@ -341,7 +358,7 @@ fn summaries_of_the_insert_benchmark_are_reproduced(folder: &Path, checked: &mut
 }
 
 /// An imported table is judged like a measured study; the statistics of its groups are the published ones.
-fn statistics_of_groups_are_reproduced(folder: &Path, checked: &mut Checked) {
+fn statistics_of_groups_are_reproduced(folder: &Path, checked: &mut Comparisons) {
     let expected = fs_err::read(folder.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
     let mut judged = BTreeMap::new();
@@ -397,7 +414,7 @@ fn about() -> About {
     }
 }
 
-fn studies_have_what_was_published(folder: &Path, checked: &mut Checked) {
+fn studies_have_what_was_published(folder: &Path, checked: &mut Comparisons) {
     for path in files(folder, "qps.abs.") {
         let word = path.file_name().unwrap().to_string_lossy().into_owned();
         let Some(word) = word.strip_prefix("qps.abs.").and_then(|it| it.strip_suffix(".tsv"))
@@ -441,7 +458,7 @@ fn studies_have_what_was_published(folder: &Path, checked: &mut Checked) {
     }
 }
 
-fn studies_of_steps_have_what_was_published(folder: &Path, checked: &mut Checked) {
+fn studies_of_steps_have_what_was_published(folder: &Path, checked: &mut Comparisons) {
     let expected = fs_err::read(folder.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
     for set in expected["insert_benchmark"].as_array().unwrap() {
@@ -472,7 +489,7 @@ fn studies_of_steps_have_what_was_published(folder: &Path, checked: &mut Checked
     }
 }
 
-fn studies_of_raw_runs_have_what_was_published(folder: &Path, checked: &mut Checked) {
+fn studies_of_raw_runs_have_what_was_published(folder: &Path, checked: &mut Comparisons) {
     let mut results = Vec::new();
     let mut published = Vec::new();
     for path in files(&folder.join("ibench-raw"), "o.ib.dop1.") {
@@ -519,12 +536,12 @@ fn studies_of_raw_runs_have_what_was_published(folder: &Path, checked: &mut Chec
 }
 
 /// Rows of `o.sum.*`, whose steps have no names, are those of the files of the steps.
-fn summaries_of_servers_are_the_merged_steps(folder: &Path, checked: &mut Checked) {
+fn summaries_of_servers_are_the_merged_steps(folder: &Path, checked: &mut Comparisons) {
     let folder = folder.join("ibench/jan21-nuc-20m");
     let mut merged = BTreeMap::new();
     for path in files(&folder.join("res.latest"), "mrg.") {
         let step = path.file_name().unwrap().to_string_lossy().replacen("mrg.", "", 1);
-        for result in step_results(&step, &steps(&path)) {
+        for result in steps(&path).iter().filter_map(|row| step_result(&step, row)) {
             merged.insert((result.server.clone(), step.clone()), result);
         }
     }

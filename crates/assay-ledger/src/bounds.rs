@@ -1,7 +1,6 @@
 //! Ranges of valid values, checked on writing and again on reading, since a file may come from anywhere.
 
 mod ibench;
-mod profile;
 pub(crate) mod range;
 mod user;
 
@@ -70,6 +69,9 @@ pub(crate) fn systems(systems: &[System], cells: usize) -> Result<(), String> {
     within("systems times cells", results, &(0..=RESULTS))?;
     if systems.iter().enumerate().any(|(number, system)| system.is_base != (number == 0)) {
         return Err("the base is not the first system, or not alone".to_owned());
+    }
+    if systems.iter().rev().skip(1).any(|system| system.is_twin) {
+        return Err("the twin is not the last system".to_owned());
     }
     systems.iter().try_for_each(system)
 }

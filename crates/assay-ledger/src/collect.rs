@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 
 use crate::bounds::Bounded as _;
 use crate::rows::{Fields, rows};
-use crate::study_rows::{StudyRows, Table};
+use crate::study_rows::{RowsOfTable, StudyRows};
 use crate::values::{index, json};
 use crate::{Error, Ledger, Problem, copy, manage, read};
 
@@ -427,7 +427,7 @@ impl StudyRows {
     }
 }
 
-fn definition(table: &Table, row: &[Value]) -> Option<(String, String)> {
+fn definition(table: &RowsOfTable, row: &[Value]) -> Option<(String, String)> {
     let text = |column| text(&table.columns, row, column);
     let all = |columns: &[&str]| key(&table.columns, row, columns);
     match table.name {

@@ -6,7 +6,7 @@ use rusqlite::types::{FromSql as _, FromSqlError, FromSqlResult, Value};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 
 use crate::rows::rows;
-use crate::study_rows::{StudyRows, TABLES, Table, listed, number, refers_to};
+use crate::study_rows::{RowsOfTable, StudyRows, TABLES, listed, number, refers_to};
 use crate::values::index;
 use crate::{Error, Ledger, Problem, manage, parts, read, schema, shape};
 
@@ -19,8 +19,8 @@ impl Ledger {
         ledger.named(bytes)
     }
 
-    /// All rows of a study, each value checked: reads the rows once and, from a copy of them, everything a study can
-    /// have.
+    /// All rows of a study, each value checked apart from those within documents: reads the rows once and, from a copy
+    /// of them, everything a study can have.
     pub fn rows(&self, study: &str) -> Result<StudyRows, Error> {
         let rows = self.reading(|connection| all(connection, study))?;
         let mut copy = Self::opened(&self.path, schema::in_memory())?;
@@ -33,9 +33,7 @@ impl Ledger {
         self.read(study)?;
         self.settings(study)?;
         self.conclusions(study)?;
-        self.profiles(study)?;
-        self.counts(study)?;
-        self.soaks(study)?;
+        self.documents(study)?;
         self.reading(|connection| parts::read_all(connection, study))
     }
 
@@ -86,7 +84,7 @@ fn all(connection: &Connection, study: &str) -> Result<StudyRows, Problem> {
         let columns = columns.get(name).cloned().unwrap_or_default();
         let listed = listed(&columns);
         let sql = format!("SELECT {listed} FROM {name} WHERE {of_study} ORDER BY {order}");
-        let mut table = Table { name, rows: Vec::new(), columns };
+        let mut table = RowsOfTable { name, rows: Vec::new(), columns };
         let mut read = 0;
         table.rows = rows(&snapshot, &sql, [study], |row| {
             read += 1;
@@ -118,7 +116,7 @@ pub(crate) fn add(transaction: &Transaction<'_>, study: &StudyRows) -> Result<()
         let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
         last.insert(table, transaction.query_row(&sql, [], |row| row.get::<_, i64>(0))?);
     }
-    for Table { name, columns, rows } in &study.tables {
+    for RowsOfTable { name, columns, rows } in &study.tables {
         let (listed, places) = (listed(columns), vec!["?"; columns.len()].join(", "));
         let mut statement =
             transaction.prepare(&format!("INSERT INTO {name} ({listed}) VALUES ({places})"))?;

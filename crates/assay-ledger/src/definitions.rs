@@ -9,9 +9,9 @@ use crate::Problem;
 use crate::bounds::Bounded as _;
 use crate::rows::{Fields, rows};
 
-pub(crate) struct Tests(BTreeMap<String, Test>);
+pub(crate) struct TestDefinitions(BTreeMap<String, Test>);
 
-impl Tests {
+impl TestDefinitions {
     pub(crate) fn of(connection: &Connection, study: &str) -> Result<Self, Problem> {
         let sql = "SELECT rowid, name, digest, definition FROM test WHERE study = ?";
         let tests = rows(connection, sql, [study], |row| {
@@ -34,7 +34,7 @@ impl Tests {
 }
 
 impl Fields<'_> {
-    pub(crate) fn cell(&self, tests: &Tests) -> Result<CellId, Problem> {
+    pub(crate) fn cell(&self, tests: &TestDefinitions) -> Result<CellId, Problem> {
         let name: String = self.get("test")?;
         let test = tests
             .by_name(&name)

@@ -38,7 +38,7 @@ pub use error::{Error, Problem};
 pub use study_rows::{StudyRows, TextPlace};
 
 use read_limits::TimeLimit;
-use schema::Opened;
+use schema::OpenedLedger;
 
 /// An open ledger. One process can write while any number read.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Ledger {
         &self.path
     }
 
-    fn opened(path: &Path, opened: Result<Opened, Problem>) -> Result<Self, Error> {
+    fn opened(path: &Path, opened: Result<OpenedLedger, Problem>) -> Result<Self, Error> {
         let path = path.to_owned();
         match opened {
             Ok((connection, time_limit)) => {

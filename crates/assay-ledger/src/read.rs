@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use assay_model::{
     AuditFinding, BisectPart, Block, BlockCell, CellId, DataContent, DataSet, Instance,
-    PlannedCell, Slice, SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System,
-    WatchPart, WorkCounters, shortened,
+    PlannedCell, Slice, SliceOutcome, Study, StudyDocuments, StudyEvent, StudyRecord, StudySummary,
+    System, WatchPart, WorkCounters, shortened,
 };
 use rusqlite::{Connection, Transaction};
 
 use crate::bounds;
 use crate::counters::{CounterNames, visit_work};
-use crate::definitions::Tests;
+use crate::definitions::TestDefinitions;
+use crate::limits::{EVENTS, FINDINGS, REQUEST_BYTES};
 use crate::manage::names;
 use crate::rows::{Fields, rows};
 use crate::runs::{self, RunIds};
@@ -44,9 +45,9 @@ impl Ledger {
         self.reading(|connection| find(names(connection)?, name))
     }
 
+    /// Studies of searches, the oldest first. A generated column has the JSON of a null as text.
     pub fn bisections(&self) -> Result<Vec<(String, BisectPart)>, Error> {
-        let sql =
-            "SELECT id, bisect FROM study WHERE bisect IS NOT NULL ORDER BY started_ms, rowid";
+        let sql = "SELECT id, bisect FROM study WHERE bisect <> 'null' ORDER BY started_ms, rowid";
         self.reading(|connection| {
             rows(connection, sql, [], |row| {
                 let fields = Fields::new("study", "id", row);
@@ -58,7 +59,7 @@ impl Ledger {
 
     /// Studies of watches and of their searches, the oldest first.
     pub fn watched(&self) -> Result<Vec<(String, WatchPart)>, Error> {
-        let sql = "SELECT id, watch FROM study WHERE watch IS NOT NULL ORDER BY started_ms, rowid";
+        let sql = "SELECT id, watch FROM study WHERE watch <> 'null' ORDER BY started_ms, rowid";
         self.reading(|connection| {
             rows(connection, sql, [], |row| {
                 let fields = Fields::new("study", "id", row);
@@ -74,7 +75,7 @@ impl Ledger {
     }
 }
 
-const TOLD: usize = 5;
+const LISTED_MAX: usize = 5;
 
 /// A full id takes precedence over a full name, because a study may have been added after another one got its id as a
 /// name. Both take precedence over prefixes.
@@ -94,7 +95,7 @@ fn find(studies: Vec<(String, Option<String>)>, text: &str) -> Result<String, Pr
         0 => Err(Problem::NoSuchStudy(text.to_owned())),
         1 => Ok(fitting.swap_remove(0)),
         _ => {
-            fitting.truncate(TOLD);
+            fitting.truncate(LISTED_MAX);
             Err(Problem::Ambiguous { prefix: text.to_owned(), studies: fitting })
         }
     }
@@ -144,7 +145,7 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
     let (study, State { finished, foreign }) = read_study(snapshot, id)?;
     let systems = read_systems(snapshot, id)?;
     let count = systems.len();
-    let tests = Tests::of(snapshot, id)?;
+    let tests = TestDefinitions::of(snapshot, id)?;
     let run_ids = RunIds::of(snapshot, id)?;
     let slices = read_slices(snapshot, &study, &tests, count, &run_ids)?;
     Ok(StudyRecord {
@@ -160,7 +161,7 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
         series: Vec::new(),
         profiles: Vec::new(),
         counts: Vec::new(),
-        soaks: Vec::new(),
+        documents: StudyDocuments::default(),
         finished,
         running: false,
         foreign,
@@ -179,8 +180,8 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, St
         let study = Study {
             id: fields.get("id")?,
             started_ms: fields.get("started_ms")?,
-            cells: read_cells(connection, id, &Tests::of(connection, id)?)?,
-            request: fields.json("request")?,
+            cells: read_cells(connection, id, &TestDefinitions::of(connection, id)?)?,
+            request: fields.short_json("request", REQUEST_BYTES)?,
             ..fields.json("plan")?
         };
         let state = State { finished: fields.get("finished")?, foreign: fields.get("is_foreign")? };
@@ -192,7 +193,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, St
 fn read_cells(
     connection: &Connection,
     study: &str,
-    tests: &Tests,
+    tests: &TestDefinitions,
 ) -> Result<Vec<PlannedCell>, Problem> {
     let sql = "SELECT number, test, clients, tables, rows, warm_ms, warm_us, turn_ms, slice_ms,
         events, placement, priority
@@ -314,7 +315,7 @@ fn read_instances(
 fn read_slices(
     connection: &Connection,
     study: &Study,
-    tests: &Tests,
+    tests: &TestDefinitions,
     systems: usize,
     runs: &RunIds,
 ) -> Result<Vec<Slice>, Problem> {
@@ -340,7 +341,7 @@ fn read_slices(
 
 fn read_slice(
     fields: &Fields<'_>,
-    tests: &Tests,
+    tests: &TestDefinitions,
     systems: usize,
     runs: &RunIds,
     names: &CounterNames,
@@ -387,11 +388,28 @@ fn read_outcome(fields: &Fields<'_>) -> Result<SliceOutcome, Problem> {
     }
 }
 
+/// Refuses more rows of a study than `most`.
+pub(crate) fn few(
+    connection: &Connection,
+    table: &'static str,
+    study: &str,
+    most: usize,
+) -> Result<(), Problem> {
+    let sql = format!("SELECT count(*) FROM {table} WHERE study = ?");
+    let count: i64 = connection.query_row(&sql, [study], |row| row.get(0))?;
+    if usize::try_from(count).is_ok_and(|count| count <= most) {
+        return Ok(());
+    }
+    let what = format!("is one of {count}, more than {most}");
+    Err(Problem::Row { table, row: format!("`{study}`"), what })
+}
+
 fn read_events(
     connection: &Connection,
     study: &str,
     systems: usize,
 ) -> Result<Vec<StudyEvent>, Problem> {
+    few(connection, "event", study, EVENTS)?;
     let sql = "SELECT id, when_ms, system, what FROM event WHERE study = ? ORDER BY id";
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("event", "id", row);
@@ -409,6 +427,7 @@ fn read_audit(
     study: &str,
     systems: usize,
 ) -> Result<Vec<AuditFinding>, Problem> {
+    few(connection, "audit", study, FINDINGS)?;
     let sql = r#"SELECT id, setting, "values", class, why, is_asked, statements FROM audit WHERE study = ?
         ORDER BY id"#;
     rows(connection, sql, [study], |row| {

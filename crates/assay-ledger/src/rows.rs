@@ -108,6 +108,18 @@ impl<'a> Fields<'a> {
         serde_json::from_str(&text).map_err(|error| self.wrong(format!("`{column}`: {error}")))
     }
 
+    pub(crate) fn short_json<T: DeserializeOwned>(
+        &self,
+        column: &str,
+        most: usize,
+    ) -> Result<T, Problem> {
+        let length = self.get::<String>(column)?.len();
+        if length > most {
+            return Err(self.wrong(format!("`{column}` has {length} bytes, more than {most}")));
+        }
+        self.json(column)
+    }
+
     pub(crate) fn index(&self, column: &str, length: usize) -> Result<usize, Problem> {
         let index = self.number(column)?;
         usize::try_from(index)

@@ -7,30 +7,7 @@ use crate::rows::{Fields, rows};
 use crate::values::{index, json, storable};
 use crate::{Error, Ledger, Problem, bounds};
 
-pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'"#;
-
-pub(crate) const IS_NOT_COUNTED: &str = r#"what GLOB '{"kind":"not-counted",*'"#;
-
-pub(crate) const IS_NOT_SOAKED: &str = r#"what GLOB '{"kind":"not-soaked",*'"#;
-
-/// Time of the last row written to the study before `run_end`. Profiles, counts and soaks are not charged to the
-/// budget, so neither are the events that prevent them. A study that only counts has no budget.
-fn updated_ms() -> String {
-    format!(
-        "max(
-            coalesce((SELECT max(written_ms) FROM slice
-                WHERE slice.study = stretch.study AND written_ms < run_end), 0),
-            coalesce((SELECT max(when_ms) FROM event
-                WHERE event.study = stretch.study AND when_ms < run_end
-                    AND NOT {IS_NOT_PROFILED} AND NOT {IS_NOT_COUNTED}
-                    AND NOT {IS_NOT_SOAKED}), 0),
-            coalesce((SELECT max(started_ms) FROM instance
-                WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0),
-            coalesce((SELECT max(written_ms) FROM document JOIN study ON study.id = document.study
-                WHERE study.id = stretch.study AND experiment = 'counted'
-                    AND written_ms < run_end), 0))"
-    )
-}
+const IS_NOT_DONE: &str = r#"what GLOB '{"kind":"not-done",*'"#;
 
 impl Ledger {
     /// Adds a run that continues the study. Its `updated_ms` is not stored: it follows from rows written later.
@@ -80,28 +57,32 @@ pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Pro
     Ok(runs)
 }
 
-/// The ids of runs, and the runs without their hosts. Those of shards overlap, so the end of one is that of its slices.
+/// The runs in order. Those of shards overlap, so the end of one is that of its slices. Other runs end with the last
+/// row that was written to the study before the next run began.
 fn stretches(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> {
-    let sql = format!(
-        "WITH stretch AS (
-            SELECT id, study, started_ms, assay_version, host, shard,
-                lead(started_ms, 1, {}) OVER (ORDER BY id) AS run_end
-            FROM run WHERE study = ?1),
-         last AS MATERIALIZED
+    let moments = moments(connection, study)?;
+    let sql = "SELECT id, started_ms FROM run WHERE study = ? ORDER BY id";
+    let starts = rows(connection, sql, [study], |row| {
+        Fields::new("run", "id", row).get::<i64>("started_ms")
+    })?;
+    let mut ends = starts.into_iter().skip(1);
+    let sql = "WITH last AS MATERIALIZED
             (SELECT run, max(written_ms) AS ms FROM slice WHERE study = ?1 GROUP BY run)
          SELECT id, started_ms, assay_version, host, shard,
-            CASE WHEN shard IS NULL THEN {}
-                ELSE coalesce((SELECT ms FROM last WHERE last.run = stretch.id), 0)
-            END AS updated_ms
-         FROM stretch ORDER BY id",
-        i64::MAX,
-        updated_ms()
-    );
-    rows(connection, &sql, [study], |row| {
+            coalesce((SELECT ms FROM last WHERE last.run = id), 0) AS sliced_ms
+         FROM run WHERE study = ?1 ORDER BY id";
+    rows(connection, sql, [study], |row| {
         let fields = Fields::new("run", "id", row);
         let started_ms: i64 = fields.get("started_ms")?;
+        let end = ends.next().unwrap_or(i64::MAX);
+        let written_ms = if fields.has("shard")? {
+            fields.get("sliced_ms")?
+        } else {
+            let before = moments.partition_point(|moment| *moment < end);
+            moments[..before].last().copied().unwrap_or(0)
+        };
         // It is earlier if nothing was written yet or the clock was set back.
-        let updated_ms = fields.get::<i64>("updated_ms")?.max(started_ms);
+        let updated_ms = written_ms.max(started_ms);
         for (name, ms) in [("started_ms", started_ms), ("updated_ms", updated_ms)] {
             bounds::moment(name, ms).map_err(|what| fields.wrong(what))?;
         }
@@ -111,6 +92,23 @@ fn stretches(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> 
         let host = fields.checked(fields.json::<Host>("host")?)?;
         Ok(Run { started_ms, updated_ms, host, assay_version, shard })
     })
+}
+
+/// Times at which rows of the study were written, in order. Work after the study is not charged to the budget, so
+/// neither are the events that prevent it. A study that only counts has no budget.
+fn moments(connection: &Connection, study: &str) -> Result<Vec<i64>, Problem> {
+    let sql = format!(
+        "SELECT written_ms AS ms FROM slice WHERE study = ?1
+         UNION ALL SELECT when_ms FROM event WHERE study = ?1 AND NOT {IS_NOT_DONE}
+         UNION ALL SELECT started_ms FROM instance WHERE study = ?1
+         UNION ALL SELECT written_ms FROM document WHERE study = ?1
+            AND (SELECT experiment FROM study WHERE id = ?1) = 'counted'"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let moments = statement.query_map([study], |row| row.get(0))?;
+    let mut moments: Vec<i64> = moments.collect::<rusqlite::Result<_>>()?;
+    moments.sort_unstable();
+    Ok(moments)
 }
 
 fn add_with_transaction(connection: &Connection, study: &str, run: &Run) -> Result<(), Problem> {

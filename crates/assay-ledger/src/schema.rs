@@ -21,9 +21,9 @@ pub(crate) const VERSION: i32 = 1;
 /// Wait for another process's transaction. Transactions of assay take milliseconds, or seconds on a busy disk.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) type Opened = (Connection, TimeLimit);
+pub(crate) type OpenedLedger = (Connection, TimeLimit);
 
-pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
+pub(crate) fn open(path: &Path) -> Result<OpenedLedger, Problem> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         fs_err::create_dir_all(directory)?;
     }
@@ -86,7 +86,7 @@ fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-pub(crate) fn open_read_only(path: &Path) -> Result<Opened, Problem> {
+pub(crate) fn open_read_only(path: &Path) -> Result<OpenedLedger, Problem> {
     if !path.try_exists()? {
         return Err(Problem::Missing);
     }
@@ -116,7 +116,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-pub(crate) fn in_memory() -> Result<Opened, Problem> {
+pub(crate) fn in_memory() -> Result<OpenedLedger, Problem> {
     let (connection, time_limit) = prepare(Connection::open_in_memory()?)?;
     create(&connection)?;
     Ok((connection, time_limit))
@@ -126,7 +126,7 @@ pub(crate) fn bytes(connection: &mut Connection) -> Result<Vec<u8>, Problem> {
     Ok(connection.serialize("main")?.to_vec())
 }
 
-pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Opened, Problem> {
+pub(crate) fn of_bytes(bytes: &[u8]) -> Result<OpenedLedger, Problem> {
     if bytes.is_empty() {
         return Err(Problem::NotALedger);
     }
@@ -149,12 +149,12 @@ fn open_immutable(path: &Path) -> Result<Connection, Problem> {
     Ok(Connection::open_with_flags(uri, READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?)
 }
 
-fn check(connection: Connection) -> Result<Opened, Problem> {
+fn check(connection: Connection) -> Result<OpenedLedger, Problem> {
     let (connection, time_limit) = prepare(connection)?;
     if is_ledger(&connection)? { Ok((connection, time_limit)) } else { Err(Problem::NotALedger) }
 }
 
-fn prepare(mut connection: Connection) -> Result<Opened, Problem> {
+fn prepare(mut connection: Connection) -> Result<OpenedLedger, Problem> {
     let time_limit = TimeLimit::with(&mut connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;

@@ -13,18 +13,18 @@ use crate::values::index;
 pub struct StudyRows {
     pub(crate) study: String,
     /// In the order of [`TABLES`].
-    pub(crate) tables: Vec<Table>,
+    pub(crate) tables: Vec<RowsOfTable>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Table {
+pub(crate) struct RowsOfTable {
     pub(crate) name: &'static str,
     /// In order, without generated columns.
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-impl Table {
+impl RowsOfTable {
     /// Refuses rows of another study, which a damaged index may return.
     pub(crate) fn refuse_others(&self, study: &str) -> Result<(), Problem> {
         let owner = if self.name == "study" { "id" } else { "study" };
@@ -172,7 +172,9 @@ impl StudyRows {
             "written_ms",
             "study",
         ];
-        for Table { name, columns, rows } in self.tables.iter().filter(|it| it.name != "verdict") {
+        for RowsOfTable { name, columns, rows } in
+            self.tables.iter().filter(|it| it.name != "verdict")
+        {
             let counts =
                 |column: &str| !of_import.contains(&column) && (*name, column) != ("study", "id");
             for (row, at) in rows.iter().zip(0_u64..) {
@@ -253,7 +255,7 @@ pub(crate) fn refers_to<'a>(table: &'a str, column: &'a str) -> Option<&'a str> 
 
 /// Renumbers ids from 1. `ids` has the ids of each table, ascending.
 pub(crate) fn number(
-    table: &mut Table,
+    table: &mut RowsOfTable,
     ids: &mut BTreeMap<String, Vec<i64>>,
 ) -> Result<(), Problem> {
     for (at, column) in table.columns.iter().enumerate() {

@@ -69,6 +69,10 @@ const INVALID: &[(&str, &str)] = &[
         "study SET plan = json_set(plan, '$.budget_s', -1)",
         "`study`, row `sample`: `budget_s` is -1, not",
     ),
+    (
+        r#"study SET request = '"' || printf('%.*c', 2000000, 'x') || '"'"#,
+        "`study`, row `sample`: `request` has 2000002 bytes, more than 1048576",
+    ),
     ("study SET started_ms = -1", "`study`, row `sample`: `started_ms` is -1, not"),
     (
         "study SET plan = json_set(plan, '$.setups', json('[]'))",
@@ -132,6 +136,20 @@ fn invalid_numbers_are_named() {
         let (_, message) = error.split_once("table ").unwrap();
         assert!(message.contains(complaint), "{change}: {error}");
     }
+}
+
+/// JSON's null is a value, but no search.
+#[test]
+fn a_study_of_no_search_does_not_hide_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.db");
+    fs_err::write(&path, sound()).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    let sql = "UPDATE study SET plan = json_set(plan, '$.bisect', NULL, '$.watch', NULL)";
+    assert_eq!(connection.execute(sql, []).unwrap(), 1);
+    drop(connection);
+    let ledger = Ledger::open_read_only(&path).unwrap();
+    assert!(ledger.bisections().unwrap().is_empty() && ledger.watched().unwrap().is_empty());
 }
 
 fn with_counters(sound: &[u8], names: &str, values: &str) -> Error {

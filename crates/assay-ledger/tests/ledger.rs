@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use assay_ledger::{Ledger, Problem};
 use assay_model::{
-    Attachment, CallNode, CallTree, CellId, CellProfile, EventKind, Frame, Hint, Priority,
-    ProcessorPart, Profile, ProfileLimits, Series, SliceId, SliceOutcome, StudyEvent, StudyRecord,
-    TestSet, Waits,
+    Attachment, CallNode, CallTree, CellDocument, CellId, DataSet, EventKind, Frame, Hint,
+    Priority, ProcessorPart, Profile, ProfileLimits, Series, SliceId, SliceOutcome, StudyEvent,
+    StudyRecord, TestSet, Waits,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -221,7 +221,7 @@ fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
 }
 
 #[test]
-fn profiles_are_read_on_request_and_checked() {
+fn documents_are_read_on_request_and_checked() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, study, path) = common::sample_ledger(directory.path());
     let frame =
@@ -245,25 +245,33 @@ fn profiles_are_read_on_request_and_checked() {
         limits: ProfileLimits { stripped: vec!["libc.so.6".to_owned()], ..Default::default() },
     };
     let cell = study.study.cells[0].id;
-    let of = |system| CellProfile { system, cell, profile: profile.clone() };
+    let of = |system| CellDocument::new(system, cell, &profile).unwrap();
     // All or nothing is written; this system does not exist.
-    let error = ledger.set_profiles("sample", &[of(0), of(99)]).unwrap_err();
+    let error = ledger.set_documents("sample", &[of(0), of(99)]).unwrap_err();
     assert!(matches!(error.problem, Problem::Dangling), "{error}");
-    assert_eq!(ledger.profiles("sample").unwrap(), []);
-    ledger.set_profiles("sample", &[of(0)]).unwrap();
-    ledger.set_profiles("sample", &[of(0)]).unwrap();
-    assert_eq!(ledger.profiles("sample").unwrap(), [of(0)]);
+    assert_eq!(ledger.documents("sample").unwrap().of::<Profile>().unwrap(), []);
+    ledger.set_documents("sample", &[of(0)]).unwrap();
+    ledger.set_documents("sample", &[of(0)]).unwrap();
+    let known = |ledger: &Ledger| ledger.documents("sample").unwrap().of::<Profile>().unwrap();
+    assert_eq!(known(&ledger), [(0, cell, profile.clone())]);
+
+    // Another version of assay may know the name.
+    let foreign = CellDocument { name: "unknown".to_owned(), json: "[7]".to_owned(), ..of(0) };
+    ledger.set_documents("sample", std::slice::from_ref(&foreign)).unwrap();
+    assert_eq!(known(&ledger).len(), 1);
+    for (name, json) in [("unknown", "[7"), ("", "[7]"), (&"x".repeat(201), "[7]")] {
+        let (name, json) = (name.to_owned(), json.to_owned());
+        let wrong = CellDocument { name, json, ..foreign.clone() };
+        let error = ledger.set_documents("sample", &[wrong]).unwrap_err();
+        assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
+    }
 
     // A caller must precede its callees.
-    let mut wrong = of(0);
-    wrong.profile.serving.nodes[0].caller = Some(1);
-    let error = ledger.set_profiles("sample", &[wrong]).unwrap_err();
-    assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
+    let mut wrong = profile.clone();
+    wrong.serving.nodes[0].caller = Some(1);
+    assert!(CellDocument::new(0, cell, &wrong).is_err());
     for dispersion in [0.5, f64::NAN, f64::INFINITY] {
-        let mut wrong = of(0);
-        wrong.profile.dispersion = dispersion;
-        let error = ledger.set_profiles("sample", &[wrong]).unwrap_err();
-        assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
+        assert!(CellDocument::new(0, cell, &Profile { dispersion, ..profile.clone() }).is_err());
     }
     drop(ledger);
     let damaged = rusqlite::Connection::open(&path).unwrap();
@@ -271,30 +279,40 @@ fn profiles_are_read_on_request_and_checked() {
         .execute("UPDATE document SET document = replace(document, '[1,1,7]', '[9,1,7]')", [])
         .unwrap();
     drop(damaged);
-    let error = Ledger::open(&path).unwrap().profiles("sample").unwrap_err();
+    let documents = Ledger::open(&path).unwrap().documents("sample").unwrap();
+    let error = documents.check::<Profile>().unwrap_err();
     assert!(error.to_string().contains("comes before its caller"), "{error}");
 }
 
-/// Profiling time is not study time, and profiles may be tried again.
+/// Time after the study is not study time, and what was not done may be tried again.
 #[test]
-fn what_prevented_profiles_is_no_time_of_the_study_and_can_be_forgotten() {
+fn what_was_not_done_is_no_time_of_the_study_and_can_be_forgotten() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, study, _) = common::sample_ledger(directory.path());
     let before = ledger.read("sample").unwrap();
     let when_ms = before.runs.last().unwrap().updated_ms + 60_000;
     let event = |what| StudyEvent { when_ms, system: None, what };
-    let (test, why) = ("point-query".to_owned(), "\"it\" ended".to_owned());
-    let prevented = event(EventKind::NotProfiled { test, why });
+    let not_done = |afterward: &str| {
+        event(EventKind::NotDone {
+            afterward: afterward.to_owned(),
+            what: "no profile of point-query".to_owned(),
+            test: "point-query".to_owned(),
+            data: DataSet { tables: 1, rows: 1000 },
+            why: "\"it\" ended".to_owned(),
+        })
+    };
+    let (prevented, other) = (not_done("profile"), not_done("profiles"));
+    ledger.add_event("sample", &other).unwrap();
     ledger.add_event("sample", &prevented).unwrap();
     let read = ledger.read("sample").unwrap();
     assert_eq!(read.elapsed_s(), before.elapsed_s());
     assert_eq!(ledger.studies().unwrap()[0].elapsed_s, before.elapsed_s());
     assert_eq!(read.events.last(), Some(&prevented));
     ledger.add_event("sample", &event(EventKind::WritesRepeated)).unwrap();
-    ledger.forget_not_profiled("sample").unwrap();
+    ledger.forget_not_done("sample", "profile").unwrap();
     let read = ledger.read("sample").unwrap();
-    assert_eq!(read.events.len(), study.events.len() + 1);
-    assert!(!read.events.contains(&prevented));
+    assert_eq!(read.events.len(), study.events.len() + 2);
+    assert!(!read.events.contains(&prevented) && read.events.contains(&other));
     assert!(read.elapsed_s() >= before.elapsed_s() + 60.0);
 }
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use assay_load::{Bound, Session, UserTables, Work, fill_user_data};
+use assay_load::{ClientSession, ClientWork, RunBound, UserTables, fill_user_data};
 use assay_model::{Dialect, Setup, StatementMode, Test};
 use assay_plan::{
     PGBENCH_SCRIPTS, ScriptOptions, WorkloadFile, pgbench_script, read_workload_files,
@@ -87,10 +87,10 @@ fn compare(
     let start_us = start_us(options, confined);
     let place = if confined { "one CPU" } else { "any CPU" };
     let setup = Setup { clients: CLIENTS, tables: 1, rows: 1 };
-    let work = Work { dialect: Dialect::Postgres, test, setup, statements, seed: 1 };
+    let work = ClientWork { dialect: Dialect::Postgres, test, setup, statements, seed: 1 };
     let cpus: &[usize] = if confined { &[CPU] } else { &[] };
-    let mut session = Session::open(options, &work, cpus).unwrap();
-    session.run(0, Bound::Events(2000)).unwrap();
+    let mut session = ClientSession::open(options, &work, cpus).unwrap();
+    session.run(0, RunBound::Events(2000)).unwrap();
     let mut ratios = Vec::new();
     for round in 0..ROUNDS {
         let (ours, theirs) = if round % 2 == 0 {
@@ -116,12 +116,12 @@ fn compare(
     );
 }
 
-fn run_assay(session: &mut Session, round: usize) -> Measured {
+fn run_assay(session: &mut ClientSession, round: usize) -> Measured {
     let cpu_ns =
-        |session: &Session| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
+        |session: &ClientSession| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
     let before = cpu_ns(session);
     let first = 100_000 + round as u64 * 10_000_000;
-    let done = session.run(first, Bound::Time(Duration::from_secs(SECONDS))).unwrap();
+    let done = session.run(first, RunBound::Time(Duration::from_secs(SECONDS))).unwrap();
     let events = done.events as f64;
     Measured {
         per_second: events / (done.elapsed_ns as f64 / 1e9),

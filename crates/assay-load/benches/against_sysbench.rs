@@ -11,7 +11,7 @@ mod common;
 
 use std::time::Instant;
 
-use assay_load::{Bound, Session, Tables, Work, content, fill};
+use assay_load::{ClientSession, ClientWork, RunBound, Tables, content, fill};
 use assay_model::{DataSet, Dialect, Engine, Setup, StatementMode, TableForm};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
@@ -51,15 +51,15 @@ fn main() {
 
 fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
     let test = test_by_name("point-query").unwrap();
-    let work = Work {
+    let work = ClientWork {
         dialect: Dialect::MySql,
         test,
         setup: Setup { clients, tables: DATA.tables, rows: DATA.rows },
         statements: StatementMode::Prepared,
         seed: 1,
     };
-    let mut session = Session::open(options, &work, cpu.as_slice()).unwrap();
-    session.run(0, Bound::Events(10_000)).unwrap();
+    let mut session = ClientSession::open(options, &work, cpu.as_slice()).unwrap();
+    session.run(0, RunBound::Events(10_000)).unwrap();
     println!(
         "{clients} clients: {:>12} {:>12} {:>8} {:>12} {:>12} {:>8}",
         "assay q/s", "sysbench q/s", "ratio", "assay us/q", "sysbench us/q", "ratio"

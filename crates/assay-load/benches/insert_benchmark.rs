@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use assay_load::{IbenchSession, IbenchWork, create_ibench_tables};
 use assay_model::{IbenchTables, Product};
 use assay_wire::{Address, ConnectOptions, Connection, Stop};
-use assay_workloads::{IbenchQueryText, IbenchSizes, IbenchTable, Ids, ibench_steps};
+use assay_workloads::{IbenchKeys, IbenchQueryText, IbenchSizes, IbenchTable, ibench_steps};
 use common::replay::Replay;
 use common::{children_cpu_us, confine, confine_server, median, output_of};
 use rustix::process::Pid;
@@ -177,7 +177,7 @@ impl Compared {
         let begin = |through: &ConnectOptions| Connection::connect(through).unwrap();
         let mut replay = Replay::record(&self.options, begin, REPLAYED, |connection, number| {
             let mut text = Vec::new();
-            texts.write(number as u64, Ids::default(), &mut text);
+            texts.write(number as u64, IbenchKeys::default(), &mut text);
             connection.execute_text(&text).unwrap();
         });
         // Confine a separate thread: threads started later inherit the CPUs of this one.

@@ -10,8 +10,8 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use assay_load::{Session, Tables, Work, fill};
-use assay_lua::{Engine as Lua, NoServer, Setting};
+use assay_load::{ClientSession, ClientWork, Tables, fill};
+use assay_lua::{NoServer, ScriptEngine as Lua, ScriptSetting};
 use assay_model::{
     Class, DataSet, Definition, Dialect, Distribution, Engine, Group, LuaScript, Pacing,
     PlanningFacts, Role, Schema, Script, Setup, StartFrom, StatementMode, TableForm, Unit,
@@ -46,14 +46,14 @@ fn main() {
     };
     fill(&options, &tables, &mut |_| ()).unwrap();
     for name in SCRIPTS {
-        let work = Work {
+        let work = ClientWork {
             dialect: Dialect::MySql,
             test: define(definition(name)),
             setup: Setup { clients: 1, tables: DATA.tables, rows: DATA.rows },
             statements: StatementMode::Prepared,
             seed: 1,
         };
-        let mut session = Session::open(&options, &work, &[]).unwrap();
+        let mut session = ClientSession::open(&options, &work, &[]).unwrap();
         let mut ratios = Vec::new();
         for round in 0..ROUNDS {
             let ours = run_session(&mut session, round);
@@ -77,7 +77,7 @@ fn definition(name: &str) -> Definition {
         (own("rand-type"), own("uniform")),
     ];
     let (draw, left) = assay_lua::take_distribution(options.clone()).unwrap();
-    let setting = Setting {
+    let setting = ScriptSetting {
         thread: 0,
         threads: 1,
         driver: "mysql",

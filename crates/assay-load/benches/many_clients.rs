@@ -10,7 +10,7 @@ mod common;
 
 use std::time::Duration;
 
-use assay_load::{Bound, Session, Tables, Work, fill};
+use assay_load::{ClientSession, ClientWork, RunBound, Tables, fill};
 use assay_model::{DataSet, Dialect, Engine, Setup, StatementMode, TableForm};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
@@ -58,21 +58,21 @@ fn main() {
     compare_with_replay(&options);
 }
 
-fn open(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Session {
+fn open(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> ClientSession {
     let mut session = connect(options, clients, cpu);
-    session.run(0, Bound::Events(10_000)).unwrap();
+    session.run(0, RunBound::Events(10_000)).unwrap();
     session
 }
 
-fn connect(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Session {
-    let work = Work {
+fn connect(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> ClientSession {
+    let work = ClientWork {
         dialect: Dialect::MySql,
         test: test_by_name("point-query").unwrap(),
         setup: Setup { clients, tables: DATA.tables, rows: DATA.rows },
         statements: StatementMode::Prepared,
         seed: 1,
     };
-    Session::open(options, &work, cpu.as_slice()).unwrap()
+    ClientSession::open(options, &work, cpu.as_slice()).unwrap()
 }
 
 /// Prints a line of medians and returns the client CPU per query, microseconds.
@@ -109,11 +109,11 @@ fn compare_with_replay(options: &ConnectOptions) {
     // Later executions are shorter: they omit the parameter types.
     let begin = |through: &ConnectOptions| {
         let mut session = connect(through, 1, None);
-        session.run(0, Bound::Events(1)).unwrap();
+        session.run(0, RunBound::Events(1)).unwrap();
         session
     };
     let mut replay = Replay::record(options, begin, 1, |session, _| {
-        session.run(1, Bound::Events(1)).unwrap();
+        session.run(1, RunBound::Events(1)).unwrap();
     });
     confine(None);
     let mut ratios = Vec::new();

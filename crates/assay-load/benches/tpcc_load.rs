@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use assay_load::{Place, Workload as _};
+use assay_load::{LoadTarget, Workload as _};
 use assay_model::{DataSet, Dialect, Product, TableForm, Tpcc};
 use assay_testkit::TestServer;
 use assay_wire::{Address, ConnectOptions};
@@ -79,7 +79,7 @@ fn compare(product: Product, server: &TestServer, scripts: &Path) {
 /// it.
 fn load(product: Product, options: &ConnectOptions) -> f64 {
     let tpcc = Tpcc { warehouses: WAREHOUSES, procedures: false, thinks: false };
-    let place = Place {
+    let place = LoadTarget {
         options,
         dialect: product.dialect(),
         engine: product.default_engine(),

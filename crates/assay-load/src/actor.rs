@@ -1,16 +1,37 @@
-//! The seam between a session's clients, which keep time and count, and kinds of work.
+//! The work of a session's clients, and the seam between the clients, which keep time and count, and kinds of work.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_lua::Leash;
-use assay_model::WorkCounters;
-use assay_wire::{Connection, Error as WireError, Param, Reply, ResultSet, StatementId};
+use assay_model::{Dialect, Setup, StatementMode, Test, WorkCounters};
+use assay_wire::{Connection, Param, Reply, ResultSet, StatementId, WireError};
+use assay_workloads::EventProgram;
 
-use crate::error::{Error, Result};
-use crate::run::{Part, Run};
-use crate::tally::Tally;
+use crate::error::{LoadError, Result};
+use crate::run::{RunPart, RunState};
+use crate::tally::ClientTally;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClientWork {
+    pub dialect: Dialect,
+    pub test: Test,
+    pub setup: Setup,
+    pub statements: StatementMode,
+    pub seed: u64,
+}
+
+impl ClientWork {
+    /// Places of the separately timed statements of a user's test: numbers of the event kind and of the step. Empty for
+    /// other tests, and where there is only one statement.
+    pub fn places(&self) -> Vec<(u32, u32)> {
+        if self.test.user_data().is_none() {
+            return Vec::new();
+        }
+        EventProgram::new(self.dialect, self.test, self.setup, self.statements).places()
+    }
+}
 
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -26,8 +47,7 @@ pub trait Actor {
     fn prepare(&mut self, wire: &mut Connection) -> Result<()>;
 
     /// Creates objects that only this client uses. Called once, on the first connection.
-    fn settle(&mut self, wire: &mut Connection) -> Result<()> {
-        let _ = wire;
+    fn settle(&mut self, _wire: &mut Connection) -> Result<()> {
         Ok(())
     }
 
@@ -41,15 +61,14 @@ pub trait Actor {
     fn event(
         &mut self,
         number: EventNumber,
-        line: &mut Line<'_>,
-    ) -> Result<ControlFlow<()>, Refused>;
+        line: &mut EventWire<'_>,
+    ) -> Result<ControlFlow<()>, EventError>;
 
     /// Resets the connection after an error ended an event, so that the event can be retried.
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError>;
 
     /// Runs before the connection is closed, and counts the statements it sends.
-    fn end(&mut self, wire: &mut Connection, counters: &mut WorkCounters) -> Result<()> {
-        let _ = (wire, counters);
+    fn end(&mut self, _wire: &mut Connection, _counters: &mut WorkCounters) -> Result<()> {
         Ok(())
     }
 
@@ -61,7 +80,6 @@ pub trait Actor {
     /// Error codes after which an event is retried, unless the user names others.
     fn retried(&self) -> &'static [u32];
 
-    /// Statements that the server refuses to prepare. They are sent as text each time.
     fn unprepared(&self) -> Vec<String> {
         Vec::new()
     }
@@ -76,21 +94,20 @@ pub struct EventNumber {
 }
 
 #[derive(Debug)]
-pub enum Refused {
+pub enum EventError {
     /// A statement failed. The session decides whether to retry the event.
     Statement { sql: Vec<u8>, source: WireError },
     /// Retry the event, after a server error with this code.
     Again(u32),
     /// No further event can run.
-    Failed(Box<Error>),
+    Failed(Box<LoadError>),
 }
 
-impl Refused {
+impl EventError {
     pub fn by(sql: impl Into<Vec<u8>>) -> impl FnOnce(WireError) -> Self {
         move |source| Self::Statement { sql: sql.into(), source }
     }
 
-    #[must_use]
     pub fn server_code(&self) -> Option<u32> {
         match self {
             Self::Statement { source, .. } => source.server_code(),
@@ -100,15 +117,14 @@ impl Refused {
     }
 }
 
-/// A client's connection during an event. It counts every reply.
-pub struct Line<'a> {
+pub struct EventWire<'a> {
     pub(crate) wire: &'a mut Connection,
-    pub(crate) tally: &'a mut Tally,
-    pub(crate) run: &'a Run,
-    pub(crate) part: &'a Part,
+    pub(crate) tally: &'a mut ClientTally,
+    pub(crate) run: &'a RunState,
+    pub(crate) part: &'a RunPart,
 }
 
-impl Line<'_> {
+impl EventWire<'_> {
     #[inline]
     pub fn execute_text(&mut self, sql: &[u8]) -> Result<Reply, WireError> {
         let reply = self.wire.execute_text(sql)?;
@@ -134,11 +150,7 @@ impl Line<'_> {
     ) -> Result<ResultSet, WireError> {
         let result = self.wire.query_prepared(statement, params)?;
         // Results of Postgres have no column names, and every statement whose rows are kept has a result.
-        self.tally.count_reply(&Reply {
-            result_set: true,
-            rows: result.rows.len() as u64,
-            affected: result.affected,
-        });
+        self.count_result(&result, true);
         Ok(result)
     }
 
@@ -153,12 +165,13 @@ impl Line<'_> {
 
     pub fn query(&mut self, sql: &str) -> Result<ResultSet, WireError> {
         let result = self.wire.query(sql)?;
-        self.tally.count_reply(&Reply {
-            result_set: !result.columns.is_empty(),
-            rows: result.rows.len() as u64,
-            affected: result.affected,
-        });
+        self.count_result(&result, !result.columns.is_empty());
         Ok(result)
+    }
+
+    fn count_result(&mut self, result: &ResultSet, result_set: bool) {
+        let (rows, affected) = (result.rows.len() as u64, result.affected);
+        self.tally.count_reply(&Reply { result_set, rows, affected });
     }
 
     pub(crate) fn send_pipeline(&mut self) -> Result<(), WireError> {
@@ -168,18 +181,19 @@ impl Line<'_> {
 
     /// Sleeps for `time`, or until no further event may begin.
     pub fn rest(&self, time: Duration) {
-        let end = Instant::now() + time;
-        while !self.run.is_over(self.part, Instant::now()) && Instant::now() < end {
-            std::thread::sleep(PAUSE.min(end.saturating_duration_since(Instant::now())));
-        }
+        sleep_unless(time, || self.run.is_over(self.part, Instant::now()));
     }
 
     /// Sleeps for `time`. Returns false if the run was stopped meanwhile.
     pub fn pause(&self, time: Duration) -> bool {
-        let end = Instant::now() + time;
-        while !self.run.is_stopped() && Instant::now() < end {
-            std::thread::sleep(PAUSE.min(end.saturating_duration_since(Instant::now())));
-        }
-        Instant::now() >= end
+        sleep_unless(time, || self.run.is_stopped())
     }
+}
+
+fn sleep_unless(time: Duration, is_over: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + time;
+    while !is_over() && Instant::now() < end {
+        std::thread::sleep(PAUSE.min(end.saturating_duration_since(Instant::now())));
+    }
+    Instant::now() >= end
 }

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use assay_model::{Class, DataSet, Dialect, Schema, Setup, StatementMode, Test};
 use assay_wire::{ConnectOptions, Connection, ResultSet};
-use assay_workloads::{Answer, Client, EventBuf, LoadedData, Operation, Program, is_ordered};
+use assay_workloads::{
+    EventBuf, EventProgram, LoadedData, Operation, ProgramClient, RowsChecksum, is_ordered,
+};
 
-use crate::content::{Content, content};
-use crate::error::{Error, Result};
-use crate::prepared::Prepared;
+use crate::content::content;
+use crate::control::{connect, connect_control, query};
+use crate::error::{LoadError, Result};
+use crate::prepared::PreparedProgram;
 
 const EVENTS: u64 = 10;
 
@@ -24,7 +27,7 @@ pub struct Check<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestAnswers {
     pub test: Test,
-    pub answer: Answer,
+    pub answer: RowsChecksum,
 }
 
 /// Checks that the tables hold exactly what was loaded, row by row, and that the server answers the events of every
@@ -34,18 +37,16 @@ pub fn check_loaded(
     check: &Check<'_>,
     loaded: &mut LoadedData,
 ) -> Result<()> {
-    let (rows, checksum) = loaded.content();
-    let expected = Content { rows, checksum: format!("{checksum:016x}") };
-    content(options, check.dialect, check.data)?.check(&expected)?;
+    content(options, check.dialect, check.data)?.check(&loaded.content().into())?;
     for test in reads(check) {
-        let mut asked = Asked::new(options, check, test)?;
+        let mut checker = EventChecker::new(options, check, test)?;
         for sequence in 0..EVENTS {
-            asked.event(sequence, &mut |sql, found| {
+            checker.event(sequence, &mut |sql, found| {
                 let (test, sql) = (test.name(), sql.to_owned());
                 match loaded.answer(&sql) {
                     Some(expected) if expected == found => Ok(()),
-                    Some(expected) => Err(Error::WrongAnswer { test, sql, found, expected }),
-                    None => Err(Error::UnknownAnswer { test, sql }),
+                    Some(expected) => Err(LoadError::WrongAnswer { test, sql, found, expected }),
+                    None => Err(LoadError::UnknownAnswer { test, sql }),
                 }
             })?;
         }
@@ -56,10 +57,10 @@ pub fn check_loaded(
 /// Answers to the events of every test, for comparison with another server that holds the same data.
 pub fn answers(options: &ConnectOptions, check: &Check<'_>) -> Result<Vec<TestAnswers>> {
     let answers_of = |test| {
-        let mut answer = Answer::default();
-        let mut asked = Asked::new(options, check, test)?;
+        let mut answer = RowsChecksum::default();
+        let mut checker = EventChecker::new(options, check, test)?;
         for sequence in 0..EVENTS {
-            asked.event(sequence, &mut |_, found| {
+            checker.event(sequence, &mut |_, found| {
                 answer.add(found);
                 Ok(())
             })?;
@@ -74,31 +75,29 @@ fn reads<'a>(check: &Check<'a>) -> impl Iterator<Item = Test> + use<'a> {
     check.tests.iter().copied().filter(is_read)
 }
 
-struct Asked {
+struct EventChecker {
     test: Test,
-    as_text: Client,
-    as_prepared: Client,
-    prepared: Prepared,
+    as_text: ProgramClient,
+    as_prepared: ProgramClient,
+    prepared: PreparedProgram,
     wire: Connection,
     control: Connection,
     event: EventBuf,
 }
 
-impl Asked {
+impl EventChecker {
     fn new(options: &ConnectOptions, check: &Check<'_>, test: Test) -> Result<Self> {
         let DataSet { tables, rows } = check.data;
         let setup = Setup { clients: 1, tables, rows };
-        let program = |mode| Arc::new(Program::new(check.dialect, test, setup, mode));
+        let program = |mode| Arc::new(EventProgram::new(check.dialect, test, setup, mode));
         let prepared = program(StatementMode::Prepared);
-        let fail = |source| Error::Connect { client: 0, source };
-        let mut wire = Connection::connect(options).map_err(fail)?;
-        let control = Connection::control(options).map_err(fail)?;
-        let as_prepared = Client::new(Arc::clone(&prepared), check.seed, 0);
-        let mut prepared = Prepared::new(prepared);
+        let (mut wire, control) = (connect(options, 0)?, connect_control(options, 0)?);
+        let as_prepared = ProgramClient::new(Arc::clone(&prepared), check.seed, 0);
+        let mut prepared = PreparedProgram::new(prepared);
         prepared.prepare(&mut wire, 0)?;
         Ok(Self {
             test,
-            as_text: Client::new(program(StatementMode::Text), check.seed, 0),
+            as_text: ProgramClient::new(program(StatementMode::Text), check.seed, 0),
             as_prepared,
             prepared,
             wire,
@@ -110,31 +109,30 @@ impl Asked {
     fn event(
         &mut self,
         sequence: u64,
-        take: &mut dyn FnMut(&str, Answer) -> Result<()>,
+        take: &mut dyn FnMut(&str, RowsChecksum) -> Result<()>,
     ) -> Result<()> {
         let mut answers = Vec::new();
         self.as_prepared.write_event(sequence, 0, &mut self.event);
         self.prepared.begin_event();
         for operation in self.event.operations() {
-            let number = operation.statement().unwrap_or_default();
+            let number = operation.statement().expect("these tests only send statements");
             let result = self.prepared.query(&mut self.wire, operation);
             let sql = self.prepared.sql(number);
-            let result = result.map_err(|error| Error::query(sql.as_bytes(), error))?;
+            let result = result.map_err(|error| LoadError::query(sql.as_bytes(), error))?;
             answers.push(answer(&result, is_ordered(sql)));
         }
         self.as_text.write_event(sequence, 0, &mut self.event);
         for (operation, prepared) in self.event.operations().zip(answers) {
             let Operation::Query { sql, .. } = operation else { continue };
             let sql = String::from_utf8_lossy(sql);
-            let result = self.control.query(&sql);
-            let result = result.map_err(|error| Error::query(sql.as_bytes(), error))?;
+            let result = query(&mut self.control, &sql)?;
             if result.columns.is_empty() {
                 continue;
             }
             let text = answer(&result, is_ordered(&sql));
             if text != prepared {
                 let (test, sql) = (self.test.name(), sql.into_owned());
-                return Err(Error::AnswersDiffer { test, sql, prepared, text });
+                return Err(LoadError::AnswersDiffer { test, sql, prepared, text });
             }
             take(&sql, text)?;
         }
@@ -142,8 +140,8 @@ impl Asked {
     }
 }
 
-fn answer(result: &ResultSet, is_ordered: bool) -> Answer {
-    let mut answer = Answer::default();
+fn answer(result: &ResultSet, is_ordered: bool) -> RowsChecksum {
+    let mut answer = RowsChecksum::default();
     for row in &result.rows {
         answer.add_row(row.iter().map(Option::as_deref), is_ordered);
     }

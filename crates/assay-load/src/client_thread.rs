@@ -11,16 +11,16 @@ use assay_model::WorkCounters;
 use assay_wire::Stop;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
-use crate::error::{Error, Result};
+use crate::error::{LoadError, Result};
 use crate::patience::{answer_of, give_up, runs_here, stuck};
-use crate::run::Run;
+use crate::run::RunState;
 use crate::tally::Tallies;
 use crate::worker::{ConnectionBreaker, Ends, Worker};
 
 /// Dropping it ends the thread and closes the connection. A thread stuck in a script is abandoned: it ends with the
 /// process.
 pub(crate) struct ClientThread {
-    commands: Option<Sender<Command>>,
+    commands: Option<Sender<ClientCommand>>,
     results: Receiver<RunResult>,
     thread: Option<JoinHandle<()>>,
     farewells: Receiver<Farewell>,
@@ -35,11 +35,10 @@ pub(crate) type RunResult = (Tallies, Result<Ends>);
 pub(crate) type Farewell = (WorkCounters, Result<()>);
 
 #[expect(clippy::large_enum_variant, reason = "a run does not allocate, and the others are rare")]
-pub(crate) enum Command {
-    Run(Arc<Run>, Tallies),
+pub(crate) enum ClientCommand {
+    Run(Arc<RunState>, Tallies),
     /// Send this many empty requests on a connection, one at a time, and report when done.
     RoundTrips(usize, u32, Sender<Result<()>>),
-    /// Execute a statement outside the work, and report when done.
     Execute(&'static str, Sender<Result<()>>),
 }
 
@@ -62,9 +61,9 @@ impl ClientThread {
         let (answers, results) = channel();
         let (greetings, greeting) = channel();
         let (farewell, farewells) = channel();
-        let of_thread = Arc::clone(&leash);
+        let thread_leash = Arc::clone(&leash);
         let body = move || {
-            runs_here(&of_thread);
+            runs_here(&thread_leash);
             let mut worker = match confine(cpu).and_then(|()| connect()) {
                 Ok(worker) => worker,
                 Err(error) => return drop(greetings.send(Err(error))),
@@ -81,17 +80,17 @@ impl ClientThread {
             }
             for command in inbox {
                 let is_heard = match command {
-                    Command::Run(run, mut tallies) => {
+                    ClientCommand::Run(run, mut tallies) => {
                         let end = worker.run(&run, &mut tallies);
                         if end.is_err() {
                             run.stop();
                         }
                         answers.send((tallies, end)).is_ok()
                     }
-                    Command::RoundTrips(connection, count, done) => {
+                    ClientCommand::RoundTrips(connection, count, done) => {
                         done.send(worker.round_trips(connection, count)).is_ok()
                     }
-                    Command::Execute(sql, done) => {
+                    ClientCommand::Execute(sql, done) => {
                         done.send(worker.execute(sql.as_bytes())).is_ok()
                     }
                 };
@@ -104,32 +103,30 @@ impl ClientThread {
         let thread = std::thread::Builder::new()
             .name(format!("assay-client-{number}"))
             .spawn(body)
-            .map_err(Error::Thread)?;
+            .map_err(LoadError::Thread)?;
         let info = answer_of(&greeting, &leash, &stop)??;
         let (commands, thread, is_given_up) = (Some(commands), Some(thread), Cell::new(false));
         Ok(Self { commands, results, thread, farewells, leash, stop, is_given_up, info })
     }
 
-    pub(crate) fn command(&self, command: Command) -> Result<()> {
-        let commands = self.commands.as_ref().ok_or(Error::ClientLost)?;
-        commands.send(command).map_err(|_| Error::ClientLost)
+    pub(crate) fn command(&self, command: ClientCommand) -> Result<()> {
+        let commands = self.commands.as_ref().ok_or(LoadError::ClientLost)?;
+        commands.send(command).map_err(|_| LoadError::ClientLost)
     }
 
     pub(crate) fn result_within(&self, limit: Duration) -> Result<Option<RunResult>> {
         match self.results.recv_timeout(limit) {
             Ok(result) => Ok(Some(result)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(Error::ClientLost),
+            Err(RecvTimeoutError::Disconnected) => Err(LoadError::ClientLost),
         }
     }
-}
 
-impl ClientThread {
     pub(crate) fn leash(&self) -> &Leash {
         &self.leash
     }
 
-    pub(crate) fn give_up(&self) -> Error {
+    pub(crate) fn give_up(&self) -> LoadError {
         self.is_given_up.set(true);
         self.info.breaker.end();
         give_up(&self.leash);
@@ -150,7 +147,7 @@ impl ClientThread {
         loop {
             match answer_of(&self.results, &self.leash, &self.stop) {
                 Ok(_) => {}
-                Err(Error::ClientLost) => break,
+                Err(LoadError::ClientLost) => break,
                 Err(_) => return (silent, Err(self.give_up())),
             }
         }
@@ -168,9 +165,9 @@ impl Drop for ClientThread {
 fn confine(cpu: Option<usize>) -> Result<()> {
     let Some(cpu) = cpu else { return Ok(()) };
     if cpu >= CpuSet::MAX_CPU {
-        return Err(Error::Pin { cpu, source: rustix::io::Errno::INVAL });
+        return Err(LoadError::Pin { cpu, source: rustix::io::Errno::INVAL });
     }
     let mut set = CpuSet::new();
     set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|source| Error::Pin { cpu, source })
+    sched_setaffinity(None, &set).map_err(|source| LoadError::Pin { cpu, source })
 }

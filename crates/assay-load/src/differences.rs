@@ -5,32 +5,37 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{AnswerDifference, AnswerPart, AnswersCompared};
 
-use crate::answered::{AnswerOutcome, Answered, Columns, RowsAnswered, pairs, shown};
-use crate::openings::{Known, Opening, Openings};
+use crate::openings::{KnownOpening, Openings};
+use crate::statement_answer::{
+    AnswerColumns, AnswerOutcome, AnswerRows, StatementAnswer, pairs, shown,
+};
 
 pub(crate) const LATE: &str = "no answer within 10 s";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Comparison {
+pub struct AnswerComparison {
     /// One for each statement and differing part of its answer, from the first event that shows it.
     pub differences: Vec<AnswerDifference>,
     pub counts: AnswersCompared,
 }
 
-/// Compares a server's answers with those of the base. `openings` covers statements whose rows differ. `sorted`
-/// returns, for a statement without `ORDER BY`, why the base sorts its rows anyway.
-#[must_use]
+/// Why the base sorts the rows of a statement without `ORDER BY`, if it does.
+type RowSorter<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Compares a server's answers with those of the base. `openings` covers statements whose rows differ.
 pub fn answer_differences(
-    base: &[Answered],
-    other: &[Answered],
+    base: &[StatementAnswer],
+    other: &[StatementAnswer],
     openings: &Openings,
-    sorted: &dyn Fn(&str) -> Option<String>,
-) -> Comparison {
+    sorted: RowSorter<'_>,
+) -> AnswerComparison {
     let mut found: Vec<AnswerDifference> = Vec::new();
     let mut values: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     for (there, here) in pairs(base, other) {
         *values.entry(here.of_statement()).or_default() += 1;
-        for Part { what, why, base, here: of_here } in differing(there, here, openings, sorted) {
+        for DifferentPart { what, why, base, here: of_here } in
+            differing(there, here, openings, sorted)
+        {
             // For types, the reason separates columns with the connection's collation from others.
             let is_same = |it: &&mut AnswerDifference| {
                 (&*it.test, &*it.statement) == here.of_statement()
@@ -55,9 +60,9 @@ pub fn answer_differences(
         }
     }
     for it in &mut found {
-        it.of = values.get(&(&*it.test, &*it.statement)).copied().unwrap_or(it.count);
+        it.of = values[&(&*it.test, &*it.statement)];
     }
-    Comparison { counts: counts(&found, &values), differences: found }
+    AnswerComparison { counts: counts(&found, &values), differences: found }
 }
 
 /// A statement counts once, however many tests contain it.
@@ -69,12 +74,12 @@ fn counts(
     for ((_, statement), count) in values {
         *by_statement.entry(statement).or_default() += count;
     }
-    let of = |is_it: fn(&AnswerDifference) -> bool| -> BTreeSet<&str> {
-        let all = differences.iter().filter(|it| is_it(it));
-        all.map(|it| it.statement.as_str()).collect()
+    let statements = |is_meant: fn(&AnswerDifference) -> bool| -> BTreeSet<&str> {
+        let meant = differences.iter().filter(|difference| is_meant(difference));
+        meant.map(|difference| difference.statement.as_str()).collect()
     };
-    let differing = of(|_| true);
-    let compared = of(|it| it.what != AnswerPart::Undetermined);
+    let differing = statements(|_| true);
+    let compared = statements(|difference| difference.what != AnswerPart::Undetermined);
     let same = by_statement.iter().filter(|(statement, _)| !differing.contains(*statement));
     let same: Vec<u32> = same.map(|(_, count)| *count).collect();
     AnswersCompared {
@@ -89,27 +94,27 @@ fn counts(
 
 /// A part in which two answers differ: the reason, and its value on the base and on the other server.
 #[derive(Debug, PartialEq, Eq)]
-struct Part {
+struct DifferentPart {
     what: AnswerPart,
     why: Option<String>,
     base: String,
     here: String,
 }
 
-impl Part {
+impl DifferentPart {
     fn new(what: AnswerPart, base: String, here: String) -> Self {
         Self { what, why: None, base, here }
     }
 }
 
 fn differing(
-    base: &Answered,
-    here: &Answered,
+    base: &StatementAnswer,
+    here: &StatementAnswer,
     openings: &Openings,
-    sorted: &dyn Fn(&str) -> Option<String>,
-) -> Vec<Part> {
+    sorted: RowSorter<'_>,
+) -> Vec<DifferentPart> {
     use AnswerOutcome::{Answer, Late, Refused};
-    let of = |outcome: &AnswerOutcome| match outcome {
+    let words = |outcome: &AnswerOutcome| match outcome {
         Answer(answer) => assay_model::counted(answer.rows, "row"),
         Refused { message, .. } => message.clone(),
         Late => LATE.to_owned(),
@@ -117,44 +122,50 @@ fn differing(
     match (&base.outcome, &here.outcome) {
         (Answer(there), Answer(answer)) => {
             let mut parts = around_rows(there, answer);
-            let rows = Differing { base: there, here: answer };
-            parts.extend(rows.part(here, openings.of(here), sorted));
+            let (base, sent, known) = (there, here, openings.known(here));
+            parts.extend(RowComparison { base, here: answer, sent, known, sorted }.part());
             parts
         }
         (Refused { code: one, .. }, Refused { code: two, .. }) if one == two => Vec::new(),
         // The client could not read the answer, which says nothing about the server.
         (Refused { code: 0, .. }, _) | (_, Refused { code: 0, .. }) => Vec::new(),
-        (Late, Late) => vec![Part::new(AnswerPart::NoAnswer, LATE.to_owned(), LATE.to_owned())],
-        (one @ Late, two @ Answer(_)) | (one @ Answer(_), two @ Late) => {
-            vec![Part::new(AnswerPart::NoAnswer, of(one), of(two))]
+        (Late, Late) => {
+            vec![DifferentPart::new(AnswerPart::NoAnswer, LATE.to_owned(), LATE.to_owned())]
         }
-        (one @ Refused { .. }, two) => vec![Part::new(AnswerPart::OtherError, of(one), of(two))],
-        (one, two) => vec![Part::new(AnswerPart::Error, of(one), of(two))],
+        (one @ Late, two @ Answer(_)) | (one @ Answer(_), two @ Late) => {
+            vec![DifferentPart::new(AnswerPart::NoAnswer, words(one), words(two))]
+        }
+        (one @ Refused { .. }, two) => {
+            vec![DifferentPart::new(AnswerPart::OtherError, words(one), words(two))]
+        }
+        (one, two) => vec![DifferentPart::new(AnswerPart::Error, words(one), words(two))],
     }
 }
 
-fn around_rows(base: &RowsAnswered, here: &RowsAnswered) -> Vec<Part> {
+fn around_rows(base: &AnswerRows, here: &AnswerRows) -> Vec<DifferentPart> {
     let mut parts = Vec::new();
     let (of_base, of_here) = (&*base.columns, &*here.columns);
     if of_base.names != of_here.names {
-        let names = |columns: &Columns| columns.names.join(", ");
-        parts.push(Part::new(AnswerPart::Names, names(of_base), names(of_here)));
+        let names = |columns: &AnswerColumns| columns.names.join(", ");
+        parts.push(DifferentPart::new(AnswerPart::Names, names(of_base), names(of_here)));
     }
     parts.extend(types(of_base, of_here));
     let codes =
-        |it: &RowsAnswered| it.warnings.iter().map(|it| it.0.clone()).collect::<BTreeSet<_>>();
+        |it: &AnswerRows| it.warnings.iter().map(|it| it.0.clone()).collect::<BTreeSet<_>>();
     if !codes(here).is_subset(&codes(base)) {
-        let of = |it: &RowsAnswered| match it.warnings.as_slice() {
+        let texts = |rows: &AnswerRows| match rows.warnings.as_slice() {
             [] => "none".to_owned(),
-            all => all.iter().map(|it| it.1.as_str()).collect::<Vec<_>>().join("; "),
+            warnings => {
+                warnings.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("; ")
+            }
         };
-        parts.push(Part::new(AnswerPart::Warnings, of(base), of(here)));
+        parts.push(DifferentPart::new(AnswerPart::Warnings, texts(base), texts(here)));
     }
     parts
 }
 
 /// Differences in column types: columns whose text has the connection's collation on both servers, and others.
-fn types(base: &Columns, here: &Columns) -> Vec<Part> {
+fn types(base: &AnswerColumns, here: &AnswerColumns) -> Vec<DifferentPart> {
     if base.names.len() != here.names.len() {
         return Vec::new();
     }
@@ -165,7 +176,7 @@ fn types(base: &Columns, here: &Columns) -> Vec<Part> {
         one.iter().zip(&two).enumerate().filter(differs).map(|(at, _)| at).collect();
     let why = of_connection(base, here);
     let is_of_connection = |at: &usize| {
-        let has = |it: &Columns| {
+        let has = |it: &AnswerColumns| {
             let collation = it.collations.get(*at).cloned().flatten();
             let is_of_connection = it.of_connection.get(*at).copied().unwrap_or(false);
             is_of_connection && collation.is_some() && collation == it.connection
@@ -175,17 +186,20 @@ fn types(base: &Columns, here: &Columns) -> Vec<Part> {
     let (of_connection, others): (Vec<usize>, Vec<usize>) =
         differing.into_iter().partition(is_of_connection);
     let part = |at: &[usize], why: Option<String>| {
-        let of = |all: &[String]| {
-            let named = at.iter().filter_map(|at| Some((all.get(*at)?, here.names.get(*at)?)));
-            named.map(|(kind, name)| format!("{name} {kind}")).collect::<Vec<_>>().join(", ")
+        let listed = |kinds: &[String]| {
+            let columns = at.iter().map(|at| format!("{} {}", here.names[*at], kinds[*at]));
+            columns.collect::<Vec<_>>().join(", ")
         };
-        (!at.is_empty()).then(|| Part { why, ..Part::new(AnswerPart::Types, of(&one), of(&two)) })
+        (!at.is_empty()).then(|| DifferentPart {
+            why,
+            ..DifferentPart::new(AnswerPart::Types, listed(&one), listed(&two))
+        })
     };
     [part(&others, None), part(&of_connection, why)].into_iter().flatten().collect()
 }
 
 /// Why the connections of two servers have different collations, and how to make them equal; `None` if they are.
-fn of_connection(base: &Columns, here: &Columns) -> Option<String> {
+fn of_connection(base: &AnswerColumns, here: &AnswerColumns) -> Option<String> {
     let (one, two) = (base.connection.as_deref()?, here.connection.as_deref()?);
     let set = |collation: &str| collation.split('_').next().unwrap_or_default().to_owned();
     let (of_base, of_here) = (set(one), set(two));
@@ -212,45 +226,44 @@ fn without_alias(kind: &str) -> Cow<'_, str> {
 }
 
 #[derive(Clone, Copy)]
-struct Differing<'a> {
-    base: &'a RowsAnswered,
-    here: &'a RowsAnswered,
+struct RowComparison<'a> {
+    base: &'a AnswerRows,
+    here: &'a AnswerRows,
+    sent: &'a StatementAnswer,
+    known: KnownOpening<'a>,
+    sorted: RowSorter<'a>,
 }
 
-impl Differing<'_> {
-    fn part(
-        self,
-        sent: &Answered,
-        known: Known<'_>,
-        sorted: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<Part> {
-        let Self { base, here } = self;
+impl RowComparison<'_> {
+    fn part(self) -> Option<DifferentPart> {
+        let Self { base, here, sent, known, sorted } = self;
         let (same_rows, same_order) = (base.has_rows_of(here), base.has_order_of(here));
         if same_rows && same_order {
             return None;
         }
-        let Known { opening, rows_unknown, order_unknown } = known;
+        let KnownOpening { opening, rows_unknown, order_unknown } = known;
         let is_unknown = match same_rows {
             // If the statement leaves the order unspecified, nothing need be known.
             true => order_unknown && sent.is_ordered,
-            false => rows_unknown && self.choice(sent, opening, sorted).is_none(),
+            false => rows_unknown && self.choice().is_none(),
         };
         if is_unknown {
             let why = "with other values the statement leaves it open, and there was no time to find out whether it \
                        does with these";
-            return Some(Part::new(AnswerPart::Undetermined, String::new(), why.to_owned()));
+            return Some(DifferentPart::new(
+                AnswerPart::Undetermined,
+                String::new(),
+                why.to_owned(),
+            ));
         }
-        let varies = match same_rows {
-            true => opening.order_varies,
-            false => opening.rows_vary,
-        };
+        let varies = if same_rows { opening.order_varies } else { opening.rows_vary };
         let changes = varies.then(|| "the base itself answers in another way each time".to_owned());
         let why = sent.undetermined.clone().filter(|_| !same_rows || sent.is_ordered);
         if let Some(why) = why.or(changes) {
-            return Some(Part::new(AnswerPart::Undetermined, String::new(), why));
+            return Some(DifferentPart::new(AnswerPart::Undetermined, String::new(), why));
         }
         let (what, why) = if !same_rows {
-            match self.choice(sent, opening, sorted) {
+            match self.choice() {
                 Some(why) => (AnswerPart::Choice, Some(why)),
                 None if base.rows != here.rows => (AnswerPart::Rows, None),
                 None => (AnswerPart::Values, None),
@@ -270,15 +283,11 @@ impl Differing<'_> {
             }
             _ => of_here,
         };
-        Some(Part { what, why, base: of_base, here: of_here })
+        Some(DifferentPart { what, why, base: of_base, here: of_here })
     }
 
-    fn choice(
-        self,
-        sent: &Answered,
-        opening: &Opening,
-        sorted: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<String> {
+    fn choice(self) -> Option<String> {
+        let Self { sent, known: KnownOpening { opening, .. }, sorted, .. } = self;
         if opening.differs_without_limit {
             return None;
         }
@@ -299,7 +308,7 @@ impl Differing<'_> {
 
     /// The first rows that differ, with row counts if these differ.
     fn shown(self, is_ordered: bool) -> (String, String) {
-        let Self { base, here } = self;
+        let Self { base, here, .. } = self;
         let [of_base, of_here] = [base, here].map(|it| assay_model::counted(it.rows, "row"));
         let row = base.first_difference(here, is_ordered);
         if base.rows != here.rows {
@@ -314,7 +323,7 @@ impl Differing<'_> {
 }
 
 /// Column types, with their collations where both servers report them.
-fn with_collations(answer: &Columns, other: &Columns) -> Vec<String> {
+fn with_collations(answer: &AnswerColumns, other: &AnswerColumns) -> Vec<String> {
     let kinds = answer.types.iter().enumerate().map(|(at, kind)| {
         let collation = answer.collations.get(at).cloned().flatten();
         let is_told = other.collations.get(at).is_some_and(Option::is_some);
@@ -333,21 +342,22 @@ mod tests {
     use assay_workloads::OpenChoice;
 
     use super::*;
+    use crate::openings::Opening;
 
-    fn column() -> Columns {
+    fn column() -> AnswerColumns {
         let (names, types) = (vec!["a".to_owned()], vec!["int".to_owned()]);
-        Columns { names, types, ..Columns::default() }
+        AnswerColumns { names, types, ..AnswerColumns::default() }
     }
 
-    fn rows(texts: &[&str]) -> RowsAnswered {
-        let mut answer = RowsAnswered::keeping(3, false);
+    fn rows(texts: &[&str]) -> AnswerRows {
+        let mut answer = AnswerRows::keeping(3, false);
         answer.columns = Arc::new(column());
         texts.iter().for_each(|text| answer.add(&[Some(Cow::Borrowed(text.as_bytes()))]));
         answer
     }
 
-    fn answered(outcome: AnswerOutcome, is_ordered: bool) -> Answered {
-        Answered {
+    fn answered(outcome: AnswerOutcome, is_ordered: bool) -> StatementAnswer {
+        StatementAnswer {
             test: "t".into(),
             statement: "SELECT ?".into(),
             sent: "SELECT 1".to_owned(),
@@ -359,9 +369,13 @@ mod tests {
         }
     }
 
-    fn compared(base: &[Answered], other: &[Answered], opening: Opening) -> Comparison {
+    fn compared(
+        base: &[StatementAnswer],
+        other: &[StatementAnswer],
+        opening: Opening,
+    ) -> AnswerComparison {
         let sorted = |_: &str| Some("it sorts".to_owned());
-        answer_differences(base, other, &Openings::all(opening), &sorted)
+        answer_differences(base, other, &Openings::with_default(opening), &sorted)
     }
 
     fn found(
@@ -418,7 +432,7 @@ mod tests {
     fn types_names_and_warnings_are_parts_of_an_answer() {
         let mut other = rows(&["1"]);
         let types = vec!["bigint".to_owned()];
-        other.columns = Arc::new(Columns { types, ..column() });
+        other.columns = Arc::new(AnswerColumns { types, ..column() });
         other.warnings = vec![("1292".to_owned(), "wrong".to_owned())];
         let other = AnswerOutcome::Answer(Box::new(other));
         let parts: Vec<AnswerPart> =
@@ -427,7 +441,7 @@ mod tests {
         let collated = |collation: &str| {
             let mut answer = rows(&["1"]);
             let collations = vec![Some(collation.to_owned())];
-            answer.columns = Arc::new(Columns { collations, ..column() });
+            answer.columns = Arc::new(AnswerColumns { collations, ..column() });
             AnswerOutcome::Answer(Box::new(answer))
         };
         assert_eq!(found(collated("a"), of(&["1"]), false), []);
@@ -443,7 +457,7 @@ mod tests {
             let collations = columns.map(|it| Some(it.to_owned())).into();
             let (connection, of_connection) = (Some(connection.to_owned()), vec![true, !is_own]);
             answer.columns =
-                Arc::new(Columns { names, types, collations, of_connection, connection });
+                Arc::new(AnswerColumns { names, types, collations, of_connection, connection });
             AnswerOutcome::Answer(Box::new(answer))
         };
         let differing = |base, here, connections: [&str; 2], is_own| {
@@ -474,8 +488,10 @@ mod tests {
 
     #[test]
     fn what_is_undetermined_is_not_said_to_differ() {
-        let undetermined =
-            |outcome| Answered { undetermined: Some("any".to_owned()), ..answered(outcome, false) };
+        let undetermined = |outcome| StatementAnswer {
+            undetermined: Some("any".to_owned()),
+            ..answered(outcome, false)
+        };
         let differences = |one: &str, two: &str| {
             let sides = [one, two].map(|it| [undetermined(of(&[it]))]);
             compared(&sides[0], &sides[1], Opening::default()).differences
@@ -487,9 +503,11 @@ mod tests {
 
     #[test]
     fn it_is_counted_for_how_many_values_an_answer_differs() {
-        let all = |texts: [&str; 3]| -> Vec<Answered> {
-            let one =
-                |(event, text): (u64, &str)| Answered { event, ..answered(of(&[text]), false) };
+        let all = |texts: [&str; 3]| -> Vec<StatementAnswer> {
+            let one = |(event, text): (u64, &str)| StatementAnswer {
+                event,
+                ..answered(of(&[text]), false)
+            };
             (0..).zip(texts).map(one).collect()
         };
         // The base was asked with one more value.
@@ -503,9 +521,11 @@ mod tests {
 
     #[test]
     fn a_statement_of_several_tests_counts_once() {
-        let of =
-            |test: &str, text: &str| Answered { test: test.into(), ..answered(of(&[text]), false) };
-        let other = Answered { statement: "SELECT b".into(), ..of("u", "1") };
+        let of = |test: &str, text: &str| StatementAnswer {
+            test: test.into(),
+            ..answered(of(&[text]), false)
+        };
+        let other = StatementAnswer { statement: "SELECT b".into(), ..of("u", "1") };
         let base = [of("t", "1"), of("t-2", "1"), other.clone()];
         let here = [of("t", "1"), of("t-2", "2"), other];
         let found = compared(&base, &here, Opening::default());
@@ -543,7 +563,7 @@ mod tests {
                         why: why.to_owned(),
                         is_within_values,
                     });
-                    Answered { choice, ..answered(of(rows), is_ordered) }
+                    StatementAnswer { choice, ..answered(of(rows), is_ordered) }
                 });
                 let [base, here] = sides;
                 let found = compared(&[base], &[here], opening).differences;
@@ -578,12 +598,12 @@ mod tests {
     #[test]
     fn a_list_in_another_order_has_the_same_elements() {
         let list = |text: &str| {
-            let mut rows = RowsAnswered::keeping(3, true);
+            let mut rows = AnswerRows::keeping(3, true);
             rows.columns = Arc::new(column());
             rows.add(&[Some(Cow::Borrowed(text.as_bytes()))]);
             let choice = OpenChoice { why: "any order".to_owned(), is_within_values: true };
             let outcome = AnswerOutcome::Answer(Box::new(rows));
-            Answered { choice: Some(choice), ..answered(outcome, false) }
+            StatementAnswer { choice: Some(choice), ..answered(outcome, false) }
         };
         let part = |other: &str| {
             let found = compared(&[list("b,a,c")], &[list(other)], Opening::default()).differences;
@@ -599,7 +619,7 @@ mod tests {
         let collated = |collation: &str| {
             let mut answer = rows(&["1"]);
             let collations = vec![Some(collation.to_owned())];
-            answer.columns = Arc::new(Columns { collations, ..column() });
+            answer.columns = Arc::new(AnswerColumns { collations, ..column() });
             AnswerOutcome::Answer(Box::new(answer))
         };
         let of = |one: &str, two: &str| found(collated(one), collated(two), false).len();

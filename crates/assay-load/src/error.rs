@@ -3,46 +3,31 @@
 use std::time::Duration;
 
 use assay_model::{Dialect, Engine, Hint, counted};
-use assay_wire::{Error as WireError, code_of_state};
-use assay_workloads::{Answer, ScriptError};
+use assay_wire::{WireError, code_of_state};
+use assay_workloads::{RowsChecksum, ScriptError};
 
-use crate::unfit::UnfitReason;
-
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub type Result<T, E = LoadError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum LoadError {
     #[error("client {client} cannot connect")]
     Connect { client: u32, source: WireError },
     #[error("cannot prepare `{sql}`")]
     Prepare { sql: String, source: WireError },
     #[error("query `{sql}` failed: {cause}")]
-    Query {
-        /// Truncated if long.
-        sql: String,
-        /// Has the server's code and text.
-        cause: WireError,
-    },
-    #[error("cannot load into `{database}`: {}", unfit.words())]
-    Unfit {
-        /// Database, with the schema if there is one.
-        database: String,
-        unfit: UnfitReason,
-    },
-    /// Tables or other objects that no earlier load made, each with a description.
+    Query { sql: String, cause: WireError },
+    #[error("cannot load into `{database}`: {unfit}")]
+    Unfit { database: String, unfit: UnfitReason },
     #[error("other objects in the database already have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
-    /// A table that a client would replace has unexpected columns.
     #[error("table `{0}` exists with other columns, so this test does not replace it")]
     OtherScratch(String),
-    /// Tables that neither assay nor sysbench made and whose rows a test would change, each with a description.
     #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
     #[error(
         "this test lets the server number the rows, but the server does not number those of `{0}`"
     )]
     NotNumbered(String),
-    /// Tables with the workload's names that no load of it made.
     #[error("the database already has tables with these names, which no load of this workload made: {}", some_of(.0))]
     NotOurs(Vec<String>),
     #[error(
@@ -59,25 +44,20 @@ pub enum Error {
         line: u64,
         sql: String,
         #[source]
-        cause: assay_wire::Error,
+        cause: assay_wire::WireError,
     },
     #[error("a client has ended before all its events were carried out")]
     EndedEarly,
     #[error("{place}: {error}")]
     At { place: String, error: Box<Self> },
     #[error(transparent)]
-    Lua(#[from] assay_lua::Error),
+    Lua(#[from] assay_lua::LuaError),
     #[error("`{path}` cannot be used in the SQL of {}: {why}", .dialect.scheme())]
     Script { path: String, dialect: Dialect, why: ScriptError },
     #[error("table `{table}` has {found} rows after {sent} were sent")]
     RowsDiffer { table: String, sent: u64, found: u64 },
     #[error("the tables do not hold what was loaded: they have {found}, not {expected}")]
-    WrongContent {
-        /// Row count and checksum, as text.
-        found: String,
-        expected: String,
-    },
-    /// The tables violate a condition that holds whenever no transaction is in progress.
+    WrongContent { found: String, expected: String },
     #[error("consistency condition {number} does not hold: {demands}, but {found}")]
     Inconsistent { number: u32, demands: &'static str, found: String },
     #[error(
@@ -86,7 +66,7 @@ pub enum Error {
         in_words(found),
         in_words(expected)
     )]
-    WrongAnswer { test: &'static str, sql: String, found: Answer, expected: Answer },
+    WrongAnswer { test: &'static str, sql: String, found: RowsChecksum, expected: RowsChecksum },
     #[error("assay does not know what `{}` of {test} should return", shortened(sql))]
     UnknownAnswer { test: &'static str, sql: String },
     #[error(
@@ -95,7 +75,7 @@ pub enum Error {
         in_words(prepared),
         in_words(text)
     )]
-    AnswersDiffer { test: &'static str, sql: String, prepared: Answer, text: Answer },
+    AnswersDiffer { test: &'static str, sql: String, prepared: RowsChecksum, text: RowsChecksum },
     #[error("the server has no storage engine `{}`", .0.word())]
     NoEngine(Engine),
     #[error("cannot replace `{table}`: {by}")]
@@ -117,7 +97,6 @@ pub enum Error {
     Pin { cpu: usize, source: rustix::io::Errno },
     #[error("cannot start a client thread")]
     Thread(#[source] std::io::Error),
-    /// A test with several roles, or a role other than the setup's clients in a closed loop.
     #[error(
         "`{0}` has roles that assay cannot drive yet: it supports one role, with the setup's clients and no rate"
     )]
@@ -141,13 +120,41 @@ pub enum Error {
     Histogram(String),
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitReason {
+    #[error("it belongs to the server itself")]
+    System,
+    #[error("the server is a replica of another one")]
+    Replica,
+    #[error("the server is read-only (`read_only` is set)")]
+    ReadOnly,
+    #[error("the user's search path names no existing schema")]
+    NoSchema,
+}
+
+impl UnfitReason {
+    fn hint(self) -> &'static str {
+        match self {
+            Self::System => {
+                "create a database for the tables, such as `sbtest`, and name it in the URL"
+            }
+            Self::Replica | Self::ReadOnly => {
+                "name a server that accepts writes, such as the primary, in the URL"
+            }
+            Self::NoSchema => {
+                "create the schema, or set the user's `search_path` to an existing one"
+            }
+        }
+    }
+}
+
 pub(crate) const UNSEEN: &str = "may have triggers, which this user may not see";
 
 const LISTED: usize = 5;
 
 fn some_of(all: &[String]) -> String {
     let more = all.len().saturating_sub(LISTED);
-    let shown = all.get(..LISTED).unwrap_or(all).join("; ");
+    let shown = all[..all.len().min(LISTED)].join("; ");
     if more == 0 { shown } else { format!("{shown}; and {more} more") }
 }
 
@@ -156,13 +163,13 @@ fn shortened(sql: &str) -> String {
     sql.get(..SHOWN).map_or_else(|| sql.to_owned(), |start| format!("{start} ..."))
 }
 
-fn in_words(answer: &Answer) -> String {
+fn in_words(answer: &RowsChecksum) -> String {
     format!("{} with checksum {:016x}", counted(answer.rows, "row"), answer.checksum)
 }
 
 const SHOWN: usize = 200;
 
-impl Error {
+impl LoadError {
     pub(crate) fn query(sql: &[u8], cause: WireError) -> Self {
         let shown = String::from_utf8_lossy(&sql[..sql.len().min(SHOWN)]);
         let end = if sql.len() > SHOWN { " ..." } else { "" };
@@ -186,7 +193,7 @@ impl Error {
     }
 
     pub(crate) fn is_ended_script(&self) -> bool {
-        matches!(self.bare(), Self::Lua(assay_lua::Error::Ended { .. }))
+        matches!(self.bare(), Self::Lua(assay_lua::LuaError::Ended { .. }))
     }
 
     pub(crate) fn unfinished(&self) -> Option<String> {
@@ -197,9 +204,9 @@ impl Error {
             }),
             Self::Query { sql, .. } | Self::Prepare { sql, .. } => Some(format!("`{sql}`")),
             Self::Lua(
-                assay_lua::Error::Ended { place }
-                | assay_lua::Error::Endless { place, .. }
-                | assay_lua::Error::Stuck { place },
+                assay_lua::LuaError::Ended { place }
+                | assay_lua::LuaError::Endless { place, .. }
+                | assay_lua::LuaError::Stuck { place },
             ) => place.clone(),
             _ => None,
         }
@@ -227,7 +234,6 @@ impl Error {
         }
     }
 
-    #[must_use]
     pub fn server_code(&self) -> Option<u32> {
         match self.bare() {
             Self::Connect { source, .. }
@@ -239,7 +245,6 @@ impl Error {
     }
 
     /// Whether a server refused unknown syntax, functions or types: the statement may be valid in the other dialect.
-    #[must_use]
     pub fn may_be_of_other_dialect(&self) -> bool {
         self.server_code().is_some_and(|code| OTHER_DIALECT.contains(&code))
     }
@@ -280,12 +285,11 @@ const INCONSISTENT: &str = "if somebody else has changed the tables, load them a
 const WRONG: &str = "run the statement by hand: either the server is wrong, or its tables do not come from \
                      `assay load` with this seed";
 
-impl Hint for Error {
+impl Hint for LoadError {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Lua(error) => error.hints(),
             Self::At { error, .. } => error.hints(),
-            Self::EndedEarly => vec![NO_EARLY_END.to_owned()],
             _ => self.own_hints(),
         }
     }
@@ -297,12 +301,13 @@ const NO_EARLY_END: &str =
 const ENDS_THE_SERVER: &str =
     "take this statement, or the one before it, out of the dump if it ends the server (`SHUTDOWN`)";
 
-impl Error {
+impl LoadError {
     fn own_hints(&self) -> Vec<String> {
         let hint = match (self, self.server_code()) {
+            (Self::EndedEarly, _) => NO_EARLY_END,
             (Self::Pin { .. }, _) => "choose a CPU that assay may use, or `--placement free`",
             (Self::Unfit { unfit, .. }, _) => unfit.hint(),
-            (Self::Foreign(objects), _) if objects.iter().any(|it| it.contains(UNSEEN)) => {
+            (Self::Foreign(objects), _) if objects.iter().any(|object| object.contains(UNSEEN)) => {
                 "grant the user the TRIGGER privilege in the database, or name another database in the URL; \
                  `assay load URL --replace` drops all of them, with their triggers and contents"
             }

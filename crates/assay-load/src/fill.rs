@@ -1,15 +1,19 @@
 //! Creates and loads the tables, as fast as the server takes the data.
 
 use std::fmt;
+use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{DataSet, Dialect, Engine, Restored, TableForm, counted, thousands};
+use assay_model::{
+    DataSet, Dialect, Engine, Restored, TableForm, UserRowsFile, counted, thousands,
+};
 use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::{Batch, InsertBatches, create_index, create_table};
+use assay_workloads::{InsertBatches, RowsChecksum, create_index, create_table};
 
-use crate::content::{Content, Sum};
-use crate::error::{Error, Result};
+use crate::content::TableContent;
+use crate::control::{connect_control, execute};
+use crate::error::{LoadError, Result};
 use crate::share::{Reports, for_whole_tables, share_tables};
 use crate::survey::{Survey, survey};
 
@@ -21,10 +25,30 @@ const AHEAD: usize = 2;
 pub struct Tables {
     pub dialect: Dialect,
     pub engine: Engine,
-    /// How they are created beside that.
     pub form: TableForm,
     pub data: DataSet,
     pub seed: u64,
+}
+
+/// Opens a dump of a workload; the error is the reason.
+pub type OpenUserDump<'a> = &'a dyn Fn(&UserRowsFile) -> Result<Box<dyn Read>, String>;
+
+/// Reads a file of a workload; the error is the reason.
+pub type ReadUserFile<'a> = &'a dyn Fn(&UserRowsFile) -> Result<Vec<u8>, String>;
+
+/// The server with a workload's tables, and their form there.
+#[derive(Clone, Copy)]
+pub struct LoadTarget<'a> {
+    pub options: &'a ConnectOptions,
+    pub dialect: Dialect,
+    pub engine: Engine,
+    /// Options of users for the form of the tables.
+    pub form: &'a TableForm,
+    /// Number of tables and rows, unless the workload defines them itself.
+    pub data: DataSet,
+    pub seed: u64,
+    pub files: ReadUserFile<'a>,
+    pub dumps: OpenUserDump<'a>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +73,7 @@ pub struct LoadReport {
     pub tables: u32,
     pub rows: u64,
     /// The content sent, which [`content()`](crate::content()) must find on the server.
-    pub content: Content,
+    pub content: TableContent,
     pub bytes_sent: u64,
     /// Wall time, including the creation of tables and indexes.
     pub elapsed: Duration,
@@ -57,17 +81,9 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
-    #[must_use]
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
-}
-
-type Statement = (Vec<u8>, Batch);
-
-struct Part {
-    batch: Batch,
-    bytes: u64,
 }
 
 /// Drops the tables of an earlier load, creates and loads new ones, and creates each table's secondary index after its
@@ -76,7 +92,7 @@ struct Part {
 /// Tables are loaded in parallel, one connection per CPU. For each connection, one thread encodes statements while
 /// another sends them. `progress` is called after each statement.
 ///
-/// Returns [`Error::Foreign`], with nothing changed, if an object that no load made has one of the names.
+/// Returns [`LoadError::Foreign`], with nothing changed, if an object that no load made has one of the names.
 pub fn fill(
     options: &ConnectOptions,
     tables: &Tables,
@@ -101,22 +117,21 @@ pub fn fill_over(
     let Tables { dialect, engine, ref form, data, .. } = *tables;
     let create = |table| create_table(dialect, engine, form, table);
     there.replace(&options, &(1..=data.tables).map(create).collect::<Vec<_>>())?;
-    let connect =
-        |client| Connection::control(&options).map_err(|source| Error::Connect { client, source });
+    let connect = |client| connect_control(&options, client);
     let load = |connection: &mut Connection, table, reports: &Reports<_>| {
         load_table(connection, tables, table, reports)
     };
     let rows_total = u64::from(tables.data.tables) * u64::from(tables.data.rows);
-    let (mut sum, mut bytes_sent) = (Sum::default(), 0);
-    share_tables(tables.data.tables, connect, load, |part: Part| {
-        sum.add_batch(part.batch);
-        bytes_sent += part.bytes;
-        progress(LoadProgress { rows: sum.rows(), rows_total, is_dump: false });
+    let (mut sum, mut bytes_sent) = (RowsChecksum::default(), 0);
+    share_tables(tables.data.tables, connect, load, |(batch, bytes)| {
+        sum.add(batch);
+        bytes_sent += bytes;
+        progress(LoadProgress { rows: sum.rows, rows_total, is_dump: false });
     })?;
     Ok(LoadReport {
         tables: tables.data.tables,
-        rows: sum.rows(),
-        content: sum.content(),
+        rows: sum.rows,
+        content: sum.into(),
         bytes_sent,
         elapsed: start.elapsed(),
         restored: Vec::new(),
@@ -127,33 +142,29 @@ fn load_table(
     connection: &mut Connection,
     tables: &Tables,
     table: u32,
-    reports: &Reports<Part>,
+    reports: &Reports<(RowsChecksum, u64)>,
 ) -> Result<()> {
     let Tables { data, seed, .. } = *tables;
     let batches = InsertBatches::new(seed, table, data.rows, !tables.form.auto_inc);
     with_statements_ahead(batches, |sql, batch| {
         let before = connection.bytes_sent();
-        send(connection, sql)?;
-        reports.send(Part { batch, bytes: connection.bytes_sent() - before })
+        execute(connection, sql)?;
+        reports.send((batch, connection.bytes_sent() - before))
     })?;
-    create_index(&tables.form, table).map_or(Ok(()), |sql| send(connection, sql.as_bytes()))
-}
-
-fn send(connection: &mut Connection, sql: &[u8]) -> Result<()> {
-    connection.execute_text(sql).map(drop).map_err(|source| Error::query(sql, source))
+    create_index(&tables.form, table).map_or(Ok(()), |sql| execute(connection, sql.as_bytes()))
 }
 
 fn with_statements_ahead(
     batches: InsertBatches,
-    mut consume: impl FnMut(&[u8], Batch) -> Result<()>,
+    mut consume: impl FnMut(&[u8], RowsChecksum) -> Result<()>,
 ) -> Result<()> {
     std::thread::scope(|scope| {
-        let (full, to_send) = sync_channel::<Statement>(AHEAD);
+        let (full, to_send) = sync_channel::<(Vec<u8>, RowsChecksum)>(AHEAD);
         let (used, to_fill) = channel::<Vec<u8>>();
         std::thread::Builder::new()
             .name("assay-rows".to_owned())
             .spawn_scoped(scope, move || make_statements(batches, &full, &to_fill))
-            .map_err(Error::Thread)?;
+            .map_err(LoadError::Thread)?;
         for (sql, batch) in to_send {
             consume(&sql, batch)?;
             // The encoder has ended once its last batch is encoded.
@@ -165,7 +176,7 @@ fn with_statements_ahead(
 
 fn make_statements(
     mut batches: InsertBatches,
-    full: &SyncSender<Statement>,
+    full: &SyncSender<(Vec<u8>, RowsChecksum)>,
     used: &Receiver<Vec<u8>>,
 ) {
     loop {

@@ -8,13 +8,8 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Gauge {
-    events: AtomicU64,
-    read: AtomicU64,
-    write: AtomicU64,
-    other: AtomicU64,
-    errors: AtomicU64,
-    reconnects: AtomicU64,
-    event_ns_sum: AtomicU64,
+    /// Those of [`RunProgress`].
+    numbers: [AtomicU64; 7],
     /// Events by latency bucket; empty unless latencies are shown while the clients work.
     latencies: Box<[AtomicU32]>,
 }
@@ -33,31 +28,34 @@ pub struct RunProgress {
 }
 
 impl RunProgress {
-    #[must_use]
     pub fn queries(&self) -> u64 {
         self.read + self.write + self.other
     }
 
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        self.with(earlier, u64::saturating_sub)
+        self.combined(earlier, u64::saturating_sub)
     }
 
-    #[must_use]
     pub fn and(&self, other: &Self) -> Self {
-        self.with(other, u64::saturating_add)
+        self.combined(other, u64::saturating_add)
     }
 
-    fn with(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
-        Self {
-            events: join(self.events, other.events),
-            read: join(self.read, other.read),
-            write: join(self.write, other.write),
-            other: join(self.other, other.other),
-            errors: join(self.errors, other.errors),
-            reconnects: join(self.reconnects, other.reconnects),
-            event_ns_sum: join(self.event_ns_sum, other.event_ns_sum),
+    fn combined(self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        let mut numbers = self.numbers();
+        for (number, other) in numbers.iter_mut().zip(other.numbers()) {
+            *number = join(*number, other);
         }
+        Self::of_numbers(numbers)
+    }
+
+    fn numbers(self) -> [u64; 7] {
+        let Self { events, read, write, other, errors, reconnects, event_ns_sum } = self;
+        [events, read, write, other, errors, reconnects, event_ns_sum]
+    }
+
+    fn of_numbers(numbers: [u64; 7]) -> Self {
+        let [events, read, write, other, errors, reconnects, event_ns_sum] = numbers;
+        Self { events, read, write, other, errors, reconnects, event_ns_sum }
     }
 }
 
@@ -140,41 +138,62 @@ impl Gauge {
         if self.latencies.is_empty() {
             return;
         }
-        if let Some(count) = self.latencies.get(bucket(latency)) {
-            // Only the client's own thread writes.
-            count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-        }
+        // Only the client's own thread writes.
+        let count = &self.latencies[bucket(latency)];
+        count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Publishes the client's progress. Only its own thread calls this. Plain stores never wait for another CPU.
     #[inline]
     pub(crate) fn show(&self, done: RunProgress) {
-        let RunProgress { events, read, write, other, errors, reconnects, event_ns_sum } = done;
-        self.events.store(events, Ordering::Relaxed);
-        self.read.store(read, Ordering::Relaxed);
-        self.write.store(write, Ordering::Relaxed);
-        self.other.store(other, Ordering::Relaxed);
-        self.errors.store(errors, Ordering::Relaxed);
-        self.reconnects.store(reconnects, Ordering::Relaxed);
-        self.event_ns_sum.store(event_ns_sum, Ordering::Relaxed);
+        for (number, new) in self.numbers.iter().zip(done.numbers()) {
+            number.store(new, Ordering::Relaxed);
+        }
     }
 
-    fn seen(&self) -> RunProgress {
-        RunProgress {
-            events: self.events.load(Ordering::Relaxed),
-            read: self.read.load(Ordering::Relaxed),
-            write: self.write.load(Ordering::Relaxed),
-            other: self.other.load(Ordering::Relaxed),
-            errors: self.errors.load(Ordering::Relaxed),
-            reconnects: self.reconnects.load(Ordering::Relaxed),
-            event_ns_sum: self.event_ns_sum.load(Ordering::Relaxed),
-        }
+    fn progress(&self) -> RunProgress {
+        RunProgress::of_numbers(
+            self.numbers.each_ref().map(|number| number.load(Ordering::Relaxed)),
+        )
     }
 }
 
 pub(crate) fn total(gauges: &[Arc<Gauge>]) -> RunProgress {
-    let all = gauges.iter().map(|gauge| gauge.seen());
-    all.fold(RunProgress::default(), |sum, one| sum.and(&one))
+    gauges.iter().fold(RunProgress::default(), |sum, gauge| sum.and(&gauge.progress()))
+}
+
+#[derive(Debug, Default)]
+pub struct Seconds {
+    counts: Vec<u64>,
+    counted: u64,
+    /// Time of the last report, seconds, and events until then.
+    last: (f64, u64),
+}
+
+impl Seconds {
+    /// Records the number of events that ended within `elapsed`. They are spread evenly since the last report.
+    pub fn see(&mut self, elapsed: Duration, events: u64) {
+        let (before, of_before) = self.last;
+        let now = elapsed.as_secs_f64();
+        if now <= before {
+            return;
+        }
+        loop {
+            let end = self.counts.len() as f64 + 1.0;
+            if end > now {
+                break;
+            }
+            let part = (end - before) / (now - before);
+            let until = of_before + (part * events.saturating_sub(of_before) as f64).round() as u64;
+            self.counts.push(until.saturating_sub(self.counted));
+            self.counted = until;
+        }
+        self.last = (now, events);
+    }
+
+    pub fn counts(self) -> Vec<u64> {
+        self.counts
+    }
 }
 
 #[cfg(test)]
@@ -226,5 +245,19 @@ mod tests {
         assert_eq!((both.queries(), both.errors, both.event_ns_sum), (24, 12, 14));
         assert_eq!(both.reconnects, 16);
         assert_eq!(both.since(&one), one);
+    }
+
+    #[test]
+    fn events_belong_to_the_second_in_which_they_ended() {
+        let mut seconds = Seconds::default();
+        let ms = Duration::from_millis;
+        for (at, events) in [(500, 50), (900, 90), (1100, 110), (2050, 205), (2050, 999)] {
+            seconds.see(ms(at), events);
+        }
+        // Nothing ends for two seconds and more.
+        seconds.see(ms(4950), 205);
+        seconds.see(ms(5050), 225);
+        assert_eq!(seconds.counts(), [100, 100, 5, 0, 10]);
+        assert!(Seconds::default().counts().is_empty());
     }
 }

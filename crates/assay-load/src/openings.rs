@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_model::{Dialect, Setup, StatementMode, Test};
-use assay_wire::{ConnectOptions, Error as WireError};
-use assay_workloads::{Client, Program, Shuffled, shuffled, without_limits};
+use assay_wire::{ConnectOptions, WireError};
+use assay_workloads::{EventProgram, ProgramClient, ShuffledForms, shuffled, without_limits};
 
-use crate::answered::{Answered, RowsAnswered, pairs};
-use crate::asking::{Again, Asking};
-use crate::enough::share;
-use crate::error::{Error, Result};
+use crate::ask::{Asking, RepeatForm, share};
+use crate::error::{LoadError, Result};
+use crate::statement_answer::{AnswerRows, EventKey, StatementAnswer, StatementKey, pairs};
 
 /// Maximum number of values to repeat a statement with, while there is time.
 const VALUES: usize = 100;
@@ -33,17 +32,14 @@ const OVER: u32 = 2;
 const UNGROUPED: [u32; 2] = [1055, 1140];
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Doubt {
-    test: Arc<str>,
-    statement: Arc<str>,
-    event: u64,
+pub struct AnswerDoubt {
+    key: EventKey,
     /// The rows differ, not only their order.
     is_of_rows: bool,
 }
 
 /// Answers whose rows differ and may do so, up to a few per statement.
-#[must_use]
-pub fn doubts(base: &[Answered], other: &[Answered]) -> Vec<Doubt> {
+pub fn doubts(base: &[StatementAnswer], other: &[StatementAnswer]) -> Vec<AnswerDoubt> {
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut found = Vec::new();
     for (there, here) in pairs(base, other).filter(|(_, here)| here.undetermined.is_none()) {
@@ -55,29 +51,27 @@ pub fn doubts(base: &[Answered], other: &[Answered]) -> Vec<Doubt> {
         let count = known.entry((&*here.test, &*here.statement)).or_default();
         *count += 1;
         if *count <= VALUES {
-            let (test, statement) = (Arc::clone(&here.test), Arc::clone(&here.statement));
-            found.push(Doubt { test, statement, event: here.event, is_of_rows });
+            found.push(AnswerDoubt { key: here.event_key(), is_of_rows });
         }
     }
     found
 }
 
 #[derive(Debug, Clone, Default)]
-struct Answers {
-    repeated: Vec<RowsAnswered>,
+struct RepeatedForms {
+    repeated: Vec<AnswerRows>,
     /// Answers to forms in which rows with equal `ORDER BY` values come in random order.
-    shuffled: Vec<RowsAnswered>,
-    without_limits: Option<RowsAnswered>,
-    /// A selected column is neither grouped nor aggregated.
+    shuffled: Vec<AnswerRows>,
+    without_limits: Option<AnswerRows>,
     is_ungrouped: bool,
 }
 
-type ByEvent<T> = BTreeMap<(Arc<str>, Arc<str>, u64), T>;
+type ByEvent<T> = BTreeMap<EventKey, T>;
 
 #[derive(Debug, Clone, Default)]
-pub struct AskedAgain(ByEvent<Answers>);
+pub struct RepeatedAnswers(ByEvent<RepeatedForms>);
 
-pub struct Asked<'a> {
+pub struct RepeatRequest<'a> {
     pub options: &'a ConnectOptions,
     pub dialect: Dialect,
     pub tests: &'a [Test],
@@ -87,10 +81,14 @@ pub struct Asked<'a> {
 }
 
 /// Runs every statement again with one value however long it takes, and with others while there is time.
-pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<AskedAgain> {
-    let mut by_statement: BTreeMap<(&str, &str), Vec<&Doubt>> = BTreeMap::new();
+pub fn ask_again(
+    asked: &RepeatRequest<'_>,
+    doubts: &[AnswerDoubt],
+    time: Duration,
+) -> Result<RepeatedAnswers> {
+    let mut by_statement: BTreeMap<(&str, &str), Vec<&AnswerDoubt>> = BTreeMap::new();
     for doubt in doubts {
-        by_statement.entry((&*doubt.test, &*doubt.statement)).or_default().push(doubt);
+        by_statement.entry((&*doubt.key.0, &*doubt.key.1)).or_default().push(doubt);
     }
     let (began, each) = (Instant::now(), share(time, by_statement.len()));
     let mut found = ByEvent::new();
@@ -100,10 +98,9 @@ pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<
         }
         let Some(test) = asked.tests.iter().find(|it| it.name() == test) else { continue };
         let setup = Setup { clients: 1, tables: 1, rows: 1 };
-        let program = Program::new(asked.dialect, *test, setup, StatementMode::Text);
-        let program = Arc::new(program);
-        let client = Client::new(Arc::clone(&program), asked.seed, 0);
         let dialect = asked.dialect;
+        let program = Arc::new(EventProgram::new(dialect, *test, setup, StatementMode::Text));
+        let client = ProgramClient::new(Arc::clone(&program), asked.seed, 0);
         // Sessions with other settings have separate statements with the same text.
         let all = program.statements().iter().enumerate();
         let numbers =
@@ -112,11 +109,11 @@ pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<
         for (number, session) in numbers {
             let (client, program) = (client.clone(), (Arc::clone(&program), session));
             let asking = Asking::new(asked.options, dialect, *test, program, (each, 0))?;
-            let mut statement = Statement { asking, client, number, dialect, is_slow: false };
+            let mut statement =
+                RepeatedStatement { asking, client, number, dialect, is_slow: false };
             for doubt in &doubts {
                 if let Some(answers) = statement.answers(doubt, asked.is_base)? {
-                    let key = (Arc::clone(&doubt.test), Arc::clone(&doubt.statement), doubt.event);
-                    found.insert(key, answers);
+                    found.insert(doubt.key.clone(), answers);
                 }
                 if began.elapsed() > each {
                     break;
@@ -124,22 +121,22 @@ pub fn ask_again(asked: &Asked<'_>, doubts: &[Doubt], time: Duration) -> Result<
             }
         }
     }
-    Ok(AskedAgain(found))
+    Ok(RepeatedAnswers(found))
 }
 
-struct Statement {
+struct RepeatedStatement {
     asking: Asking,
-    client: Client,
+    client: ProgramClient,
     number: usize,
     dialect: Dialect,
     is_slow: bool,
 }
 
-impl Statement {
+impl RepeatedStatement {
     /// `None` if the event does not run the statement, such as one of a session with other settings.
-    fn answers(&mut self, doubt: &Doubt, is_base: bool) -> Result<Option<Answers>> {
-        let mut answers = Answers::default();
-        let Some(sql) = self.sql(doubt.event)? else { return Ok(None) };
+    fn answers(&mut self, doubt: &AnswerDoubt, is_base: bool) -> Result<Option<RepeatedForms>> {
+        let mut answers = RepeatedForms::default();
+        let Some(sql) = self.sql(doubt.key.2)? else { return Ok(None) };
         if is_base {
             for number in 0..REPEATS {
                 if number == 0 || !self.is_slow {
@@ -163,14 +160,14 @@ impl Statement {
             *sent.borrow_mut() = Some(sql.to_owned());
             None
         };
-        self.asking.again(&self.client, event, Again { number: self.number, form: &form })?;
+        self.asking.again(&self.client, event, RepeatForm { number: self.number, form: &form })?;
         Ok(sent.into_inner())
     }
 
-    fn answer(&mut self, doubt: &Doubt, sql: &str) -> Result<Option<RowsAnswered>> {
+    fn answer(&mut self, doubt: &AnswerDoubt, sql: &str) -> Result<Option<AnswerRows>> {
         let (form, began) = (|_: &str| Some(sql.to_owned()), Instant::now());
-        let again = Again { number: self.number, form: &form };
-        let answer = self.asking.again(&self.client, doubt.event, again);
+        let again = RepeatForm { number: self.number, form: &form };
+        let answer = self.asking.again(&self.client, doubt.key.2, again);
         self.is_slow |= began.elapsed() > SLOW;
         answer
     }
@@ -178,16 +175,17 @@ impl Statement {
     /// Answers to forms of the statement that shuffle equal rows, up to the first that differs from `known`.
     fn shuffled(
         &mut self,
-        doubt: &Doubt,
+        doubt: &AnswerDoubt,
         sql: &str,
-        known: Option<&RowsAnswered>,
-    ) -> Result<Vec<RowsAnswered>> {
+        known: Option<&AnswerRows>,
+    ) -> Result<Vec<AnswerRows>> {
         let mut found = Vec::new();
         let Some(known) = known else { return Ok(found) };
-        let Shuffled { whole, single } = shuffled(sql, self.dialect);
+        let ShuffledForms { whole, single } = shuffled(sql, self.dialect);
         for forms in [whole, single] {
             for sql in forms {
-                for _ in 0..if self.is_slow { 1 } else { SHUFFLES } {
+                let shuffles = if self.is_slow { 1 } else { SHUFFLES };
+                for _ in 0..shuffles {
                     let Some(rows) = self.answer(doubt, &sql)? else { break };
                     let is_other = match doubt.is_of_rows {
                         true => !known.has_rows_of(&rows),
@@ -215,7 +213,7 @@ impl Statement {
             match wire.answer(sql, &mut |_, _| ()) {
                 Ok(_) => {}
                 Err(WireError::Server { code, .. }) => return Ok(UNGROUPED.contains(&code)),
-                Err(cause) => return Err(Error::query(sql, cause)),
+                Err(cause) => return Err(LoadError::query(sql, cause)),
             }
         }
         Ok(false)
@@ -237,7 +235,11 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    fn new(answered: &Answered, base: &Answers, other: Option<&Answers>) -> Self {
+    fn new(
+        answered: &StatementAnswer,
+        base: &RepeatedForms,
+        other: Option<&RepeatedForms>,
+    ) -> Self {
         let mut found = Self::default();
         let Some(known) = answered.rows() else { return found };
         found.rows_vary = base.repeated.iter().any(|it| !it.has_rows_of(known));
@@ -266,16 +268,16 @@ impl Opening {
 pub struct Openings {
     by_event: ByEvent<Opening>,
     /// Statements whose rows are unspecified for at least one value. For values that were not retried, it is unknown.
-    open_rows: BTreeSet<(Arc<str>, Arc<str>)>,
+    open_rows: BTreeSet<StatementKey>,
     /// Statements that leave the row order unspecified for a value, which excuses no different rows.
-    open_order: BTreeSet<(Arc<str>, Arc<str>)>,
+    open_order: BTreeSet<StatementKey>,
     /// Statements whose limits do not explain the difference for a value: they excuse none for other values.
-    differing: BTreeMap<(Arc<str>, Arc<str>), Opening>,
+    differing: BTreeMap<StatementKey, Opening>,
     none: Opening,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownOpening<'a> {
     pub(crate) opening: &'a Opening,
     /// Its rows are unspecified for another value, and this one was not retried.
     pub(crate) rows_unknown: bool,
@@ -283,15 +285,16 @@ pub(crate) struct Known<'a> {
 }
 
 impl Openings {
-    #[must_use]
-    pub fn new(answers: &[Answered], base: &AskedAgain, other: &AskedAgain) -> Self {
+    pub fn new(
+        answers: &[StatementAnswer],
+        base: &RepeatedAnswers,
+        other: &RepeatedAnswers,
+    ) -> Self {
         let mut found = Self::default();
         for answered in answers {
-            let (test, statement) = (Arc::clone(&answered.test), Arc::clone(&answered.statement));
-            let key = (test, statement, answered.event);
+            let (statement, key) = (answered.statement_key(), answered.event_key());
             let Some(of_base) = base.0.get(&key) else { continue };
             let opening = Opening::new(answered, of_base, other.0.get(&key));
-            let statement = (key.0.clone(), key.1.clone());
             if opening.leaves_order() {
                 found.open_order.insert(statement.clone());
             }
@@ -307,13 +310,12 @@ impl Openings {
     }
 
     /// Known facts about an answer's statement with its value. Findings for other values do not apply to it.
-    pub(crate) fn of(&self, answered: &Answered) -> Known<'_> {
-        let statement = (Arc::clone(&answered.test), Arc::clone(&answered.statement));
-        let event = (statement.0.clone(), statement.1.clone(), answered.event);
-        if let Some(opening) = self.by_event.get(&event) {
-            return Known { opening, rows_unknown: false, order_unknown: false };
+    pub(crate) fn known(&self, answered: &StatementAnswer) -> KnownOpening<'_> {
+        let statement = answered.statement_key();
+        if let Some(opening) = self.by_event.get(&answered.event_key()) {
+            return KnownOpening { opening, rows_unknown: false, order_unknown: false };
         }
-        Known {
+        KnownOpening {
             opening: self.differing.get(&statement).unwrap_or(&self.none),
             rows_unknown: self.open_rows.contains(&statement),
             order_unknown: self.open_order.contains(&statement),
@@ -321,7 +323,7 @@ impl Openings {
     }
 
     #[cfg(test)]
-    pub(crate) fn all(opening: Opening) -> Self {
+    pub(crate) fn with_default(opening: Opening) -> Self {
         Self { none: opening, ..Self::default() }
     }
 }
@@ -333,17 +335,17 @@ mod tests {
     use assay_model::AnswerPart;
 
     use super::*;
-    use crate::answered::AnswerOutcome;
     use crate::differences::answer_differences;
+    use crate::statement_answer::AnswerOutcome;
 
-    fn rows(texts: &[&str]) -> RowsAnswered {
-        let mut answer = RowsAnswered::keeping(3, false);
+    fn rows(texts: &[&str]) -> AnswerRows {
+        let mut answer = AnswerRows::keeping(3, false);
         texts.iter().for_each(|text| answer.add(&[Some(Cow::Borrowed(text.as_bytes()))]));
         answer
     }
 
-    fn answered(event: u64, texts: &[&str]) -> Answered {
-        Answered {
+    fn answered(event: u64, texts: &[&str]) -> StatementAnswer {
+        StatementAnswer {
             test: "t".into(),
             statement: "SELECT a FROM t WHERE b = ? ORDER BY c LIMIT 1".into(),
             sent: String::new(),
@@ -359,16 +361,16 @@ mod tests {
         let base = [1, 2, 3].map(|event| answered(event, &["1"]));
         let here = [1, 2, 3].map(|event| answered(event, &["2"]));
         let asked = again.iter().map(|(event, shuffled)| {
-            let answers = Answers {
+            let answers = RepeatedForms {
                 repeated: vec![rows(&["1"])],
                 shuffled: vec![rows(shuffled)],
-                ..Answers::default()
+                ..RepeatedForms::default()
             };
             let first = &base[0];
             ((Arc::clone(&first.test), Arc::clone(&first.statement), *event), answers)
         });
-        let asked = AskedAgain(asked.collect());
-        let openings = Openings::new(&base, &asked, &AskedAgain::default());
+        let asked = RepeatedAnswers(asked.collect());
+        let openings = Openings::new(&base, &asked, &RepeatedAnswers::default());
         let found = answer_differences(&base, &here, &openings, &|_| None).differences;
         found.into_iter().map(|it| (it.what, it.count)).collect()
     }
@@ -393,10 +395,10 @@ mod tests {
         let base = of(&["1", "2"]);
         let key = (Arc::clone(&base[0].test), Arc::clone(&base[0].statement), 1);
         let (repeated, shuffled) = (vec![rows(&["1", "2"])], vec![rows(&["2", "1"])]);
-        let answers = Answers { repeated, shuffled, ..Answers::default() };
-        let asked = AskedAgain([(key, answers)].into());
-        let openings = Openings::new(&base, &asked, &AskedAgain::default());
-        let parts = |here: &[Answered]| -> Vec<(AnswerPart, u32)> {
+        let answers = RepeatedForms { repeated, shuffled, ..RepeatedForms::default() };
+        let asked = RepeatedAnswers([(key, answers)].into());
+        let openings = Openings::new(&base, &asked, &RepeatedAnswers::default());
+        let parts = |here: &[StatementAnswer]| -> Vec<(AnswerPart, u32)> {
             let found = answer_differences(&base, here, &openings, &|_| None).differences;
             found.into_iter().map(|it| (it.what, it.count)).collect()
         };

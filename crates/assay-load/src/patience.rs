@@ -5,12 +5,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use assay_lua::{Error as LuaError, Leash, Patience};
+use assay_lua::{Leash, LuaError, Patience};
 use assay_wire::Stop;
 use rustix::process::{Pid, setpriority_process};
 use rustix::thread::gettid;
 
-use crate::error::{Error, Result};
+use crate::error::{LoadError, Result};
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -29,7 +29,7 @@ pub(crate) fn give_up(leash: &Leash) {
     }
 }
 
-pub(crate) fn stuck(leash: &Leash) -> Error {
+pub(crate) fn stuck(leash: &Leash) -> LoadError {
     LuaError::Stuck { place: leash.place() }.into()
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn answer_of<T>(answers: &Receiver<T>, leash: &Leash, stop: &Stop) ->
     loop {
         match answers.recv_timeout(LOOK_EVERY) {
             Ok(answer) => return Ok(answer),
-            Err(RecvTimeoutError::Disconnected) => return Err(Error::ClientLost),
+            Err(RecvTimeoutError::Disconnected) => return Err(LoadError::ClientLost),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if patience.is_over(leash, stop.is_asked(), Instant::now()) {
@@ -69,7 +69,7 @@ pub(crate) fn start_apart<T: Send + 'static>(
         runs_here(&of_thread);
         drop(answer.send(work()));
     };
-    Builder::new().name("assay-script".to_owned()).spawn(body).map_err(Error::Thread)?;
+    Builder::new().name("assay-script".to_owned()).spawn(body).map_err(LoadError::Thread)?;
     Ok(answers)
 }
 
@@ -85,6 +85,6 @@ mod tests {
         let (answer, answers) = channel::<()>();
         drop(answer);
         let lost = answer_of(&answers, &leash, &Stop::default());
-        assert!(matches!(lost, Err(Error::ClientLost)));
+        assert!(matches!(lost, Err(LoadError::ClientLost)));
     }
 }

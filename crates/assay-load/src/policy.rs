@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU64;
 
-use assay_wire::Error as WireError;
+use assay_lua::IgnoredErrors;
+use assay_wire::WireError;
 
-use crate::error::{Error, TOO_MANY_CONNECTIONS as FULL, sqlstate};
+use crate::error::{LoadError, TOO_MANY_CONNECTIONS as FULL, sqlstate};
 
 /// Errors after which an event is retried, as in sysbench. MySQL and MariaDB: record changed, lock wait timeout,
 /// deadlock. Postgres: deadlock, serialization failure, and a unique key violated by a deleted and reinserted row.
@@ -22,26 +23,13 @@ const LOST: [u32; 4] = [2006, 2011, 2013, 2055];
 const ENDING: [u32; 8] =
     [1053, 1317, 1927, 3169, 4031, sqlstate("57P01"), sqlstate("57P02"), sqlstate("57P03")];
 
-/// Defaults to sysbench's behavior.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientPolicy {
-    pub ignored: Ignored,
+    pub ignored: IgnoredErrors,
     /// Events after which a client reconnects; `None` for one connection for all events.
     pub reconnect_every: Option<NonZeroU64>,
-    /// Whether [`crate::Session::interval_latencies`] can be read while the clients work.
+    /// Whether [`crate::ClientSession::interval_latencies`] can be read while the clients work.
     pub shows_latencies: bool,
-}
-
-/// Errors after which an event is retried.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Ignored {
-    /// Those that sysbench ignores by default.
-    #[default]
-    Usual,
-    /// All server errors, including lost connections.
-    All,
-    /// MySQL codes, or Postgres SQLSTATEs as numbers. 2006, 2011, 2013 and 2055 mean a lost connection on any server.
-    These(Vec<u32>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,15 +43,17 @@ impl ClientPolicy {
     /// `usual` are the codes after which the event is retried by default.
     pub(crate) fn remedy(&self, error: &WireError, usual: &[u32]) -> Remedy {
         let reconnects = match &self.ignored {
-            Ignored::Usual => false,
-            Ignored::All => true,
-            Ignored::These(codes) => LOST.iter().any(|code| codes.contains(code)),
+            IgnoredErrors::Usual => false,
+            IgnoredErrors::All => true,
+            IgnoredErrors::These(codes) => LOST.iter().any(|code| codes.contains(code)),
         };
         match error {
             WireError::Server { code, .. } if reconnects && ENDING.contains(code) => {
                 Remedy::Reconnect
             }
-            WireError::Server { code, .. } if self.ignores(*code, usual) => Remedy::Retry(*code),
+            WireError::Server { code, .. } if self.ignored.contain(*code, usual) => {
+                Remedy::Retry(*code)
+            }
             WireError::Connect { .. } | WireError::Io { .. } | WireError::Timeout { .. }
                 if reconnects =>
             {
@@ -75,20 +65,12 @@ impl ClientPolicy {
 
     /// Whether a client that failed to reconnect tries again: while the server starts, shuts down, or has too many
     /// connections.
-    pub(crate) fn tries_again(&self, error: &Error) -> bool {
-        let (Error::Connect { source, .. } | Error::Prepare { source, .. }) = error else {
+    pub(crate) fn tries_again(&self, error: &LoadError) -> bool {
+        let (LoadError::Connect { source, .. } | LoadError::Prepare { source, .. }) = error else {
             return false;
         };
         let is_full = source.server_code().is_some_and(|code| FULL.contains(&code));
         is_full || self.remedy(source, &[]) == Remedy::Reconnect
-    }
-
-    fn ignores(&self, code: u32, usual: &[u32]) -> bool {
-        match &self.ignored {
-            Ignored::Usual => usual.contains(&code),
-            Ignored::All => true,
-            Ignored::These(codes) => codes.contains(&code),
-        }
     }
 }
 
@@ -120,7 +102,7 @@ mod tests {
     #[test]
     fn a_list_replaces_the_usual_errors() {
         let of = |codes: &[u32]| ClientPolicy {
-            ignored: Ignored::These(codes.to_vec()),
+            ignored: IgnoredErrors::These(codes.to_vec()),
             ..ClientPolicy::default()
         };
         assert_eq!(of(&[1062]).remedy(&refused(1062), &USUAL), Remedy::Retry(1062));
@@ -129,7 +111,7 @@ mod tests {
         assert_eq!(of(&[2013]).remedy(&lost(), &USUAL), Remedy::Reconnect);
         assert_eq!(of(&[2013]).remedy(&refused(1927), &USUAL), Remedy::Reconnect);
         assert_eq!(of(&[1927]).remedy(&refused(1927), &USUAL), Remedy::Retry(1927));
-        let all = ClientPolicy { ignored: Ignored::All, ..ClientPolicy::default() };
+        let all = ClientPolicy { ignored: IgnoredErrors::All, ..ClientPolicy::default() };
         assert_eq!(all.remedy(&refused(1146), &USUAL), Remedy::Retry(1146));
         assert_eq!(all.remedy(&lost(), &USUAL), Remedy::Reconnect);
     }

@@ -1,20 +1,26 @@
-//! A program's statements, prepared on a connection.
+//! Connections like those of a workload's clients, with the session's settings and the program's statements prepared.
 
 use std::sync::Arc;
 
-use assay_model::Sending;
-use assay_wire::Error as WireError;
-use assay_wire::{Connection, Param, ParamType, Protocol, Reply, ResultSet, StatementId};
-use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
+use assay_model::{Sending, SessionSetting, SettingForm, StatementMode};
+use assay_wire::{
+    ConnectOptions, Connection, Param, ParamType, Protocol, Reply, ResultSet, StatementId,
+    WireError,
+};
+use assay_workloads::{
+    Argument, ArgumentType, EventProgram, Operation, OperationArguments, ProgramStatement,
+    modes_of, set_statements,
+};
 
-use crate::error::{Error, NO_SUCH_TABLE, Result};
-use crate::settings::begin_user_session;
+use crate::control::{connect, dialect_of, execute, query, run};
+use crate::error::{LoadError, NO_SUCH_TABLE, Result};
+use crate::user::{WITH_BACKSLASHES, begin_session};
 
 /// MySQL's code for a statement that cannot be prepared, such as `BEGIN`.
 const CANNOT_PREPARE: u32 = 1295;
 
-pub(crate) struct Prepared {
-    program: Arc<Program>,
+pub(crate) struct PreparedProgram {
+    program: Arc<EventProgram>,
     /// By statement index; `None` for a statement that is sent as text.
     handles: Vec<Option<StatementId>>,
     /// Empty between operations; kept to reuse its memory.
@@ -25,9 +31,9 @@ pub(crate) struct Prepared {
     text: Vec<u8>,
 }
 
-impl Prepared {
-    pub(crate) fn new(program: Arc<Program>) -> Self {
-        let places = program.statements().iter().flat_map(|it| &it.keep);
+impl PreparedProgram {
+    pub(crate) fn new(program: Arc<EventProgram>) -> Self {
+        let places = program.statements().iter().flat_map(|statement| &statement.keep);
         let kept = places.max().map_or(0, |last| *last as usize + 1);
         Self {
             handles: vec![None; program.statements().len()],
@@ -40,8 +46,7 @@ impl Prepared {
 
     pub(crate) fn prepare(&mut self, wire: &mut Connection, session: usize) -> Result<()> {
         if self.program.is_own() {
-            let settings = self.program.sessions().get(session);
-            begin_user_session(wire, settings.map_or(&[], Vec::as_slice))?;
+            begin_user_session(wire, &self.program.sessions()[session])?;
         }
         for (handle, statement) in self.handles.iter_mut().zip(self.program.statements()) {
             if statement.session == session {
@@ -63,23 +68,17 @@ impl Prepared {
             Ok(found) => {
                 let names = columns.iter().map(|(name, _)| name);
                 if !found.columns.iter().eq(names) {
-                    return Err(Error::OtherScratch(name));
+                    return Err(LoadError::OtherScratch(name));
                 }
             }
             Err(error) if error.server_code().is_some_and(|it| NO_SUCH_TABLE.contains(&it)) => {}
-            Err(error) => return Err(Error::query(there.as_bytes(), error)),
+            Err(error) => return Err(LoadError::query(there.as_bytes(), error)),
         }
         let columns: Vec<String> =
             columns.iter().map(|(name, sql)| format!("{name} {sql}")).collect();
         let engine = engine_of_tables(wire)?;
-        for sql in [
-            format!("DROP TABLE IF EXISTS {name}"),
-            format!("CREATE TABLE {name} ({}){engine}", columns.join(", ")),
-        ] {
-            let sent = wire.execute_text(sql.as_bytes());
-            sent.map_err(|error| Error::query(sql.as_bytes(), error))?;
-        }
-        Ok(())
+        execute(wire, format!("DROP TABLE IF EXISTS {name}").as_bytes())?;
+        execute(wire, format!("CREATE TABLE {name} ({}){engine}", columns.join(", ")).as_bytes())
     }
 
     #[inline]
@@ -93,7 +92,7 @@ impl Prepared {
     }
 
     pub(crate) fn has_prepared(&self, statement: usize) -> bool {
-        self.handles.get(statement).is_some_and(Option::is_some)
+        self.handles[statement].is_some()
     }
 
     #[inline]
@@ -124,13 +123,11 @@ impl Prepared {
         operation: Operation<'_>,
     ) -> Result<(), WireError> {
         let Operation::Execute { statement, arguments } = operation else { return Ok(()) };
-        let handle = self.handles.get(statement).copied().flatten();
-        let handle = handle.ok_or(WireError::Usage(NO_PIPELINE))?;
+        let handle = self.handles[statement].ok_or(WireError::Usage(NO_PIPELINE))?;
         let params: Vec<_> = arguments.map(|argument| param(argument, &self.kept)).collect();
         wire.queue(handle, &params)
     }
 
-    /// Values returned by statements of the event so far, by place.
     pub(crate) fn kept(&self) -> &[Option<Vec<u8>>] {
         &self.kept
     }
@@ -140,11 +137,8 @@ impl Prepared {
         wire: &mut Connection,
         operation: Operation<'_>,
     ) -> Result<ResultSet, WireError> {
-        let text = |sql| {
-            std::str::from_utf8(sql).map_err(|_| WireError::Usage("a text that is not UTF-8"))
-        };
         let (statement, arguments) = match operation {
-            Operation::Query { sql, .. } => return wire.query(text(sql)?),
+            Operation::Query { sql, .. } => return wire.query(utf8(sql)?),
             Operation::Execute { statement, arguments } => (statement, arguments),
             Operation::Sleep(_) | Operation::Pipeline(_) => return Ok(ResultSet::default()),
         };
@@ -159,7 +153,7 @@ impl Prepared {
         &mut self,
         wire: &mut Connection,
         statement: usize,
-        arguments: Arguments<'_>,
+        arguments: OperationArguments<'_>,
     ) -> Result<Reply, WireError> {
         let statement = &self.program.statements()[statement];
         let keep = &statement.keep;
@@ -172,16 +166,15 @@ impl Prepared {
         if keep.is_empty() {
             return wire.execute_text(&self.text);
         }
-        let sql = std::str::from_utf8(&self.text);
-        let sql = sql.map_err(|_| WireError::Usage("a text that is not UTF-8"))?;
+        let sql = utf8(&self.text)?;
         let results = match statement.sending {
             Sending::Alone => vec![wire.query(sql)?],
             Sending::Combined | Sending::LastRows => wire.query_all(sql)?,
         };
         let reply = Reply {
-            result_set: results.iter().any(|it| !it.columns.is_empty()),
-            rows: results.iter().map(|it| it.rows.len() as u64).sum(),
-            affected: results.iter().fold(0, |sum, it| sum.saturating_add(it.affected)),
+            result_set: results.iter().any(|result| !result.columns.is_empty()),
+            rows: results.iter().map(|result| result.rows.len() as u64).sum(),
+            affected: results.iter().fold(0, |sum, result| sum.saturating_add(result.affected)),
         };
         keep.iter().for_each(|place| self.kept[*place as usize] = None);
         for (place, value) in keep.iter().zip(kept_values(statement.sending, results)) {
@@ -202,11 +195,11 @@ impl Prepared {
         }
     }
 
-    /// Statements that the server refuses to prepare. They are sent as text each time.
     pub(crate) fn unprepared(&self) -> Vec<String> {
         let statements = self.program.statements().iter().zip(&self.handles);
-        let refused = statements
-            .filter(|(statement, handle)| statement.mode == Mode::Prepared && handle.is_none());
+        let refused = statements.filter(|(statement, handle)| {
+            statement.mode == StatementMode::Prepared && handle.is_none()
+        });
         refused.map(|(statement, _)| statement.sql.clone()).collect()
     }
 
@@ -247,7 +240,7 @@ fn engine_of_tables(wire: &mut Connection) -> Result<String> {
     }
     let sql = "SELECT ENGINE FROM information_schema.TABLES \
                WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'sbtest1'";
-    let found = wire.query(sql).map_err(|error| Error::query(sql.as_bytes(), error))?;
+    let found = query(wire, sql)?;
     let is_name = |engine: &&str| engine.chars().all(|c| c.is_ascii_alphanumeric());
     let engine = found.text(0, 0).filter(is_name);
     Ok(engine.map_or_else(String::new, |engine| format!(" ENGINE = {engine}")))
@@ -255,28 +248,33 @@ fn engine_of_tables(wire: &mut Connection) -> Result<String> {
 
 /// Prepares a statement, unless its mode is text. A statement without parameters that the server refuses to prepare is
 /// sent as text.
-fn prepare(wire: &mut Connection, statement: &Statement) -> Result<Option<StatementId>> {
-    if statement.mode == Mode::Text {
+fn prepare(wire: &mut Connection, statement: &ProgramStatement) -> Result<Option<StatementId>> {
+    if statement.mode == StatementMode::Text {
         return Ok(None);
     }
-    let params: Vec<ParamType> = statement.params.iter().map(|param| param_type(*param)).collect();
+    let params = param_types(statement);
     let prepared = match statement.mode {
-        Mode::Extended => wire.parse_each_time(&statement.sql, &params),
-        Mode::Prepared | Mode::Text => wire.prepare(&statement.sql, &params),
+        StatementMode::Extended => wire.parse_each_time(&statement.sql, &params),
+        StatementMode::Prepared | StatementMode::Text => wire.prepare(&statement.sql, &params),
     };
     match prepared {
         Ok(handle) => Ok(Some(handle)),
         Err(error) if params.is_empty() && error.server_code() == Some(CANNOT_PREPARE) => Ok(None),
-        Err(source) => Err(Error::Prepare { sql: statement.sql.clone(), source }),
+        Err(source) => Err(LoadError::Prepare { sql: statement.sql.clone(), source }),
     }
 }
 
-fn param_type(param: assay_workloads::ParamType) -> ParamType {
-    match param {
-        assay_workloads::ParamType::Int => ParamType::Int,
-        assay_workloads::ParamType::Text => ParamType::Text,
-        assay_workloads::ParamType::Inferred => ParamType::Inferred,
-    }
+pub(crate) fn param_types(statement: &ProgramStatement) -> Vec<ParamType> {
+    let param_type = |param: &ArgumentType| match param {
+        ArgumentType::Int => ParamType::Int,
+        ArgumentType::Text => ParamType::Text,
+        ArgumentType::Inferred => ParamType::Inferred,
+    };
+    statement.params.iter().map(param_type).collect()
+}
+
+pub(crate) fn utf8(sql: &[u8]) -> Result<&str, WireError> {
+    std::str::from_utf8(sql).map_err(|_| WireError::Usage("a text that is not UTF-8"))
 }
 
 fn param<'a>(argument: Argument<'a>, kept: &'a [Option<Vec<u8>>]) -> Param<'a> {
@@ -294,6 +292,137 @@ fn param<'a>(argument: Argument<'a>, kept: &'a [Option<Vec<u8>>]) -> Param<'a> {
 fn recycle<'a>(mut params: Vec<Param<'_>>) -> Vec<Param<'a>> {
     params.clear();
     params.into_iter().map(|_| Param::Int(0)).collect()
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedSetting {
+    pub setting: SessionSetting,
+    /// Refused modes, if the others are accepted.
+    pub modes: Vec<String>,
+    pub message: String,
+}
+
+/// Begins a client's session with these settings. Refused settings are skipped and returned: the application would get
+/// the same error.
+pub(crate) fn begin_user_session(
+    wire: &mut Connection,
+    settings: &[SessionSetting],
+) -> Result<Vec<RefusedSetting>> {
+    begin_session(wire)?;
+    let mut refused = Vec::new();
+    for setting in settings {
+        let Some(message) = set(wire, setting)? else { continue };
+        let modes = match setting.form() {
+            SettingForm::Modes => set_modes(wire, setting)?,
+            _ => Vec::new(),
+        };
+        refused.push(RefusedSetting { setting: setting.clone(), modes, message });
+    }
+    Ok(refused)
+}
+
+/// Returns the server's error if it refuses the value.
+fn set(wire: &mut Connection, setting: &SessionSetting) -> Result<Option<String>> {
+    for sql in set_statements(dialect_of(wire.protocol()), setting) {
+        match wire.query(&sql) {
+            Ok(_) => {}
+            Err(error) if error.server_code().is_some() => return Ok(Some(error.to_string())),
+            Err(error) => return Err(LoadError::query(sql.as_bytes(), error)),
+        }
+    }
+    Ok(None)
+}
+
+/// Sets the modes that the server accepts, and returns the others.
+fn set_modes(wire: &mut Connection, setting: &SessionSetting) -> Result<Vec<String>> {
+    let (mut taken, mut refused) = (Vec::new(), Vec::new());
+    for mode in modes_of(setting) {
+        let word = mode.trim_start_matches(['+', '-']);
+        let alone = SessionSetting::new(setting.name(), word);
+        let is_refused = match alone {
+            Ok(alone) if !mode.starts_with('-') => set(wire, &alone)?.is_some(),
+            Ok(_) => false,
+            Err(_) => true,
+        };
+        if is_refused { refused.push(word.to_owned()) } else { taken.push(mode) }
+    }
+    // The trials replaced the modes.
+    for sql in ["SET SESSION sql_mode = DEFAULT", WITH_BACKSLASHES] {
+        run(wire, sql)?;
+    }
+    if let Ok(rest) = SessionSetting::new(setting.name(), &taken.join(",")) {
+        set(wire, &rest)?;
+    }
+    Ok(refused)
+}
+
+/// A connection like those of a test's clients, with the statements of its program prepared that run with the same
+/// settings.
+pub struct Rehearsal {
+    wire: Connection,
+    prepared: PreparedProgram,
+}
+
+impl Rehearsal {
+    /// `None` if the server refuses to prepare one of the statements.
+    pub fn open(
+        options: &ConnectOptions,
+        program: Arc<EventProgram>,
+        session: usize,
+    ) -> Result<Option<Self>> {
+        let mut wire = connect(options, 0)?;
+        let mut prepared = PreparedProgram::new(program);
+        match prepared.prepare(&mut wire, session) {
+            Ok(()) => Ok(Some(Self { wire, prepared })),
+            Err(LoadError::Prepare { source, .. }) if source.server_code().is_some() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn wire(&mut self) -> &mut Connection {
+        &mut self.wire
+    }
+
+    pub fn has_prepared(&self, statement: usize) -> bool {
+        self.prepared.has_prepared(statement)
+    }
+
+    pub fn execute(
+        &mut self,
+        operation: Operation<'_>,
+        kept: &[Option<Vec<u8>>],
+    ) -> Result<(), WireError> {
+        self.prepared.keep(kept);
+        self.prepared.send(&mut self.wire, operation).map(drop)
+    }
+}
+
+/// Connects with a session like those of a program's clients: `session` is an index into its sets of settings.
+pub fn connect_as_client(
+    options: &ConnectOptions,
+    program: &EventProgram,
+    session: usize,
+) -> Result<Connection> {
+    let mut wire = connect(options, 0)?;
+    if program.is_own() {
+        begin_user_session(&mut wire, &program.sessions()[session])?;
+    }
+    Ok(wire)
+}
+
+pub fn refused_settings(
+    options: &ConnectOptions,
+    sessions: &[Vec<SessionSetting>],
+) -> Result<Vec<RefusedSetting>> {
+    let mut refused: Vec<RefusedSetting> = Vec::new();
+    for settings in sessions.iter().filter(|settings| !settings.is_empty()) {
+        for found in begin_user_session(&mut connect(options, 0)?, settings)? {
+            if !refused.contains(&found) {
+                refused.push(found);
+            }
+        }
+    }
+    Ok(refused)
 }
 
 #[cfg(test)]

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
 use std::time::Duration;
 
-use assay_model::{Dialect, Restored, RestoredKind, UserDump, UserRowsFile};
-use assay_wire::{AnswerSummary, ConnectOptions, Connection, Error as WireError, Protocol};
+use assay_model::{Dialect, Restored, RestoredKind, UserDump};
+use assay_wire::{AnswerSummary, ConnectOptions, Connection, Protocol, TakeRow, WireError};
 use assay_workloads::{
     Definer, DumpError, DumpPart, DumpParts, DumpedLogin, Fate, dumped_login, fate, first_line,
     is_drop_if_exists, table_database, without_database, without_definer,
 };
 
-use crate::error::{Error, Result};
-
-/// Opens a dump of a workload; the error is the reason.
-pub type OpenUserDump<'a> = &'a dyn Fn(&UserRowsFile) -> Result<Box<dyn Read>, String>;
+use crate::control::{connect_control, dialect_of};
+use crate::error::{LoadError, Result};
+use crate::fill::OpenUserDump;
 
 const FINDINGS: usize = 200;
 
@@ -33,18 +32,14 @@ pub(crate) fn restore(
     open: OpenUserDump<'_>,
     summary: &mut dyn FnMut(u64),
 ) -> Result<Vec<Restored>> {
-    let fail = |why: String| Error::File { path: dump.file.path.clone(), why };
-    let source = Counted { source: open(&dump.file).map_err(fail)?, bytes: 0 };
+    let fail = |why: String| LoadError::File { path: dump.file.path.clone(), why };
+    let source = CountedReader { source: open(&dump.file).map_err(fail)?, bytes: 0 };
     let options = ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
-    let wire = Connection::control(&options);
-    let wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
-    let dialect = match wire.protocol() {
-        Protocol::MySql => Dialect::MySql,
-        Protocol::Postgres => Dialect::Postgres,
-    };
+    let wire = connect_control(&options, 0)?;
+    let dialect = dialect_of(options.protocol);
     let mut restorer = Restorer {
-        definers: definers(&options, dialect)?,
-        plugins: login_plugins(&options, dialect)?,
+        definers: definers(&options)?,
+        plugins: login_plugins(&options)?,
         wire,
         dialect,
         path: &dump.file.path,
@@ -63,7 +58,7 @@ pub(crate) fn restore(
     }
     // The dump may have left a transaction open.
     restorer.send(0, b"COMMIT", Fate::Try)?;
-    Ok(restorer.findings.all())
+    Ok(restorer.findings.sorted())
 }
 
 pub(crate) fn without_rows(dump: &UserDump, empty: &[&str]) -> Option<Restored> {
@@ -74,15 +69,15 @@ pub(crate) fn with_made_rows(dump: &UserDump, made: &[&str]) -> Option<Restored>
     of_tables(dump, RestoredKind::Made, "tables whose rows were made", made)
 }
 
-pub(crate) fn refused_rows(dump: &UserDump, table: &str, why: &Error) -> Restored {
-    Restored {
-        what: RestoredKind::Error,
-        file: file_name(&dump.file.path),
-        line: 0,
-        statement: format!("INSERT INTO {table}"),
-        message: why.to_string(),
-        count: 1,
-    }
+pub(crate) fn refused_rows(dump: &UserDump, table: &str, why: &LoadError) -> Restored {
+    let finding = finding(RestoredKind::Error, &file_name(&dump.file.path), why.to_string());
+    Restored { statement: format!("INSERT INTO {table}"), ..finding }
+}
+
+/// A finding that concerns no line of the dump.
+fn finding(what: RestoredKind, file: &str, message: String) -> Restored {
+    let (file, line, statement) = (file.to_owned(), 0, String::new());
+    Restored { what, file, line, statement, message, count: 1 }
 }
 
 fn file_name(path: &str) -> String {
@@ -94,22 +89,17 @@ fn of_tables(dump: &UserDump, what: RestoredKind, words: &str, names: &[&str]) -
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
     let more = names.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| Restored {
-        what,
-        file: file_name(&dump.file.path),
-        line: 0,
-        statement: String::new(),
-        message: format!("{words}: {}{more}", shown.join(", ")),
-        count: names.len() as u64,
-    })
+    let message = format!("{words}: {}{more}", shown.join(", "));
+    let finding = finding(what, &file_name(&dump.file.path), message);
+    (!names.is_empty()).then_some(Restored { count: names.len() as u64, ..finding })
 }
 
-struct Counted {
+struct CountedReader {
     source: Box<dyn Read>,
     bytes: u64,
 }
 
-impl Read for Counted {
+impl Read for CountedReader {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let length = self.source.read(out)?;
         self.bytes += length as u64;
@@ -211,7 +201,7 @@ impl Restorer<'_> {
     /// The whole dump goes to one database, so it may name only one.
     fn is_of_database(&mut self, line: u64, name: String) -> Result<()> {
         match &self.database {
-            Some(known) if *known != name => Err(Error::File {
+            Some(known) if *known != name => Err(LoadError::File {
                 path: self.path.to_owned(),
                 why: format!(
                     "line {line}: it has several databases, `{known}` and `{name}`; write a dump of one of them"
@@ -235,18 +225,14 @@ impl Restorer<'_> {
         if self.dialect == Dialect::MySql && has_warnings {
             let mut warnings = Vec::new();
             let asked = self.wire.answer(b"SHOW WARNINGS", &mut |_, row| {
-                let text = |place: usize| {
-                    let value = row.get(place).copied().flatten().unwrap_or_default();
-                    String::from_utf8_lossy(value).into_owned()
-                };
                 // The list includes the error itself.
-                if text(0) != "Error" {
-                    warnings.push(format!("{} (code {})", text(2), text(1)));
+                if text_at(row, 0) != "Error" {
+                    warnings.push(format!("{} (code {})", text_at(row, 2), text_at(row, 1)));
                 }
             });
             asked.map_err(|cause| self.lost(sql, cause))?;
             for warning in warnings {
-                self.findings.summary(RestoredKind::Warning, line, sql, warning);
+                self.findings.add_message(RestoredKind::Warning, line, sql, warning);
             }
         }
         Ok(())
@@ -268,7 +254,7 @@ impl Restorer<'_> {
             }
         });
         if let Some(error) = failure {
-            return Err(Error::File { path: self.path.to_owned(), why: error.to_string() });
+            return Err(LoadError::File { path: self.path.to_owned(), why: error.to_string() });
         }
         self.noted(line, sql, answer, &Fate::Send)
     }
@@ -286,7 +272,7 @@ impl Restorer<'_> {
                 // The final `COMMIT` is not part of the dump.
                 let notices = summary.notices.into_iter().filter(|_| line > 0);
                 for notice in notices.filter(|it| WARNINGS.contains(&it.severity.as_str())) {
-                    self.findings.summary(RestoredKind::Warning, line, sql, notice.message);
+                    self.findings.add_message(RestoredKind::Warning, line, sql, notice.message);
                 }
                 Ok(())
             }
@@ -297,7 +283,9 @@ impl Restorer<'_> {
                         let what = first_line(sql);
                         self.findings.left_out(format!("`{what}` is left out: {error}"));
                     }
-                    _ => self.findings.summary(RestoredKind::Error, line, sql, error.to_string()),
+                    _ => {
+                        self.findings.add_message(RestoredKind::Error, line, sql, error.to_string())
+                    }
                 }
                 Ok(())
             }
@@ -305,50 +293,41 @@ impl Restorer<'_> {
         }
     }
 
-    fn lost(&self, sql: &[u8], cause: WireError) -> Error {
+    fn lost(&self, sql: &[u8], cause: WireError) -> LoadError {
         let (path, line) = (self.path.to_owned(), self.line);
-        Error::Dump { path, line, sql: first_line(sql), cause }
+        LoadError::Dump { path, line, sql: first_line(sql), cause }
     }
 }
 
-fn definers(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Definer>> {
-    if dialect == Dialect::Postgres {
-        return Ok(Vec::new());
-    }
-    let wire = Connection::control(options);
-    let mut wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
+fn definers(options: &ConnectOptions) -> Result<Vec<Definer>> {
     let mut found = Vec::new();
-    let asked = wire.answer(b"SELECT User, Host FROM mysql.user", &mut |_, row| {
-        let text = |place: usize| {
-            let value = row.get(place).copied().flatten().unwrap_or_default();
-            String::from_utf8_lossy(value).into_owned()
-        };
-        found.push(Definer { user: text(0), host: text(1) });
-    });
-    // A login without the privilege sees none.
-    match asked {
-        Ok(_) | Err(WireError::Server { .. }) => Ok(found),
-        Err(source) => Err(Error::Connect { client: 0, source }),
-    }
+    take_rows(options, b"SELECT User, Host FROM mysql.user", &mut |row| {
+        found.push(Definer { user: text_at(row, 0), host: text_at(row, 1) });
+    })?;
+    Ok(found)
 }
 
-fn login_plugins(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<String>> {
+fn login_plugins(options: &ConnectOptions) -> Result<Vec<String>> {
     const QUERY: &[u8] = b"SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
         WHERE PLUGIN_TYPE = 'AUTHENTICATION' AND PLUGIN_STATUS = 'ACTIVE'";
-    if dialect == Dialect::Postgres {
-        return Ok(Vec::new());
-    }
-    let wire = Connection::control(options);
-    let mut wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
     let mut found = Vec::new();
-    let asked = wire.answer(QUERY, &mut |_, row| {
-        let name = row.first().copied().flatten().unwrap_or_default();
-        found.push(String::from_utf8_lossy(name).into_owned());
-    });
-    match asked {
-        Ok(_) | Err(WireError::Server { .. }) => Ok(found),
-        Err(source) => Err(Error::Connect { client: 0, source }),
+    take_rows(options, QUERY, &mut |row| found.push(text_at(row, 0)))?;
+    Ok(found)
+}
+
+/// Takes the rows of a query for MySQL and MariaDB. A login without the privilege sees none.
+fn take_rows(options: &ConnectOptions, sql: &[u8], take: &mut TakeRow<'_>) -> Result<()> {
+    if options.protocol == Protocol::Postgres {
+        return Ok(());
     }
+    match connect_control(options, 0)?.answer(sql, &mut |_, row| take(row)) {
+        Ok(_) | Err(WireError::Server { .. }) => Ok(()),
+        Err(source) => Err(LoadError::Connect { client: 0, source }),
+    }
+}
+
+fn text_at(row: &[Option<&[u8]>], column: usize) -> String {
+    String::from_utf8_lossy(row.get(column).copied().flatten().unwrap_or_default()).into_owned()
 }
 
 /// Findings so far; duplicates are counted.
@@ -363,22 +342,15 @@ impl Findings {
         Self { file: file_name(path), found: BTreeMap::new(), more: 0 }
     }
 
-    fn summary(&mut self, what: RestoredKind, line: u64, sql: &[u8], message: String) {
-        let finding = Restored {
-            what,
-            file: self.file.clone(),
-            line,
-            statement: first_line(sql),
-            message: message.clone(),
-            count: 1,
-        };
-        self.add(finding, without_row(&message));
+    fn add_message(&mut self, what: RestoredKind, line: u64, sql: &[u8], message: String) {
+        let key = without_row(&message);
+        let finding = finding(what, &self.file, message);
+        self.add(Restored { line, statement: first_line(sql), ..finding }, key);
     }
 
     fn left_out(&mut self, message: String) {
-        let (what, file, count) = (RestoredKind::LeftOut, self.file.clone(), 1);
-        let (line, statement, key) = (0, String::new(), message.clone());
-        self.add(Restored { what, file, line, statement, message, count }, key);
+        let key = message.clone();
+        self.add(finding(RestoredKind::LeftOut, &self.file, message), key);
     }
 
     /// Reports only the first user of each plugin.
@@ -386,9 +358,7 @@ impl Findings {
         let message = format!(
             "user `{user}` logs in with `{plugin}`, a plugin that this server does not have or does not use"
         );
-        let (what, file) = (RestoredKind::Login, self.file.clone());
-        let (line, statement, count) = (0, String::new(), 1);
-        self.add(Restored { what, file, line, statement, message, count }, plugin.to_owned());
+        self.add(finding(RestoredKind::Login, &self.file, message), plugin.to_owned());
     }
 
     fn add(&mut self, finding: Restored, key: String) {
@@ -401,18 +371,13 @@ impl Findings {
     }
 
     /// Errors first, in the order of the dump.
-    fn all(self) -> Vec<Restored> {
+    fn sorted(self) -> Vec<Restored> {
         let mut all: Vec<Restored> = self.found.into_values().collect();
         all.sort_by_key(|it| (it.what, it.line));
         if self.more > 0 {
-            all.push(Restored {
-                what: RestoredKind::LeftOut,
-                file: self.file,
-                line: 0,
-                statement: String::new(),
-                message: format!("{} more findings are not kept", self.more),
-                count: self.more,
-            });
+            let message = format!("{} more findings are not kept", self.more);
+            let finding = finding(RestoredKind::LeftOut, &self.file, message);
+            all.push(Restored { count: self.more, ..finding });
         }
         all
     }
@@ -432,22 +397,22 @@ mod tests {
     #[test]
     fn the_same_again_is_counted() {
         let mut findings = Findings::new("/a/dump.sql");
-        findings.summary(
+        findings.add_message(
             RestoredKind::Warning,
             9,
             b"INSERT INTO t",
             "Data truncated at row 1 (code 1265)".into(),
         );
-        findings.summary(
+        findings.add_message(
             RestoredKind::Warning,
             9,
             b"INSERT INTO t",
             "Data truncated at row 7 (code 1265)".into(),
         );
-        findings.summary(RestoredKind::Error, 12, b"CREATE TABLE u", "no".into());
+        findings.add_message(RestoredKind::Error, 12, b"CREATE TABLE u", "no".into());
         findings.left_out("owners".to_owned());
         findings.left_out("owners".to_owned());
-        let all = findings.all();
+        let all = findings.sorted();
         let shown: Vec<_> = all.iter().map(|it| (it.what, it.line, it.count)).collect();
         assert_eq!(
             shown,

@@ -5,26 +5,24 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use assay_lua::{Leash, Patience};
-use assay_model::{Dialect, WorkCounters};
+use assay_model::WorkCounters;
 use assay_wire::ConnectOptions;
 
-use crate::actor::ActorMaker;
-use crate::bound::Bound;
-use crate::cancel::{cancel, end_connections};
-use crate::client_thread::{ClientThread, Command, RunResult};
-use crate::error::{Error, Result};
-use crate::kinds::{KindWork, Kinds};
+use crate::actor::{ActorMaker, ClientWork};
+use crate::client_thread::{ClientCommand, ClientThread, RunResult};
+use crate::control::{cancel, end_connections};
+use crate::error::{LoadError, Result};
 use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
 use crate::policy::ClientPolicy;
-use crate::run::{Part, Run};
-use crate::tally::{StatementWork, Tallies, Total};
-use crate::watchdog::{Action, RunMonitor, Watchdog};
-use crate::work::Work;
+use crate::run::RunBound;
+use crate::run::{RunPart, RunState};
+use crate::tally::{KindWork, Kinds, StatementWork, Tallies, combined_work};
+use crate::watchdog::{RunMonitor, Watchdog, WatchdogAction};
 use crate::worker::{Ends, Worker};
 use crate::workloads::workload_of;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
+pub struct SessionRun {
     pub work: WorkCounters,
     /// Clients cut off in an event that did not end.
     pub cut_off: u32,
@@ -42,7 +40,7 @@ pub struct Finished {
 }
 
 #[derive(Debug)]
-pub struct Closed {
+pub struct SessionEnd {
     /// Output of their scripts, one client after the other.
     pub said: String,
     /// Statements sent by scripts in `thread_done`. They belong to no event.
@@ -55,7 +53,7 @@ pub struct Closed {
 pub struct Stretch {
     /// Each client's k-th event is event `first_sequence + k` of its stream.
     pub first_sequence: u64,
-    pub bound: Bound,
+    pub bound: RunBound,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +66,7 @@ pub struct TurnWork {
 }
 
 /// Connected, prepared clients, one thread each. Dropping it closes the connections.
-pub struct Session {
+pub struct ClientSession {
     clients: Vec<ClientThread>,
     /// One per client between runs; lent to the clients during a run.
     tallies: Vec<Tallies>,
@@ -76,11 +74,11 @@ pub struct Session {
     gauges: Vec<Arc<Gauge>>,
     /// A run is cut off after this time without the end of an event, or this long after its end.
     stall_limit: Duration,
-    control: (ConnectOptions, Dialect),
+    options: ConnectOptions,
 }
 
 #[derive(Debug, Default)]
-struct Ended {
+struct RunEnd {
     warm_elapsed: Duration,
     elapsed: Duration,
     cut_off: u32,
@@ -90,26 +88,26 @@ struct Ended {
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct ClientEnds {
     is_timed: bool,
     is_monitored: bool,
-    ended: Ended,
+    ended: RunEnd,
     warm_end: Option<Instant>,
     last_end: Option<Instant>,
     is_cut: bool,
     /// A client ended cleanly before it had run all its events.
     is_early: bool,
-    failure: Option<Error>,
-    lost: Option<Error>,
+    failure: Option<LoadError>,
+    lost: Option<LoadError>,
 }
 
-impl Gathered {
-    fn give_up(&mut self, error: Error) {
+impl ClientEnds {
+    fn give_up(&mut self, error: LoadError) {
         self.cut_off(&error);
         self.lost.get_or_insert(error);
     }
 
-    fn cut_off(&mut self, error: &Error) {
+    fn cut_off(&mut self, error: &LoadError) {
         self.ended.is_broken = true;
         self.ended.cut_off += 1;
         self.ended.unfinished.extend(error.unfinished());
@@ -153,7 +151,7 @@ impl Gathered {
         }
         // The systems of a study would not do the same work.
         if self.is_early && !self.is_monitored {
-            return Err(Error::EndedEarly);
+            return Err(LoadError::EndedEarly);
         }
         Ok(self)
     }
@@ -165,37 +163,32 @@ const SCRIPT_CHECK: Duration = Duration::from_secs(1);
 /// A run may stall for this many times the timeout of its connections.
 const TIMEOUTS_PER_STALL: u32 = 10;
 
-impl Session {
+impl ClientSession {
     /// Connects the clients of `work`, one thread each, and prepares their statements. Clients are pinned to `cpus` in
     /// turn; if it is empty, they run anywhere.
-    pub fn open(options: &ConnectOptions, work: &Work, cpus: &[usize]) -> Result<Self> {
+    pub fn open(options: &ConnectOptions, work: &ClientWork, cpus: &[usize]) -> Result<Self> {
         Self::open_with(options, work, cpus, &ClientPolicy::default())
     }
 
     pub fn open_with(
         options: &ConnectOptions,
-        work: &Work,
+        work: &ClientWork,
         cpus: &[usize],
         policy: &ClientPolicy,
     ) -> Result<Self> {
         let actors = workload_of(&work.test.schema).actors(options, work)?;
-        Self::of_actors(options, work.dialect, actors, cpus, policy)
+        Self::of_actors(options, actors, cpus, policy)
     }
 
-    /// Connects one client per maker, which runs the actor it makes.
     pub fn of_actors(
         options: &ConnectOptions,
-        dialect: Dialect,
         actors: Vec<ActorMaker>,
         cpus: &[usize],
         policy: &ClientPolicy,
     ) -> Result<Self> {
         let policy = Arc::new(policy.clone());
-        let gauge = || match policy.shows_latencies {
-            true => Arc::new(Gauge::with_latencies()),
-            false => Arc::default(),
-        };
-        let gauges: Vec<Arc<Gauge>> = actors.iter().map(|_| gauge()).collect();
+        let gauge = if policy.shows_latencies { Gauge::with_latencies } else { Gauge::default };
+        let gauges: Vec<Arc<Gauge>> = actors.iter().map(|_| Arc::new(gauge())).collect();
         let open_client = |((number, make), gauge): ((u32, ActorMaker), &Arc<Gauge>)| {
             let options = options.clone();
             let (gauge, policy) = (Arc::clone(gauge), Arc::clone(&policy));
@@ -211,14 +204,14 @@ impl Session {
         let tallies = clients.iter().map(|_| Tallies::new(clients.len()));
         let tallies = tallies.collect::<Result<_>>()?;
         let stall_limit = options.timeout * TIMEOUTS_PER_STALL;
-        let control = (options.clone(), dialect);
-        Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit, control })
+        let options = options.clone();
+        Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit, options })
     }
 
-    pub fn close(mut self) -> Closed {
+    pub fn close(mut self) -> SessionEnd {
         self.clients.iter_mut().for_each(ClientThread::dismiss);
         let mut closed =
-            Closed { said: String::new(), last: WorkCounters::default(), ended: Ok(()) };
+            SessionEnd { said: String::new(), last: WorkCounters::default(), ended: Ok(()) };
         for client in &mut self.clients {
             let (last, ended) = client.ended();
             closed.said.push_str(&client.leash().take_said());
@@ -230,45 +223,39 @@ impl Session {
 
     /// The server's ids of the connections, by client. A client has several if its events use different session
     /// settings.
-    #[must_use]
     pub fn connection_ids(&self) -> Vec<u64> {
         self.clients.iter().flat_map(|client| &client.info.connection_ids).copied().collect()
     }
 
     /// Latencies of the clients, readable while they work. Empty without [`ClientPolicy::shows_latencies`].
-    #[must_use]
     pub fn interval_latencies(&self) -> IntervalLatencies {
         IntervalLatencies::new(&self.gauges)
     }
 
-    #[must_use]
     pub fn client_tids(&self) -> Vec<i32> {
         self.clients.iter().map(|client| client.info.tid).collect()
     }
 
     /// Statements that the server refuses to prepare (`BEGIN`, on some). They are sent as text each time, which costs
     /// the server a parse.
-    #[must_use]
     pub fn unprepared(&self) -> &[String] {
         self.clients.first().map_or(&[], |client| &client.info.unprepared)
     }
 
     /// Sends `count` empty requests on a connection, one at a time. `connection` is an index into
-    /// [`Session::connection_ids`].
+    /// [`ClientSession::connection_ids`].
     pub fn round_trips(&self, connection: usize, count: u32) -> Result<()> {
-        let mut at = connection;
-        let owner = self.clients.iter().find(|client| {
+        let mut before = 0;
+        for client in &self.clients {
             let own = client.info.connection_ids.len();
-            let is_owner = at < own;
-            if !is_owner {
-                at -= own;
+            if connection < before + own {
+                let (done, is_done) = channel();
+                client.command(ClientCommand::RoundTrips(connection - before, count, done))?;
+                return self.answer_from(client, &is_done);
             }
-            is_owner
-        });
-        let client = owner.ok_or(Error::ClientLost)?;
-        let (done, is_done) = channel();
-        client.command(Command::RoundTrips(at, count, done))?;
-        self.answer_of(client, &is_done)
+            before += own;
+        }
+        Err(LoadError::ClientLost)
     }
 
     /// Executes a statement outside the work on every client, concurrently.
@@ -276,22 +263,22 @@ impl Session {
         let mut asked = Vec::with_capacity(self.clients.len());
         for client in &self.clients {
             let (done, is_done) = channel();
-            client.command(Command::Execute(sql, done))?;
+            client.command(ClientCommand::Execute(sql, done))?;
             asked.push((client, is_done));
         }
         // Wait for every answer before returning an error: a client thread ends if it cannot deliver its answer.
         let answers: Vec<Result<()>> =
-            asked.iter().map(|(client, is_done)| self.answer_of(client, is_done)).collect();
+            asked.iter().map(|(client, is_done)| self.answer_from(client, is_done)).collect();
         answers.into_iter().collect()
     }
 
-    fn answer_of(&self, client: &ClientThread, is_done: &Receiver<Result<()>>) -> Result<()> {
+    fn answer_from(&self, client: &ClientThread, is_done: &Receiver<Result<()>>) -> Result<()> {
         match is_done.recv_timeout(self.stall_limit) {
             Ok(done) => done,
-            Err(RecvTimeoutError::Disconnected) => Err(Error::ClientLost),
+            Err(RecvTimeoutError::Disconnected) => Err(LoadError::ClientLost),
             Err(RecvTimeoutError::Timeout) => {
                 client.info.breaker.end();
-                Err(Error::CutOff { clients: 1 })
+                Err(LoadError::CutOff { clients: 1 })
             }
         }
     }
@@ -300,25 +287,26 @@ impl Session {
     /// Elapsed time runs from the common start to the end of the last event; in an open loop that is not stopped it is
     /// at least its time.
     ///
-    /// If a statement fails and is not retried, all clients stop after their current event. [`Error::Unanswered`]: an
-    /// event did not end and was cancelled; [`Error::CutOff`]: it could not be cancelled.
-    pub fn run(&mut self, start_sequence: u64, bound: Bound) -> Result<WorkCounters> {
+    /// If a statement fails and is not retried, all clients stop after their current event.
+    /// [`LoadError::Unanswered`]: an event did not end and was cancelled; [`LoadError::CutOff`]: it could not be
+    /// cancelled.
+    pub fn run(&mut self, start_sequence: u64, bound: RunBound) -> Result<WorkCounters> {
         self.forget();
         self.turn(None, Stretch { first_sequence: start_sequence, bound })?;
         self.take_work()
     }
 
-    /// Like [`Session::run`], with a monitor. Returns the work even if clients had to be cut off.
+    /// Like [`ClientSession::run`], with a monitor. Returns the work even if clients had to be cut off.
     pub fn run_monitored(
         &mut self,
         start_sequence: u64,
-        bound: Bound,
+        bound: RunBound,
         monitor: &mut RunMonitor<'_>,
-    ) -> Result<Finished> {
+    ) -> Result<SessionRun> {
         self.forget();
         let measured = Stretch { first_sequence: start_sequence, bound };
         let (ended, due) = self.carry_out(None, measured, Some(monitor))?;
-        let reconnects = self.tallies.iter().map(|it| it.measured.reconnects()).sum();
+        let reconnects = self.tallies.iter().map(|own| own.measured.reconnects).sum();
         let statements = self.statement_work();
         let kinds = self.kinds();
         let work = self.take_work()?;
@@ -328,11 +316,10 @@ impl Session {
         }
         if ended.cut_off > 0 {
             // Statements still running on the server would disturb later measurements.
-            let (options, dialect) = &self.control;
-            let _ = end_connections(options, *dialect, &self.connection_ids());
+            let _ = end_connections(&self.options, &self.connection_ids());
         }
-        let Ended { cut_off, unfinished, is_stopped, .. } = ended;
-        Ok(Finished {
+        let RunEnd { cut_off, unfinished, is_stopped, .. } = ended;
+        Ok(SessionRun {
             work,
             cut_off,
             unfinished,
@@ -345,13 +332,13 @@ impl Session {
     }
 
     /// Runs the warm part, if any, and immediately the measured part. The counts are added to those of earlier turns,
-    /// until [`Session::take_work`].
+    /// until [`ClientSession::take_work`].
     pub fn turn(&mut self, warm: Option<Stretch>, measured: Stretch) -> Result<TurnWork> {
         let (began, before) = (Instant::now(), self.progress());
         let ended = match self.carry_out(warm, measured, None) {
             Ok((ended, _)) if ended.cut_off == 0 => ended,
             Ok((ended, _)) => {
-                let cut_off = Error::CutOff { clients: ended.cut_off };
+                let cut_off = LoadError::CutOff { clients: ended.cut_off };
                 let error = self.cancelled(cut_off, began.elapsed());
                 self.tallies.clear();
                 return Err(error);
@@ -368,19 +355,18 @@ impl Session {
     }
 
     /// Kills the statements that clients gave up on, so that none continues in the background. If that works, returns
-    /// [`Error::Unanswered`] with the work done so far.
-    fn cancelled(&self, error: Error, elapsed: Duration) -> Error {
+    /// [`LoadError::Unanswered`] with the work done so far.
+    fn cancelled(&self, error: LoadError, elapsed: Duration) -> LoadError {
         let Some(why) = error.silence(elapsed) else { return error };
-        let (options, dialect) = &self.control;
-        if cancel(options, *dialect, &self.connection_ids(), elapsed).is_err() {
+        if cancel(&self.options, &self.connection_ids(), elapsed).is_err() {
             return error;
         }
         let (warm, measured) = self.progress();
         let events = warm.events + measured.events;
-        Error::Unanswered { why, events, elapsed: self.elapsed + elapsed }
+        LoadError::Unanswered { why, events, elapsed: self.elapsed + elapsed }
     }
 
-    /// Like [`Session::run`], but returns when each event ended, from the common start: ascending, of all clients
+    /// Like [`ClientSession::run`], but returns when each event ended, from the common start: ascending, of all clients
     /// together.
     pub fn trace(&mut self, stretch: Stretch) -> Result<Vec<Duration>> {
         self.forget();
@@ -393,23 +379,20 @@ impl Session {
         Ok(ends)
     }
 
-    /// The work of the measured parts of all turns since the last call.
     pub fn take_work(&mut self) -> Result<WorkCounters> {
-        let work = Total::of(self.tallies.iter().map(|it| &it.measured))?;
-        let work = work.into_counters(self.elapsed)?;
+        let work = combined_work(self.tallies.iter().map(|own| &own.measured), self.elapsed)?;
         self.forget();
         Ok(work)
     }
 
-    /// Work of each statement of a user's test in these parts, by number. Call before [`Session::take_work`].
+    /// Work of each statement of a user's test in these parts, by number. Call before [`ClientSession::take_work`].
     /// Statements in pipelines are not timed.
-    #[must_use]
     pub fn statement_work(&self) -> Vec<StatementWork> {
         let mut all: Vec<StatementWork> = Vec::new();
         for tallies in &self.tallies {
-            let of_client = tallies.measured.statements();
-            all.resize(all.len().max(of_client.len()), StatementWork::default());
-            for (sum, one) in all.iter_mut().zip(of_client) {
+            let own = &tallies.measured.statements;
+            all.resize(all.len().max(own.len()), StatementWork::default());
+            for (sum, one) in all.iter_mut().zip(own) {
                 sum.count += one.count;
                 sum.ns = sum.ns.saturating_add(one.ns);
             }
@@ -419,7 +402,6 @@ impl Session {
 
     /// Events of the measured parts by kind, of all turns since the work was last taken; empty for a test without
     /// kinds.
-    #[must_use]
     pub fn kinds(&self) -> Vec<KindWork> {
         let mut all = Kinds::default();
         self.tallies.iter().for_each(|it| all.add(&it.measured.kinds));
@@ -444,49 +426,48 @@ impl Session {
         warm: Option<Stretch>,
         measured: Stretch,
         monitor: Option<&mut RunMonitor<'_>>,
-    ) -> Result<(Ended, Option<u64>)> {
+    ) -> Result<(RunEnd, Option<u64>)> {
         // A lost client never returns its tallies, and the others would wait for it forever.
         let tallies = std::mem::take(&mut self.tallies);
         if tallies.len() != self.clients.len() {
-            return Err(Error::ClientLost);
+            return Err(LoadError::ClientLost);
         }
         let clients = u32::try_from(tallies.len()).unwrap_or(u32::MAX);
-        let part = |it: Stretch| Part::new(it.first_sequence, it.bound, clients);
-        let run = Arc::new(Run::new(warm.map(part), part(measured)));
+        let part = |it: Stretch| RunPart::new(it.first_sequence, it.bound, clients);
+        let run = Arc::new(RunState::new(warm.map(part), part(measured)));
         let before: Vec<u64> = tallies.iter().map(|it| it.measured.events()).collect();
         for (client, tallies) in self.clients.iter().zip(tallies) {
-            client.command(Command::Run(Arc::clone(&run), tallies))?;
+            client.command(ClientCommand::Run(Arc::clone(&run), tallies))?;
         }
         let is_monitored = monitor.is_some();
         let stall_limit = self.stall_limit;
         let mut watchdog = Watchdog::new(measured.bound, stall_limit, monitor, Instant::now());
-        let mut gathered = Gathered {
+        let mut ends_so_far = ClientEnds {
             is_timed: measured.bound.last_begin().is_some(),
             is_monitored,
-            ..Gathered::default()
+            ..ClientEnds::default()
         };
         let mut patience: Vec<Patience> =
             self.clients.iter().map(|_| Patience::default()).collect();
         // Wait for every client before returning an error, so that none is left running.
         for (number, before) in before.into_iter().enumerate() {
-            let is_cut = &mut gathered.is_cut;
+            let is_cut = &mut ends_so_far.is_cut;
             let waited = self.wait_for(number, &run, &mut watchdog, &mut patience, is_cut)?;
             let Some((tallies, ends)) = waited else {
-                let client = self.clients.get(number).ok_or(Error::ClientLost)?;
-                gathered.give_up(client.give_up());
+                ends_so_far.give_up(self.clients[number].give_up());
                 continue;
             };
             let quota = run.measured.quota(number as u32);
             // If time ends the run too, a client may end cleanly before it has run all its events.
-            let is_counted = matches!(measured.bound, Bound::Events(_));
+            let is_counted = matches!(measured.bound, RunBound::Events(_));
             let is_short = is_counted && tallies.measured.events() - before < quota;
             self.tallies.push(tallies);
-            gathered.take(ends, is_short, run.is_stopped());
+            ends_so_far.take(ends, is_short, run.is_stopped());
         }
         // Report the last interval, which ends with the run.
         let _ = watchdog.look(Instant::now(), live::total(&self.gauges));
-        let Gathered { mut ended, warm_end, last_end, is_cut, .. } = gathered.checked()?;
-        let since_start = |part: Option<&Part>, end: Option<Instant>| {
+        let ClientEnds { mut ended, warm_end, last_end, is_cut, .. } = ends_so_far.checked()?;
+        let since_start = |part: Option<&RunPart>, end: Option<Instant>| {
             part.zip(end).map_or(Duration::ZERO, |(part, end)| part.since_start(end))
         };
         ended.warm_elapsed = since_start(run.warm.as_ref(), warm_end);
@@ -509,46 +490,43 @@ impl Session {
     fn wait_for(
         &self,
         number: usize,
-        run: &Run,
+        run: &RunState,
         watchdog: &mut Watchdog<'_, '_>,
         patience: &mut [Patience],
         is_cut: &mut bool,
     ) -> Result<Option<RunResult>> {
-        let client = self.clients.get(number).ok_or(Error::ClientLost)?;
+        let client = &self.clients[number];
         loop {
-            let pause = match client.leash().has_script() {
-                true => watchdog.pause().min(SCRIPT_CHECK),
-                false => watchdog.pause(),
-            };
+            let longest = if client.leash().has_script() { SCRIPT_CHECK } else { Duration::MAX };
+            let pause = watchdog.pause().min(longest);
             if let Some(result) = client.result_within(pause)? {
                 return Ok(Some(result));
             }
             let now = Instant::now();
             // Stopping a study shuts down connections, which a script may not notice.
-            let must_end = *is_cut || (!watchdog.is_monitored() && self.control.0.stop.is_asked());
+            let must_end = *is_cut || (!watchdog.is_monitored() && self.options.stop.is_asked());
             let waiting = self.clients.iter().zip(&mut *patience).enumerate().skip(number);
-            let given_up = waiting.filter_map(|(at, (client, patience))| {
+            let is_stuck = |(at, (client, patience)): (usize, (&ClientThread, &mut Patience))| {
                 patience.is_over(client.leash(), must_end, now).then_some(at)
-            });
-            let given_up: Vec<usize> = given_up.collect();
-            if given_up.contains(&number) {
-                self.cut(number, run, is_cut);
-                return Ok(None);
-            }
+            };
+            let given_up: Vec<usize> = waiting.filter_map(is_stuck).collect();
             if !given_up.is_empty() {
                 // The others may be waiting for the stuck client.
                 self.cut(number, run, is_cut);
             }
+            if given_up.contains(&number) {
+                return Ok(None);
+            }
             match watchdog.look(now, live::total(&self.gauges)) {
-                Action::Cut => self.cut(number, run, is_cut),
-                Action::Stop => run.stop(),
-                Action::None => {}
+                WatchdogAction::Cut => self.cut(number, run, is_cut),
+                WatchdogAction::Stop => run.stop(),
+                WatchdogAction::None => {}
             }
         }
     }
 
     /// Closes the connections of this client and of later ones, once.
-    fn cut(&self, from: usize, run: &Run, is_cut: &mut bool) {
+    fn cut(&self, from: usize, run: &RunState, is_cut: &mut bool) {
         if !std::mem::replace(is_cut, true) {
             run.stop();
             // Earlier clients have ended. The others notice, or end by themselves now.

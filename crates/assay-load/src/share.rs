@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_wire::ConnectOptions;
 
-use crate::error::{Error, Result};
+use crate::error::{LoadError, Result};
 
 /// Minimum timeout of statements on whole tables: indexes and checksums of many rows take long.
 const WHOLE_TABLE_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -29,7 +29,7 @@ pub(crate) struct Reports<T>(Sender<Result<T>>);
 
 impl<T> Reports<T> {
     pub(crate) fn send(&self, part: T) -> Result<()> {
-        self.0.send(Ok(part)).map_err(|_| Error::ClientLost)
+        self.0.send(Ok(part)).map_err(|_| LoadError::ClientLost)
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn share_tables<C, T: Send>(
                 }
             };
             let thread = Builder::new().name(format!("assay-tables-{client}"));
-            thread.spawn_scoped(scope, body).map_err(Error::Thread)?;
+            thread.spawn_scoped(scope, body).map_err(LoadError::Thread)?;
         }
         drop(sender);
         parts.into_iter().try_for_each(|part| part.map(&mut take))
@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn an_error_ends_it() {
         let fail_at_3 = |(): &mut (), table, reports: &Reports<u32>| match table {
-            3 => Err(Error::Histogram("of table 3".to_owned())),
+            3 => Err(LoadError::Histogram("of table 3".to_owned())),
             _ => reports.send(table),
         };
         let error = share_tables(1000, |_| Ok(()), fail_at_3, |_| ()).unwrap_err();
-        assert!(matches!(error, Error::Histogram(_)), "{error}");
+        assert!(matches!(error, LoadError::Histogram(_)), "{error}");
     }
 }

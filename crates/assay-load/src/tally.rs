@@ -1,15 +1,14 @@
-//! Counters of one client during a run.
+//! Counters of one client during a run, in total and by kind of event.
 
 use std::time::Duration;
 
-use assay_model::WorkCounters;
-use assay_wire::{Counted, Reply};
+use assay_model::{RESPONSE_CLASSES, WorkCounters, response_bound_us};
+use assay_wire::{Reply, ReplyClass};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
-use crate::error::{Error, Result};
-use crate::kinds::Kinds;
-use crate::live::{Gauge, RunProgress};
+use crate::error::{LoadError, Result};
+use crate::live::{BUCKETS, Gauge, RunProgress, bucket, longest_in, percentile_of};
 
 /// Upper bound of the latency histogram, nanoseconds: a longer event counts as an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -19,13 +18,13 @@ const DIGITS: u8 = 3;
 const CLIENTS_EXACT: usize = 128;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Tally {
+pub(crate) struct ClientTally {
     counters: WorkCounters,
-    reconnects: u64,
+    pub(crate) reconnects: u64,
     /// 32-bit counts: there is one histogram per client, and no client has billions of equal latencies.
     latency: Histogram<u32>,
     /// By statement number of a user's test.
-    statements: Vec<StatementWork>,
+    pub(crate) statements: Vec<StatementWork>,
     /// When each event ended, from the start of its part; only in a trace.
     pub(crate) ends: Option<Vec<Duration>>,
     pub(crate) kinds: Kinds,
@@ -38,22 +37,17 @@ pub struct StatementWork {
     pub ns: u64,
 }
 
-pub(crate) struct Total {
-    counters: WorkCounters,
-    latency: Histogram<u64>,
-}
-
 #[derive(Debug, Clone)]
 pub(crate) struct Tallies {
-    pub(crate) warm: Tally,
-    pub(crate) measured: Tally,
+    pub(crate) warm: ClientTally,
+    pub(crate) measured: ClientTally,
 }
 
 impl Tallies {
     /// `clients`: the number of clients, which decides the precision.
     pub(crate) fn new(clients: usize) -> Result<Self> {
         let digits = if clients > CLIENTS_EXACT { DIGITS - 1 } else { DIGITS };
-        Ok(Self { warm: Tally::new(1)?, measured: Tally::new(digits)? })
+        Ok(Self { warm: ClientTally::new(1)?, measured: ClientTally::new(digits)? })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -62,11 +56,10 @@ impl Tallies {
     }
 }
 
-impl Tally {
+impl ClientTally {
     fn new(digits: u8) -> Result<Self> {
         let latency = Histogram::new_with_bounds(1, LONGEST_NS, digits).map_err(histogram_error)?;
-        let (counters, statements) = (WorkCounters::default(), Vec::new());
-        let kinds = Kinds::default();
+        let (counters, statements, kinds) = Default::default();
         Ok(Self { counters, reconnects: 0, latency, statements, ends: None, kinds })
     }
 
@@ -94,14 +87,6 @@ impl Tally {
         RunProgress { events, read, write, other, errors, reconnects, event_ns_sum }
     }
 
-    pub(crate) fn reconnects(&self) -> u64 {
-        self.reconnects
-    }
-
-    pub(crate) fn count_reconnect(&mut self) {
-        self.reconnects += 1;
-    }
-
     #[inline]
     pub(crate) fn count_event(&mut self, latency: Duration) {
         let latency_ns = nanoseconds(latency);
@@ -121,14 +106,9 @@ impl Tally {
         if number >= self.statements.len() {
             self.statements.resize(number + 1, StatementWork::default());
         }
-        if let Some(statement) = self.statements.get_mut(number) {
-            statement.count += 1;
-            statement.ns = statement.ns.saturating_add(nanoseconds(time));
-        }
-    }
-
-    pub(crate) fn statements(&self) -> &[StatementWork] {
-        &self.statements
+        let statement = &mut self.statements[number];
+        statement.count += 1;
+        statement.ns = statement.ns.saturating_add(nanoseconds(time));
     }
 
     #[inline]
@@ -151,44 +131,33 @@ impl Tally {
 pub(crate) fn count_reply(counters: &mut WorkCounters, reply: &Reply) {
     counters.rows += reply.rows;
     match reply.counted() {
-        Counted::Read => counters.read += 1,
-        Counted::Write => counters.write += 1,
-        Counted::Other => counters.other += 1,
+        ReplyClass::Read => counters.read += 1,
+        ReplyClass::Write => counters.write += 1,
+        ReplyClass::Other => counters.other += 1,
     }
 }
 
-impl Total {
-    pub(crate) fn of<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Result<Self> {
-        let mut total = Self { counters: WorkCounters::default(), latency: latency_histogram()? };
-        tallies.for_each(|tally| total.add(tally));
-        Ok(total)
-    }
-
-    fn add(&mut self, other: &Tally) {
-        let (all, one) = (&mut self.counters, &other.counters);
+/// The work of several clients in this time.
+pub(crate) fn combined_work<'a>(
+    tallies: impl Iterator<Item = &'a ClientTally>,
+    elapsed: Duration,
+) -> Result<WorkCounters> {
+    let (mut all, mut latency) = (WorkCounters::default(), latency_histogram()?);
+    for ClientTally { counters: one, latency: own, .. } in tallies {
+        all.add_statements(one);
         all.events += one.events;
-        all.read += one.read;
-        all.write += one.write;
-        all.other += one.other;
-        all.rows += one.rows;
-        all.bytes_sent += one.bytes_sent;
-        all.bytes_received += one.bytes_received;
         all.event_ns_sum = all.event_ns_sum.saturating_add(one.event_ns_sum);
         one.errors.iter().for_each(|(code, count)| add_errors(&mut all.errors, *code, *count));
-        for one in other.latency.iter_recorded() {
+        for recorded in own.iter_recorded() {
             // The lowest value of a wider bucket would be too low.
-            let middle = other.latency.median_equivalent(one.value_iterated_to());
-            self.latency.saturating_record_n(middle, one.count_at_value().into());
+            let middle = own.median_equivalent(recorded.value_iterated_to());
+            latency.saturating_record_n(middle, recorded.count_at_value().into());
         }
     }
-
-    pub(crate) fn into_counters(self, elapsed: Duration) -> Result<WorkCounters> {
-        let mut counters = self.counters;
-        counters.elapsed_ns = nanoseconds(elapsed);
-        counters.errors.sort_unstable();
-        counters.latency_hdr = serialized(&self.latency)?;
-        Ok(counters)
-    }
+    all.elapsed_ns = nanoseconds(elapsed);
+    all.errors.sort_unstable();
+    all.latency_hdr = serialized(&latency)?;
+    Ok(all)
 }
 
 pub(crate) fn latency_histogram() -> Result<Histogram<u64>> {
@@ -218,8 +187,112 @@ fn add_errors(errors: &mut Vec<(u32, u64)>, code: u32, more: u64) {
     }
 }
 
-fn histogram_error(cause: impl std::fmt::Debug) -> Error {
-    Error::Histogram(format!("{cause:?}"))
+fn histogram_error(cause: impl std::fmt::Debug) -> LoadError {
+    LoadError::Histogram(format!("{cause:?}"))
+}
+
+#[derive(Debug, Clone)]
+struct KindTally {
+    name: &'static str,
+    events: u64,
+    ns_sum: u64,
+    /// Events by latency bucket.
+    latencies: Box<[u32]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindWork {
+    pub name: &'static str,
+    pub events: u64,
+    /// Sum of their latencies, nanoseconds.
+    pub ns_sum: u64,
+    /// 95th percentile of their latencies, accurate to 1.6%.
+    pub p95: Duration,
+    /// Events by latency class.
+    pub classes: [u64; RESPONSE_CLASSES],
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kinds {
+    all: Vec<KindTally>,
+    current: Option<usize>,
+}
+
+impl Kinds {
+    /// Begins an event. A retried event may begin as another kind.
+    pub(crate) fn begin(&mut self, name: &'static str) {
+        self.current = Some(self.place(name));
+    }
+
+    pub(crate) fn end(&mut self, latency: Duration) {
+        let Some(place) = self.current.take() else { return };
+        let kind = &mut self.all[place];
+        kind.events += 1;
+        kind.ns_sum = kind.ns_sum.saturating_add(nanoseconds(latency));
+        let count = &mut kind.latencies[bucket(latency)];
+        *count = count.saturating_add(1);
+    }
+
+    /// Resets all counts and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.current = None;
+        for kind in &mut self.all {
+            (kind.events, kind.ns_sum) = (0, 0);
+            kind.latencies.fill(0);
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for one in &other.all {
+            let place = self.place(one.name);
+            let kind = &mut self.all[place];
+            kind.events += one.events;
+            kind.ns_sum = kind.ns_sum.saturating_add(one.ns_sum);
+            for (count, more) in kind.latencies.iter_mut().zip(&one.latencies) {
+                *count = count.saturating_add(*more);
+            }
+        }
+    }
+
+    /// Sorted by name.
+    pub(crate) fn work(&self) -> Vec<KindWork> {
+        let work = |kind: &KindTally| {
+            let counts: Vec<u64> = kind.latencies.iter().map(|count| u64::from(*count)).collect();
+            let p95 = percentile_of(&counts, 95.0).unwrap_or_default();
+            let classes = classes(&counts);
+            KindWork { name: kind.name, events: kind.events, ns_sum: kind.ns_sum, p95, classes }
+        };
+        let mut all: Vec<KindWork> = self.all.iter().map(work).collect();
+        all.sort_by_key(|kind| kind.name);
+        all
+    }
+
+    fn place(&mut self, name: &'static str) -> usize {
+        let known = self.all.iter().position(|kind| kind.name == name);
+        known.unwrap_or_else(|| {
+            self.all.push(KindTally {
+                name,
+                events: 0,
+                ns_sum: 0,
+                latencies: vec![0; BUCKETS].into(),
+            });
+            self.all.len() - 1
+        })
+    }
+}
+
+/// Converts bucket counts to class counts. A bucket belongs to the class in which it ends.
+fn classes(counts: &[u64]) -> [u64; RESPONSE_CLASSES] {
+    let mut classes = [0; RESPONSE_CLASSES];
+    let mut class = 0;
+    for (bucket, count) in counts.iter().enumerate() {
+        let longest = longest_in(bucket).as_micros();
+        while response_bound_us(class).is_some_and(|bound| u128::from(bound) <= longest) {
+            class += 1;
+        }
+        classes[class] += count;
+    }
+    classes
 }
 
 #[cfg(test)]
@@ -228,15 +301,15 @@ mod tests {
 
     #[test]
     fn clients_add_up_and_the_histogram_survives() {
-        let mut first = Tally::new(DIGITS).unwrap();
+        let mut first = ClientTally::new(DIGITS).unwrap();
         first.count_event(Duration::from_micros(100));
         first.count_error(1213);
-        let mut second = Tally::new(DIGITS).unwrap();
+        let mut second = ClientTally::new(DIGITS).unwrap();
         second.count_event(Duration::from_secs(100_000));
         second.count_error(1213);
         second.count_error(1020);
-        let total = Total::of([&first, &second].into_iter()).unwrap();
-        let counters = total.into_counters(Duration::from_millis(5)).unwrap();
+        let tallies = [&first, &second].into_iter();
+        let counters = combined_work(tallies, Duration::from_millis(5)).unwrap();
         assert_eq!((counters.events, counters.elapsed_ns), (2, 5_000_000));
         assert_eq!(counters.event_ns_sum, 100_000_000_100_000);
         assert_eq!(counters.errors, [(1020, 1), (1213, 2)]);
@@ -247,13 +320,44 @@ mod tests {
 
     #[test]
     fn clearing_leaves_nothing() {
-        let mut tally = Tally::new(DIGITS).unwrap();
+        let mut tally = ClientTally::new(DIGITS).unwrap();
         tally.count_event(Duration::from_micros(1));
         tally.count_error(1205);
         tally.count_bytes(1, 2);
         tally.clear();
-        let counters =
-            Total::of([&tally].into_iter()).unwrap().into_counters(Duration::ZERO).unwrap();
+        let counters = combined_work([&tally].into_iter(), Duration::ZERO).unwrap();
         assert_eq!(WorkCounters { latency_hdr: Vec::new(), ..counters }, WorkCounters::default());
+    }
+
+    #[test]
+    fn events_are_counted_under_their_kind() {
+        let ms = Duration::from_millis;
+        let mut one = Kinds::default();
+        for latency in 1..=100 {
+            one.begin("a");
+            one.end(ms(latency));
+        }
+        one.begin("b");
+        one.begin("a");
+        one.end(ms(1));
+        one.end(ms(7));
+        let mut all = Kinds::default();
+        all.add(&one);
+        all.begin("b");
+        all.end(ms(3));
+        let work = all.work();
+        assert_eq!(
+            work.iter().map(|it| (it.name, it.events)).collect::<Vec<_>>(),
+            [("a", 101), ("b", 1)]
+        );
+        assert_eq!(work[0].ns_sum, 5_051_000_000);
+        assert!(work[0].p95 >= ms(95) && work[0].p95 < ms(98), "{:?}", work[0].p95);
+        let of_a = &work[0].classes;
+        assert_eq!(of_a.iter().sum::<u64>(), 101);
+        // The bounds around 1 ms are 816 and 1024 µs, and there are two latencies of 1 ms.
+        let class = (0..of_a.len()).find(|it| response_bound_us(*it) == Some(1024)).unwrap();
+        assert_eq!(of_a[class - 1..=class + 3], [0, 2, 0, 0, 1]);
+        all.clear();
+        assert!(all.work().iter().all(|it| it.events == 0 && it.p95 == Duration::ZERO));
     }
 }

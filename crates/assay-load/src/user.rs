@@ -3,23 +3,21 @@
 use std::time::Instant;
 
 use assay_model::{Dialect, Restored, UserData, UserDump, UserRows, UserRowsFile, UserTable};
-use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol};
+use assay_wire::{ConnectOptions, Connection, Protocol};
 use assay_workloads::{
-    CsvBatches, CsvRows, UserBatches, push_quoted, quoted_name, script_statements,
-    user_row_checksum,
+    CsvBatches, CsvError, CsvRows, RowsChecksum, UserBatches, quoted_literal, quoted_name,
+    script_statements, user_row_checksum,
 };
 
-use crate::content::{Content, Sum, value_text};
-use crate::error::{Error, Result};
-use crate::fill::{LoadProgress, LoadReport};
-use crate::restore::{OpenUserDump, refused_rows, restore, with_made_rows, without_rows};
+use crate::content::{TableContent, computed_sum, value_text};
+use crate::control::{catalog_rows, connect_control, dialect_of, execute, query, run, schema_oid};
+use crate::error::{LoadError, Result};
+use crate::fill::{LoadProgress, LoadReport, OpenUserDump, ReadUserFile};
+use crate::restore::{refused_rows, restore, with_made_rows, without_rows};
 use crate::share::{for_rows, for_whole_tables};
 
 /// Table that records each table a load created, so that a later load knows it may drop it.
 const NOTES: &str = "assay_workload";
-
-/// Reads a file of a workload; the error is the reason.
-pub type ReadUserFile<'a> = &'a dyn Fn(&UserRowsFile) -> Result<Vec<u8>, String>;
 
 #[derive(Clone, Copy)]
 pub struct UserTables<'a> {
@@ -33,7 +31,7 @@ pub struct UserTables<'a> {
 /// Drops the tables of an earlier load, creates and loads new ones in the order of the workload, and reads them back.
 /// `progress` is called after each statement that inserts rows.
 ///
-/// Returns [`Error::NotOurs`], with nothing changed, if a table with one of the names exists that no load of this
+/// Returns [`LoadError::NotOurs`], with nothing changed, if a table with one of the names exists that no load of this
 /// workload created, unless `replaces`.
 pub fn fill_user_data(
     options: &ConnectOptions,
@@ -44,14 +42,14 @@ pub fn fill_user_data(
     let start = Instant::now();
     let options = for_whole_tables(options);
     let UserTables { dialect, data, .. } = tables;
-    let mut control = connect(&options)?;
-    let existing = of_load(&mut control, &options, dialect, data)?;
+    let mut control = connect_session(&options)?;
+    let existing = of_load(&mut control, &options, data)?;
     if !replaces {
-        refuse_others(&mut control, dialect, data, &existing)?;
+        refuse_others(&mut control, &data.name, &existing)?;
     }
     let mut loader =
         Loader { options: &options, control, tables, sent: Vec::new(), rows: 0, progress };
-    drop_existing(&mut loader.control, dialect, &existing)?;
+    drop_existing(&mut loader.control, &existing)?;
     let mut restored = match data.dump(dialect) {
         Some(dump) => loader.restore(dump)?,
         None => Vec::new(),
@@ -73,8 +71,8 @@ pub fn fill_user_data(
     let bytes_sent = control.bytes_sent();
     drop(control);
     let elapsed = start.elapsed();
-    let names = names(&options, dialect, data)?;
-    let (content, counts) = read_back(&options, dialect, &texts(&names))?;
+    let names = names(&options, data)?;
+    let (content, counts) = read_back(&options, &names)?;
     check_counts(data, &sent, &counts)?;
     if let Some(dump) = data.dump(dialect) {
         let empty = names.iter().zip(&counts).filter(|(_, rows)| **rows == 0);
@@ -96,37 +94,28 @@ fn has_made_rows(table: &UserTable) -> bool {
 fn of_load(
     control: &mut Connection,
     options: &ConnectOptions,
-    dialect: Dialect,
     data: &UserData,
 ) -> Result<Vec<String>> {
-    match data.dump(dialect) {
-        Some(_) => all_tables(options, dialect),
-        None => existing(control, dialect, data),
+    match data.dump(dialect_of(options.protocol)) {
+        Some(_) => all_tables(options),
+        None => existing(control, data),
     }
 }
 
-pub(crate) fn refuse_others_tables(
-    options: &ConnectOptions,
-    dialect: Dialect,
-    data: &UserData,
-) -> Result<()> {
-    let mut control = connect(options)?;
-    let existing = of_load(&mut control, options, dialect, data)?;
-    refuse_others(&mut control, dialect, data, &existing)
+pub(crate) fn refuse_others_tables(options: &ConnectOptions, data: &UserData) -> Result<()> {
+    let mut control = connect_session(options)?;
+    let existing = of_load(&mut control, options, data)?;
+    refuse_others(&mut control, &data.name, &existing)
 }
 
-pub(crate) fn user_content(
-    options: &ConnectOptions,
-    dialect: Dialect,
-    data: &UserData,
-) -> Result<Content> {
-    let names = names(options, dialect, data)?;
-    let read = read_back(&for_whole_tables(options), dialect, &texts(&names));
+pub(crate) fn user_content(options: &ConnectOptions, data: &UserData) -> Result<TableContent> {
+    let read = read_back(&for_whole_tables(options), &names(options, data)?);
     read.map(|(content, _)| content)
 }
 
 /// Names of all loaded tables of a workload: those of its file first.
-fn names(options: &ConnectOptions, dialect: Dialect, data: &UserData) -> Result<Vec<String>> {
+fn names(options: &ConnectOptions, data: &UserData) -> Result<Vec<String>> {
+    let dialect = dialect_of(options.protocol);
     let mut names: Vec<String> = data.tables.iter().map(|table| table.name.clone()).collect();
     if data.dump(dialect).is_some() {
         let is_new = |name: &String| !names.iter().any(|it| it.eq_ignore_ascii_case(name));
@@ -134,53 +123,38 @@ fn names(options: &ConnectOptions, dialect: Dialect, data: &UserData) -> Result<
         let is_usual = |name: &String| {
             dialect != Dialect::Postgres || !name.contains(|c: char| c.is_ascii_uppercase())
         };
-        let more = all_tables(options, dialect)?.into_iter();
+        let more = all_tables(options)?.into_iter();
         let more: Vec<String> = more.filter(is_new).filter(is_usual).collect();
         names.extend(more);
     }
     Ok(names)
 }
 
-fn texts(names: &[String]) -> Vec<&str> {
-    names.iter().map(String::as_str).collect()
-}
-
-pub(crate) fn table_names(
-    options: &ConnectOptions,
-    dialect: Dialect,
-    data: &UserData,
-) -> Result<Vec<String>> {
-    if data.dump(dialect).is_none() {
-        return Ok(user_names(dialect, data));
+pub(crate) fn table_names(options: &ConnectOptions, data: &UserData) -> Result<Vec<String>> {
+    let dialect = dialect_of(options.protocol);
+    match data.dump(dialect) {
+        None => Ok(user_names(dialect, data)),
+        Some(_) => names(options, data),
     }
-    names(options, dialect, data)
 }
 
-pub(crate) fn fill_user_data_cache(
-    options: &ConnectOptions,
-    dialect: Dialect,
-    data: &UserData,
-) -> Result<()> {
-    let has_dump = data.dump(dialect).is_some();
+pub(crate) fn fill_user_data_cache(options: &ConnectOptions, data: &UserData) -> Result<()> {
+    let has_dump = data.dump(dialect_of(options.protocol)).is_some();
     let is_known = !has_dump && data.tables.iter().all(|table| table.count().is_some());
-    let names = names(options, dialect, data)?;
+    let names = names(options, data)?;
     let options = if is_known { for_rows(options, data.rows()) } else { for_whole_tables(options) };
-    read_tables_once(&options, dialect, &texts(&names))
+    read_tables_once(&options, &names)
 }
 
-pub(crate) fn read_tables_once(
-    options: &ConnectOptions,
-    dialect: Dialect,
-    tables: &[&str],
-) -> Result<()> {
-    let mut control = connect(options)?;
-    if dialect == Dialect::Postgres {
+pub(crate) fn read_tables_once(options: &ConnectOptions, tables: &[String]) -> Result<()> {
+    let mut control = connect_session(options)?;
+    if options.protocol == Protocol::Postgres {
         // As in `cache_queries` of the other tables.
         run(&mut control, "SET enable_seqscan = off")?;
         run(&mut control, "SET enable_bitmapscan = off")?;
     }
     for table in tables {
-        for sql in cache_queries(&mut control, dialect, table)? {
+        for sql in cache_queries(&mut control, table)? {
             match run(&mut control, &sql) {
                 // The optimizer may not use it, so no test does.
                 Err(error) if error.server_code() == Some(HIDDEN_INDEX) => {}
@@ -203,11 +177,8 @@ pub(crate) fn user_names(dialect: Dialect, data: &UserData) -> Vec<String> {
 }
 
 /// Drops tables of an earlier load, referring tables first, and recreates the table of notes.
-pub(crate) fn drop_existing(
-    control: &mut Connection,
-    dialect: Dialect,
-    existing: &[String],
-) -> Result<()> {
+pub(crate) fn drop_existing(control: &mut Connection, existing: &[String]) -> Result<()> {
+    let dialect = dialect_of(control.protocol());
     for table in existing.iter().rev() {
         run(control, &format!("DROP TABLE {}", quoted_name(dialect, table)))?;
     }
@@ -220,16 +191,13 @@ pub(crate) fn drop_existing(
     )
 }
 
-pub(crate) fn note(
-    control: &mut Connection,
-    dialect: Dialect,
-    data: &UserData,
-    table: &str,
-) -> Result<()> {
-    if notes(control, dialect, &data.name)?.iter().any(|it| it == table) {
+/// Records that a load of this workload created a table.
+pub(crate) fn note(control: &mut Connection, workload: &str, table: &str) -> Result<()> {
+    if notes(control, workload)?.iter().any(|it| it == table) {
         return Ok(());
     }
-    let values = [&data.name, table].map(|text| literal(dialect, text)).join(", ");
+    let dialect = dialect_of(control.protocol());
+    let values = [workload, table].map(|text| quoted_literal(dialect, text)).join(", ");
     run(control, &format!("INSERT INTO {NOTES} VALUES ({values})"))
 }
 
@@ -245,33 +213,29 @@ struct Loader<'a, 'p> {
 
 impl Loader<'_, '_> {
     fn restore(&mut self, dump: &UserDump) -> Result<Vec<Restored>> {
-        let UserTables { dialect, data, dumps, .. } = self.tables;
+        let UserTables { data, dumps, .. } = self.tables;
         let progress = &mut self.progress;
-        let message = &mut |bytes| {
-            progress(LoadProgress {
-                rows: bytes >> 20,
-                rows_total: dump.bytes >> 20,
-                is_dump: true,
-            })
-        };
-        let restored = restore(self.options, dump, dumps, message)?;
-        for table in all_tables(self.options, dialect)? {
-            note(&mut self.control, dialect, data, &table)?;
+        let rows_total = dump.bytes >> 20;
+        let restored = restore(self.options, dump, dumps, &mut |bytes| {
+            progress(LoadProgress { rows: bytes >> 20, rows_total, is_dump: true });
+        })?;
+        for table in all_tables(self.options)? {
+            note(&mut self.control, &data.name, &table)?;
         }
         Ok(restored)
     }
 
     fn load(&mut self, table: &UserTable) -> Result<()> {
         let UserTables { dialect, data, seed, files, .. } = self.tables;
-        let create: Vec<&String> = table.create.iter().filter_map(|it| it.of(dialect)).collect();
+        let create: Vec<&String> = table.create.iter().filter_map(|sql| sql.of(dialect)).collect();
         for sql in &create {
             run(&mut self.control, sql)?;
         }
         if !create.is_empty() {
-            note(&mut self.control, dialect, data, &table.name)?;
+            note(&mut self.control, &data.name, &table.name)?;
         }
         let read = |file: &UserRowsFile| {
-            files(file).map_err(|why| Error::File { path: file.path.clone(), why })
+            files(file).map_err(|why| LoadError::File { path: file.path.clone(), why })
         };
         match &table.rows {
             UserRows::Generated { count, columns } => {
@@ -280,9 +244,9 @@ impl Loader<'_, '_> {
             }
             UserRows::Csv { file, .. } => {
                 let content = read(file)?;
-                let fail = |why: assay_workloads::CsvError| Error::File {
+                let fail = |error: CsvError| LoadError::File {
                     path: file.path.clone(),
-                    why: why.to_string(),
+                    why: error.to_string(),
                 };
                 let rows = CsvRows::new(&content).map_err(fail)?;
                 let mut batches = CsvBatches::new(dialect, &table.name, rows);
@@ -291,26 +255,23 @@ impl Loader<'_, '_> {
             UserRows::Script(script) => {
                 if let Some(file) = script.of(dialect) {
                     self.run_script(&read(file)?, file)?;
-                    note(&mut self.control, dialect, data, &table.name)?;
+                    note(&mut self.control, &data.name, &table.name)?;
                 }
             }
         }
-        let after = table.after.iter().filter_map(|it| it.of(dialect));
-        for sql in after {
-            run(&mut self.control, sql)?;
-        }
-        Ok(())
+        let mut after = table.after.iter().filter_map(|sql| sql.of(dialect));
+        after.try_for_each(|sql| run(&mut self.control, sql))
     }
 
     /// Runs a script on a separate connection, which discards its settings.
     fn run_script(&self, content: &[u8], file: &UserRowsFile) -> Result<()> {
         let dialect = self.tables.dialect;
-        let statements = script_statements(content, dialect).map_err(|why| Error::Script {
+        let statements = script_statements(content, dialect).map_err(|why| LoadError::Script {
             path: file.path.clone(),
             dialect,
             why,
         })?;
-        let mut control = connect(self.options)?;
+        let mut control = connect_session(self.options)?;
         statements.into_iter().try_for_each(|sql| run(&mut control, sql))?;
         // The script may have left a transaction open.
         run(&mut control, "COMMIT")
@@ -325,17 +286,15 @@ impl Loader<'_, '_> {
             if rows == 0 {
                 return Ok(());
             }
-            let sent = self.control.execute_text(&statement);
-            sent.map_err(|cause| Error::query(&statement, cause))?;
+            execute(&mut self.control, &statement)?;
             self.rows += u64::from(rows);
             (self.progress)(LoadProgress { rows: self.rows, rows_total, is_dump: false });
         }
     }
 }
 
-pub(crate) fn connect(options: &ConnectOptions) -> Result<Connection> {
-    let connection = Connection::control(options);
-    let mut connection = connection.map_err(|source| Error::Connect { client: 0, source })?;
+pub(crate) fn connect_session(options: &ConnectOptions) -> Result<Connection> {
+    let mut connection = connect_control(options, 0)?;
     begin_session(&mut connection)?;
     Ok(connection)
 }
@@ -361,33 +320,16 @@ pub(crate) fn begin_session(connection: &mut Connection) -> Result<()> {
     }
 }
 
-pub(crate) fn run(control: &mut Connection, sql: &str) -> Result<()> {
-    control.query(sql).map(drop).map_err(|cause| Error::query(sql.as_bytes(), cause))
-}
-
+/// The first column of a catalog query.
 fn ask(control: &mut Connection, sql: &str) -> Result<Vec<String>> {
-    let found = control.query_catalog(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
-    let first = |row: Vec<Option<Vec<u8>>>| row.into_iter().next().flatten();
-    let texts = found.rows.into_iter().filter_map(first);
-    Ok(texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect())
-}
-
-fn literal(dialect: Dialect, text: &str) -> String {
-    let mut quoted = Vec::with_capacity(text.len() + 2);
-    push_quoted(&mut quoted, dialect.has_escapes(), text.as_bytes());
-    String::from_utf8_lossy(&quoted).into_owned()
-}
-
-fn schema_oid(control: &mut Connection) -> Result<u32> {
-    let schema = control.schema();
-    let schema = schema.map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
-    Ok(schema.map_or(0, |it| it.oid))
+    let rows = catalog_rows(control, sql)?.into_iter();
+    Ok(rows.filter_map(|row| row.into_iter().next()).collect())
 }
 
 /// All tables of the database except the one with notes, sorted.
-pub(crate) fn all_tables(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<String>> {
-    let mut control = connect(options)?;
-    let sql = match dialect {
+pub(crate) fn all_tables(options: &ConnectOptions) -> Result<Vec<String>> {
+    let mut control = connect_session(options)?;
+    let sql = match dialect_of(options.protocol) {
         Dialect::Postgres => format!(
             "SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND relnamespace = {}",
             schema_oid(&mut control)?
@@ -403,8 +345,8 @@ pub(crate) fn all_tables(options: &ConnectOptions, dialect: Dialect) -> Result<V
     Ok(names)
 }
 
-fn relations(control: &mut Connection, dialect: Dialect) -> Result<Vec<String>> {
-    let sql = match dialect {
+fn relations(control: &mut Connection) -> Result<Vec<String>> {
+    let sql = match dialect_of(control.protocol()) {
         Dialect::Postgres => format!(
             "SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = {}",
             schema_oid(control)?
@@ -417,20 +359,12 @@ fn relations(control: &mut Connection, dialect: Dialect) -> Result<Vec<String>> 
     ask(control, &sql)
 }
 
-pub(crate) fn existing(
-    control: &mut Connection,
-    dialect: Dialect,
-    data: &UserData,
-) -> Result<Vec<String>> {
-    let there = relations(control, dialect)?;
-    let ignores_case = match dialect {
-        Dialect::Postgres => false,
-        Dialect::MySql => {
-            ask(control, "SELECT @@lower_case_table_names")?.first().is_some_and(|it| it != "0")
-        }
-    };
+pub(crate) fn existing(control: &mut Connection, data: &UserData) -> Result<Vec<String>> {
+    let (there, dialect) = (relations(control)?, dialect_of(control.protocol()));
+    let ignores_case = dialect == Dialect::MySql
+        && ask(control, "SELECT @@lower_case_table_names")?.first().is_some_and(|case| case != "0");
     let is_there = |name: &String| match ignores_case {
-        true => there.iter().any(|it| it.eq_ignore_ascii_case(name)),
+        true => there.iter().any(|known| known.eq_ignore_ascii_case(name)),
         false => there.contains(name),
     };
     Ok(user_names(dialect, data).into_iter().filter(is_there).collect())
@@ -439,27 +373,25 @@ pub(crate) fn existing(
 /// Fails if one of these tables was created by no load of the workload.
 pub(crate) fn refuse_others(
     control: &mut Connection,
-    dialect: Dialect,
-    data: &UserData,
+    workload: &str,
     existing: &[String],
 ) -> Result<()> {
     if existing.is_empty() {
         return Ok(());
     }
-    let made = notes(control, dialect, &data.name)?;
+    let made = notes(control, workload)?;
     let is_made = |table: &&String| made.iter().any(|it| it.eq_ignore_ascii_case(table));
     let others: Vec<String> = existing.iter().filter(|it| !is_made(it)).cloned().collect();
-    if others.is_empty() { Ok(()) } else { Err(Error::NotOurs(others)) }
+    if others.is_empty() { Ok(()) } else { Err(LoadError::NotOurs(others)) }
 }
 
-fn notes(control: &mut Connection, dialect: Dialect, name: &str) -> Result<Vec<String>> {
-    if !relations(control, dialect)?.iter().any(|it| it == NOTES) {
+fn notes(control: &mut Connection, workload: &str) -> Result<Vec<String>> {
+    if !relations(control)?.iter().any(|it| it == NOTES) {
         return Ok(Vec::new());
     }
-    let sql = format!("SELECT workload, made FROM {NOTES}");
-    let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    let found = query(control, &format!("SELECT workload, made FROM {NOTES}"))?;
     let made = |row: usize| {
-        let is_ours = found.text(row, 0) == Some(name);
+        let is_ours = found.text(row, 0) == Some(workload);
         found.text(row, 1).filter(|_| is_ours).map(str::to_owned)
     };
     Ok((0..found.rows.len()).filter_map(made).collect())
@@ -467,64 +399,60 @@ fn notes(control: &mut Connection, dialect: Dialect, name: &str) -> Result<Vec<S
 
 pub(crate) fn read_back(
     options: &ConnectOptions,
-    dialect: Dialect,
-    tables: &[&str],
-) -> Result<(Content, Vec<u64>)> {
-    let mut control = connect(options)?;
-    let (mut sum, mut counts) = (Sum::default(), Vec::with_capacity(tables.len()));
+    tables: &[String],
+) -> Result<(TableContent, Vec<u64>)> {
+    let (mut control, dialect) = (connect_session(options)?, dialect_of(options.protocol));
+    let (mut sum, mut counts) = (RowsChecksum::default(), Vec::with_capacity(tables.len()));
     for (number, table) in (1..).zip(tables) {
-        let (rows, checksum) = match dialect {
+        let part = match dialect {
             Dialect::MySql => computed(&mut control, number, table)?,
             Dialect::Postgres => sum_rows(&mut control, number, table)?,
         };
-        sum.add(rows, checksum);
-        counts.push(rows);
+        sum.add(part);
+        counts.push(part.rows);
     }
-    let Content { rows, checksum } = sum.content();
-    Ok((Content { rows, checksum: format!("{}:{checksum}", dialect.scheme()) }, counts))
+    let TableContent { rows, checksum } = sum.into();
+    Ok((TableContent { rows, checksum: format!("{}:{checksum}", dialect.scheme()) }, counts))
 }
 
 /// Rows and checksum of a table, computed by MySQL or MariaDB from all values as text.
-fn computed(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
-    let (dialect, text) = (Dialect::MySql, literal(Dialect::MySql, table));
+fn computed(control: &mut Connection, number: u32, table: &str) -> Result<RowsChecksum> {
+    let (dialect, text) = (Dialect::MySql, quoted_literal(Dialect::MySql, table));
     let sql = format!(
         "SELECT column_name, data_type FROM information_schema.columns \
          WHERE table_schema = DATABASE() AND table_name = {text} ORDER BY ordinal_position"
     );
-    let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
-    let columns: Vec<(&str, &str)> = (0..found.rows.len())
-        .filter_map(|row| Some((found.text(row, 0)?, found.text(row, 1)?)))
-        .collect();
-    if columns.is_empty() {
-        return Err(Error::NotMade(table.to_owned()));
+    let found = query(control, &sql)?;
+    let value = |row| {
+        let (name, kind) = found.text(row, 0).zip(found.text(row, 1))?;
+        Some(value_text(&quoted_name(dialect, name), kind))
+    };
+    let values: Vec<String> = (0..found.rows.len()).filter_map(value).collect();
+    if values.is_empty() {
+        return Err(LoadError::NotMade(table.to_owned()));
     }
-    let value = |(name, kind): &(&str, &str)| value_text(&quoted_name(dialect, name), kind);
-    let values: Vec<String> = columns.iter().map(value).collect();
     let sql = format!(
         "SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', {number}, {}))), 0) FROM {}",
         values.join(", "),
         quoted_name(dialect, table)
     );
-    let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
-    let cell = |column| found.text(0, column).and_then(|text| text.parse().ok());
-    cell(0).zip(cell(1)).ok_or_else(|| {
-        Error::query(sql.as_bytes(), WireError::Protocol("an answer that is no number"))
-    })
+    let sum = computed_sum(&query(control, &sql)?);
+    sum.map_err(|cause| LoadError::query(sql.as_bytes(), cause))
 }
 
 /// Rows and checksum of a table, from rows sent by Postgres, which has no CRC-32.
-fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
-    let sql = format!("SELECT * FROM {}", quoted_name(Dialect::Postgres, table));
-    let (mut rows, mut checksum, mut scratch) = (0_u64, 0_u64, Vec::new());
-    let read = control.query_rows(&sql, &mut |values| {
+fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<RowsChecksum> {
+    let sql_text = format!("SELECT * FROM {}", quoted_name(Dialect::Postgres, table));
+    let (mut sum, mut scratch) = (RowsChecksum::default(), Vec::new());
+    let read = control.query_rows(&sql_text, &mut |values| {
         let mut error = None;
         let values = values.map_while(|value| value.map_err(|why| error = Some(why)).ok());
-        checksum = checksum.wrapping_add(user_row_checksum(number, values, &mut scratch));
-        rows += 1;
+        let checksum = user_row_checksum(number, values, &mut scratch);
+        sum.add(RowsChecksum { rows: 1, checksum });
         error.map_or(Ok(()), Err)
     });
-    read.map_err(|cause| Error::query(sql.as_bytes(), cause))?;
-    Ok((rows, checksum))
+    read.map_err(|cause| LoadError::query(sql_text.as_bytes(), cause))?;
+    Ok(sum)
 }
 
 fn check_counts(data: &UserData, sent: &[Option<u64>], found: &[u64]) -> Result<()> {
@@ -534,21 +462,22 @@ fn check_counts(data: &UserData, sent: &[Option<u64>], found: &[u64]) -> Result<
     }
     for ((table, sent), found) in data.tables.iter().zip(sent).zip(found) {
         if let Some(sent) = sent.filter(|sent| sent != found) {
-            return Err(Error::RowsDiffer { table: table.name.clone(), sent, found: *found });
+            return Err(LoadError::RowsDiffer { table: table.name.clone(), sent, found: *found });
         }
     }
     Ok(())
 }
 
 /// Statements that read every page of a table and of its indexes.
-fn cache_queries(control: &mut Connection, dialect: Dialect, table: &str) -> Result<Vec<String>> {
+fn cache_queries(control: &mut Connection, table: &str) -> Result<Vec<String>> {
+    let dialect = dialect_of(control.protocol());
     let name = quoted_name(dialect, table);
     match dialect {
         Dialect::MySql => {
             let sql = format!(
                 "SELECT DISTINCT index_name FROM information_schema.statistics \
                  WHERE table_schema = DATABASE() AND table_name = {} AND index_type = 'BTREE'",
-                literal(dialect, table)
+                quoted_literal(dialect, table)
             );
             let indexes = ask(control, &sql)?;
             // Without a primary key, no index holds the rows themselves.
@@ -561,7 +490,7 @@ fn cache_queries(control: &mut Connection, dialect: Dialect, table: &str) -> Res
             Ok(indexes.iter().map(of_index).chain(whole).collect())
         }
         Dialect::Postgres => {
-            let table = literal(dialect, &table.to_ascii_lowercase());
+            let table = quoted_literal(dialect, &table.to_ascii_lowercase());
             let sql = format!(
                 "SELECT DISTINCT a.attname FROM pg_catalog.pg_index AS i \
                  JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid \

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use assay_wire::Stop;
 
-use crate::bound::Bound;
 use crate::live::RunProgress;
+use crate::run::RunBound;
 
 /// How long clients may take to end after a request to stop.
 const STOP_GRACE: Duration = Duration::from_secs(2);
@@ -25,7 +25,7 @@ pub struct RunMonitor<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum WatchdogAction {
     None,
     Stop,
     Cut,
@@ -45,7 +45,7 @@ pub(crate) struct Watchdog<'w, 'a> {
 
 impl<'w, 'a> Watchdog<'w, 'a> {
     pub(crate) fn new(
-        bound: Bound,
+        bound: RunBound,
         stall_limit: Duration,
         monitor: Option<&'w mut RunMonitor<'a>>,
         start: Instant,
@@ -64,11 +64,11 @@ impl<'w, 'a> Watchdog<'w, 'a> {
         self.monitor.is_some()
     }
 
-    pub(crate) fn look(&mut self, now: Instant, progress: RunProgress) -> Action {
+    pub(crate) fn look(&mut self, now: Instant, progress: RunProgress) -> WatchdogAction {
         if progress.events != self.last.0 {
             self.last = (progress.events, now);
         }
-        let mut action = Action::None;
+        let mut action = WatchdogAction::None;
         if let Some(monitor) = &mut self.monitor {
             let elapsed = now.saturating_duration_since(self.start);
             if elapsed >= monitor.every.saturating_mul(self.reports.saturating_add(1)) {
@@ -78,14 +78,14 @@ impl<'w, 'a> Watchdog<'w, 'a> {
             if monitor.stop.is_asked() && !self.is_stopped {
                 self.is_stopped = true;
                 self.deadline = Some(now + STOP_GRACE);
-                action = Action::Stop;
+                action = WatchdogAction::Stop;
             }
         }
         let is_late = match self.deadline {
             Some(deadline) => now >= deadline,
             None => now.saturating_duration_since(self.last.1) >= self.stall_limit,
         };
-        if is_late { Action::Cut } else { action }
+        if is_late { WatchdogAction::Cut } else { action }
     }
 }
 
@@ -99,13 +99,13 @@ mod tests {
     fn timed_runs_are_cut_off_at_their_end_and_counted_runs_when_they_stall() {
         let start = Instant::now();
         let events = |events| RunProgress { events, ..RunProgress::default() };
-        let mut timed = Watchdog::new(Bound::Time(10 * SECOND), 5 * SECOND, None, start);
-        assert_eq!(timed.look(start + 14 * SECOND, events(0)), Action::None);
-        assert_eq!(timed.look(start + 15 * SECOND, events(99)), Action::Cut);
-        let mut counted = Watchdog::new(Bound::Events(9), 5 * SECOND, None, start);
-        assert_eq!(counted.look(start + 4 * SECOND, events(1)), Action::None);
-        assert_eq!(counted.look(start + 8 * SECOND, events(1)), Action::None);
-        assert_eq!(counted.look(start + 9 * SECOND, events(1)), Action::Cut);
+        let mut timed = Watchdog::new(RunBound::Time(10 * SECOND), 5 * SECOND, None, start);
+        assert_eq!(timed.look(start + 14 * SECOND, events(0)), WatchdogAction::None);
+        assert_eq!(timed.look(start + 15 * SECOND, events(99)), WatchdogAction::Cut);
+        let mut counted = Watchdog::new(RunBound::Events(9), 5 * SECOND, None, start);
+        assert_eq!(counted.look(start + 4 * SECOND, events(1)), WatchdogAction::None);
+        assert_eq!(counted.look(start + 8 * SECOND, events(1)), WatchdogAction::None);
+        assert_eq!(counted.look(start + 9 * SECOND, events(1)), WatchdogAction::Cut);
     }
 
     #[test]
@@ -117,16 +117,16 @@ mod tests {
         let mut monitor =
             RunMonitor { grace: SECOND, stop: stop.clone(), every: SECOND, report: &mut report };
         let mut watchdog =
-            Watchdog::new(Bound::Time(60 * SECOND), SECOND, Some(&mut monitor), start);
+            Watchdog::new(RunBound::Time(60 * SECOND), SECOND, Some(&mut monitor), start);
         for half_seconds in [0, 1, 2, 3, 6, 7] {
             let now = start + half_seconds * SECOND / 2;
-            assert_eq!(watchdog.look(now, RunProgress::default()), Action::None);
+            assert_eq!(watchdog.look(now, RunProgress::default()), WatchdogAction::None);
         }
         stop.ask();
         let now = start + 4 * SECOND;
-        assert_eq!(watchdog.look(now, RunProgress::default()), Action::Stop);
-        assert_eq!(watchdog.look(now + SECOND, RunProgress::default()), Action::None);
-        assert_eq!(watchdog.look(now + STOP_GRACE, RunProgress::default()), Action::Cut);
+        assert_eq!(watchdog.look(now, RunProgress::default()), WatchdogAction::Stop);
+        assert_eq!(watchdog.look(now + SECOND, RunProgress::default()), WatchdogAction::None);
+        assert_eq!(watchdog.look(now + STOP_GRACE, RunProgress::default()), WatchdogAction::Cut);
         assert_eq!(reported, [1, 3, 4, 5, 6]);
     }
 }

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use assay_model::WorkCounters;
 use assay_wire::{Breaker, ConnectOptions, Connection};
 
-use crate::actor::{Actor, EventNumber, Line, Refused};
-use crate::error::{Error, Result};
+use crate::actor::{Actor, EventError, EventNumber, EventWire};
+use crate::control::{connect, execute};
+use crate::error::{LoadError, Result};
 use crate::live::Gauge;
 use crate::policy::{ClientPolicy, Remedy};
-use crate::run::{Due, Part, Run};
-use crate::tally::{Tallies, Tally};
+use crate::run::{Due, RunPart, RunState};
+use crate::tally::{ClientTally, Tallies};
 
 /// Valid on every server, and does no work.
 pub(crate) const EMPTY: &[u8] = b"SELECT 1";
@@ -32,10 +33,6 @@ const RECONNECT_EVERY: Duration = Duration::from_millis(1);
 pub(crate) struct ConnectionBreaker(Arc<Mutex<Vec<Breaker>>>);
 
 impl ConnectionBreaker {
-    fn new(breakers: Vec<Breaker>) -> Self {
-        Self(Arc::new(Mutex::new(breakers)))
-    }
-
     pub(crate) fn end(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Breaker::end);
     }
@@ -50,11 +47,24 @@ fn breakers(wire: &Connection, actor: &mut dyn Actor) -> Vec<Breaker> {
     std::iter::once(wire.breaker()).chain(others).collect()
 }
 
-enum Ended {
-    /// Retry it, after an error with this code.
-    Refused(u32),
-    /// Retry it on a new connection.
-    Lost,
+/// How to retry an event.
+enum Retry {
+    /// After an error with this code.
+    AfterError(u32),
+    OnNewConnection,
+}
+
+/// A part of a run, for one client.
+struct WorkerPart<'a> {
+    run: &'a RunState,
+    part: &'a RunPart,
+    tally: &'a mut ClientTally,
+}
+
+impl WorkerPart<'_> {
+    fn is_over(&self) -> bool {
+        self.run.is_over(self.part, Instant::now())
+    }
 }
 
 pub(crate) struct Worker {
@@ -83,7 +93,7 @@ impl Worker {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut wire = open(&options, actor.as_mut(), number)?;
         actor.settle(&mut wire)?;
-        let breaker = ConnectionBreaker::new(breakers(&wire, actor.as_mut()));
+        let breaker = ConnectionBreaker(Arc::new(Mutex::new(breakers(&wire, actor.as_mut()))));
         let (counted, events) = ((0, 0), 0);
         Ok(Self { number, actor, wire, gauge, policy, options, breaker, counted, events })
     }
@@ -113,9 +123,10 @@ impl Worker {
 
     /// Sends `count` empty statements on a connection, by its index among the ids.
     pub(crate) fn round_trips(&mut self, connection: usize, count: u32) -> Result<()> {
-        let others = self.actor.others();
-        let other = connection.checked_sub(1).and_then(|at| others.get_mut(at));
-        let wire = other.unwrap_or(&mut self.wire);
+        let wire = match connection.checked_sub(1) {
+            Some(other) => &mut self.actor.others()[other],
+            None => &mut self.wire,
+        };
         (0..count).try_for_each(|_| execute(wire, EMPTY))
     }
 
@@ -126,32 +137,35 @@ impl Worker {
 
     /// Runs and counts events until the run is over. Returns when the warm and the measured part ended, each with its
     /// last event; in an open loop not before the time after which no event is due.
-    pub(crate) fn run(&mut self, run: &Run, tallies: &mut Tallies) -> Result<Ends> {
-        let warm = run.warm.as_ref().map(|part| self.run_part(run, part, &mut tallies.warm));
+    pub(crate) fn run(&mut self, run: &RunState, tallies: &mut Tallies) -> Result<Ends> {
+        let warm = run.warm.as_ref();
+        let warm =
+            warm.map(|part| self.run_part(WorkerPart { run, part, tally: &mut tallies.warm }));
         let warm = warm.transpose().inspect_err(|_| {
             // The other clients wait for this one before they measure.
             run.stop();
             run.measured.wait_for_start();
         })?;
-        Ok(Ends { warm, measured: self.run_part(run, &run.measured, &mut tallies.measured)? })
+        let (part, tally) = (&run.measured, &mut tallies.measured);
+        Ok(Ends { warm, measured: self.run_part(WorkerPart { run, part, tally })? })
     }
 
-    fn run_part(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<Instant> {
+    fn run_part(&mut self, mut work: WorkerPart<'_>) -> Result<Instant> {
         self.counted = self.bytes();
-        tally.show(&self.gauge);
-        let end = self.run_events(run, part, tally);
-        self.count_bytes(tally);
+        work.tally.show(&self.gauge);
+        let end = self.run_events(&mut work);
+        self.count_bytes(work.tally);
         end
     }
 
     fn bytes(&mut self) -> (u64, u64) {
         let own = (self.wire.bytes_sent(), self.wire.bytes_received());
-        self.actor.others().iter().fold(own, |(sent, received), it| {
-            (sent + it.bytes_sent(), received + it.bytes_received())
+        self.actor.others().iter().fold(own, |(sent, received), other| {
+            (sent + other.bytes_sent(), received + other.bytes_received())
         })
     }
 
-    fn count_bytes(&mut self, tally: &mut Tally) {
+    fn count_bytes(&mut self, tally: &mut ClientTally) {
         let (now, before) = (self.bytes(), self.counted);
         tally.count_bytes(now.0 - before.0, now.1 - before.1);
         self.counted = now;
@@ -159,8 +173,8 @@ impl Worker {
 
     /// Replaces the connection and prepares its statements again. Retries while the server accepts no connection.
     /// Returns `false` if the run ends first.
-    fn reconnect(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<bool> {
-        self.count_bytes(tally);
+    fn reconnect(&mut self, work: &mut WorkerPart<'_>) -> Result<bool> {
+        self.count_bytes(work.tally);
         // The server may then give its slot to the new connection.
         self.breaker.end();
         loop {
@@ -170,20 +184,21 @@ impl Worker {
                     self.wire = wire;
                     break;
                 }
-                Err(_) if run.is_over(part, Instant::now()) => return Ok(false),
+                Err(_) if work.is_over() => return Ok(false),
                 Err(error) if !self.policy.tries_again(&error) => return Err(error),
                 Err(_) => std::thread::sleep(RECONNECT_EVERY),
             }
         }
         (self.counted, self.events) = ((0, 0), 0);
-        tally.count_reconnect();
-        tally.show(&self.gauge);
+        work.tally.reconnects += 1;
+        work.tally.show(&self.gauge);
         // Cutting off the run meanwhile ended only the old connection.
-        Ok(!run.is_over(part, Instant::now()))
+        Ok(!work.is_over())
     }
 
-    fn run_events(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<Instant> {
-        let (quota, before) = (part.quota(self.number), tally.events());
+    fn run_events(&mut self, work: &mut WorkerPart<'_>) -> Result<Instant> {
+        let (run, part) = (work.run, work.part);
+        let (quota, before) = (part.quota(self.number), work.tally.events());
         let mut done = 0;
         let mut now = part.wait_for_start();
         while done < quota && !run.is_over(part, now) {
@@ -198,18 +213,18 @@ impl Worker {
                     return Ok(Instant::now());
                 }
             }
-            if !self.run_event(part.first_sequence + done, run, part, tally)? {
+            if !self.run_event(part.first_sequence + done, work)? {
                 // An uncounted event adds no time.
                 return Ok(if run.is_stopped() { now } else { Instant::now() });
             }
             let end = Instant::now();
-            tally.count_event(end - now);
+            work.tally.count_event(end - now);
             self.gauge.show_latency(end - now);
-            if let Some(ends) = &mut tally.ends {
+            if let Some(ends) = &mut work.tally.ends {
                 ends.push(part.since_start(end));
             }
-            tally.show(&self.gauge);
-            done = tally.events() - before;
+            work.tally.show(&self.gauge);
+            done = work.tally.events() - before;
             now = end;
         }
         Ok(now)
@@ -217,21 +232,16 @@ impl Worker {
 
     /// Runs one event. It is retried with new random values while the server asks for that and the run continues.
     /// Returns whether it completed.
-    fn run_event(
-        &mut self,
-        sequence: u64,
-        run: &Run,
-        part: &Part,
-        tally: &mut Tally,
-    ) -> Result<bool> {
+    fn run_event(&mut self, sequence: u64, work: &mut WorkerPart<'_>) -> Result<bool> {
         if self.policy.reconnect_every.is_some_and(|every| self.events >= every.get())
-            && !self.reconnect(run, part, tally)?
+            && !self.reconnect(work)?
         {
             return Ok(false);
         }
         let mut attempt = 0;
         loop {
-            let mut line = Line { wire: &mut self.wire, tally: &mut *tally, run, part };
+            let WorkerPart { run, part, tally } = work;
+            let mut line = EventWire { wire: &mut self.wire, tally, run, part };
             match self.actor.event(EventNumber { sequence, attempt }, &mut line) {
                 Ok(ControlFlow::Continue(())) => {
                     self.events += 1;
@@ -239,13 +249,13 @@ impl Worker {
                 }
                 Ok(ControlFlow::Break(())) => return Ok(false),
                 Err(refused) => match self.ended(refused)? {
-                    Ended::Refused(code) => tally.count_error(code),
-                    Ended::Lost if self.reconnect(run, part, tally)? => {}
-                    Ended::Lost => return Ok(false),
+                    Retry::AfterError(code) => work.tally.count_error(code),
+                    Retry::OnNewConnection if self.reconnect(work)? => {}
+                    Retry::OnNewConnection => return Ok(false),
                 },
             }
-            tally.show(&self.gauge);
-            if run.is_over(part, Instant::now()) {
+            work.tally.show(&self.gauge);
+            if work.is_over() {
                 return Ok(false);
             }
             attempt += 1;
@@ -253,38 +263,33 @@ impl Worker {
     }
 
     /// Decides how a statement's error affects the event, and prepares the connection for a retry.
-    fn ended(&mut self, refused: Refused) -> Result<Ended> {
+    fn ended(&mut self, refused: EventError) -> Result<Retry> {
         let (sql, source) = match refused {
-            Refused::Statement { sql, source } => (sql, source),
-            Refused::Again(code) => return self.given_up(code),
-            Refused::Failed(error) => return Err(*error),
+            EventError::Statement { sql, source } => (sql, source),
+            EventError::Again(code) => return self.given_up(code),
+            EventError::Failed(error) => return Err(*error),
         };
         let usual = self.actor.retried();
         match self.policy.remedy(&source, usual) {
-            Remedy::Reconnect => Ok(Ended::Lost),
-            Remedy::Fail => Err(Error::query(&sql, source).at(self.actor.place())),
+            Remedy::Reconnect => Ok(Retry::OnNewConnection),
+            Remedy::Fail => Err(LoadError::query(&sql, source).at(self.actor.place())),
             Remedy::Retry(code) => self.given_up(code),
         }
     }
 
-    fn given_up(&mut self, code: u32) -> Result<Ended> {
+    fn given_up(&mut self, code: u32) -> Result<Retry> {
         match self.actor.give_up(&mut self.wire) {
-            Ok(()) => Ok(Ended::Refused(code)),
+            Ok(()) => Ok(Retry::AfterError(code)),
             Err(cause) if self.policy.remedy(&cause, self.actor.retried()) == Remedy::Reconnect => {
-                Ok(Ended::Lost)
+                Ok(Retry::OnNewConnection)
             }
-            Err(cause) => Err(Error::query(b"ROLLBACK", cause)),
+            Err(cause) => Err(LoadError::query(b"ROLLBACK", cause)),
         }
     }
 }
 
-fn execute(wire: &mut Connection, sql: &[u8]) -> Result<()> {
-    wire.execute_text(sql).map(drop).map_err(|error| Error::query(sql, error))
-}
-
 fn open(options: &ConnectOptions, actor: &mut dyn Actor, number: u32) -> Result<Connection> {
-    let connected = Connection::connect(options);
-    let mut wire = connected.map_err(|source| Error::Connect { client: number, source })?;
+    let mut wire = connect(options, number)?;
     actor.prepare(&mut wire)?;
     Ok(wire)
 }

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
-use assay_load::{Bound, Error, Finished, RunMonitor, Session, Work};
+use assay_load::{ClientSession, ClientWork, LoadError, RunBound, RunMonitor, SessionRun};
 use assay_model::{Dialect, Setup, StatementMode};
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
 use assay_wire::{ConnectOptions, Stop};
@@ -38,15 +38,15 @@ impl Peer {
         Self { options, _directory: directory }
     }
 
-    fn session(&self) -> Session {
-        let work = Work {
+    fn session(&self) -> ClientSession {
+        let work = ClientWork {
             dialect: Dialect::MySql,
             test: test_by_name("point-query").unwrap(),
             setup: Setup { clients: CLIENTS, tables: 1, rows: 1000 },
             statements: StatementMode::Text,
             seed: 1,
         };
-        Session::open(&self.options, &work, &[]).unwrap()
+        ClientSession::open(&self.options, &work, &[]).unwrap()
     }
 }
 
@@ -100,7 +100,7 @@ fn drip(stream: &mut UnixStream) -> std::io::Result<()> {
     }
 }
 
-fn monitored(peer: &Peer, bound: Bound, stop: Stop) -> Finished {
+fn monitored(peer: &Peer, bound: RunBound, stop: Stop) -> SessionRun {
     let mut monitor = RunMonitor {
         grace: Duration::from_secs(1),
         stop,
@@ -116,29 +116,29 @@ const TIME: Duration = Duration::from_secs(1);
 #[test]
 fn retries_stop_when_the_time_is_up() {
     let peer = Peer::new(deadlock);
-    for bound in [Bound::Time(TIME), Bound::Rate { time: TIME, per_second: 100.0 }] {
+    for bound in [RunBound::Time(TIME), RunBound::Rate { time: TIME, per_second: 100.0 }] {
         let finished = monitored(&Peer::new(deadlock), bound, Stop::default());
         assert_eq!((finished.work.events, finished.cut_off), (0, 0), "{bound:?}");
         assert!(matches!(finished.work.errors[..], [(1213, 1..)]), "{:?}", finished.work);
-        assert_eq!(finished.backlog, matches!(bound, Bound::Rate { .. }).then_some(100));
+        assert_eq!(finished.backlog, matches!(bound, RunBound::Rate { .. }).then_some(100));
     }
     // A run without a time ends once no event has ended for a long time.
-    let error = peer.session().run(0, Bound::Events(2)).unwrap_err();
-    assert!(matches!(error, Error::CutOff { clients: CLIENTS }), "{error}");
+    let error = peer.session().run(0, RunBound::Events(2)).unwrap_err();
+    assert!(matches!(error, LoadError::CutOff { clients: CLIENTS }), "{error}");
 }
 
 #[test]
 fn endless_replies_are_cut_off() {
     for answer in [rows_without_end as Answer, drip] {
-        let finished = monitored(&Peer::new(answer), Bound::Time(TIME), Stop::default());
+        let finished = monitored(&Peer::new(answer), RunBound::Time(TIME), Stop::default());
         assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
         assert!(finished.work.bytes_received > 0 && !finished.is_stopped);
         let mut session = Peer::new(answer).session();
-        let error = session.run(0, Bound::Events(2)).unwrap_err();
-        assert!(matches!(error, Error::CutOff { clients: CLIENTS }), "{error}");
-        assert!(matches!(session.run(0, Bound::Events(2)), Err(Error::ClientLost)));
+        let error = session.run(0, RunBound::Events(2)).unwrap_err();
+        assert!(matches!(error, LoadError::CutOff { clients: CLIENTS }), "{error}");
+        assert!(matches!(session.run(0, RunBound::Events(2)), Err(LoadError::ClientLost)));
         let error = Peer::new(answer).session().round_trips(0, 1).unwrap_err();
-        assert!(matches!(error, Error::CutOff { clients: 1 }), "{error}");
+        assert!(matches!(error, LoadError::CutOff { clients: 1 }), "{error}");
     }
 }
 
@@ -150,10 +150,10 @@ fn silence(stream: &mut UnixStream) -> std::io::Result<()> {
 #[test]
 fn work_done_before_a_server_went_silent_is_kept() {
     let peer = Peer::new(silence);
-    let finished = monitored(&peer, Bound::Time(Duration::from_secs(3600)), Stop::default());
+    let finished = monitored(&peer, RunBound::Time(Duration::from_secs(3600)), Stop::default());
     assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
     assert!(!finished.is_stopped);
-    let error = peer.session().run(0, Bound::Time(TIME)).unwrap_err();
+    let error = peer.session().run(0, RunBound::Time(TIME)).unwrap_err();
     assert!(error.to_string().contains("no answer"), "{error}");
 }
 
@@ -161,6 +161,6 @@ fn work_done_before_a_server_went_silent_is_kept() {
 fn a_stop_returns_partial_results() {
     let stop = Stop::default();
     stop.ask();
-    let finished = monitored(&Peer::new(drip), Bound::Time(Duration::from_secs(3600)), stop);
+    let finished = monitored(&Peer::new(drip), RunBound::Time(Duration::from_secs(3600)), stop);
     assert!(finished.is_stopped && finished.cut_off == CLIENTS);
 }

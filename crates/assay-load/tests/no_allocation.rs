@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use assay_load::{Bound, Session, Tables, UserTables, Work, fill, fill_user_data};
+use assay_load::{ClientSession, ClientWork, RunBound, Tables, UserTables, fill, fill_user_data};
 use assay_model::{Dialect, Engine, Setup, StatementMode, TableForm, Test, TestSet, UserRowsFile};
 use assay_plan::{UserFile, read_workload};
 use assay_wire::ConnectOptions;
@@ -58,11 +58,11 @@ fn more_events_take_no_more_allocations() {
     let seen = seen(&options);
     for statements in [StatementMode::Prepared, StatementMode::Text] {
         for test in tests_of(TestSet::Set32).into_iter().chain([seen]) {
-            let work = Work { dialect, test, setup, statements, seed: 1 };
-            let mut session = Session::open(&options, &work, &[]).unwrap();
+            let work = ClientWork { dialect, test, setup, statements, seed: 1 };
+            let mut session = ClientSession::open(&options, &work, &[]).unwrap();
             let mut allocations_of = |start, events| {
                 let before = ALLOCATIONS.load(Ordering::Relaxed);
-                session.run(start, Bound::Events(events)).unwrap();
+                session.run(start, RunBound::Events(events)).unwrap();
                 ALLOCATIONS.load(Ordering::Relaxed) - before
             };
             let few = if test.name() == "scan" { 5 } else { 50 };

@@ -7,7 +7,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assay_lua::{Answer, Client, Engine, Rows, ScriptDraws, Setting, SqlError, Value};
+use assay_lua::{
+    RowUse, ScriptAnswer, ScriptClient, ScriptDraws, ScriptEngine, ScriptSetting, ScriptValue,
+    SqlError,
+};
 
 const EVENTS: u64 = 100_000;
 const ROUNDS: usize = 5;
@@ -25,7 +28,7 @@ const SCRIPTS: [(&str, &str); 4] = [
 /// Answers everything at once.
 struct Nobody;
 
-impl Client for Nobody {
+impl ScriptClient for Nobody {
     fn connect(&mut self) -> Result<usize, SqlError> {
         Ok(0)
     }
@@ -36,17 +39,23 @@ impl Client for Nobody {
         Ok(())
     }
 
-    fn query(&mut self, _: usize, _: &[u8], rows: Rows) -> Result<Answer, SqlError> {
-        let rows = (rows == Rows::Keep).then(|| vec![vec![Some(vec![b'x'; 119])]]);
-        Ok(Answer { has_rows: true, row_count: 1, columns: 1, rows, rest: Vec::new() })
+    fn query(&mut self, _: usize, _: &[u8], rows: RowUse) -> Result<ScriptAnswer, SqlError> {
+        let rows = (rows == RowUse::Keep).then(|| vec![vec![Some(vec![b'x'; 119])]]);
+        Ok(ScriptAnswer { has_rows: true, row_count: 1, columns: 1, rows, rest: Vec::new() })
     }
 
     fn prepare(&mut self, _: usize, _: &[u8]) -> Result<usize, SqlError> {
         Ok(0)
     }
 
-    fn execute(&mut self, _: usize, _: usize, _: &[Value], _: Rows) -> Result<Answer, SqlError> {
-        Ok(Answer { has_rows: true, row_count: 1, ..Answer::default() })
+    fn execute(
+        &mut self,
+        _: usize,
+        _: usize,
+        _: &[ScriptValue],
+        _: RowUse,
+    ) -> Result<ScriptAnswer, SqlError> {
+        Ok(ScriptAnswer { has_rows: true, row_count: 1, ..ScriptAnswer::default() })
     }
 
     fn close(&mut self, _: usize, _: usize) {}
@@ -58,7 +67,7 @@ impl Client for Nobody {
 
 fn main() {
     let directory = tempfile::tempdir().unwrap();
-    let setting = Setting {
+    let setting = ScriptSetting {
         thread: 0,
         threads: 1,
         driver: "mysql",
@@ -86,7 +95,7 @@ fn main() {
              function event() {event} end"
         );
         fs_err::write(&path, text).unwrap();
-        let engine = Engine::read(&mut Nobody, &path, None, &setting).unwrap();
+        let engine = ScriptEngine::read(&mut Nobody, &path, None, &setting).unwrap();
         engine.call(&mut Nobody, "thread_init").unwrap();
         let mut rounds: Vec<f64> = (0..ROUNDS)
             .map(|_| {

@@ -6,24 +6,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use assay_model::LuaFile;
-use assay_workloads::Draws;
+use assay_workloads::RandomDraws;
 use mlua::{
     FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Value as LuaValue,
 };
 
-use crate::error::{Error, Result, place_in};
-use crate::host::{Shared, host};
-use crate::places::add_places;
+use crate::error::{LuaError, Result, place_in};
+use crate::host::{HostState, host};
+use crate::interface::INTERFACE;
+use crate::options::ScriptSetting;
 use crate::programs::add_programs;
-use crate::requests::{Client, Requests, add_requests, lend};
-use crate::setting::Setting;
-use crate::sources::Sources;
-use crate::stack::INTERFACE;
-use crate::watch::{self, Watch};
+use crate::requests::{Requests, ScriptClient, add_requests, lend};
+use crate::sources::ScriptSources;
+use crate::watch::{self, ScriptWatch, add_places};
 
 const MEMORY_MB: usize = 512;
 
-/// Lua's message when memory runs out.
 const NO_MEMORY: &str = "not enough memory";
 
 /// The parts of the interface, in the order of their creation.
@@ -38,36 +36,40 @@ const PARTS: [&str; 5] = [
 const CALLS: &str = include_str!("interface/calls.lua");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum EventEnd {
     Done,
-    /// The script has no more events.
     NoMore,
     /// Retry the event, after an error with this code.
     Again(u32),
 }
 
-pub struct Engine {
+pub struct ScriptEngine {
     calls: Table,
     event: Function,
-    shared: Shared,
-    watch: Rc<Watch>,
+    shared: HostState,
+    watch: Rc<ScriptWatch>,
     lua: Lua,
 }
 
-impl Engine {
+impl ScriptEngine {
     /// Runs the script's top level and applies the options. `known` has the files with which a study was planned;
     /// without it, they are recorded.
     pub fn read(
-        client: &mut dyn Client,
+        client: &mut dyn ScriptClient,
         path: &Path,
         known: Option<Vec<LuaFile>>,
-        setting: &Setting,
+        setting: &ScriptSetting,
     ) -> Result<Self> {
-        let sources = Rc::new(Sources::of(path, known, setting.may_use_all));
+        let sources = Rc::new(ScriptSources::new(path, known, setting.may_use_all));
         let part = if setting.command == "run" { "run" } else { "prepare" };
-        let draws =
-            Draws::new(setting.seed, part, setting.thread, setting.threads, setting.draw.usual);
-        let shared = Shared {
+        let draws = RandomDraws::new(
+            setting.seed,
+            part,
+            setting.thread,
+            setting.threads,
+            setting.draw.usual,
+        );
+        let shared = HostState {
             draws: Rc::new(RefCell::new(draws)),
             sources,
             leash: Arc::clone(&setting.leash),
@@ -75,23 +77,23 @@ impl Engine {
             draw: setting.draw,
             threads: setting.threads,
         };
-        let watch = Rc::new(Watch::new(Arc::clone(&setting.leash)));
+        let watch = Rc::new(ScriptWatch::new(Arc::clone(&setting.leash)));
         let lua = state(&watch).map_err(|error| failed(&watch, &error))?;
         let script = shared.sources.script(path)?;
         let fail = |error: mlua::Error| failed(&watch, &error);
         let facts = facts(&lua, path, setting).map_err(fail)?;
-        let of_host = host(&lua, &shared).map_err(fail)?;
-        add_places(&lua, &of_host, &watch).map_err(fail)?;
+        let functions = host(&lua, &shared).map_err(fail)?;
+        add_places(&lua, &functions, &watch).map_err(fail)?;
         if setting.may_use_all {
-            add_programs(&lua, &of_host, &watch, setting.threads).map_err(fail)?;
+            add_programs(&lua, &functions, &watch, setting.threads).map_err(fail)?;
         }
         let requests = Requests::new(Rc::clone(&watch), Rc::clone(&shared.sources));
-        add_requests(&lua, &of_host, &Rc::new(requests)).map_err(fail)?;
+        add_requests(&lua, &functions, &Rc::new(requests)).map_err(fail)?;
         let load = |part| lua.load(part).set_name(format!("={INTERFACE}"));
         for part in PARTS {
-            load(part).call::<()>((&of_host, &facts)).map_err(fail)?;
+            load(part).call::<()>((&functions, &facts)).map_err(fail)?;
         }
-        let calls: Table = load(CALLS).call((&of_host, &facts)).map_err(fail)?;
+        let calls: Table = load(CALLS).call((&functions, &facts)).map_err(fail)?;
         let event = calls.get("event").map_err(fail)?;
         let engine = Self { calls, event, shared, watch, lua };
         engine.watched(client, || {
@@ -106,7 +108,6 @@ impl Engine {
     }
 
     /// The files read so far, the script first, and those that they name.
-    #[must_use]
     pub fn files(&self) -> Vec<LuaFile> {
         self.shared.sources.read_named();
         self.shared.sources.files()
@@ -121,31 +122,28 @@ impl Engine {
         self.ask("is_parallel", command)
     }
 
-    /// Output of the script since the last call.
-    #[must_use]
     pub fn take_said(&self) -> String {
         self.shared.leash.take_said()
     }
 
-    /// Runs a command, such as `prepare`. Fails with [`Error::Lacks`] if the script lacks it.
-    pub fn command(&self, client: &mut dyn Client, name: &str) -> Result<()> {
+    /// Runs a command, such as `prepare`. Fails with [`LuaError::Lacks`] if the script lacks it.
+    pub fn command(&self, client: &mut dyn ScriptClient, name: &str) -> Result<()> {
         if !self.has(name)? {
-            return Err(Error::Lacks(name.to_owned()));
+            return Err(LuaError::Lacks(name.to_owned()));
         }
-        let is_done: bool = self.lend(client, "command", name)?;
-        match is_done {
+        match self.lend(client, "command", name)? {
             true => Ok(()),
-            false => Err(Error::Failed(format!("`{name}` returned false"))),
+            false => Err(LuaError::Failed(format!("`{name}` returned false"))),
         }
     }
 
     /// Calls a function that sysbench calls once for all threads, such as `init`, if the script has it.
-    pub fn call_once(&self, client: &mut dyn Client, name: &str) -> Result<()> {
+    pub fn call_once(&self, client: &mut dyn ScriptClient, name: &str) -> Result<()> {
         self.lend(client, "once", name)
     }
 
     /// Calls a function of sysbench's life cycle, such as `thread_init`, if the script has it.
-    pub fn call(&self, client: &mut dyn Client, name: &str) -> Result<()> {
+    pub fn call(&self, client: &mut dyn ScriptClient, name: &str) -> Result<()> {
         self.lend(client, "optional", name)
     }
 
@@ -155,7 +153,7 @@ impl Engine {
 
     pub fn report(
         &self,
-        client: &mut dyn Client,
+        client: &mut dyn ScriptClient,
         name: &str,
         numbers: &[(&str, f64)],
     ) -> Result<()> {
@@ -165,18 +163,22 @@ impl Engine {
     }
 
     /// Runs an event. The same numbers draw the same values.
-    pub fn event(&self, client: &mut dyn Client, sequence: u64, attempt: u32) -> Result<Ended> {
+    pub fn event(
+        &self,
+        client: &mut dyn ScriptClient,
+        sequence: u64,
+        attempt: u32,
+    ) -> Result<EventEnd> {
         self.shared.draws.borrow_mut().begin_event(sequence, attempt);
         let (ended, code): (u32, Option<u32>) = self.lend_to(client, &self.event, ())?;
         Ok(match ended {
-            0 => Ended::Done,
-            1 => Ended::NoMore,
-            _ => Ended::Again(code.unwrap_or_default()),
+            0 => EventEnd::Done,
+            1 => EventEnd::NoMore,
+            _ => EventEnd::Again(code.unwrap_or_default()),
         })
     }
 
     /// File and line of the script where the last error was raised.
-    #[must_use]
     pub fn failed_at(&self) -> Option<String> {
         self.watch.failed_at()
     }
@@ -198,23 +200,23 @@ impl Engine {
         match (fault.as_deref(), note) {
             (None, _) => Ok(()),
             (Some("unknown"), LuaValue::Table(known)) => {
-                if let Some(instead) = crate::options::of_sysbench(&name) {
-                    return Err(Error::OptionOfSysbench { name, instead });
+                if let Some(instead) = crate::options::equivalent_of(&name) {
+                    return Err(LuaError::OptionOfSysbench { name, instead });
                 }
                 let known = known.sequence_values().filter_map(Result::ok).collect();
-                Err(Error::UnknownOption { name, known })
+                Err(LuaError::UnknownOption { name, known })
             }
-            (Some("help"), note) => Err(Error::Help(note.to_string().unwrap_or_default())),
+            (Some("help"), note) => Err(LuaError::Help(note.to_string().unwrap_or_default())),
             (Some(_), note) => {
                 let value = note.to_string().unwrap_or_default();
-                Err(Error::Value { name, value })
+                Err(LuaError::Value { name, value })
             }
         }
     }
 
     fn lend<R: FromLuaMulti>(
         &self,
-        client: &mut dyn Client,
+        client: &mut dyn ScriptClient,
         call: &str,
         argument: impl IntoLuaMulti,
     ) -> Result<R> {
@@ -225,7 +227,7 @@ impl Engine {
     /// Calls a function of the interface, which may use the client until it returns.
     fn lend_to<R: FromLuaMulti>(
         &self,
-        client: &mut dyn Client,
+        client: &mut dyn ScriptClient,
         call: &Function,
         argument: impl IntoLuaMulti,
     ) -> Result<R> {
@@ -234,7 +236,7 @@ impl Engine {
 
     fn watched<R>(
         &self,
-        client: &mut dyn Client,
+        client: &mut dyn ScriptClient,
         call: impl FnOnce() -> mlua::Result<R>,
     ) -> Result<R> {
         self.watch.begin();
@@ -245,7 +247,7 @@ impl Engine {
 }
 
 /// An empty state with limits on memory and on calls that send nothing.
-fn state(watch: &Rc<Watch>) -> mlua::Result<Lua> {
+fn state(watch: &Rc<ScriptWatch>) -> mlua::Result<Lua> {
     let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::default())?;
     // Compiled loops would not check the clock.
     let jit: Table = lua.globals().get("jit")?;
@@ -258,7 +260,7 @@ fn state(watch: &Rc<Watch>) -> mlua::Result<Lua> {
     Ok(lua)
 }
 
-fn facts(lua: &Lua, path: &Path, setting: &Setting) -> mlua::Result<Table> {
+fn facts(lua: &Lua, path: &Path, setting: &ScriptSetting) -> mlua::Result<Table> {
     let facts = lua.create_table()?;
     facts.set("tid", setting.thread)?;
     facts.set("threads", setting.threads)?;
@@ -272,7 +274,6 @@ fn facts(lua: &Lua, path: &Path, setting: &Setting) -> mlua::Result<Table> {
     Ok(facts)
 }
 
-/// Skips a shebang line.
 fn without_first_line_of_shells(text: &[u8]) -> &[u8] {
     match text.strip_prefix(b"#") {
         // Keep the line, empty, so that errors have the right line numbers.
@@ -284,31 +285,31 @@ fn without_first_line_of_shells(text: &[u8]) -> &[u8] {
     }
 }
 
-fn failed(watch: &Watch, error: &mlua::Error) -> Error {
+fn failed(watch: &ScriptWatch, error: &mlua::Error) -> LuaError {
     if watch.is_over() {
         return watch.error();
     }
-    let no_memory = || Error::Memory { mb: MEMORY_MB, place: watch.last_place() };
+    let no_memory = || LuaError::Memory { mb: MEMORY_MB, place: watch.last_place() };
     match error {
         mlua::Error::MemoryError(_) => no_memory(),
         mlua::Error::CallbackError { cause, .. } => failed(watch, cause),
         mlua::Error::WithContext { cause, .. } => failed(watch, cause),
-        mlua::Error::ExternalError(cause) => match cause.downcast_ref::<Error>() {
+        mlua::Error::ExternalError(cause) => match cause.downcast_ref::<LuaError>() {
             Some(own) => own.clone(),
-            None => Error::Failed(cause.to_string()),
+            None => LuaError::Failed(cause.to_string()),
         },
         // An error caught and rethrown within the script has lost its kind.
         mlua::Error::RuntimeError(message) if message.starts_with(NO_MEMORY) => no_memory(),
         mlua::Error::RuntimeError(message) | mlua::Error::SyntaxError { message, .. } => {
-            Error::Failed(placed(watch, message_of(message)))
+            LuaError::Failed(placed(watch, message_of(message)))
         }
-        other => Error::Failed(placed(watch, message_of(&other.to_string()))),
+        other => LuaError::Failed(placed(watch, message_of(&other.to_string()))),
     }
 }
 
 /// Adds the place in the script where the error was raised, which errors without a text, and those of the interface,
 /// lack.
-fn placed(watch: &Watch, message: String) -> String {
+fn placed(watch: &ScriptWatch, message: String) -> String {
     let own = message.strip_prefix(INTERFACE).and_then(|rest| rest.strip_prefix(':'));
     let own = own.and_then(|rest| rest.split_once(": "));
     let (message, has_place) = match own {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::requests::{Answer, NoServer, Rows, SqlError, Value};
-use crate::setting::ScriptDraws;
+use crate::options::ScriptDraws;
+use crate::requests::{NoServer, RowUse, ScriptAnswer, ScriptValue, SqlError};
 
 /// Answers every query with two rows, and records the statements.
 #[derive(Default)]
@@ -15,7 +15,7 @@ struct Recorded {
     fails: Option<SqlError>,
 }
 
-impl Client for Recorded {
+impl ScriptClient for Recorded {
     fn connect(&mut self) -> Result<usize, SqlError> {
         self.sent.push("connect".to_owned());
         Ok(self.sent.iter().filter(|it| *it == "connect").count())
@@ -30,7 +30,7 @@ impl Client for Recorded {
         Ok(())
     }
 
-    fn query(&mut self, _: usize, sql: &[u8], keeps: Rows) -> Result<Answer, SqlError> {
+    fn query(&mut self, _: usize, sql: &[u8], keeps: RowUse) -> Result<ScriptAnswer, SqlError> {
         self.sent.push(String::from_utf8_lossy(sql).into_owned());
         if let Some(error) = self.fails.take() {
             return Err(error);
@@ -38,19 +38,19 @@ impl Client for Recorded {
         let has_rows = sql.starts_with(b"SELECT");
         let row = |it: &str| vec![Some(it.as_bytes().to_vec()), None];
         let is_call = sql.starts_with(b"CALL");
-        let rows = has_rows && keeps == Rows::Keep;
+        let rows = has_rows && keeps == RowUse::Keep;
         let rows = rows.then(|| vec![row("1"), row("two")]);
-        let answer = Answer { has_rows, row_count: 2, columns: 2, rows, rest: Vec::new() };
+        let answer = ScriptAnswer { has_rows, row_count: 2, columns: 2, rows, rest: Vec::new() };
         let second = vec![vec![Some(b"3".to_vec())]];
-        let second = Answer {
+        let second = ScriptAnswer {
             has_rows: true,
             row_count: 1,
             columns: 1,
             rows: Some(second),
-            ..Answer::default()
+            ..ScriptAnswer::default()
         };
-        let rest = if is_call { vec![second, Answer::default()] } else { Vec::new() };
-        Ok(Answer { rest, ..answer })
+        let rest = if is_call { vec![second, ScriptAnswer::default()] } else { Vec::new() };
+        Ok(ScriptAnswer { rest, ..answer })
     }
 
     fn prepare(&mut self, _: usize, sql: &[u8]) -> Result<usize, SqlError> {
@@ -62,13 +62,13 @@ impl Client for Recorded {
         &mut self,
         _: usize,
         statement: usize,
-        values: &[Value],
-        keeps: Rows,
-    ) -> Result<Answer, SqlError> {
+        values: &[ScriptValue],
+        keeps: RowUse,
+    ) -> Result<ScriptAnswer, SqlError> {
         self.sent.push(format!("execute {statement} {values:?}"));
         let row = || vec![Some(b"four".to_vec())];
-        let rows = (keeps == Rows::Keep).then(|| vec![row(), row(), row()]);
-        Ok(Answer { has_rows: true, row_count: 3, columns: 1, rows, rest: Vec::new() })
+        let rows = (keeps == RowUse::Keep).then(|| vec![row(), row(), row()]);
+        Ok(ScriptAnswer { has_rows: true, row_count: 3, columns: 1, rows, rest: Vec::new() })
     }
 
     fn close(&mut self, _: usize, statement: usize) {
@@ -81,9 +81,9 @@ impl Client for Recorded {
     }
 }
 
-fn setting(options: &[(&str, &str)]) -> Setting {
+fn setting(options: &[(&str, &str)]) -> ScriptSetting {
     let own = |it: &&str| (*it).to_owned();
-    Setting {
+    ScriptSetting {
         thread: 0,
         threads: 2,
         driver: "mysql",
@@ -97,20 +97,20 @@ fn setting(options: &[(&str, &str)]) -> Setting {
     }
 }
 
-struct Place {
+struct EngineTestPlace {
     directory: tempfile::TempDir,
     script: PathBuf,
 }
 
-fn place(text: &str) -> Place {
+fn place(text: &str) -> EngineTestPlace {
     let directory = tempfile::tempdir().unwrap();
     let script = directory.path().join("script.lua");
     fs_err::write(&script, text).unwrap();
-    Place { directory, script }
+    EngineTestPlace { directory, script }
 }
 
-fn read(text: &str, options: &[(&str, &str)]) -> Result<Engine> {
-    Engine::read(&mut NoServer::default(), &place(text).script, None, &setting(options))
+fn read(text: &str, options: &[(&str, &str)]) -> Result<ScriptEngine> {
+    ScriptEngine::read(&mut NoServer::default(), &place(text).script, None, &setting(options))
 }
 
 /// Reads a script, runs one event, and returns its output.
@@ -120,6 +120,23 @@ fn printed(text: &str) -> String {
     engine.call(&mut client, "thread_init").unwrap();
     engine.event(&mut client, 0, 0).unwrap();
     engine.take_said()
+}
+
+/// Each takes some of the stack of the thread.
+#[test]
+fn coroutines_within_coroutines_are_limited() {
+    let walk = "function walk(n)
+           return coroutine.wrap(function()
+             if n < LAST then for x in walk(n + 1) do coroutine.yield(x) end end
+             coroutine.yield(n)
+           end)
+         end
+         function event() for x in walk(1) do count = (count or 0) + x end print(count) end
+         function thread_init() end";
+    assert_eq!(printed(&walk.replace("LAST", "50")), "1275\n");
+    let engine = read(&walk.replace("LAST", "1e9"), &[]).unwrap();
+    let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
+    assert!(error.to_string().contains("coroutines run within each other"), "{error}");
 }
 
 #[test]
@@ -153,7 +170,7 @@ fn a_script_sends_statements_and_reads_rows() {
     .unwrap();
     let mut client = Recorded::default();
     engine.call(&mut client, "thread_init").unwrap();
-    assert_eq!(engine.event(&mut client, 0, 0), Ok(Ended::Done));
+    assert_eq!(engine.event(&mut client, 0, 0), Ok(EventEnd::Done));
     engine.call(&mut client, "thread_done").unwrap();
     assert_eq!(
         engine.take_said(),
@@ -263,9 +280,9 @@ fn options_have_types_defaults_and_names() {
     );
     assert_eq!(
         read(text, &[("tables", "many")]).err(),
-        Some(Error::Value { name: "tables".to_owned(), value: "many".to_owned() })
+        Some(LuaError::Value { name: "tables".to_owned(), value: "many".to_owned() })
     );
-    assert!(matches!(read(text, &[("mysql-host", "x")]), Err(Error::OptionOfSysbench { .. })));
+    assert!(matches!(read(text, &[("mysql-host", "x")]), Err(LuaError::OptionOfSysbench { .. })));
 }
 
 #[test]
@@ -286,7 +303,7 @@ fn older_scripts_have_plain_functions_and_options_as_globals() {
     // A password would be kept in the ledger.
     let password = [("mysql-password", "secret")];
     let refused = read("function event() end", &password).err().unwrap();
-    assert!(matches!(refused, Error::OptionOfSysbench { .. }), "{refused}");
+    assert!(matches!(refused, LuaError::OptionOfSysbench { .. }), "{refused}");
     let place = place(
         "pathtest = string.match(test, '(.*/)') or ''
          dofile(pathtest .. 'common.lua')
@@ -297,7 +314,7 @@ fn older_scripts_have_plain_functions_and_options_as_globals() {
     let common = "function set_vars() end";
     fs_err::write(place.directory.path().join("common.lua"), common).unwrap();
     let set = setting(&[("oltp-table-size", "100"), ("mysql-table-engine", "myisam")]);
-    let engine = Engine::read(&mut NoServer::default(), &place.script, None, &set).unwrap();
+    let engine = ScriptEngine::read(&mut NoServer::default(), &place.script, None, &set).unwrap();
     assert_eq!(engine.files().len(), 2);
     let mut client = Recorded::default();
     engine.call(&mut client, "thread_init").unwrap();
@@ -318,9 +335,9 @@ fn an_event_is_started_again_after_an_error_that_sysbench_ignores() {
         Some(SqlError { code, state, message, is_ignorable })
     };
     let mut client = Recorded { fails: error(1213, true), ..Recorded::default() };
-    assert_eq!(engine.event(&mut client, 0, 0), Ok(Ended::Again(1213)));
+    assert_eq!(engine.event(&mut client, 0, 0), Ok(EventEnd::Again(1213)));
     assert_eq!(engine.take_said(), "1213\t1\n");
-    assert_eq!(engine.event(&mut client, 0, 1), Ok(Ended::Done));
+    assert_eq!(engine.event(&mut client, 0, 1), Ok(EventEnd::Done));
     client.fails = error(1146, false);
     let failed = engine.event(&mut client, 1, 0).unwrap_err().to_string();
     assert!(failed.contains("script.lua:3: SQL error, errno = 1146, state = '40001'"), "{failed}");
@@ -331,7 +348,7 @@ fn a_script_may_end_early_or_have_a_loop_of_its_own() {
     let engine = read("n = 0 function event() n = n + 1 return n > 2 end", &[]).unwrap();
     let mut client = Recorded::default();
     let ended: Vec<_> = (0..3).map(|at| engine.event(&mut client, at, 0).unwrap()).collect();
-    assert_eq!(ended, [Ended::Done, Ended::Done, Ended::NoMore]);
+    assert_eq!(ended, [EventEnd::Done, EventEnd::Done, EventEnd::NoMore]);
     let own = "function event() end
         function thread_run(tid)
           local con = sysbench.sql.driver():connect()
@@ -341,7 +358,7 @@ fn a_script_may_end_early_or_have_a_loop_of_its_own() {
         end";
     let engine = read(own, &[]).unwrap();
     for at in 0..3 {
-        assert_eq!(engine.event(&mut client, at, 0), Ok(Ended::Done));
+        assert_eq!(engine.event(&mut client, at, 0), Ok(EventEnd::Done));
     }
     assert_eq!(client.sent, ["connect", "SELECT 1", "SELECT 1", "SELECT 1"]);
 }
@@ -464,7 +481,7 @@ fn nothing_reaches_outside() {
         assert(io.open('out.txt', 'w')):close()
         function event() end";
     let place = place(open);
-    Engine::read(&mut NoServer::default(), &place.script, None, &setting(&[])).unwrap();
+    ScriptEngine::read(&mut NoServer::default(), &place.script, None, &setting(&[])).unwrap();
     assert!(place.directory.path().join("out.txt").exists());
 }
 
@@ -473,7 +490,7 @@ fn a_script_cannot_take_all_memory() {
     let text = "function event() local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end end";
     let engine = read(text, &[]).unwrap();
     let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
-    let Error::Memory { mb: MEMORY_MB, place: Some(place) } = &error else { panic!("{error}") };
+    let LuaError::Memory { mb: MEMORY_MB, place: Some(place) } = &error else { panic!("{error}") };
     assert!(place.ends_with("script.lua:1"), "{place}");
 }
 
@@ -494,7 +511,9 @@ fn a_script_that_does_not_end_is_ended_wherever_it_is() {
         let engine = read(text, &[]).unwrap();
         engine.watch.limit.set(Duration::from_millis(50));
         let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
-        let Error::Endless { place: Some(place), .. } = &error else { panic!("{text}: {error}") };
+        let LuaError::Endless { place: Some(place), .. } = &error else {
+            panic!("{text}: {error}")
+        };
         assert!(place.contains("script.lua:"), "{place}");
     }
 }
@@ -503,9 +522,9 @@ fn a_script_that_does_not_end_is_ended_wherever_it_is() {
 fn others_may_end_a_script_and_learn_where_it_is() {
     let leash = Arc::new(crate::leash::Leash::default());
     let text = "function event()\n  while true do end\nend";
-    let setting = Setting { leash: Arc::clone(&leash), ..setting(&[]) };
+    let setting = ScriptSetting { leash: Arc::clone(&leash), ..setting(&[]) };
     let engine =
-        Engine::read(&mut NoServer::default(), &place(text).script, None, &setting).unwrap();
+        ScriptEngine::read(&mut NoServer::default(), &place(text).script, None, &setting).unwrap();
     let other = std::thread::spawn({
         let leash = Arc::clone(&leash);
         move || {
@@ -517,7 +536,7 @@ fn others_may_end_a_script_and_learn_where_it_is() {
     });
     let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
     other.join().unwrap();
-    let Error::Ended { place: Some(place) } = &error else { panic!("{error}") };
+    let LuaError::Ended { place: Some(place) } = &error else { panic!("{error}") };
     assert!(place.ends_with("script.lua:2"), "{place}");
     assert_eq!(leash.place().as_ref(), Some(place));
 }
@@ -549,7 +568,7 @@ fn help_tells_the_options_of_a_script() {
     let text = "sysbench.cmdline.options = { tables = { 'Number of tables', 4 },
         ['skip-trx'] = { 'No transactions', false } }
       function event() end";
-    let Err(Error::Help(note)) = read(text, &[("help", "on")]) else { panic!("no help") };
+    let Err(LuaError::Help(note)) = read(text, &[("help", "on")]) else { panic!("no help") };
     assert_eq!(
         note,
         "  --skip-trx[=on|off] No transactions [off]\n  --tables=N          Number of tables [4]"
@@ -560,8 +579,9 @@ fn help_tells_the_options_of_a_script() {
 fn only_times_are_slept() {
     let text = "function event() print(os.execute('sleep -1'), os.execute('sleep x'), os.execute('sleep 0.5m')) end";
     let place = place(text);
-    let setting = Setting { may_use_all: true, ..setting(&[]) };
-    let engine = Engine::read(&mut NoServer::default(), &place.script, None, &setting).unwrap();
+    let setting = ScriptSetting { may_use_all: true, ..setting(&[]) };
+    let engine =
+        ScriptEngine::read(&mut NoServer::default(), &place.script, None, &setting).unwrap();
     let mut client = Recorded::default();
     engine.event(&mut client, 0, 0).unwrap();
     assert_eq!(
@@ -573,7 +593,7 @@ fn only_times_are_slept() {
 #[test]
 fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
     struct Hurried;
-    impl Client for Hurried {
+    impl ScriptClient for Hurried {
         fn connect(&mut self) -> Result<usize, SqlError> {
             Ok(0)
         }
@@ -581,8 +601,8 @@ fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
         fn reconnect(&mut self, _: usize) -> Result<(), SqlError> {
             Ok(())
         }
-        fn query(&mut self, _: usize, _: &[u8], _: Rows) -> Result<Answer, SqlError> {
-            Ok(Answer::default())
+        fn query(&mut self, _: usize, _: &[u8], _: RowUse) -> Result<ScriptAnswer, SqlError> {
+            Ok(ScriptAnswer::default())
         }
         fn prepare(&mut self, _: usize, _: &[u8]) -> Result<usize, SqlError> {
             Ok(0)
@@ -591,10 +611,10 @@ fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
             &mut self,
             _: usize,
             _: usize,
-            _: &[Value],
-            _: Rows,
-        ) -> Result<Answer, SqlError> {
-            Ok(Answer::default())
+            _: &[ScriptValue],
+            _: RowUse,
+        ) -> Result<ScriptAnswer, SqlError> {
+            Ok(ScriptAnswer::default())
         }
         fn close(&mut self, _: usize, _: usize) {}
         fn pause(&mut self, _: Duration) -> bool {
@@ -603,7 +623,7 @@ fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
     }
     let engine = read("function event()\n  pcall(os.execute, 'sleep 9')\nend", &[]).unwrap();
     let error = engine.event(&mut Hurried, 0, 0).unwrap_err();
-    assert!(matches!(error, Error::Ended { .. }), "{error}");
+    assert!(matches!(error, LuaError::Ended { .. }), "{error}");
 }
 
 #[path = "report_tests.rs"]

@@ -2,16 +2,15 @@
 
 use assay_model::Hint;
 
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub type Result<T, E = LuaError> = std::result::Result<T, E>;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum LuaError {
     #[error("`{path}` cannot be used: {why}")]
     File { path: String, why: String },
     /// The script cannot be read, or failed. The message has the file and the line.
     #[error("{0}")]
     Failed(String),
-    /// The script's options, on request.
     #[error("the options of the script, with their defaults:\n{0}")]
     Help(String),
     #[error("the script has no option `--{name}`; it has {}", listed(.known))]
@@ -34,16 +33,12 @@ pub enum Error {
     Ended { place: Option<String> },
     /// The script did not return from a built-in Lua function, which cannot be interrupted.
     #[error("the script did not return from a function that cannot be ended{}", last_at(.place))]
-    Stuck {
-        /// File and line where it was last seen.
-        place: Option<String>,
-    },
+    Stuck { place: Option<String> },
     #[error("the script needs more than {mb} MB of memory{}", last_at(.place))]
     Memory { mb: usize, place: Option<String> },
 }
 
-impl Error {
-    #[must_use]
+impl LuaError {
     pub fn has_place(&self) -> bool {
         match self {
             Self::Failed(message) => place_in(message).is_some(),
@@ -78,7 +73,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-impl Hint for Error {
+impl Hint for LuaError {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NoOption(_) => "write options as `--name=value` after `--`",

@@ -1,53 +1,91 @@
-//! The file functions of `io` and `os`, for a script that may use only its own directory.
+//! The file functions of `io` and `os`, for a script that may use only its own directory. Files are opened by path
+//! once, so that nobody can replace them between check and use.
 
+use std::ffi::OsString;
 use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use mlua::{Function, Lua, MultiValue, Table, Value as LuaValue};
-use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, readlinkat, renameat, unlinkat,
+};
 
 use crate::error::NEEDS_FILES;
-use crate::pinned::Pinned;
+use crate::interface::add_function;
 
 /// The modes of `io.open`. The last four create a missing file.
 const MODES: [&str; 6] = ["r", "r+", "w", "w+", "a", "a+"];
 
-enum Refusal {
+/// A file or directory, held without being read. Opening a device or a pipe in this way has no effect on it.
+pub(crate) struct PinnedFile {
+    pub(crate) fd: OwnedFd,
+    /// With all links resolved.
+    pub(crate) path: PathBuf,
+}
+
+impl PinnedFile {
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        Self::open(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+    }
+
+    fn open(fd: OwnedFd) -> io::Result<Self> {
+        let path = readlinkat(CWD, handle(&fd), Vec::new())?;
+        let path = PathBuf::from(OsString::from_vec(path.into_bytes()));
+        Ok(Self { fd, path })
+    }
+
+    pub(crate) fn is_regular(&self) -> io::Result<bool> {
+        Ok(FileType::from_raw_mode(fstat(&self.fd)?.st_mode) == FileType::RegularFile)
+    }
+
+    /// A path of this very file, whatever happens to its directory.
+    pub(crate) fn handle(&self) -> String {
+        handle(&self.fd)
+    }
+}
+
+fn handle(fd: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
+}
+
+enum FileRefusal {
     Outside,
     System(io::Error),
 }
 
-impl<E: Into<io::Error>> From<E> for Refusal {
+impl<E: Into<io::Error>> From<E> for FileRefusal {
     fn from(error: E) -> Self {
         Self::System(error.into())
     }
 }
 
-#[derive(Clone)]
-struct Directory(PathBuf);
+struct ScriptDirectory(PathBuf);
 
 pub(crate) fn is_hidden(below: &Path) -> bool {
     let mut parts = below.components();
     parts.any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
-impl Directory {
+impl ScriptDirectory {
     /// Whether a real path is in the directory and not hidden. A script may be beside `.ssh` and `.profile`.
-    fn contains(&self, real: &Path) -> Result<bool, Refusal> {
+    fn contains(&self, real: &Path) -> Result<bool, FileRefusal> {
         let Ok(below) = real.strip_prefix(self.0.canonicalize()?) else { return Ok(false) };
         Ok(!is_hidden(below))
     }
 
-    fn existing(&self, path: &Path) -> Result<Pinned, Refusal> {
+    fn existing(&self, path: &Path) -> Result<PinnedFile, FileRefusal> {
         let path = self.0.join(path);
-        let file = Pinned::at(&path).map_err(|error| {
+        let file = PinnedFile::at(&path).map_err(|error| {
             // A script must not learn whether a file exists elsewhere.
-            let mut above = path.ancestors().skip(1).filter_map(|it| Pinned::at(it).ok());
+            let mut above = path.ancestors().skip(1).filter_map(|it| PinnedFile::at(it).ok());
             let is_inside = above.next().is_some_and(|it| self.contains(&it.path).unwrap_or(false));
-            if is_inside { error.into() } else { Refusal::Outside }
+            if is_inside { error.into() } else { FileRefusal::Outside }
         })?;
         if !self.contains(&file.path)? {
-            return Err(Refusal::Outside);
+            return Err(FileRefusal::Outside);
         }
         match file.is_regular()? {
             true => Ok(file),
@@ -57,33 +95,33 @@ impl Directory {
     }
 
     /// The parent of a path, held open, and the file's name, which need not exist.
-    fn parent(&self, path: &Path) -> Result<(Pinned, PathBuf), Refusal> {
+    fn parent(&self, path: &Path) -> Result<(PinnedFile, PathBuf), FileRefusal> {
         let path = self.0.join(path);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(Refusal::Outside);
+            return Err(FileRefusal::Outside);
         };
-        let parent = Pinned::at(parent)?;
+        let parent = PinnedFile::at(parent)?;
         match self.contains(&parent.path.join(name))? {
             true => Ok((parent, name.into())),
-            false => Err(Refusal::Outside),
+            false => Err(FileRefusal::Outside),
         }
     }
 
     /// A new file, which replaces nothing and follows no link.
-    fn new_file(&self, path: &Path) -> Result<Pinned, Refusal> {
+    fn new_file(&self, path: &Path) -> Result<PinnedFile, FileRefusal> {
         let (parent, name) = self.parent(path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let made = openat(&parent.fd, &name, flags, Mode::from_raw_mode(0o666));
-        Ok(Pinned::of(made.map_err(|error| match error {
+        Ok(PinnedFile::open(made.map_err(|error| match error {
             // A dangling link: its target was not checked.
-            rustix::io::Errno::EXIST => Refusal::Outside,
+            rustix::io::Errno::EXIST => FileRefusal::Outside,
             error => error.into(),
         })?)?)
     }
 
-    fn open(&self, path: &Path, mode: &str) -> Result<Pinned, Refusal> {
+    fn open(&self, path: &Path, mode: &str) -> Result<PinnedFile, FileRefusal> {
         match self.existing(path) {
-            Err(Refusal::System(error))
+            Err(FileRefusal::System(error))
                 if error.kind() == io::ErrorKind::NotFound && !mode.starts_with('r') =>
             {
                 self.new_file(path)
@@ -92,7 +130,7 @@ impl Directory {
         }
     }
 
-    fn remove(&self, path: &Path) -> Result<(), Refusal> {
+    fn remove(&self, path: &Path) -> Result<(), FileRefusal> {
         let (parent, name) = self.parent(path)?;
         match unlinkat(&parent.fd, &name, AtFlags::empty()) {
             Err(rustix::io::Errno::ISDIR) => Ok(unlinkat(&parent.fd, &name, AtFlags::REMOVEDIR)?),
@@ -100,18 +138,18 @@ impl Directory {
         }
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), Refusal> {
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), FileRefusal> {
         let ((from, name), (to, new)) = (self.parent(from)?, self.parent(to)?);
         Ok(renameat(&from.fd, &name, &to.fd, &new)?)
     }
 }
 
-fn refused(lua: &Lua, refusal: Refusal, path: &str, action: &str) -> mlua::Result<MultiValue> {
+fn refused(lua: &Lua, refusal: FileRefusal, path: &str, action: &str) -> mlua::Result<MultiValue> {
     match refusal {
-        Refusal::Outside => Err(mlua::Error::runtime(format!(
+        FileRefusal::Outside => Err(mlua::Error::runtime(format!(
             "the script wants to {action} `{path}`, and may use nothing {NEEDS_FILES}, and no hidden file"
         ))),
-        Refusal::System(error) => {
+        FileRefusal::System(error) => {
             let code = error.raw_os_error();
             let text = error.to_string();
             let text = text.split(" (os error").next().unwrap_or_default();
@@ -122,50 +160,58 @@ fn refused(lua: &Lua, refusal: Refusal, path: &str, action: &str) -> mlua::Resul
     }
 }
 
-fn done() -> MultiValue {
-    MultiValue::from_iter([LuaValue::Boolean(true)])
+/// The values that `os.remove` and `os.rename` return.
+fn returned(
+    lua: &Lua,
+    done: Result<(), FileRefusal>,
+    path: &str,
+    action: &str,
+) -> mlua::Result<MultiValue> {
+    match done {
+        Ok(()) => Ok(MultiValue::from_iter([LuaValue::Boolean(true)])),
+        Err(refusal) => refused(lua, refusal, path, action),
+    }
 }
 
 /// Adds `open`, `remove` and `rename` to a table of the interface. Their arguments are those of Lua's functions.
 pub(crate) fn add_files(lua: &Lua, table: &Table, directory: &Path) -> mlua::Result<()> {
-    let directory = Directory(directory.to_owned());
+    let directory = Rc::new(ScriptDirectory(directory.to_owned()));
     let lua_open: Function = lua.globals().get::<Table>("io")?.get("open")?;
-    let of_open = directory.clone();
-    let open = move |lua: &Lua, (path, mode): (String, Option<String>)| {
+    let open = move |directory: &Rc<ScriptDirectory>,
+                     lua: &Lua,
+                     (path, mode): (String, Option<String>)| {
         let mode = mode.unwrap_or_else(|| "r".to_owned());
         let plain = mode.replacen('b', "", 1);
         if !MODES.contains(&plain.as_str()) {
             return Err(mlua::Error::runtime(format!("`{mode}` is no mode of a file")));
         }
-        match of_open.open(Path::new(&path), &plain) {
-            Ok(file) => {
-                // Lua opens the file that was checked.
-                let opened: MultiValue = lua_open.call((file.handle(), plain))?;
-                match opened.get(2).and_then(LuaValue::as_i32) {
-                    None => Ok(opened),
-                    Some(code) => {
-                        let error = io::Error::from_raw_os_error(code);
-                        refused(lua, Refusal::System(error), &path, "open")
-                    }
-                }
+        let file = match directory.open(Path::new(&path), &plain) {
+            Ok(file) => file,
+            Err(refusal) => return refused(lua, refusal, &path, "open"),
+        };
+        // Lua opens the file that was checked.
+        let opened: MultiValue = lua_open.call((file.handle(), plain))?;
+        match opened.get(2).and_then(LuaValue::as_i32) {
+            None => Ok(opened),
+            Some(code) => {
+                let error = io::Error::from_raw_os_error(code);
+                refused(lua, FileRefusal::System(error), &path, "open")
             }
-            Err(refusal) => refused(lua, refusal, &path, "open"),
         }
     };
-    table.set("open", lua.create_function(open)?)?;
-    let of_remove = directory.clone();
-    let remove = move |lua: &Lua, path: String| match of_remove.remove(Path::new(&path)) {
-        Ok(()) => Ok(done()),
-        Err(refusal) => refused(lua, refusal, &path, "remove"),
-    };
-    table.set("remove", lua.create_function(remove)?)?;
-    let rename = move |lua: &Lua, (from, to): (String, String)| match directory
-        .rename(Path::new(&from), Path::new(&to))
-    {
-        Ok(()) => Ok(done()),
-        Err(refusal) => refused(lua, refusal, &from, "rename"),
-    };
-    table.set("rename", lua.create_function(rename)?)
+    add_function(lua, table, "open", &directory, open)?;
+    add_function(lua, table, "remove", &directory, |directory, lua, path: String| {
+        returned(lua, directory.remove(Path::new(&path)), &path, "remove")
+    })?;
+    add_function(
+        lua,
+        table,
+        "rename",
+        &directory,
+        |directory, lua, (from, to): (String, String)| {
+            returned(lua, directory.rename(Path::new(&from), Path::new(&to)), &from, "rename")
+        },
+    )
 }
 
 #[cfg(test)]
@@ -174,11 +220,11 @@ mod tests {
 
     use super::*;
 
-    fn is_outside<T>(found: Result<T, Refusal>) -> bool {
-        matches!(found, Err(Refusal::Outside))
+    fn is_outside<T>(found: Result<T, FileRefusal>) -> bool {
+        matches!(found, Err(FileRefusal::Outside))
     }
 
-    fn is_refused<T>(found: Result<T, Refusal>) -> bool {
+    fn is_refused<T>(found: Result<T, FileRefusal>) -> bool {
         found.is_err()
     }
 
@@ -196,7 +242,7 @@ mod tests {
         symlink(place.path(), inside.join("up")).unwrap();
         symlink(inside.join("own"), inside.join("to-own")).unwrap();
         symlink(".ssh/key", inside.join("to-key")).unwrap();
-        let directory = Directory(inside.clone());
+        let directory = ScriptDirectory(inside.clone());
         let open = |path: &str, mode| directory.open(Path::new(path), mode);
         for mode in MODES {
             for path in [
@@ -246,7 +292,7 @@ mod tests {
             0,
         )
         .unwrap();
-        let directory = Directory(place.path().to_owned());
+        let directory = ScriptDirectory(place.path().to_owned());
         for mode in MODES {
             assert!(is_refused(directory.open(Path::new("pipe"), mode)), "{mode}");
             assert!(is_refused(directory.open(Path::new("."), mode)), "{mode}");

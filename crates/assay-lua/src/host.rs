@@ -6,24 +6,24 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use assay_model::Distribution;
-use assay_workloads::Draws;
+use assay_workloads::RandomDraws;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaString, Table};
 
-use crate::error::Error;
+use crate::error::LuaError;
 use crate::files::add_files;
+use crate::interface::add_function;
 use crate::leash::Leash;
-use crate::options::of_sysbench;
-use crate::setting::ScriptDraws;
-use crate::sources::{Source, Sources};
+use crate::options::{ScriptDraws, equivalent_of};
+use crate::sources::{ScriptSources, ScriptText};
 
 /// Maximum length of a random text, bytes.
 const TEXT_MAX: u32 = 16 << 20;
 
 #[derive(Clone)]
-pub(crate) struct Shared {
-    pub(crate) draws: Rc<RefCell<Draws>>,
-    pub(crate) sources: Rc<Sources>,
+pub(crate) struct HostState {
+    pub(crate) draws: Rc<RefCell<RandomDraws>>,
+    pub(crate) sources: Rc<ScriptSources>,
     pub(crate) leash: Arc<Leash>,
     /// The script may use files anywhere, and run programs.
     pub(crate) may_use_all: bool,
@@ -32,49 +32,46 @@ pub(crate) struct Shared {
 }
 
 /// Compiles a text. Bytecode is refused: a forged one could do anything.
-fn compile(lua: &Lua, source: &Source) -> mlua::Result<Function> {
+fn compile(lua: &Lua, source: &ScriptText) -> mlua::Result<Function> {
     let name = format!("@{}", source.path);
     lua.load(source.text.as_slice()).set_name(name).set_mode(ChunkMode::Text).into_function()
 }
 
-fn outside(error: Error) -> mlua::Error {
+fn outside(error: LuaError) -> mlua::Error {
     mlua::Error::runtime(error)
 }
 
-pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
+pub(crate) fn host(lua: &Lua, shared: &HostState) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     add_random(lua, &table, shared)?;
-    let (leash, threads) = (Arc::clone(&shared.leash), shared.threads);
-    let say = move |_: &Lua, text: LuaString| {
-        leash.say(&text.to_string_lossy(), threads);
+    let said = Rc::new((Arc::clone(&shared.leash), shared.threads));
+    add_function(lua, &table, "say", &said, |said, _, text: LuaString| {
+        said.0.say(&text.to_string_lossy(), said.1);
         Ok(())
-    };
-    table.set("say", lua.create_function(say)?)?;
-    let is_of_sysbench = |_: &Lua, name: String| Ok(of_sysbench(&name).is_some());
-    table.set("is_of_sysbench", lua.create_function(is_of_sysbench)?)?;
-    let sources = Rc::clone(&shared.sources);
-    let module =
-        move |lua: &Lua, name: String| compile(lua, &sources.module(&name).map_err(outside)?);
-    table.set("module", lua.create_function(module)?)?;
-    let sources = Rc::clone(&shared.sources);
-    let file = move |lua: &Lua, path: String| {
+    })?;
+    let sources = &shared.sources;
+    add_function(lua, &table, "is_of_sysbench", sources, |_, _, name: String| {
+        Ok(equivalent_of(&name).is_some())
+    })?;
+    add_function(lua, &table, "module", sources, |sources, lua, name: String| {
+        compile(lua, &sources.module(&name).map_err(outside)?)
+    })?;
+    add_function(lua, &table, "file", sources, |sources, lua, path: String| {
         compile(lua, &sources.file(Path::new(&path)).map_err(outside)?)
-    };
-    table.set("file", lua.create_function(file)?)?;
-    let sources = Rc::clone(&shared.sources);
-    let text = move |lua: &Lua, (text, name): (LuaString, String)| {
+    })?;
+    let text = |sources: &Rc<ScriptSources>, lua: &Lua, (text, name): (LuaString, String)| {
         sources.look_at(&text.as_bytes());
-        compile(lua, &Source { path: name, text: text.as_bytes().to_vec() })
+        compile(lua, &ScriptText { path: name, text: text.as_bytes().to_vec() })
     };
-    table.set("compile", lua.create_function(text)?)?;
+    add_function(lua, &table, "compile", sources, text)?;
     if !shared.may_use_all {
-        add_files(lua, &table, shared.sources.directory())?;
+        add_files(lua, &table, sources.directory())?;
     }
     Ok(table)
 }
 
-fn add_random(lua: &Lua, table: &Table, shared: &Shared) -> mlua::Result<()> {
-    let draws = || Rc::clone(&shared.draws);
+fn add_random(lua: &Lua, table: &Table, shared: &HostState) -> mlua::Result<()> {
+    let draws = &shared.draws;
     let kinds = [
         ("rand_default", None),
         ("rand_uniform", Some(Distribution::Uniform)),
@@ -84,8 +81,7 @@ fn add_random(lua: &Lua, table: &Table, shared: &Shared) -> mlua::Result<()> {
         ("rand_zipfian", Some(Distribution::Zipfian { s: shared.draw.zipfian_exp })),
     ];
     for (name, kind) in kinds {
-        let draws = draws();
-        let draw = move |_: &Lua, (low, high): (f64, f64)| {
+        add_function(lua, table, name, draws, move |draws, _, (low, high): (f64, f64)| {
             let (low, high) = (low as i64 as u32, high as i64 as u32);
             let mut draws = draws.borrow_mut();
             Ok(f64::from(match kind {
@@ -93,40 +89,33 @@ fn add_random(lua: &Lua, table: &Table, shared: &Shared) -> mlua::Result<()> {
                 Some(Distribution::Uniform) => draws.uniform(low, high),
                 Some(kind) => draws.draw(kind, low, high),
             }))
-        };
-        table.set(name, lua.create_function(draw)?)?;
+        })?;
     }
-    let of = draws();
-    let unit = move |_: &Lua, ()| Ok(of.borrow_mut().unit());
-    table.set("rand_unit", lua.create_function(unit)?)?;
-    let of = draws();
-    let bits = move |_: &Lua, ()| Ok(of.borrow_mut().bits() as f64);
-    table.set("rand_bits", lua.create_function(bits)?)?;
-    let of = draws();
-    let unique = move |_: &Lua, (low, high): (Option<f64>, Option<f64>)| {
-        let mut draws = of.borrow_mut();
-        Ok(f64::from(match (low, high) {
+    add_function(lua, table, "rand_unit", draws, |draws, _, ()| Ok(draws.borrow_mut().unit()))?;
+    add_function(lua, table, "rand_bits", draws, |draws, _, ()| {
+        Ok(draws.borrow_mut().bits() as f64)
+    })?;
+    type UniqueEnds = (Option<f64>, Option<f64>);
+    add_function(lua, table, "rand_unique", draws, |draws, _, ends: UniqueEnds| {
+        let mut draws = draws.borrow_mut();
+        Ok(f64::from(match ends {
             (Some(low), Some(high)) => draws.unique_in(low as i64 as u32, high as i64 as u32),
             _ => draws.unique(),
         }))
-    };
-    table.set("rand_unique", lua.create_function(unique)?)?;
-    let (of, out) = (draws(), RefCell::new(Vec::new()));
-    let string = move |lua: &Lua, template: LuaString| {
+    })?;
+    let out = RefCell::new(Vec::new());
+    add_function(lua, table, "rand_string", draws, move |draws, lua, template: LuaString| {
         let mut out = out.borrow_mut();
         out.clear();
-        of.borrow_mut().string(&template.as_bytes(), &mut out);
+        draws.borrow_mut().string(&template.as_bytes(), &mut out);
         lua.create_string(out.as_slice())
-    };
-    table.set("rand_string", lua.create_function(string)?)?;
-    let of = draws();
-    let varstring = move |lua: &Lua, (min, max): (f64, f64)| {
+    })?;
+    add_function(lua, table, "rand_varstring", draws, |draws, lua, (min, max): (f64, f64)| {
         if max > f64::from(TEXT_MAX) {
             return Err(mlua::Error::runtime("a text of more than 16 MiB is not drawn"));
         }
         let mut out = Vec::new();
-        of.borrow_mut().letters(min as u32, max as u32, &mut out);
+        draws.borrow_mut().letters(min as u32, max as u32, &mut out);
         lua.create_string(out.as_slice())
-    };
-    table.set("rand_varstring", lua.create_function(varstring)?)
+    })
 }

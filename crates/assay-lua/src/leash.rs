@@ -33,28 +33,23 @@ pub struct Leash {
 }
 
 impl Leash {
-    /// Requests a script to end as soon as it can.
     pub fn end(&self) {
         self.must_end.store(true, Ordering::Relaxed);
     }
 
-    #[must_use]
     pub fn must_end(&self) -> bool {
         self.must_end.load(Ordering::Relaxed)
     }
 
-    #[must_use]
     pub fn has_script(&self) -> bool {
         self.moves.load(Ordering::Relaxed) > 0
     }
 
-    #[must_use]
     pub fn place(&self) -> Option<String> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Id of the script's thread; 0 if unknown.
-    #[must_use]
     pub fn thread(&self) -> i32 {
         self.thread.load(Ordering::Relaxed)
     }
@@ -63,7 +58,6 @@ impl Leash {
         self.thread.store(thread, Ordering::Relaxed);
     }
 
-    #[must_use]
     pub fn take_said(&self) -> String {
         std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,14 +1,48 @@
-//! sysbench's own options, which scripts read too.
+//! Settings of one thread of a script, and sysbench's own options, which scripts read too.
+
+use std::sync::Arc;
 
 use assay_model::Distribution;
 use mlua::Table;
 
-use crate::error::{Error, Result};
-use crate::setting::{ScriptDraws, Setting};
+use crate::error::{LuaError, Result};
+use crate::leash::Leash;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScriptDraws {
+    pub usual: Distribution,
+    /// Parameter of all draws of a Pareto distribution.
+    pub pareto_h: f64,
+    /// Exponent of all draws of a Zipf distribution.
+    pub zipfian_exp: f64,
+}
+
+impl Default for ScriptDraws {
+    /// Defaults of sysbench 1.0.20.
+    fn default() -> Self {
+        Self { usual: Distribution::Special, pareto_h: 0.2, zipfian_exp: 0.8 }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct ScriptSetting {
+    pub thread: u32,
+    pub threads: u32,
+    /// The driver that sysbench would use: `mysql` or `pgsql`.
+    pub driver: &'static str,
+    pub command: String,
+    pub options: Vec<(String, String)>,
+    /// The database, the user and so on, as options of sysbench: name and value.
+    pub connection: Vec<(String, String)>,
+    pub seed: u64,
+    pub draw: ScriptDraws,
+    /// The script may use files outside its directory, and run programs.
+    pub may_use_all: bool,
+    pub leash: Arc<Leash>,
+}
 
 const PARAMETER_MAX: f64 = 100.0;
 
-/// sysbench's own options, and their equivalents in assay.
 const OF_SYSBENCH: [(&str, &str); 16] = [
     ("threads", "use `--clients`"),
     ("time", "use `--budget` in a study, or `--time` of `bench`"),
@@ -44,7 +78,7 @@ const OF_DRIVERS: [&str; 11] = [
     "dry-run",
 ];
 
-pub(crate) fn of_sysbench(name: &str) -> Option<&'static str> {
+pub(crate) fn equivalent_of(name: &str) -> Option<&'static str> {
     let name = name.replace('_', "-");
     let of_driver = name.strip_prefix("mysql-").or_else(|| name.strip_prefix("pgsql-"));
     if of_driver.is_some_and(|it| OF_DRIVERS.contains(&it)) {
@@ -56,11 +90,10 @@ pub(crate) fn of_sysbench(name: &str) -> Option<&'static str> {
 /// Parses `--name=value` or `name=value`, or `--name` for one that is on. Underscores in names become dashes.
 pub fn parse_options(words: &[String]) -> Result<Vec<(String, String)>> {
     let option = |word: &String| {
-        let option =
-            word.strip_prefix("--").or(Some(word).filter(|it| it.contains('=')).map(|it| &**it));
-        let is_name = |it: &&str| !it.is_empty() && !it.starts_with(['=', '-']);
-        let option = option.filter(is_name);
-        let option = option.ok_or_else(|| Error::NoOption(word.clone()))?;
+        let bare = word.contains('=').then_some(word.as_str());
+        let option = word.strip_prefix("--").or(bare);
+        let option = option.filter(|it| !it.is_empty() && !it.starts_with(['=', '-']));
+        let option = option.ok_or_else(|| LuaError::NoOption(word.clone()))?;
         let (name, value) = option.split_once('=').unwrap_or((option, "on"));
         Ok((name.replace('_', "-"), value.to_owned()))
     };
@@ -77,7 +110,7 @@ pub fn take_distribution(
     let mut left = Vec::with_capacity(options.len());
     for (name, value) in options {
         let number = || {
-            let wrong = || Error::Value { name: name.clone(), value: value.clone() };
+            let wrong = || LuaError::Value { name: name.clone(), value: value.clone() };
             let is_one = |it: &f64| (0.0..=PARAMETER_MAX).contains(it);
             value.parse::<f64>().ok().filter(is_one).ok_or_else(wrong)
         };
@@ -90,7 +123,7 @@ pub fn take_distribution(
         }
     }
     if !(h > 0.0 && h < 1.0) {
-        return Err(Error::Value { name: "rand-pareto-h".to_owned(), value: h.to_string() });
+        return Err(LuaError::Value { name: "rand-pareto-h".to_owned(), value: h.to_string() });
     }
     let usual = match kind.as_str() {
         "special" => Distribution::Special,
@@ -98,7 +131,7 @@ pub fn take_distribution(
         "gaussian" => Distribution::Gaussian,
         "pareto" => Distribution::Pareto { h },
         "zipfian" => Distribution::Zipfian { s },
-        _ => return Err(Error::Value { name: "rand-type".to_owned(), value: kind }),
+        _ => return Err(LuaError::Value { name: "rand-type".to_owned(), value: kind }),
     };
     Ok((ScriptDraws { usual, pareto_h: h, zipfian_exp: s }, left))
 }
@@ -106,35 +139,40 @@ pub fn take_distribution(
 const IGNORE_ERRORS: &str = "mysql-ignore-errors";
 
 /// Errors after which an event is retried.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ErrorCodes {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum IgnoredErrors {
+    /// Those that sysbench ignores by default.
+    #[default]
+    Usual,
+    /// All server errors, including lost connections.
     All,
+    /// MySQL codes, or Postgres SQLSTATEs as numbers. 2006, 2011, 2013 and 2055 mean a lost connection on any server.
     These(Vec<u32>),
 }
 
-impl ErrorCodes {
-    #[must_use]
-    pub fn contain(&self, code: u32) -> bool {
+impl IgnoredErrors {
+    /// `usual` are the codes that count by default.
+    pub fn contain(&self, code: u32, usual: &[u32]) -> bool {
         match self {
+            Self::Usual => usual.contains(&code),
             Self::All => true,
             Self::These(codes) => codes.contains(&code),
         }
     }
 }
 
-/// The errors named by the options; `None` for the defaults.
-pub fn ignored_errors(options: &[(String, String)]) -> Result<Option<ErrorCodes>> {
+pub fn ignored_errors(options: &[(String, String)]) -> Result<IgnoredErrors> {
     let named = options.iter().rev().find(|(name, _)| name == IGNORE_ERRORS);
-    named.map(|(_, value)| codes_of(value)).transpose()
+    named.map_or(Ok(IgnoredErrors::Usual), |(_, value)| codes_of(value))
 }
 
-fn codes_of(value: &str) -> Result<ErrorCodes> {
+fn codes_of(value: &str) -> Result<IgnoredErrors> {
     if value == "all" {
-        return Ok(ErrorCodes::All);
+        return Ok(IgnoredErrors::All);
     }
-    let wrong = |_| Error::Value { name: IGNORE_ERRORS.to_owned(), value: value.to_owned() };
+    let wrong = |_| LuaError::Value { name: IGNORE_ERRORS.to_owned(), value: value.to_owned() };
     let codes = value.split(',').map(|code| code.trim().parse().map_err(wrong));
-    codes.collect::<Result<_>>().map(ErrorCodes::These)
+    codes.collect::<Result<_>>().map(IgnoredErrors::These)
 }
 
 fn word_of(kind: Distribution) -> &'static str {
@@ -148,7 +186,7 @@ fn word_of(kind: Distribution) -> &'static str {
 }
 
 /// Adds the values of sysbench's own options that scripts read in `sysbench.opt`.
-pub(crate) fn add_general(options: &Table, setting: &Setting) -> mlua::Result<()> {
+pub(crate) fn add_general(options: &Table, setting: &ScriptSetting) -> mlua::Result<()> {
     let zero = ["events", "max_requests", "report_interval", "rate", "warmup_time", "rand_seed"];
     for name in zero {
         options.set(name, 0)?;
@@ -219,10 +257,10 @@ mod tests {
     #[test]
     fn a_script_may_name_the_errors_after_which_an_event_is_started_again() {
         let named = |words: &[&str]| ignored_errors(&of(words).unwrap());
-        assert_eq!(named(&["--tables=4"]), Ok(None));
-        assert_eq!(named(&["--mysql_ignore_errors=all"]), Ok(Some(ErrorCodes::All)));
-        let codes = named(&["--mysql-ignore-errors=1213,1062"]).unwrap().unwrap();
-        assert!(codes.contain(1062) && !codes.contain(1205));
+        assert_eq!(named(&["--tables=4"]), Ok(IgnoredErrors::Usual));
+        assert_eq!(named(&["--mysql_ignore_errors=all"]), Ok(IgnoredErrors::All));
+        let codes = named(&["--mysql-ignore-errors=1213,1062"]).unwrap();
+        assert!(codes.contain(1062, &[1205]) && !codes.contain(1205, &[1205]));
         assert!(take_distribution(of(&["--mysql-ignore-errors=often"]).unwrap()).is_err());
         let left = take_distribution(of(&["--mysql-ignore-errors=1062", "--x=1"]).unwrap());
         assert_eq!(left.unwrap().1, [("x".to_owned(), "1".to_owned())]);
@@ -244,10 +282,10 @@ mod tests {
         for word in ["tables", "--", "--=4", "=4", "-t", "-t=4", "---t=4"] {
             assert!(of(&[word]).is_err(), "{word}");
         }
-        assert_eq!(of_sysbench("mysql_host").map(|it| &it[..9]), Some("leave it "));
-        assert_eq!(of_sysbench("threads"), Some("use `--clients`"));
-        assert_eq!(of_sysbench("tables"), None);
-        assert_eq!(of_sysbench("mysql-table-engine"), None);
+        assert_eq!(equivalent_of("mysql_host").map(|it| &it[..9]), Some("leave it "));
+        assert_eq!(equivalent_of("threads"), Some("use `--clients`"));
+        assert_eq!(equivalent_of("tables"), None);
+        assert_eq!(equivalent_of("mysql-table-engine"), None);
     }
 
     #[test]

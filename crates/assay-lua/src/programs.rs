@@ -15,10 +15,10 @@ use std::time::Duration;
 use mlua::{Lua, Table};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::interface::add_function;
 use crate::leash::Leash;
-use crate::watch::{NO_END, Watch};
+use crate::watch::{NO_END, ScriptWatch};
 
-/// The command with which assay starts the keeper of a program.
 pub const PROGRAM_COMMAND: &str = "keep-program";
 
 /// Where the output of a program goes, for its keeper.
@@ -31,7 +31,6 @@ pub enum ProgramOutput {
 }
 
 impl ProgramOutput {
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Apart => "apart",
@@ -48,7 +47,7 @@ const PIPE_BYTES: usize = 64 << 10;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A running program, until its keeper has ended.
-struct Program {
+struct RunningProgram {
     /// The keeper reports the program's status here, and ends it when this is closed.
     keeper: BufReader<UnixStream>,
     output: Option<PipeReader>,
@@ -57,32 +56,31 @@ struct Program {
     status: Option<i32>,
 }
 
-impl Program {
-    fn start(command: &str, mode: Mode) -> io::Result<Self> {
+impl RunningProgram {
+    fn start(command: &str, mode: ProgramMode) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let theirs = Stdio::from(OwnedFd::from(theirs));
         let (output, prints) = io::pipe()?;
         let mut keeper = Command::new(std::env::current_exe()?);
         let way = match mode {
-            Mode::Read => ProgramOutput::Apart,
-            Mode::Run | Mode::Write => ProgramOutput::Together,
+            ProgramMode::Read => ProgramOutput::Apart,
+            ProgramMode::Run | ProgramMode::Write => ProgramOutput::Together,
         };
         keeper.args([PROGRAM_COMMAND, way.word(), command]);
         keeper.stderr(prints).env_remove("ASSAY_PASSWORD");
-        let pipe = match mode {
-            Mode::Read => {
-                let (reads, writes) = io::pipe()?;
+        let (reads, writes) = io::pipe()?;
+        let pipe: Option<OwnedFd> = match mode {
+            ProgramMode::Read => {
                 keeper.stdin(theirs).stdout(writes);
-                Some(OwnedFd::from(reads))
+                Some(reads.into())
             }
-            Mode::Run => {
+            ProgramMode::Run => {
                 keeper.stdin(Stdio::null()).stdout(theirs);
                 None
             }
-            Mode::Write => {
-                let (reads, writes) = io::pipe()?;
+            ProgramMode::Write => {
                 keeper.stdin(reads).stdout(theirs);
-                Some(OwnedFd::from(writes))
+                Some(writes.into())
             }
         };
         let mut child = keeper.spawn()?;
@@ -93,7 +91,7 @@ impl Program {
     }
 
     /// Waits for the program, and returns its status as `system` would.
-    fn wait(&mut self, watch: &Watch, threads: u32) -> mlua::Result<i32> {
+    fn wait(&mut self, watch: &ScriptWatch, threads: u32) -> mlua::Result<i32> {
         while self.status.is_none() {
             let is_ready = watch.lent(|| self.look(watch.leash(), threads))?;
             if !is_ready && !watch.may_wait(LOOK_EVERY) {
@@ -101,7 +99,7 @@ impl Program {
             }
         }
         self.print_later(watch.leash(), threads);
-        Ok(self.status.unwrap_or_default())
+        Ok(self.status.expect("the loop ends with a status"))
     }
 
     /// Reads available output. False if nothing came for a while.
@@ -115,7 +113,7 @@ impl Program {
         if rustix::io::retry_on_intr(|| poll(&mut awaited, Some(&limit)))? == 0 {
             return Ok(false);
         }
-        let is_ready = |at: usize| awaited.get(at).is_some_and(|it| !it.revents().is_empty());
+        let is_ready = |at: usize| awaited.get(at).is_some_and(|fd| !fd.revents().is_empty());
         let (has_ended, has_output) = (is_ready(0), is_ready(1));
         if has_ended {
             let mut line = String::new();
@@ -135,9 +133,7 @@ impl Program {
     }
 
     fn has_output(&self) -> bool {
-        let Some(output) = &self.output else { return false };
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&now)).is_ok_and(|count| count > 0)
+        self.output.as_ref().is_some_and(|output| is_ready(PollFd::new(output, PollFlags::IN)))
     }
 
     fn take_output(&mut self, leash: &Leash, threads: u32) -> io::Result<()> {
@@ -147,7 +143,7 @@ impl Program {
         if count == 0 {
             self.output = None;
         }
-        leash.say(&String::from_utf8_lossy(buffer.get(..count).unwrap_or_default()), threads);
+        leash.say(&String::from_utf8_lossy(&buffer[..count]), threads);
         Ok(())
     }
 
@@ -158,8 +154,7 @@ impl Program {
         let print = move || {
             let mut buffer = [0; READ_BYTES];
             while let Ok(count @ 1..) = output.read(&mut buffer) {
-                let text = String::from_utf8_lossy(buffer.get(..count).unwrap_or_default());
-                leash.say(&text, threads);
+                leash.say(&String::from_utf8_lossy(&buffer[..count]), threads);
             }
         };
         // Without the thread, the program cannot print any more.
@@ -168,17 +163,19 @@ impl Program {
 
     /// Whether its keeper has ended, with the program and its descendants.
     fn is_gone(&self) -> bool {
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let mut awaited = [PollFd::new(self.keeper.get_ref(), PollFlags::RDHUP)];
-        let is_closed = poll(&mut awaited, Some(&now)).is_ok_and(|count| count > 0);
-        is_closed && self.status.is_some()
+        is_ready(PollFd::new(self.keeper.get_ref(), PollFlags::RDHUP)) && self.status.is_some()
     }
+}
+
+fn is_ready(awaited: PollFd<'_>) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [awaited], Some(&now)).is_ok_and(|count| count > 0)
 }
 
 const KILLED: i32 = 9;
 
 #[derive(Debug, Clone, Copy)]
-enum Mode {
+enum ProgramMode {
     Run,
     Read,
     Write,
@@ -187,19 +184,19 @@ enum Mode {
 /// The programs of a script, by number. They end with it.
 #[derive(Default)]
 struct Programs {
-    all: Vec<(u32, Program)>,
+    all: Vec<(u32, RunningProgram)>,
     next: u32,
 }
 
 impl Programs {
-    fn add(&mut self, program: Program) -> u32 {
+    fn add(&mut self, program: RunningProgram) -> u32 {
         self.all.retain(|(_, program)| !program.is_gone());
         self.next += 1;
         self.all.push((self.next, program));
         self.next
     }
 
-    fn get(&mut self, number: u32) -> mlua::Result<&mut Program> {
+    fn get(&mut self, number: u32) -> mlua::Result<&mut RunningProgram> {
         let found = self.all.iter_mut().find(|(it, _)| *it == number);
         found.map(|(_, program)| program).ok_or_else(|| mlua::Error::runtime("no such program"))
     }
@@ -208,37 +205,33 @@ impl Programs {
 pub(crate) fn add_programs(
     lua: &Lua,
     table: &Table,
-    watch: &Rc<Watch>,
+    watch: &Rc<ScriptWatch>,
     threads: u32,
 ) -> mlua::Result<()> {
-    let programs = Rc::<RefCell<Programs>>::default();
-    let (all, of_run) = (Rc::clone(&programs), Rc::clone(watch));
-    let run = move |_: &Lua, command: String| {
-        let mut program = Program::start(&command, Mode::Run)?;
-        let status = program.wait(&of_run, threads)?;
+    let programs = Rc::new((RefCell::new(Programs::default()), Rc::clone(watch)));
+    add_function(lua, table, "run", &programs, move |programs, _, command: String| {
+        let (all, watch) = &**programs;
+        let mut program = RunningProgram::start(&command, ProgramMode::Run)?;
+        let status = program.wait(watch, threads)?;
         // Its background processes run as long as the script.
         all.borrow_mut().add(program);
         Ok(status)
-    };
-    table.set("run", lua.create_function(run)?)?;
-    let (all, of_start) = (Rc::clone(&programs), Rc::clone(watch));
-    let start = move |_: &Lua, (command, mode): (String, String)| {
-        let mode = if mode == "w" { Mode::Write } else { Mode::Read };
-        let mut program = Program::start(&command, mode)?;
-        program.print_later(of_start.leash(), threads);
+    })?;
+    type Start = (String, String);
+    add_function(lua, table, "start", &programs, move |programs, _, (command, mode): Start| {
+        let (all, watch) = &**programs;
+        let mode = if mode == "w" { ProgramMode::Write } else { ProgramMode::Read };
+        let mut program = RunningProgram::start(&command, mode)?;
+        program.print_later(watch.leash(), threads);
         let fd = program.pipe.as_ref().map(|pipe| pipe.as_raw_fd()).unwrap_or_default();
         Ok((format!("/proc/self/fd/{fd}"), all.borrow_mut().add(program)))
-    };
-    table.set("start", lua.create_function(start)?)?;
-    let all = Rc::clone(&programs);
-    let started = move |_: &Lua, number: u32| {
-        all.borrow_mut().get(number)?.pipe = None;
+    })?;
+    add_function(lua, table, "started", &programs, |programs, _, number: u32| {
+        programs.0.borrow_mut().get(number)?.pipe = None;
         Ok(())
-    };
-    table.set("started", lua.create_function(started)?)?;
-    let of_wait = Rc::clone(watch);
-    let wait_for = move |_: &Lua, number: u32| {
-        programs.borrow_mut().get(number)?.wait(&of_wait, threads).map(drop)
-    };
-    table.set("wait_for", lua.create_function(wait_for)?)
+    })?;
+    add_function(lua, table, "wait_for", &programs, move |programs, _, number: u32| {
+        let (all, watch) = &**programs;
+        all.borrow_mut().get(number)?.wait(watch, threads).map(drop)
+    })
 }

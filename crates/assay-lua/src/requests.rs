@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use mlua::{Lua, LuaString, MultiValue, Table, Value as LuaValue};
 
-use crate::sources::Sources;
-use crate::watch::{NO_END, Watch};
+use crate::interface::add_function;
+use crate::sources::ScriptSources;
+use crate::watch::{NO_END, ScriptWatch};
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum ScriptValue {
     Null,
     Int(i64),
     Real(f64),
@@ -18,7 +19,7 @@ pub enum Value {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct ScriptAnswer {
     /// It has a result set, even an empty one.
     pub has_rows: bool,
     pub row_count: u64,
@@ -27,7 +28,7 @@ pub struct Answer {
     /// The rows as text, unless they were only counted. `None` is NULL.
     pub rows: Option<Vec<Vec<Option<Vec<u8>>>>>,
     /// Further results, such as those of a procedure, unless they were only counted.
-    pub rest: Vec<Answer>,
+    pub rest: Vec<ScriptAnswer>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,14 +41,14 @@ pub struct SqlError {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowUse {
     Keep,
     /// The script uses only their number.
     Count,
 }
 
 /// Sends a script's statements. Connections and statements have numbers assigned by the client.
-pub trait Client {
+pub trait ScriptClient {
     fn connect(&mut self) -> Result<usize, SqlError>;
 
     fn disconnect(&mut self, connection: usize);
@@ -55,7 +56,12 @@ pub trait Client {
     /// Reopens a connection. Its statements are gone.
     fn reconnect(&mut self, connection: usize) -> Result<(), SqlError>;
 
-    fn query(&mut self, connection: usize, sql: &[u8], rows: Rows) -> Result<Answer, SqlError>;
+    fn query(
+        &mut self,
+        connection: usize,
+        sql: &[u8],
+        rows: RowUse,
+    ) -> Result<ScriptAnswer, SqlError>;
 
     /// `sql` has `?` for its parameters.
     fn prepare(&mut self, connection: usize, sql: &[u8]) -> Result<usize, SqlError>;
@@ -64,9 +70,9 @@ pub trait Client {
         &mut self,
         connection: usize,
         statement: usize,
-        values: &[Value],
-        rows: Rows,
-    ) -> Result<Answer, SqlError>;
+        values: &[ScriptValue],
+        rows: RowUse,
+    ) -> Result<ScriptAnswer, SqlError>;
 
     fn close(&mut self, connection: usize, statement: usize);
 
@@ -80,7 +86,7 @@ pub struct NoServer {
     connections: usize,
 }
 
-impl Client for NoServer {
+impl ScriptClient for NoServer {
     fn connect(&mut self) -> Result<usize, SqlError> {
         self.connections += 1;
         Ok(self.connections - 1)
@@ -92,7 +98,7 @@ impl Client for NoServer {
         Ok(())
     }
 
-    fn query(&mut self, _: usize, _: &[u8], _: Rows) -> Result<Answer, SqlError> {
+    fn query(&mut self, _: usize, _: &[u8], _: RowUse) -> Result<ScriptAnswer, SqlError> {
         Err(no_server())
     }
 
@@ -100,7 +106,13 @@ impl Client for NoServer {
         Ok(0)
     }
 
-    fn execute(&mut self, _: usize, _: usize, _: &[Value], _: Rows) -> Result<Answer, SqlError> {
+    fn execute(
+        &mut self,
+        _: usize,
+        _: usize,
+        _: &[ScriptValue],
+        _: RowUse,
+    ) -> Result<ScriptAnswer, SqlError> {
         Err(no_server())
     }
 
@@ -123,10 +135,10 @@ fn no_server() -> SqlError {
 
 scoped_tls_hkt::scoped_thread_local!(
     // The client lent to the script of this thread for a call.
-    static mut CLIENT: for<'a> &'a mut (dyn Client + 'a)
+    static mut CLIENT: for<'a> &'a mut (dyn ScriptClient + 'a)
 );
 
-pub(crate) fn lend<R>(client: &mut dyn Client, call: impl FnOnce() -> R) -> R {
+pub(crate) fn lend<R>(client: &mut dyn ScriptClient, call: impl FnOnce() -> R) -> R {
     CLIENT.set(client, call)
 }
 
@@ -141,22 +153,22 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 type Few = (LuaValue, LuaValue, LuaValue, MultiValue);
 
 /// An answer: its kind, number of rows, number of columns, kept rows, and further results.
-type Told = (i64, u64, usize, Option<Table>, Option<Table>);
+type AnswerParts = (i64, u64, usize, Option<Table>, Option<Table>);
 
 pub(crate) struct Requests {
-    pub(crate) watch: Rc<Watch>,
-    pub(crate) sources: Rc<Sources>,
-    values: RefCell<Vec<Value>>,
+    pub(crate) watch: Rc<ScriptWatch>,
+    pub(crate) sources: Rc<ScriptSources>,
+    values: RefCell<Vec<ScriptValue>>,
     refused: RefCell<Option<SqlError>>,
 }
 
 impl Requests {
-    pub(crate) fn new(watch: Rc<Watch>, sources: Rc<Sources>) -> Self {
+    pub(crate) fn new(watch: Rc<ScriptWatch>, sources: Rc<ScriptSources>) -> Self {
         Self { watch, sources, values: RefCell::default(), refused: RefCell::default() }
     }
 
     /// Calls the client, if it is currently lent. It is not while the garbage collector calls into a script.
-    fn ask<R>(&self, ask: impl FnOnce(&mut dyn Client) -> R) -> mlua::Result<R> {
+    fn ask<R>(&self, ask: impl FnOnce(&mut dyn ScriptClient) -> R) -> mlua::Result<R> {
         if !CLIENT.is_set() {
             return Err(mlua::Error::runtime("statements cannot be sent from here"));
         }
@@ -165,7 +177,7 @@ impl Requests {
 
     fn ask_for_number(
         &self,
-        ask: impl FnOnce(&mut dyn Client) -> Result<usize, SqlError>,
+        ask: impl FnOnce(&mut dyn ScriptClient) -> Result<usize, SqlError>,
     ) -> mlua::Result<(i64, usize)> {
         Ok(match self.ask(ask)? {
             Ok(number) => (NOTHING, number),
@@ -176,12 +188,12 @@ impl Requests {
     fn ask_for_answer(
         &self,
         lua: &Lua,
-        ask: impl FnOnce(&mut dyn Client) -> Result<Answer, SqlError>,
-    ) -> mlua::Result<Told> {
+        ask: impl FnOnce(&mut dyn ScriptClient) -> Result<ScriptAnswer, SqlError>,
+    ) -> mlua::Result<AnswerParts> {
         match self.ask(ask)? {
             Ok(answer) => {
                 self.watch.step();
-                note(lua, answer)
+                parts_of(lua, answer)
             }
             Err(error) => Ok((self.refuse(error), 0, 0, None, None)),
         }
@@ -193,15 +205,15 @@ impl Requests {
     }
 
     /// How to treat rows: a script whose text has no function for reading them gets none.
-    fn rows(&self) -> Rows {
-        if self.sources.reads_rows() { Rows::Keep } else { Rows::Count }
+    fn rows(&self) -> RowUse {
+        if self.sources.reads_rows() { RowUse::Keep } else { RowUse::Count }
     }
 
     fn execute(
         &self,
         lua: &Lua,
         (connection, statement, count, few): (usize, usize, usize, Few),
-    ) -> mlua::Result<Told> {
+    ) -> mlua::Result<AnswerParts> {
         let (a, b, c, more) = few;
         let mut values = self.values.borrow_mut();
         values.clear();
@@ -212,63 +224,56 @@ impl Requests {
 }
 
 pub(crate) fn add_requests(lua: &Lua, table: &Table, requests: &Rc<Requests>) -> mlua::Result<()> {
-    let of = || Rc::clone(requests);
-    let it = of();
-    let connect = move |_: &Lua, ()| it.ask_for_number(|client| client.connect());
-    table.set("connect", lua.create_function(connect)?)?;
-    let it = of();
-    let disconnect = move |_: &Lua, con: usize| it.ask(|client| client.disconnect(con));
-    table.set("disconnect", lua.create_function(disconnect)?)?;
-    let it = of();
-    let reconnect =
-        move |_: &Lua, con: usize| it.ask_for_number(|client| client.reconnect(con).map(|()| con));
-    table.set("reconnect", lua.create_function(reconnect)?)?;
-    let it = of();
-    let query = move |lua: &Lua, (con, sql, has_one): (usize, LuaString, bool)| {
-        let rows = if has_one { Rows::Keep } else { it.rows() };
-        it.ask_for_answer(lua, |client| client.query(con, &sql.as_bytes(), rows))
+    add_function(lua, table, "connect", requests, |requests, _, ()| {
+        requests.ask_for_number(|client| client.connect())
+    })?;
+    add_function(lua, table, "disconnect", requests, |requests, _, con: usize| {
+        requests.ask(|client| client.disconnect(con))
+    })?;
+    add_function(lua, table, "reconnect", requests, |requests, _, con: usize| {
+        requests.ask_for_number(|client| client.reconnect(con).map(|()| con))
+    })?;
+    type Query = (usize, LuaString, bool);
+    add_function(lua, table, "query", requests, |requests, lua, (con, sql, has_one): Query| {
+        let rows = if has_one { RowUse::Keep } else { requests.rows() };
+        requests.ask_for_answer(lua, |client| client.query(con, &sql.as_bytes(), rows))
+    })?;
+    add_function(
+        lua,
+        table,
+        "prepare",
+        requests,
+        |requests, _, (con, sql): (usize, LuaString)| {
+            requests.ask_for_number(|client| client.prepare(con, &sql.as_bytes()))
+        },
+    )?;
+    let execute = |requests: &Rc<Requests>, lua: &Lua, (con, statement, count, a, b, c, more)| {
+        requests.execute(lua, (con, statement, count, (a, b, c, more)))
     };
-    table.set("query", lua.create_function(query)?)?;
-    let it = of();
-    let prepare = move |_: &Lua, (con, sql): (usize, LuaString)| {
-        it.ask_for_number(|client| client.prepare(con, &sql.as_bytes()))
-    };
-    table.set("prepare", lua.create_function(prepare)?)?;
-    let it = of();
-    let execute = move |lua: &Lua, (con, statement, count, a, b, c, more)| {
-        it.execute(lua, (con, statement, count, (a, b, c, more)))
-    };
-    table.set("execute", lua.create_function(execute)?)?;
-    let it = of();
-    let close = move |_: &Lua, (con, statement): (usize, usize)| {
-        it.ask(|client| client.close(con, statement))
-    };
-    table.set("close", lua.create_function(close)?)?;
-    let it = of();
-    let pause = move |_: &Lua, us: f64| {
+    add_function(lua, table, "execute", requests, execute)?;
+    add_function(lua, table, "close", requests, |requests, _, (con, statement)| {
+        requests.ask(|client| client.close(con, statement))
+    })?;
+    add_function(lua, table, "pause", requests, |requests, _, us: f64| {
         let time = Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::ZERO).min(PAUSE_MAX);
-        if !it.watch.may_wait(time) {
+        if !requests.watch.may_wait(time) {
             return Err(mlua::Error::runtime(NO_END));
         }
         // An event whose pause was cut short does not complete.
-        if !it.ask(|client| client.pause(time))? {
-            it.watch.cut_short();
+        if !requests.ask(|client| client.pause(time))? {
+            requests.watch.cut_short();
             return Err(mlua::Error::runtime(NO_END));
         }
         Ok(())
-    };
-    table.set("pause", lua.create_function(pause)?)?;
-    let it = of();
-    let refusal = move |lua: &Lua, ()| {
+    })?;
+    add_function(lua, table, "refusal", requests, |requests, lua, ()| {
         let SqlError { code, state, message, is_ignorable } =
-            it.refused.take().unwrap_or_else(no_server);
-        let message = lua.create_string(message)?;
-        Ok((code, state, message, is_ignorable))
-    };
-    table.set("refusal", lua.create_function(refusal)?)
+            requests.refused.take().unwrap_or_else(no_server);
+        Ok((code, state, lua.create_string(message)?, is_ignorable))
+    })
 }
 
-fn note(lua: &Lua, answer: Answer) -> mlua::Result<Told> {
+fn parts_of(lua: &Lua, answer: ScriptAnswer) -> mlua::Result<AnswerParts> {
     let rest = match answer.rest.as_slice() {
         [] => None,
         _ => Some(rest_of(lua, answer.rest)?),
@@ -281,7 +286,7 @@ fn note(lua: &Lua, answer: Answer) -> mlua::Result<Told> {
 }
 
 /// Further results, the last one first.
-fn rest_of(lua: &Lua, rest: Vec<Answer>) -> mlua::Result<Table> {
+fn rest_of(lua: &Lua, rest: Vec<ScriptAnswer>) -> mlua::Result<Table> {
     let all = lua.create_table_with_capacity(rest.len(), 0)?;
     for (at, answer) in (1..).zip(rest.into_iter().rev()) {
         let one = lua.create_table()?;
@@ -308,14 +313,14 @@ fn table_of(lua: &Lua, rows: Vec<Vec<Option<Vec<u8>>>>) -> mlua::Result<Table> {
     Ok(all)
 }
 
-fn value_of(value: LuaValue) -> Value {
+fn value_of(value: LuaValue) -> ScriptValue {
     match value {
-        LuaValue::Integer(it) => Value::Int(it),
+        LuaValue::Integer(it) => ScriptValue::Int(it),
         // Lua has only one number type.
-        LuaValue::Number(it) if it.fract() == 0.0 && it.abs() < 9e15 => Value::Int(it as i64),
-        LuaValue::Number(it) => Value::Real(it),
-        LuaValue::String(text) => Value::Text(text.as_bytes().to_vec()),
-        LuaValue::Boolean(it) => Value::Int(i64::from(it)),
-        _ => Value::Null,
+        LuaValue::Number(it) if it.fract() == 0.0 && it.abs() < 9e15 => ScriptValue::Int(it as i64),
+        LuaValue::Number(it) => ScriptValue::Real(it),
+        LuaValue::String(text) => ScriptValue::Text(text.as_bytes().to_vec()),
+        LuaValue::Boolean(it) => ScriptValue::Int(i64::from(it)),
+        _ => ScriptValue::Null,
     }
 }

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use assay_model::LuaFile;
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{Error, NEEDS_FILES, Result};
-use crate::files::is_hidden;
-use crate::pinned::Pinned;
+use crate::error::{LuaError, NEEDS_FILES, Result};
+use crate::files::{PinnedFile, is_hidden};
 
 const BYTES_MAX: u64 = 16 << 20;
 
@@ -26,7 +25,7 @@ const INSTALLED: [&str; 4] = [
     "/usr/local/share/sysbench/tests/include/oltp_legacy",
 ];
 
-pub(crate) struct Sources {
+pub(crate) struct ScriptSources {
     directory: PathBuf,
     may_use_all: bool,
     /// The files with which a study was planned; `None` to record them.
@@ -35,18 +34,18 @@ pub(crate) struct Sources {
     /// A text contains one of `WORDS_FOR_ROWS`.
     reads_rows: Cell<bool>,
     /// Files that the texts name, whether or not they were read so far.
-    named: RefCell<Vec<Named>>,
+    named: RefCell<Vec<ScriptFileName>>,
     /// Further search paths of modules, with `?` for the name. Only for a script that may read all files.
     patterns: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Named {
+enum ScriptFileName {
     Module(String),
     File(String),
 }
 
-impl Named {
+impl ScriptFileName {
     /// Files read by a text. Names assembled at run time are not found.
     fn in_text(text: &[u8]) -> Vec<Self> {
         let text = String::from_utf8_lossy(text);
@@ -76,13 +75,13 @@ fn patterns_of(lua_path: &str) -> Vec<String> {
 /// Functions by which scripts read more of a result than its number of rows.
 const WORDS_FOR_ROWS: [&[u8]; 4] = [b"fetch_row", b"nfields", b"next_result", b"more_results"];
 
-pub(crate) struct Source {
+pub(crate) struct ScriptText {
     pub(crate) path: String,
     pub(crate) text: Vec<u8>,
 }
 
-impl Sources {
-    pub(crate) fn of(script: &Path, known: Option<Vec<LuaFile>>, may_use_all: bool) -> Self {
+impl ScriptSources {
+    pub(crate) fn new(script: &Path, known: Option<Vec<LuaFile>>, may_use_all: bool) -> Self {
         let directory = script.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new(".")).to_owned();
         let (read, reads_rows) = (RefCell::default(), Cell::new(false));
@@ -100,9 +99,9 @@ impl Sources {
             let Some(named) = self.named.borrow().get(at).cloned() else { return };
             at += 1;
             let _ = match named {
-                Named::Module(name) => self.module(&name),
+                ScriptFileName::Module(name) => self.module(&name),
                 // A text often prepends the directory.
-                Named::File(path) => self
+                ScriptFileName::File(path) => self
                     .file(Path::new(&path))
                     .or_else(|_| self.file(Path::new(path.trim_start_matches('/')))),
             };
@@ -119,7 +118,7 @@ impl Sources {
             self.reads_rows.set(true);
         }
         let mut named = self.named.borrow_mut();
-        for new in Named::in_text(text) {
+        for new in ScriptFileName::in_text(text) {
             if named.len() < FILES_MAX && !named.contains(&new) {
                 named.push(new);
             }
@@ -134,19 +133,19 @@ impl Sources {
         &self.directory
     }
 
-    pub(crate) fn script(&self, path: &Path) -> Result<Source> {
+    pub(crate) fn script(&self, path: &Path) -> Result<ScriptText> {
         self.read(path, true)
     }
 
     /// Reads a file that the script names, relative to the script's directory or the current one.
-    pub(crate) fn file(&self, path: &Path) -> Result<Source> {
+    pub(crate) fn file(&self, path: &Path) -> Result<ScriptText> {
         let beside = self.directory.join(path);
         let found = if beside.is_file() { beside } else { path.to_owned() };
         self.read(&found, self.may_use_all)
     }
 
     /// Finds and reads a module: beside the script, with sysbench, or in `LUA_PATH`.
-    pub(crate) fn module(&self, name: &str) -> Result<Source> {
+    pub(crate) fn module(&self, name: &str) -> Result<ScriptText> {
         let part = name.replace('.', "/");
         let names = [format!("{part}.lua"), format!("{part}/init.lua"), name.to_owned()];
         // sysbench uses its current directory: that of the script, its parent, or another.
@@ -157,7 +156,7 @@ impl Sources {
         let places = places.chain(self.patterns.iter().map(|it| it.replace('?', &part).into()));
         match { places }.find(|place: &PathBuf| place.is_file()) {
             Some(place) => self.read(&place, self.may_use_all),
-            None => Err(Error::File {
+            None => Err(LuaError::File {
                 path: name.to_owned(),
                 why: format!(
                     "no such module beside the script or in {}{}",
@@ -175,11 +174,11 @@ impl Sources {
         directories.any(|directory| real.strip_prefix(directory).is_ok_and(|it| !is_hidden(it)))
     }
 
-    fn read(&self, path: &Path, may_be_anywhere: bool) -> Result<Source> {
+    fn read(&self, path: &Path, may_be_anywhere: bool) -> Result<ScriptText> {
         let shown = path.display().to_string();
-        let fail = |why: String| Error::File { path: shown.clone(), why };
+        let fail = |why: String| LuaError::File { path: shown.clone(), why };
         let failed = |error: std::io::Error| fail(error.to_string());
-        let file = Pinned::at(path).map_err(failed)?;
+        let file = PinnedFile::at(path).map_err(failed)?;
         if !may_be_anywhere && !self.is_readable(&file.path) {
             return Err(fail(format!("the script may read nothing {NEEDS_FILES}")));
         }
@@ -212,7 +211,7 @@ impl Sources {
             }
             read.push(LuaFile { path: path.clone(), sha256 });
         }
-        Ok(Source { path, text })
+        Ok(ScriptText { path, text })
     }
 }
 
@@ -226,7 +225,7 @@ mod tests {
         let at = |name: &str| place.path().join(name);
         fs_err::write(at("main.lua"), "").unwrap();
         fs_err::write(at("shared.lua"), "one").unwrap();
-        let sources = Sources::of(&at("main.lua"), None, false);
+        let sources = ScriptSources::new(&at("main.lua"), None, false);
         assert_eq!(sources.module("shared").unwrap().text, b"one");
         assert_eq!(sources.file(Path::new("shared.lua")).unwrap().text, b"one");
         assert!(sources.module("nothing").is_err());
@@ -236,7 +235,7 @@ mod tests {
         assert_eq!(files.len(), 1);
         fs_err::write(at("shared.lua"), "two").unwrap();
         fs_err::write(at("late.lua"), "").unwrap();
-        let again = Sources::of(&at("main.lua"), Some(files), false);
+        let again = ScriptSources::new(&at("main.lua"), Some(files), false);
         let error = again.module("late").err().unwrap();
         assert!(error.to_string().contains("does not name this one"), "{error}");
         let error = again.module("shared").err().unwrap();
@@ -254,7 +253,7 @@ mod tests {
             fs_err::write(at(name), "x").unwrap();
         }
         fs_err::os::unix::fs::symlink(at(".profile"), at("link.lua")).unwrap();
-        let sources = Sources::of(&at("main.lua"), None, false);
+        let sources = ScriptSources::new(&at("main.lua"), None, false);
         for name in
             [".profile", ".ssh/key.lua", "shared/.key.lua", "shared/../.profile", "link.lua"]
         {
@@ -267,7 +266,7 @@ mod tests {
         }
         assert!(sources.file(Path::new("shared/key.lua")).is_ok());
         assert!(sources.module("shared.key").is_ok());
-        let all = Sources::of(&at("main.lua"), None, true);
+        let all = ScriptSources::new(&at("main.lua"), None, true);
         assert!(all.file(Path::new(".profile")).is_ok());
     }
 
@@ -279,10 +278,10 @@ mod tests {
         fs_err::create_dir(elsewhere.path().join("a")).unwrap();
         fs_err::write(elsewhere.path().join("a/b.lua"), "there").unwrap();
         let lua_path = format!("{}/?.lua;;", elsewhere.path().display());
-        let mut sources = Sources::of(&script, None, true);
+        let mut sources = ScriptSources::new(&script, None, true);
         sources.patterns = patterns_of(&lua_path);
         assert_eq!(sources.module("a.b").unwrap().text, b"there");
-        let mut sources = Sources::of(&script, None, false);
+        let mut sources = ScriptSources::new(&script, None, false);
         assert_eq!(sources.patterns, [""; 0]);
         sources.patterns = patterns_of(&lua_path);
         assert!(sources.module("a.b").is_err());
@@ -298,7 +297,7 @@ mod tests {
         for name in ["later.lua", "more.lua", "other.lua"] {
             fs_err::write(at(name), "").unwrap();
         }
-        let sources = Sources::of(&at("main.lua"), None, false);
+        let sources = ScriptSources::new(&at("main.lua"), None, false);
         sources.script(&at("main.lua")).unwrap();
         sources.read_named();
         let files = sources.files();

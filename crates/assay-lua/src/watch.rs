@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mlua::{HookTriggers, Lua, VmState};
+use mlua::{HookTriggers, Lua, Table, VmState};
 
-use crate::error::Error;
+use crate::error::LuaError;
+use crate::interface::{add_function, place};
 use crate::leash::Leash;
-use crate::stack::place;
 
 /// How long a call may go on without sending a statement.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
@@ -24,7 +24,7 @@ const LOOK_EVERY: u32 = 1 << 13;
 const NOTE_EVERY: u32 = 8;
 
 /// Watches the calls of a script. A short call does not read the clock.
-pub(crate) struct Watch {
+pub(crate) struct ScriptWatch {
     pub(crate) limit: Cell<Duration>,
     is_calling: Cell<bool>,
     /// Incremented by each call that begins and each answer of a server.
@@ -40,7 +40,7 @@ pub(crate) struct Watch {
     failed_at: RefCell<Option<String>>,
 }
 
-impl Watch {
+impl ScriptWatch {
     pub(crate) fn new(leash: Arc<Leash>) -> Self {
         Self {
             limit: Cell::new(SILENCE_MAX),
@@ -141,11 +141,11 @@ impl Watch {
         self.is_over.get()
     }
 
-    pub(crate) fn error(&self) -> Error {
+    pub(crate) fn error(&self) -> LuaError {
         let place = self.place.borrow().clone().or_else(|| self.leash.place());
         match self.leash.must_end() {
-            true => Error::Ended { place },
-            false => Error::Endless { seconds: SILENCE_MAX.as_secs(), place },
+            true => LuaError::Ended { place },
+            false => LuaError::Endless { seconds: SILENCE_MAX.as_secs(), place },
         }
     }
 
@@ -165,7 +165,7 @@ impl Watch {
 
 pub(crate) const NO_END: &str = "the script does not end";
 
-pub(crate) fn set(lua: &Lua, watch: &Rc<Watch>) -> mlua::Result<()> {
+pub(crate) fn set(lua: &Lua, watch: &Rc<ScriptWatch>) -> mlua::Result<()> {
     let watch = Rc::clone(watch);
     let triggers = HookTriggers::new().every_nth_instruction(LOOK_EVERY);
     lua.set_global_hook(triggers, move |lua, _| {
@@ -182,11 +182,30 @@ pub(crate) fn set(lua: &Lua, watch: &Rc<Watch>) -> mlua::Result<()> {
         // The instruction may be in the interface, which users do not know.
         let place = place(lua);
         if !is_over {
-            place.into_iter().for_each(|it| watch.leash.seen_at(it));
+            if let Some(place) = place {
+                watch.leash.seen_at(place);
+            }
             return Ok(VmState::Continue);
         }
-        place.into_iter().for_each(|it| watch.note_end(it));
+        if let Some(place) = place {
+            watch.note_end(place);
+        }
         Err(mlua::Error::runtime(NO_END))
+    })
+}
+
+/// Adds functions by which the interface reports the script's position, before long calls and on errors.
+pub(crate) fn add_places(lua: &Lua, table: &Table, watch: &Rc<ScriptWatch>) -> mlua::Result<()> {
+    add_function(lua, table, "is_over", watch, |watch, _, ()| Ok(watch.is_over()))?;
+    add_function(lua, table, "look", watch, |watch, lua, ()| {
+        let may = watch.may_go_on_at(place(lua));
+        may.then_some(()).ok_or_else(|| mlua::Error::runtime(NO_END))
+    })?;
+    add_function(lua, table, "note_failure", watch, |watch, lua, ()| {
+        if let Some(place) = place(lua) {
+            watch.note_failure(place);
+        }
+        Ok(())
     })
 }
 
@@ -196,7 +215,7 @@ mod tests {
 
     #[test]
     fn only_silence_ends_a_call() {
-        let watch = Watch::new(Arc::default());
+        let watch = ScriptWatch::new(Arc::default());
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         watch.begin();

@@ -39,7 +39,6 @@ pub struct ReportedServer {
 }
 
 impl Artifact {
-    #[must_use]
     pub fn product(&self) -> Option<Product> {
         match self {
             Self::Prefix(prefix) => Some(prefix.product),
@@ -48,7 +47,6 @@ impl Artifact {
         }
     }
 
-    #[must_use]
     pub fn version(&self) -> &str {
         match self {
             Self::Prefix(prefix) => &prefix.version,
@@ -58,7 +56,6 @@ impl Artifact {
     }
 
     /// Version of the package, or the upstream version without a package.
-    #[must_use]
     pub fn package_version(&self) -> &str {
         match self {
             Self::Prefix(prefix) => &prefix.build.package_version,
@@ -66,7 +63,6 @@ impl Artifact {
         }
     }
 
-    #[must_use]
     pub fn source(&self) -> &str {
         match self {
             Self::Prefix(prefix) => &prefix.build.source,
@@ -76,7 +72,6 @@ impl Artifact {
     }
 
     /// Place within the source: a suite, a URL.
-    #[must_use]
     pub fn channel(&self) -> &str {
         match self {
             Self::Prefix(prefix) => &prefix.build.channel,
@@ -86,7 +81,6 @@ impl Artifact {
     }
 
     /// Whether it comes from a released channel, as far as assay can know.
-    #[must_use]
     pub fn is_released(&self) -> bool {
         match self {
             Self::Prefix(prefix) => prefix.build.released,
@@ -94,7 +88,6 @@ impl Artifact {
         }
     }
 
-    #[must_use]
     pub fn notes(&self) -> &[String] {
         match self {
             Self::Prefix(prefix) => &prefix.build.notes,
@@ -104,12 +97,10 @@ impl Artifact {
     }
 
     /// Identity of the binaries in lower-case hex; `None` if unknown.
-    #[must_use]
     pub fn sha256(&self) -> Option<&str> {
         self.prefix().map(|prefix| prefix.sha256.as_str()).filter(|digest| !digest.is_empty())
     }
 
-    #[must_use]
     pub fn program(&self) -> Option<&Path> {
         match self {
             Self::Prefix(prefix) => Some(&prefix.layout.server),
@@ -118,7 +109,6 @@ impl Artifact {
         }
     }
 
-    #[must_use]
     pub fn prefix(&self) -> Option<&Prefix> {
         match self {
             Self::Prefix(prefix) => Some(prefix),

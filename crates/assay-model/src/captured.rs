@@ -50,7 +50,6 @@ impl CapturedKind {
 
     /// Whether statements with such values are sent as text because no parameter type fits. `has_escapes`: whether
     /// backslashes escape in literals of the dialect.
-    #[must_use]
     pub fn is_sent_as_text(self, has_escapes: bool) -> bool {
         // Postgres accepts bytes as the text of a parameter.
         self == Self::Lists || self == Self::Bytes && has_escapes

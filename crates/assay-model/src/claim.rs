@@ -1,115 +1,71 @@
 //! Published claims about measured values, as data.
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Quantity {
-    /// Operations per second relative to another system.
-    Rqps,
-    Qps,
-    Tps,
-    /// Server CPU time per operation relative to another system.
-    CpuRatio,
-    /// Event latencies, µs.
-    LatencyP50,
-    LatencyP95,
-    LatencyP99,
-    LatencyMax,
-    /// CPU time per operation of the threads that serve connections, µs.
-    ServerCpuUs,
-    /// CPU time of the clients per operation, µs.
-    ClientCpuUs,
-    ContextSwitches,
-    Reads,
-    ReadKb,
-    WriteKb,
-    /// Rows inserted per second in a step of the Insert Benchmark.
-    InsertRate,
-    DeleteRate,
-    QueryRate,
-    /// Duration of a step of the Insert Benchmark, seconds.
-    StepSeconds,
-    /// 1 if a step of the Insert Benchmark kept its background rate, else 0.
-    Sla,
+use crate::words;
+
+words! {
+    /// A measured value, by its name in the JSON of reports. In the order in which users see them.
+    pub enum Quantity {
+        /// Operations per second relative to another system.
+        Rqps = "rqps",
+        /// Queries per second.
+        Qps = "qps",
+        /// Transactions per second.
+        Tps = "tps",
+        /// Server CPU time per operation relative to another system.
+        CpuRatio = "cpu_ratio",
+        /// Median event latency, µs.
+        LatencyP50 = "latency_p50",
+        /// 95th percentile of event latency, µs.
+        LatencyP95 = "latency_p95",
+        /// 99th percentile of event latency, µs.
+        LatencyP99 = "latency_p99",
+        /// Largest event latency, µs.
+        LatencyMax = "latency_max",
+        /// CPU time per operation of the threads that serve connections, µs.
+        ServerCpuUs = "server_cpu_us",
+        /// CPU time of the clients per operation, µs.
+        ClientCpuUs = "client_cpu_us",
+        /// Context switches per operation.
+        ContextSwitches = "cs",
+        /// Reads from the disk per operation.
+        Reads = "reads",
+        /// KiB read per operation.
+        ReadKb = "read_kb",
+        /// KiB written per operation.
+        WriteKb = "write_kb",
+        /// Rows inserted per second in a step of the Insert Benchmark.
+        InsertRate = "step_ips",
+        /// Rows deleted per second in such a step.
+        DeleteRate = "step_dps",
+        /// Queries per second in such a step.
+        QueryRate = "step_qps",
+        /// Duration of such a step, seconds.
+        StepSeconds = "step_seconds",
+        /// 1 if such a step kept its background rate, else 0.
+        Sla = "sla_met",
+    }
 }
 
 impl Quantity {
-    /// In the order in which users see them.
-    pub const ALL: [Self; 19] = [
-        Self::Rqps,
-        Self::Qps,
-        Self::Tps,
-        Self::CpuRatio,
-        Self::LatencyP50,
-        Self::LatencyP95,
-        Self::LatencyP99,
-        Self::LatencyMax,
-        Self::ServerCpuUs,
-        Self::ClientCpuUs,
-        Self::ContextSwitches,
-        Self::Reads,
-        Self::ReadKb,
-        Self::WriteKb,
-        Self::InsertRate,
-        Self::DeleteRate,
-        Self::QueryRate,
-        Self::StepSeconds,
-        Self::Sla,
-    ];
-
-    /// Word in files and output formats: the figure's name in the JSON of reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Rqps => "rqps",
-            Self::Qps => "qps",
-            Self::Tps => "tps",
-            Self::CpuRatio => "cpu_ratio",
-            Self::LatencyP50 => "latency_p50",
-            Self::LatencyP95 => "latency_p95",
-            Self::LatencyP99 => "latency_p99",
-            Self::LatencyMax => "latency_max",
-            Self::ServerCpuUs => "server_cpu_us",
-            Self::ClientCpuUs => "client_cpu_us",
-            Self::ContextSwitches => "cs",
-            Self::Reads => "reads",
-            Self::ReadKb => "read_kb",
-            Self::WriteKb => "write_kb",
-            Self::InsertRate => "step_ips",
-            Self::DeleteRate => "step_dps",
-            Self::QueryRate => "step_qps",
-            Self::StepSeconds => "step_seconds",
-            Self::Sla => "sla_met",
-        }
-    }
-
-    #[must_use]
     pub fn is_ratio(self) -> bool {
         matches!(self, Self::Rqps | Self::CpuRatio)
     }
 
     /// Whether assay computes an interval, given enough measurements.
-    #[must_use]
     pub fn has_interval(self) -> bool {
         matches!(self, Self::Rqps | Self::Qps | Self::CpuRatio)
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Summary {
-    Median,
-    Min,
-    Max,
-}
-
-impl Summary {
-    pub const ALL: [Self; 3] = [Self::Median, Self::Min, Self::Max];
-
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Median => "median",
-            Self::Min => "min",
-            Self::Max => "max",
-        }
+words! {
+    /// The statistic over several tests that a claim is about.
+    pub enum Summary {
+        /// The median.
+        Median = "median",
+        /// The smallest value.
+        Min = "min",
+        /// The largest value.
+        Max = "max",
     }
 }
 

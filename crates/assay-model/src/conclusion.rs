@@ -26,7 +26,6 @@ pub struct Conclusion {
 const ROUNDING: f64 = 1e-9;
 
 impl Conclusion {
-    #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         let fields = [
             ("verdict", self.verdict == other.verdict),

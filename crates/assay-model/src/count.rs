@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallTree, CellId, Frame, FunctionCount, GrowingTree, words};
+use crate::limits::{COUNT_MAX, COUNTER_MAX, MODULES, NAME_BYTES, PROFILE_NODES, within};
+use crate::{CallTree, CellId, Frame, FunctionCount, GrowingTree, StudyDocument, words};
 
 /// Default threshold for relative changes in instructions. Layout and chance change equal code by less than this.
 pub const COUNT_THRESHOLD: f64 = 0.005;
@@ -114,6 +115,51 @@ impl Count {
         self.stripped.extend(other.stripped);
         self.stripped.sort_unstable();
         self.stripped.dedup();
+    }
+}
+
+const INSTANCES: usize = 100;
+const BATCHES: usize = 1000;
+const FEATURES: usize = 1000;
+
+impl StudyDocument for Count {
+    const NAME: &'static str = "count";
+
+    fn check(&self) -> Result<(), String> {
+        within("instances", self.instances.len(), &(0..=INSTANCES))?;
+        let version = self.version.as_ref().map_or(0, String::len);
+        within("length of a version", version, &(0..=NAME_BYTES))?;
+        within("features", self.hidden.len(), &(0..=FEATURES))?;
+        for feature in &self.hidden {
+            within("length of a feature", feature.len(), &(0..=NAME_BYTES))?;
+        }
+        for batches in &self.instances {
+            within("batches", batches.len(), &(0..=BATCHES))?;
+            for CountBatch { events, ops, serving, background, kernel } in batches {
+                within("events", *events, &(0..=COUNT_MAX))?;
+                within("ops", *ops, &(0.0..=COUNT_MAX as f64))?;
+                within("instructions", *serving, &(0..=COUNTER_MAX))?;
+                for other in [background, kernel] {
+                    within("instructions", other.unwrap_or(0), &(0..=COUNTER_MAX))?;
+                }
+            }
+        }
+        within("ops", self.ops, &(0..=COUNT_MAX))?;
+        within("length of a module", self.server.len(), &(0..=NAME_BYTES))?;
+        within("modules", self.stripped.len(), &(0..=MODULES))?;
+        for module in &self.stripped {
+            within("length of a module", module.len(), &(0..=NAME_BYTES))?;
+        }
+        within("functions", self.functions.len(), &(0..=PROFILE_NODES))?;
+        for FunctionCount { frame, own, calls, callers } in &self.functions {
+            frame.check()?;
+            within("instructions", *own, &(0..=COUNTER_MAX))?;
+            within("calls", *calls, &(0..=COUNTER_MAX))?;
+            if callers.iter().any(|caller| *caller as usize >= self.functions.len()) {
+                return Err("a function has a caller that there is not".to_owned());
+            }
+        }
+        self.calls.check()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Formatting of counts.
 
 /// A count with its noun: `1 test`, `2,000 tests`.
-#[must_use]
 pub fn counted(number: impl Into<u64>, one: &str) -> String {
     let number = number.into();
     let end = if number == 1 { "" } else { "s" };
@@ -9,7 +8,6 @@ pub fn counted(number: impl Into<u64>, one: &str) -> String {
 }
 
 /// A number with separators: `2,000`.
-#[must_use]
 pub fn thousands(number: impl Into<u64>) -> String {
     let digits = number.into().to_string();
     let mut text = String::new();

@@ -14,7 +14,6 @@ pub struct DataSet {
 }
 
 impl Setup {
-    #[must_use]
     pub fn data(self) -> DataSet {
         DataSet { tables: self.tables, rows: self.rows }
     }
@@ -72,7 +71,6 @@ impl TableForm {
     }
 
     /// Differences from the default form, for reports; `None` without any.
-    #[must_use]
     pub fn in_words(&self) -> Option<String> {
         let mut parts = Vec::new();
         if !self.auto_inc {
@@ -113,7 +111,6 @@ pub struct DataContent {
 }
 
 /// Whether two checksums may belong to the same data: they are equal, or were computed differently.
-#[must_use]
 pub fn may_equal(one: &str, other: &str) -> bool {
     let way = |checksum: &str| checksum.split_once(':').map(|(way, _)| way.to_owned());
     one == other || way(one) != way(other)

@@ -12,7 +12,6 @@ pub enum Dialect {
 impl Dialect {
     pub const ALL: [Self; 2] = [Self::MySql, Self::Postgres];
 
-    #[must_use]
     pub fn scheme(self) -> &'static str {
         match self {
             Self::MySql => "mysql",
@@ -20,7 +19,6 @@ impl Dialect {
         }
     }
 
-    #[must_use]
     pub fn port(self) -> u16 {
         match self {
             Self::MySql => 3306,
@@ -28,12 +26,10 @@ impl Dialect {
         }
     }
 
-    #[must_use]
     pub fn has_escapes(self) -> bool {
         self == Self::MySql
     }
 
-    #[must_use]
     pub fn quote(self) -> char {
         match self {
             Self::MySql => '`',

@@ -75,17 +75,14 @@ pub enum EventKind {
     },
     /// A resumed sequence repeated earlier writes to restore the state of the data.
     WritesRepeated,
-    NotProfiled {
-        test: String,
-        why: String,
-    },
-    NotCounted {
+    /// Work after the study that was not done for a test.
+    NotDone {
+        /// Name of the work. The ledger finds events by it.
+        afterward: String,
+        /// Words for users, before the reason: `no profile of scan`.
+        what: String,
         test: String,
         data: DataSet,
-        why: String,
-    },
-    NotSoaked {
-        test: String,
         why: String,
     },
     SettingsTried(SettingsTried),
@@ -288,13 +285,7 @@ impl fmt::Display for EventKind {
             }
             Self::TestFailed { test, why } => write!(f, "{test} failed: {why}"),
             Self::TestEnded { test, why } => write!(f, "{test} was ended: {why}"),
-            Self::NotProfiled { test, why } => write!(f, "no profile of {test}: {why}"),
-            Self::NotCounted { test, why, .. } => {
-                write!(f, "the instructions of {test} were not counted: {why}")
-            }
-            Self::NotSoaked { test, why } => {
-                write!(f, "the longer look at {test} has no end: {why}")
-            }
+            Self::NotDone { what, why, .. } => write!(f, "{what}: {why}"),
             Self::WritesRepeated => f.write_str(
                 "the writes measured before the interruption are repeated without being recorded",
             ),
@@ -426,20 +417,14 @@ mod tests {
             (EventKind::TestFailed { test: "scan".to_owned(), why: text() }, "scan failed: x"),
             (EventKind::TestEnded { test: "scan".to_owned(), why: text() }, "scan was ended: x"),
             (
-                EventKind::NotProfiled { test: "scan".to_owned(), why: text() },
-                "no profile of scan: x",
-            ),
-            (
-                EventKind::NotCounted {
+                EventKind::NotDone {
+                    afterward: "profile".to_owned(),
+                    what: "no profile of scan".to_owned(),
                     test: "scan".to_owned(),
                     data: DataSet { tables: 1, rows: 1 },
                     why: text(),
                 },
-                "the instructions of scan were not counted: x",
-            ),
-            (
-                EventKind::NotSoaked { test: "scan".to_owned(), why: text() },
-                "the longer look at scan has no end: x",
+                "no profile of scan: x",
             ),
             (
                 EventKind::WritesRepeated,

@@ -16,7 +16,6 @@ pub struct Examination {
 }
 
 impl Examination {
-    #[must_use]
     pub fn noise_at(&self, priority: Priority) -> Option<&Noise> {
         match priority {
             Priority::Normal => self.noise.as_ref(),

@@ -64,7 +64,6 @@ pub enum Function {
 }
 
 impl Function {
-    #[must_use]
     pub fn draws(self) -> bool {
         matches!(
             self,

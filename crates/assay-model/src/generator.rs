@@ -88,7 +88,6 @@ pub enum Scalar {
 }
 
 impl Generator {
-    #[must_use]
     pub fn most_bytes(&self) -> u64 {
         match self {
             Self::Text { most, .. } => u64::from(*most),
@@ -108,7 +107,6 @@ impl Generator {
 }
 
 impl Scalar {
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Integer(_) => 8,

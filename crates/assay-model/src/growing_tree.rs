@@ -38,7 +38,6 @@ impl GrowingTree {
         Some(index as u32)
     }
 
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.tree.nodes.len() >= PROFILE_NODES
     }
@@ -68,7 +67,6 @@ impl GrowingTree {
         }
     }
 
-    #[must_use]
     pub fn into_tree(self) -> CallTree {
         self.tree
     }

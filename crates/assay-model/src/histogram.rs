@@ -15,7 +15,7 @@ pub const HISTOGRAM_VALUE_MAX: u64 = 1 << 53;
 /// if the bytes are no histogram of sensible size; `each` may have been called before.
 pub fn recorded_values(mut bytes: &[u8], mut each: impl FnMut(u64, u64)) -> Option<()> {
     let rest = &mut bytes;
-    let scale = Scale::read(rest)?;
+    let scale = HistogramScale::read(rest)?;
     let mut index: u64 = 0;
     while !rest.is_empty() {
         let number = number(rest)?;
@@ -33,14 +33,14 @@ pub fn recorded_values(mut bytes: &[u8], mut each: impl FnMut(u64, u64)) -> Opti
 }
 
 /// Mapping of values to counts.
-struct Scale {
+struct HistogramScale {
     /// Log2 of the smallest distance of values.
     unit: u32,
     /// Log2 of the number of counts per doubling of values.
     half: u32,
 }
 
-impl Scale {
+impl HistogramScale {
     fn read(rest: &mut &[u8]) -> Option<Self> {
         let cookie = u32::from_be_bytes(take(rest)?);
         let length = u32::from_be_bytes(take(rest)?);

@@ -23,25 +23,23 @@ pub struct Host {
     pub realtime: Option<RealtimeAccess>,
     /// CPU weight of clients and servers at normal priority, 100 by default; `None` where assay could not set it.
     pub cpu_weight: Option<u32>,
-    /// What an examination found before the run.
+    /// Findings of an examination before the run.
     pub doctor: Option<Examination>,
 }
 
 impl Host {
     /// Published results do not name their machine.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.cpus > 0
     }
 
     /// Whether both are the same machine as far as known. Software and state may differ: another kernel leaves a little
     /// more or less memory.
-    #[must_use]
     pub fn is_machine_of(&self, other: &Self) -> bool {
-        let of = |it: &Self| (it.cpu.clone(), it.cpus, it.hypervisor.clone());
+        let identity = |host: &Self| (host.cpu.clone(), host.cpus, host.hypervisor.clone());
         let [less, more] =
             [self.memory_kb.min(other.memory_kb), self.memory_kb.max(other.memory_kb)];
-        of(self) == of(other) && more - less <= more / 50
+        identity(self) == identity(other) && more - less <= more / 50
     }
 
     pub(crate) const fn unknown() -> Self {

@@ -131,9 +131,7 @@ impl Statements {
         self.longest_ns = self.longest_ns.max(response_ns);
         let above = |bound: &u64| response_ns > bound * 1000;
         let bucket = RESPONSE_BOUNDS_US.iter().take_while(|bound| above(bound)).count();
-        if let Some(count) = self.buckets.get_mut(bucket) {
-            *count += 1;
-        }
+        self.buckets[bucket] += 1;
     }
 
     pub fn add(&mut self, other: &Self) {
@@ -148,19 +146,16 @@ impl Statements {
 }
 
 impl IbenchStep {
-    #[must_use]
     pub fn statements(&self) -> u64 {
         self.rows.div_ceil(self.rows_per_statement().into())
     }
 
     /// A slow background rate lowers it.
-    #[must_use]
     pub fn rows_per_statement(&self) -> u32 {
         self.per_second.map_or(self.rows_per_commit, |most| self.rows_per_commit.min(most)).max(1)
     }
 
     /// Statements due per second; `None` without a rate.
-    #[must_use]
     pub fn statements_per_second(&self) -> Option<u64> {
         Some(u64::from(self.per_second?.div_ceil(self.rows_per_statement())))
     }

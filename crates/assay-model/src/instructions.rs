@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Frame;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Fields", into = "Fields")]
+#[serde(from = "FunctionFields", into = "FunctionFields")]
 pub struct FunctionCount {
     pub frame: Frame,
     pub own: u64,
@@ -16,15 +16,15 @@ pub struct FunctionCount {
 }
 
 /// The fields in order, unnamed to save space: a count has hundreds of functions.
-type Fields = (String, String, u64, u64, Vec<u32>);
+type FunctionFields = (String, String, u64, u64, Vec<u32>);
 
-impl From<Fields> for FunctionCount {
-    fn from((function, module, own, calls, callers): Fields) -> Self {
+impl From<FunctionFields> for FunctionCount {
+    fn from((function, module, own, calls, callers): FunctionFields) -> Self {
         Self { frame: Frame { function, module }, own, calls, callers }
     }
 }
 
-impl From<FunctionCount> for Fields {
+impl From<FunctionCount> for FunctionFields {
     fn from(FunctionCount { frame, own, calls, callers }: FunctionCount) -> Self {
         (frame.function, frame.module, own, calls, callers)
     }

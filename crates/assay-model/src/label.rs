@@ -5,7 +5,6 @@ use crate::{Origin, System, short_names};
 const HOST: usize = 24;
 
 /// One per name: the [short name](short_names), or the shortest part of a URL that no other name shares.
-#[must_use]
 pub fn labels(names: &[&str]) -> Vec<String> {
     let short = short_names(names);
     let short: Vec<&str> = short.iter().map(String::as_str).collect();
@@ -13,11 +12,9 @@ pub fn labels(names: &[&str]) -> Vec<String> {
 }
 
 /// The [exact names](exact_name) of systems; the given name if another system has the same exact one.
-#[must_use]
 pub fn exact_names(systems: &[System]) -> Vec<String> {
     let exact: Vec<String> = systems.iter().map(exact_name).collect();
-    let names = systems.iter().enumerate().map(|(index, system)| {
-        let own = exact.get(index).unwrap_or(&system.name);
+    let names = systems.iter().zip(&exact).map(|(system, own)| {
         let is_unique = exact.iter().filter(|other| *other == own).count() < 2;
         if is_unique { own.clone() } else { system.name.clone() }
     });
@@ -38,7 +35,6 @@ fn exact_name(system: &System) -> String {
 }
 
 /// Headings for narrow columns: labels without the product if all share it.
-#[must_use]
 pub fn versions(labels: &[&str]) -> Vec<String> {
     let parts: Option<Vec<(&str, &str)>> = labels.iter().map(|it| it.split_once('@')).collect();
     match parts {

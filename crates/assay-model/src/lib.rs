@@ -15,6 +15,7 @@ mod counters;
 mod data;
 mod dialect;
 mod distribution;
+mod documents;
 mod engine;
 mod estimate;
 mod event;
@@ -50,7 +51,6 @@ mod setup;
 mod shard;
 mod short_name;
 mod slice;
-mod soak;
 mod study;
 mod suite;
 mod system;
@@ -60,6 +60,7 @@ mod tpcc;
 mod user;
 mod user_file;
 mod words;
+mod workload;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use bisect::{BisectMeasure, BisectPart, BisectVersion, Unusable, WatchPart};
@@ -74,6 +75,7 @@ pub use counters::{Counters, STATEMENT, STATUS, STATUS_LEVELS};
 pub use data::{DataContent, DataSet, StatementMode, TableForm, may_equal};
 pub use dialect::Dialect;
 pub use distribution::Distribution;
+pub use documents::{CellDocument, StudyDocument, StudyDocuments, UnreadableDocument};
 pub use engine::Engine;
 pub use estimate::{Estimate, Verdict};
 pub use event::{
@@ -124,7 +126,6 @@ pub use setup::{Preset, Setup};
 pub use shard::ShardRun;
 pub use short_name::{NAME_LETTERS, SHORTENED, short_names};
 pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounters};
-pub use soak::{CellSoak, Soak, SoakTurn};
 pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Instance, PlannedCell,
     Run, StatementPlans, Study, StudyEvent, StudyRecord, StudySummary, System,
@@ -143,6 +144,7 @@ pub use user::{
 pub use user_file::UserRowsFile;
 pub use words::Words;
 pub(crate) use words::words;
+pub use workload::WorkloadFacts;
 
 /// Version of the workload definition (statements, parameters, data, order, counting). Slices of different versions
 /// measure different work and never share a verdict.

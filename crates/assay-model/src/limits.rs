@@ -1,6 +1,25 @@
 //! Bounds on the numbers of a study, for requests and ledgers alike.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
+
+/// Maximum counter of a slice. The sum of a few does not overflow.
+pub const COUNTER_MAX: u64 = 1 << 60;
+
+/// Maximum events or errors of a slice. The sum over all slices does not overflow.
+pub const COUNT_MAX: u64 = 1 << 40;
+
+/// Refuses a value outside its range.
+pub fn within<T: PartialOrd + Display>(
+    name: &str,
+    value: T,
+    range: &RangeInclusive<T>,
+) -> Result<(), String> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(format!("`{name}` is {value}, not between {} and {}", range.start(), range.end()))
+}
 
 pub const CLIENTS: RangeInclusive<u32> = 1..=4096;
 
@@ -38,6 +57,12 @@ pub const NAME_BYTES: usize = 200;
 pub const ATTACHMENT_BYTES: usize = 8 << 20;
 
 pub const PROFILE_NODES: usize = 60_000;
+
+/// Bytes of the name of a function of a server.
+pub const FUNCTION_BYTES: usize = 500;
+
+/// Modules of a server without a complete symbol table.
+pub const MODULES: usize = 1000;
 
 pub const DISPERSION_MAX: f64 = 1e6;
 

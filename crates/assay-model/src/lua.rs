@@ -23,14 +23,12 @@ pub struct LuaFile {
 }
 
 impl LuaScript {
-    #[must_use]
     pub fn path(&self) -> &str {
         self.files.first().map_or("", |file| &file.path)
     }
 
     /// Estimated rows of its tables, from its options: those of stock scripts give tables and rows per table. Used to
     /// configure servers.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         let number = |names: &[&str]| {
             let named = |(name, _): &&(String, String)| names.contains(&name.as_str());
@@ -47,7 +45,6 @@ impl LuaScript {
     }
 
     /// Everything that determines its behaviour and tables: the contents of its files, and its options.
-    #[must_use]
     pub fn work(&self) -> String {
         let mut work = String::new();
         for file in &self.files {

@@ -44,7 +44,6 @@ pub struct Layout {
 
 impl Layout {
     /// A program next to the server, such as `initdb` or `pg_ctl`. It finds its loader itself: start it directly.
-    #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.server.with_file_name(name)
     }

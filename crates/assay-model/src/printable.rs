@@ -28,25 +28,18 @@ fn shown(c: char) -> char {
 }
 
 /// The text on one line, without control characters, direction marks and commands of CI systems.
-#[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let text = without_commands(text);
-    match text.contains(is_harmful) {
-        true => text.chars().map(shown).collect(),
-        false => text,
-    }
+    if text.contains(is_harmful) { text.chars().map(shown).collect() } else { text }
 }
 
 /// Like [`printable`], but keeps line breaks and tabs.
-#[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     let text = without_commands(text);
     let is_space = |c| c == '\n' || c == '\t';
     let line_end = |c| if is_space(c) { c } else { shown(c) };
-    match text.contains(|c| !is_space(c) && is_harmful(c)) {
-        true => text.chars().map(line_end).collect(),
-        false => text,
-    }
+    let is_raw = |c| !is_space(c) && is_harmful(c);
+    if text.contains(is_raw) { text.chars().map(line_end).collect() } else { text }
 }
 
 /// Positions where a CI system would find a command in its log: of the second of two equal characters. GitHub reads
@@ -91,7 +84,6 @@ fn split_at<'t>(text: &'t str, places: &[usize], put: &str) -> Cow<'t, str> {
 }
 
 /// Escapes such characters in a JSON document, and one of each command, without changing its content.
-#[must_use]
 pub fn printable_json(document: &str) -> Cow<'_, str> {
     // All of them have one UTF-16 unit and occur only in strings.
     let is_raw = |c| c != '\n' && is_harmful(c);
@@ -114,7 +106,6 @@ pub fn printable_json(document: &str) -> Cow<'_, str> {
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
 /// Prefixes formulas with an apostrophe so that spreadsheets show them as text. Numbers stay.
-#[must_use]
 pub fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
     let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
     if text.trim_start().starts_with(FORMULA) && !is_number() {
@@ -127,7 +118,6 @@ pub fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
 const SHOWN: usize = 80;
 
 /// Beginning of an input that is too long to be repeated whole in an error.
-#[must_use]
 pub fn shortened(input: &str) -> Cow<'_, str> {
     match input.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &input[..end]).into(),

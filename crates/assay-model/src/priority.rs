@@ -32,7 +32,6 @@ words! {
 
 impl RealtimeAccess {
     /// The configuration line that grants it here; `None` if it is permitted.
-    #[must_use]
     pub fn grant(self) -> Option<&'static str> {
         Some(match self {
             Self::Permitted => return None,

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellId, words};
+use crate::limits::{
+    COUNT_MAX, COUNTER_MAX, DISPERSION_MAX, FUNCTION_BYTES, MODULES, NAME_BYTES, PROFILE_NODES,
+    within,
+};
+use crate::{CellId, StudyDocument, words};
 
 words! {
     /// The tests of which a study takes profiles.
@@ -28,6 +32,13 @@ pub struct Frame {
     pub function: String,
     /// File that holds its code, without directories, or [`KERNEL`].
     pub module: String,
+}
+
+impl Frame {
+    pub fn check(&self) -> Result<(), String> {
+        within("length of a function", self.function.len(), &(0..=FUNCTION_BYTES))?;
+        within("length of a module", self.module.len(), &(0..=NAME_BYTES))
+    }
 }
 
 impl From<(String, String)> for Frame {
@@ -85,7 +96,30 @@ pub struct CallTree {
     pub nodes: Vec<CallNode>,
 }
 
+/// Deepest calls.
+const DEPTH: usize = 1000;
+
 impl CallTree {
+    pub fn check(&self) -> Result<(), String> {
+        within("frames", self.frames.len(), &(0..=PROFILE_NODES))?;
+        within("nodes", self.nodes.len(), &(0..=PROFILE_NODES))?;
+        self.frames.iter().try_for_each(Frame::check)?;
+        let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for (at, node) in self.nodes.iter().enumerate() {
+            if node.frame as usize >= self.frames.len() {
+                return Err(format!("node {at} has no frame"));
+            }
+            if node.caller.is_some_and(|caller| caller as usize >= at) {
+                return Err(format!("node {at} comes before its caller"));
+            }
+            let caller = node.caller.and_then(|caller| depths.get(caller as usize));
+            depths.push(caller.map_or(1, |depth| depth + 1));
+            within("depth of calls", depths.last().copied().unwrap_or(0), &(0..=DEPTH))?;
+        }
+        let spent = self.nodes.iter().try_fold(0_u64, |all, node| all.checked_add(node.own));
+        within("what was spent", spent.unwrap_or(u64::MAX), &(0..=COUNTER_MAX))
+    }
+
     #[must_use]
     pub fn total(&self) -> u64 {
         self.nodes.iter().map(|node| node.own).fold(0, u64::saturating_add)
@@ -169,6 +203,38 @@ impl Profile {
     #[must_use]
     pub fn sampled_us(&self, tree: &CallTree) -> f64 {
         tree.total() as f64 / f64::from(self.frequency.max(1)) / self.ops.max(1.0) * 1e6
+    }
+}
+
+/// Parts of the counting of processor counters.
+const PARTS: usize = 1000;
+
+impl StudyDocument for Profile {
+    const NAME: &'static str = "profile";
+
+    fn check(&self) -> Result<(), String> {
+        within("frequency", self.frequency, &(1..=1_000_000))?;
+        within("ops", self.ops, &(0.0..=COUNT_MAX as f64))?;
+        within("length of a module", self.server.len(), &(0..=NAME_BYTES))?;
+        self.serving.check()?;
+        within("dispersion", self.dispersion, &(1.0..=DISPERSION_MAX))?;
+        self.background.check()?;
+        if let Some(waits) = &self.waits {
+            within("ops", waits.ops, &(0.0..=COUNT_MAX as f64))?;
+            waits.calls.check()?;
+        }
+        within("parts", self.processor.len(), &(0..=PARTS))?;
+        for part in &self.processor {
+            within("ops", part.ops, &(0.0..=COUNT_MAX as f64))?;
+            within("instructions", part.instructions, &(0..=COUNTER_MAX))?;
+            within("cycles", part.cycles, &(0..=COUNTER_MAX))?;
+        }
+        within("lost", self.limits.lost, &(0..=COUNT_MAX))?;
+        within("lost_waits", self.limits.lost_waits, &(0..=COUNT_MAX))?;
+        within("broken", self.limits.broken, &(0..=COUNT_MAX))?;
+        within("modules", self.limits.stripped.len(), &(0..=MODULES))?;
+        let longest = self.limits.stripped.iter().map(String::len).max().unwrap_or(0);
+        within("length of a module", longest, &(0..=NAME_BYTES))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::Class;
 pub enum Reach {
     /// New connections, accounts and reporting: no measured statement.
     Connections,
-    /// Which statements and tables are allowed: no execution time.
+    /// The statements and tables that are allowed: no execution time.
     Rules,
     Writes,
     Plans,
@@ -164,7 +164,6 @@ const NOT_OF_PLANS: [&str; 14] = [
 ];
 
 /// Scope of a setting. A flag of the optimizer, such as `optimizer_switch.mrr`, is a setting too.
-#[must_use]
 pub fn reach(setting: &str) -> Reach {
     let name = setting.strip_prefix("session.").unwrap_or(setting);
     let begins = |list: &[&str]| list.iter().any(|it| name.starts_with(it));
@@ -179,7 +178,6 @@ pub fn reach(setting: &str) -> Reach {
 
 impl Reach {
     /// Whether it can affect statements of a class whose plans are the same.
-    #[must_use]
     pub fn acts_on(self, class: Class) -> bool {
         match self {
             Self::Statements => true,
@@ -189,7 +187,6 @@ impl Reach {
     }
 }
 
-#[must_use]
 pub fn changes_plans(setting: &str) -> bool {
     let is_other = NOT_OF_PLANS.iter().any(|it| setting.starts_with(it));
     matches!(reach(setting), Reach::Plans | Reach::Statements) && !is_other

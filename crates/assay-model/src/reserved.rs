@@ -13,7 +13,6 @@ pub enum Refusal {
 
 /// Whether an option is well-formed, so that it becomes exactly one word of a command line and one line of a config
 /// file.
-#[must_use]
 pub fn is_option(name: &str, value: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
@@ -21,7 +20,6 @@ pub fn is_option(name: &str, value: &str) -> bool {
 }
 
 /// Reason for refusing an option, to keep the server where assay puts it and from running anything else.
-#[must_use]
 pub fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
     let reserved = product.facts().reserved;
     let by_name = match product.dialect() {

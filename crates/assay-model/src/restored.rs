@@ -87,7 +87,6 @@ pub struct AnswersCompared {
 }
 
 impl AnswersCompared {
-    #[must_use]
     pub fn same_in_words(&self) -> String {
         let Self { same, least, most, values, .. } = *self;
         let statements = counted(u64::from(same), "statement");
@@ -126,7 +125,6 @@ pub enum Severity {
 }
 
 impl AnswerPart {
-    #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Error => "fails",
@@ -142,7 +140,6 @@ impl AnswerPart {
         }
     }
 
-    #[must_use]
     pub fn severity(self) -> Severity {
         match self {
             Self::Error | Self::Rows | Self::Values => Severity::MustFix,
@@ -156,7 +153,6 @@ impl AnswerPart {
         }
     }
 
-    #[must_use]
     pub fn has_rows(self) -> bool {
         matches!(self, Self::Rows | Self::Values | Self::Order | Self::Choice)
     }
@@ -186,13 +182,11 @@ impl fmt::Display for Restored {
 impl AnswerDifference {
     /// Whether collations differ only because those of the connections do: this is one difference of all statements
     /// rather than one of each.
-    #[must_use]
     pub fn is_of_connection(&self) -> bool {
         self.what == AnswerPart::Types && self.why.is_some()
     }
 
     /// ` for 2 of 30 values`; empty if one value was compared.
-    #[must_use]
     pub fn in_some(&self) -> String {
         match self.of {
             0 | 1 => String::new(),

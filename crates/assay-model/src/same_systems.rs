@@ -33,7 +33,6 @@ impl SameSystems {
     /// `` these two are the same: `a` and `b`; `synchronous_commit` is off in both, because the terms `lean` set it;
     /// `--terms shipped` or `+synchronous_commit=on` for `a` would make a difference ``. `names`: the other system,
     /// then this one.
-    #[must_use]
     pub fn sentence(&self, names: [&str; 2], name_of: impl Fn(usize) -> String) -> String {
         let [other, own] = names;
         let both = format!("these two are the same: `{other}` and `{own}`");

@@ -76,7 +76,6 @@ pub enum Fill {
 }
 
 impl Step {
-    #[must_use]
     pub fn sql(&self, dialect: Dialect) -> &str {
         match (dialect, &self.postgres) {
             (Dialect::Postgres, Some(sql)) => sql,
@@ -86,7 +85,6 @@ impl Step {
 }
 
 impl Fill {
-    #[must_use]
     pub fn count(self) -> u32 {
         match self {
             Self::Drawn(count) | Self::InPart(count) | Self::Hot(count) => count,

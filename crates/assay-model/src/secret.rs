@@ -27,7 +27,6 @@ const HARMLESS: [&str; 19] = [
 ];
 
 /// Whether a setting may hold a password or key. assay also reads, stores and shows settings of servers run by others.
-#[must_use]
 pub fn may_be_secret(name: &str) -> bool {
     let words = [
         "conninfo",
@@ -64,7 +63,6 @@ impl Secret {
     }
 
     /// The text, for the program that needs it.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -82,7 +80,7 @@ impl fmt::Display for Secret {
     }
 }
 
-/// What is shown in place of a secret.
+/// Shown instead of a secret.
 const HIDDEN: &str = "***";
 
 /// A login that was part of an address, separated from it.
@@ -97,7 +95,6 @@ pub struct Login {
 
 /// Extracts the login from an address such as `https://user:password@host/path`. `None` without a login, or for one
 /// without a secret, such as `ssh://git@host/path`.
-#[must_use]
 pub fn login(address: &str) -> Option<Login> {
     let (scheme, rest) = address.split_once("://")?;
     let login = login_in(scheme, rest, |_| false)?;
@@ -107,20 +104,17 @@ pub fn login(address: &str) -> Option<Login> {
 }
 
 /// A word that is an address, or a system name with one, without the passwords and tokens before its host.
-#[must_use]
 pub fn address_without_login(word: &str) -> String {
     replaced(word, logins(word, |_| false), "")
 }
 
 /// A text without the passwords and tokens before the hosts of its addresses.
-#[must_use]
 pub fn without_logins(text: &str) -> String {
     replaced(text, logins(text, ends_word), "")
 }
 
 /// A message without the passwords and tokens before the hosts of its addresses, and without the values of options that
 /// may be secret.
-#[must_use]
 pub fn without_secrets(text: &str) -> String {
     let text = without_logins(text);
     let values = values(&text, |c| c.is_control() || QUOTES.contains(&c));
@@ -129,7 +123,6 @@ pub fn without_secrets(text: &str) -> String {
 
 /// A file, or a part of one, with `*` for each byte of its secrets: all positions stay the same. A value that may be
 /// secret is hidden to the end of its line.
-#[must_use]
 pub fn masked(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for span in logins(text, ends_word).into_iter().chain(values(text, |c| c == '\n')) {
@@ -159,7 +152,7 @@ fn replaced(text: &str, secrets: Vec<Range<usize>>, instead: &str) -> String {
     clean + &text[done..]
 }
 
-/// Where the logins of the addresses in a text are.
+/// The places of the logins in the addresses of a text.
 fn logins(text: &str, ends: impl Fn(char) -> bool) -> Vec<Range<usize>> {
     let of_address = |(at, mark): (usize, &str)| {
         let (before, start) = (&text[..at], at + mark.len());
@@ -186,7 +179,7 @@ fn is_web(scheme: &str) -> bool {
     scheme.ends_with("http") || scheme.ends_with("https")
 }
 
-/// Where the values are of all `name=value` in a text whose names suggest a secret.
+/// The places of the values of all `name=value` in a text whose names suggest a secret.
 fn values(text: &str, ends: impl Fn(char) -> bool) -> Vec<Range<usize>> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let value = |(at, _): (usize, &str)| {

@@ -28,7 +28,7 @@ pub enum SettingForm {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct KnownSetting {
     name: &'static str,
     /// `None` for both dialects.
     dialect: Option<Dialect>,
@@ -36,18 +36,30 @@ struct Known {
 }
 
 /// Settings of special form, in the order in which they are set: some replace others.
-const SPECIAL: [Known; 11] = [
-    Known { name: "names", dialect: Some(Dialect::MySql), form: SettingForm::Names },
-    Known { name: "character_set", dialect: Some(Dialect::MySql), form: SettingForm::CharacterSet },
-    Known { name: "collation_connection", dialect: Some(Dialect::MySql), form: SettingForm::Word },
-    Known { name: "sql_mode", dialect: Some(Dialect::MySql), form: SettingForm::Modes },
-    Known { name: "time_zone", dialect: Some(Dialect::MySql), form: SettingForm::Text },
-    Known { name: "lc_time_names", dialect: Some(Dialect::MySql), form: SettingForm::Word },
-    Known { name: "optimizer_switch", dialect: Some(Dialect::MySql), form: SettingForm::Switches },
-    Known { name: "isolation", dialect: None, form: SettingForm::Isolation },
-    Known { name: "search_path", dialect: Some(Dialect::Postgres), form: SettingForm::Path },
-    Known { name: "timezone", dialect: Some(Dialect::Postgres), form: SettingForm::Text },
-    Known { name: "datestyle", dialect: Some(Dialect::Postgres), form: SettingForm::Text },
+const SPECIAL: [KnownSetting; 11] = [
+    KnownSetting { name: "names", dialect: Some(Dialect::MySql), form: SettingForm::Names },
+    KnownSetting {
+        name: "character_set",
+        dialect: Some(Dialect::MySql),
+        form: SettingForm::CharacterSet,
+    },
+    KnownSetting {
+        name: "collation_connection",
+        dialect: Some(Dialect::MySql),
+        form: SettingForm::Word,
+    },
+    KnownSetting { name: "sql_mode", dialect: Some(Dialect::MySql), form: SettingForm::Modes },
+    KnownSetting { name: "time_zone", dialect: Some(Dialect::MySql), form: SettingForm::Text },
+    KnownSetting { name: "lc_time_names", dialect: Some(Dialect::MySql), form: SettingForm::Word },
+    KnownSetting {
+        name: "optimizer_switch",
+        dialect: Some(Dialect::MySql),
+        form: SettingForm::Switches,
+    },
+    KnownSetting { name: "isolation", dialect: None, form: SettingForm::Isolation },
+    KnownSetting { name: "search_path", dialect: Some(Dialect::Postgres), form: SettingForm::Path },
+    KnownSetting { name: "timezone", dialect: Some(Dialect::Postgres), form: SettingForm::Text },
+    KnownSetting { name: "datestyle", dialect: Some(Dialect::Postgres), form: SettingForm::Text },
 ];
 
 /// Settings of MySQL and MariaDB whose value is a number or a word.
@@ -158,7 +170,7 @@ const POSTGRES: [&str; 48] = [
 const LEVELS: [&str; 4] = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "SettingFields", into = "SettingFields")]
 pub struct SessionSetting {
     rank: usize,
     name: String,
@@ -167,7 +179,7 @@ pub struct SessionSetting {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct SettingFields {
     name: String,
     value: String,
 }
@@ -191,30 +203,25 @@ impl SessionSetting {
         Ok(Self { rank, value: canonical(known.form, value)?, name })
     }
 
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    #[must_use]
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    #[must_use]
     pub fn form(&self) -> SettingForm {
         known(&self.name).map_or(SettingForm::Word, |(_, it)| it.form)
     }
 
-    #[must_use]
     pub fn is_of(&self, dialect: Dialect) -> bool {
-        known(&self.name).is_some_and(|(_, it)| it.dialect.is_none_or(|of| of == dialect))
+        known(&self.name).is_some_and(|(_, it)| it.dialect.is_none_or(|own| own == dialect))
     }
 
     /// Sorted names of all settings of a dialect.
-    #[must_use]
     pub fn names(dialect: Dialect) -> Vec<&'static str> {
-        let special = SPECIAL.iter().filter(|it| it.dialect.is_none_or(|of| of == dialect));
+        let special = SPECIAL.iter().filter(|it| it.dialect.is_none_or(|own| own == dialect));
         let others: &[&str] = match dialect {
             Dialect::MySql => &MYSQL,
             Dialect::Postgres => &POSTGRES,
@@ -232,16 +239,16 @@ impl fmt::Display for SessionSetting {
     }
 }
 
-impl From<SessionSetting> for Written {
+impl From<SessionSetting> for SettingFields {
     fn from(SessionSetting { name, value, .. }: SessionSetting) -> Self {
         Self { name, value }
     }
 }
 
-impl TryFrom<Written> for SessionSetting {
+impl TryFrom<SettingFields> for SessionSetting {
     type Error = String;
 
-    fn try_from(Written { name, value }: Written) -> Result<Self, String> {
+    fn try_from(SettingFields { name, value }: SettingFields) -> Result<Self, String> {
         Self::new(&name, &value).map_err(|error| match error {
             SettingError::Unknown => "a setting of a session that assay does not carry".to_owned(),
             SettingError::Value(takes) => format!("a setting of a session takes {takes}"),
@@ -250,12 +257,13 @@ impl TryFrom<Written> for SessionSetting {
 }
 
 /// A known setting and its position in the setting order.
-fn known(name: &str) -> Option<(usize, Known)> {
+fn known(name: &str) -> Option<(usize, KnownSetting)> {
     if let Some((rank, found)) = SPECIAL.iter().enumerate().find(|(_, it)| it.name == name) {
         return Some((rank, *found));
     }
-    let of =
-        |dialect, form| Some((SPECIAL.len(), Known { name: "", dialect: Some(dialect), form }));
+    let of = |dialect, form| {
+        Some((SPECIAL.len(), KnownSetting { name: "", dialect: Some(dialect), form }))
+    };
     let is_switch = name.strip_prefix("enable_").is_some_and(|rest| {
         (1..=40).contains(&rest.len())
             && rest.bytes().all(|it| it.is_ascii_lowercase() || it == b'_')
@@ -296,10 +304,8 @@ fn canonical(form: SettingForm, value: &str) -> Result<String, SettingError> {
         SettingForm::CharacterSet => error("a character set such as `utf8mb4`"),
         SettingForm::Isolation => {
             let level = value.replace('-', " ").to_ascii_uppercase();
-            match LEVELS.contains(&level.as_str()) {
-                true => Ok(level),
-                false => error("an isolation level such as `READ COMMITTED`"),
-            }
+            let is_level = LEVELS.contains(&level.as_str());
+            if is_level { Ok(level) } else { error("an isolation level such as `READ COMMITTED`") }
         }
         SettingForm::Modes => modes(value),
         SettingForm::Switches => {
@@ -324,18 +330,18 @@ fn canonical(form: SettingForm, value: &str) -> Result<String, SettingError> {
             let body = value.strip_prefix('-').unwrap_or(value);
             let is_usual =
                 body.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
-            match !body.is_empty() && is_usual {
-                true => Ok(value.to_owned()),
-                false => error("a number, or a word such as `ON`"),
+            if body.is_empty() || !is_usual {
+                return error("a number, or a word such as `ON`");
             }
+            Ok(value.to_owned())
         }
         SettingForm::Text => {
             let is_usual =
                 value.bytes().all(|it| it.is_ascii_alphanumeric() || b" _.,+-/:%".contains(&it));
-            match is_usual {
-                true => Ok(value.to_owned()),
-                false => error("letters, digits, blanks and the marks `_.,+-/:%`"),
+            if !is_usual {
+                return error("letters, digits, blanks and the marks `_.,+-/:%`");
             }
+            Ok(value.to_owned())
         }
         SettingForm::Path => path(value),
     }
@@ -471,7 +477,10 @@ mod tests {
     #[test]
     fn a_document_has_no_setting_that_is_not_carried() {
         let read = |name: &str, value: &str| {
-            SessionSetting::try_from(Written { name: name.to_owned(), value: value.to_owned() })
+            SessionSetting::try_from(SettingFields {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            })
         };
         assert!(read("sql_mode", "ANSI").is_ok());
         assert!(read("sql_log_bin", "0").is_err());

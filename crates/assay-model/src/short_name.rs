@@ -14,9 +14,8 @@ pub const SHORTENED: &str = "+...";
 /// A name for each system, in order: its own up to [`NAME_LETTERS`], else product and version with as many of the
 /// options that distinguish it among systems of this version as fit, and `+...` for the rest. Different names stay
 /// different. A URL stays unchanged.
-#[must_use]
 pub fn short_names(names: &[&str]) -> Vec<String> {
-    let parts: Vec<Parts> = names.iter().map(|name| Parts::of(name)).collect();
+    let parts: Vec<NameParts> = names.iter().map(|name| NameParts::new(name)).collect();
     let mut short: Vec<String> = Vec::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         if !is_long(name) {
@@ -24,8 +23,7 @@ pub fn short_names(names: &[&str]) -> Vec<String> {
             continue;
         }
         if let Some(same) = names.iter().take(index).position(|other| other == name) {
-            let same = short.get(same).cloned();
-            short.push(same.unwrap_or_else(|| (*name).to_owned()));
+            short.push(short[same].clone());
             continue;
         }
         let is_free = |candidate: &String| {
@@ -47,15 +45,15 @@ fn is_url(name: &str) -> bool {
 }
 
 /// A name in parts: `mysql@8.0`, `+option=value` each, and ` (twin)` or ` #2`.
-struct Parts<'a> {
+struct NameParts<'a> {
     version: &'a str,
     options: Vec<&'a str>,
     set: BTreeSet<&'a str>,
     suffix: &'a str,
 }
 
-impl<'a> Parts<'a> {
-    fn of(name: &'a str) -> Self {
+impl<'a> NameParts<'a> {
+    fn new(name: &'a str) -> Self {
         let (words, suffix) =
             name.find(" (").or_else(|| name.rfind(" #")).map_or((name, ""), |at| name.split_at(at));
         let mut options = words.split('+');
@@ -76,7 +74,7 @@ impl<'a> Parts<'a> {
 }
 
 /// Candidates for a system's short name, the best first.
-fn short_name<'a>(parts: &'a [Parts<'a>], index: usize) -> impl Iterator<Item = String> + 'a {
+fn short_name<'a>(parts: &'a [NameParts<'a>], index: usize) -> impl Iterator<Item = String> + 'a {
     let own = &parts[index];
     let is_distinguishing = |option: &&str| {
         // Another version is distinguished by its number.
@@ -84,15 +82,12 @@ fn short_name<'a>(parts: &'a [Parts<'a>], index: usize) -> impl Iterator<Item = 
         others.any(|other| !other.set.contains(option))
     };
     let options: Vec<&str> = own.options.iter().copied().filter(is_distinguishing).collect();
-    let fits = |count: &usize| {
-        own.with(options.get(..*count).unwrap_or_default()).chars().count() <= NAME_LETTERS
-    };
+    let fits = |count: &usize| own.with(&options[..*count]).chars().count() <= NAME_LETTERS;
     let most = (0..=options.len()).rev().find(fits).unwrap_or(0);
     // More options distinguish systems whose first ones are alike; numbers do so if even the truncated ones are alike.
     let longer = (most..=options.len()).take(LONGER);
-    let numbered = own.with(options.get(..most).unwrap_or_default());
-    let candidates: Vec<String> =
-        longer.map(|count| own.with(options.get(..count).unwrap_or_default())).collect();
+    let numbered = own.with(&options[..most]);
+    let candidates: Vec<String> = longer.map(|count| own.with(&options[..count])).collect();
     let numbers = (2..).map(move |number| {
         let end = numbered.len() - own.suffix.len();
         let (words, suffix) = numbered.split_at(end);

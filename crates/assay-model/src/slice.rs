@@ -43,7 +43,6 @@ pub struct WorkCounters {
 
 impl WorkCounters {
     /// As sysbench counts them.
-    #[must_use]
     pub fn queries(&self) -> u64 {
         self.read + self.write + self.other
     }
@@ -57,7 +56,6 @@ impl WorkCounters {
         self.bytes_received += others.bytes_received;
     }
 
-    #[must_use]
     pub fn error_count(&self) -> u64 {
         self.errors.iter().map(|(_, count)| count).sum()
     }
@@ -140,7 +138,6 @@ pub struct Slice {
 }
 
 impl Slice {
-    #[must_use]
     pub fn of(system: usize, cell: CellId) -> Self {
         Self {
             system,
@@ -160,30 +157,25 @@ impl Slice {
         }
     }
 
-    #[must_use]
     pub fn id(&self) -> SliceId {
         SliceId { system: self.system, cell: self.cell, block: self.block, round: self.round }
     }
 
     /// `None` if it was not read.
-    #[must_use]
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.get(name)
     }
 
-    #[must_use]
     pub fn figure(&self, name: &str) -> Option<f64> {
         self.published.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
     /// Whether its rate was limited, as by `sysbench --rate`: it does not show the system's capacity.
-    #[must_use]
     pub fn is_paced(&self) -> bool {
         ["target_tps", "schedule_lag_us"].into_iter().any(|name| self.figure(name).is_some())
     }
 
     /// Operations, as defined by the test's [`Unit`], per second of the measured part; `None` if nothing was measured.
-    #[must_use]
     pub fn ops_per_second(&self) -> Option<f64> {
         let ns = match self.cell.test.unit {
             Unit::ThousandRows => self.work.event_ns_sum,
@@ -193,7 +185,6 @@ impl Slice {
         (ns > 0 && ops > 0.0).then(|| ops / (ns as f64 / 1e9))
     }
 
-    #[must_use]
     pub fn ops(&self) -> f64 {
         let units = match self.cell.test.unit {
             Unit::ThousandRows => self.work.events,
@@ -204,14 +195,12 @@ impl Slice {
     }
 
     /// Operations of all clients while counters of client, server and machine ran.
-    #[must_use]
     pub fn counted_ops(&self) -> f64 {
         let warm: u64 = self.turns.iter().map(|turn| turn.warm_units).sum();
         self.ops() + warm as f64 * self.ops_per_unit()
     }
 
     /// Wall time of client work while counters of client, server and machine ran, nanoseconds.
-    #[must_use]
     pub fn counted_ns(&self) -> u64 {
         let warm: u64 = self.turns.iter().map(|turn| turn.warm_ns).sum();
         self.work.elapsed_ns.saturating_add(warm)
@@ -230,7 +219,6 @@ impl Slice {
     }
 
     /// Rows per second inserted in a step of the Insert Benchmark, and its background rate; `None` without a rate.
-    #[must_use]
     pub fn background_rate(&self) -> Option<(f64, f64)> {
         let per_second = self.cell.test.ibench()?.per_second?;
         let target = f64::from(per_second) * f64::from(self.cell.setup.clients);
@@ -239,7 +227,6 @@ impl Slice {
 
     /// Seconds by which inserted and deleted rows are divided. With a background rate, whole seconds, as in the
     /// author's reports: the last burst, like any other, may take up to a second without being late.
-    #[must_use]
     pub fn rate_s(&self) -> f64 {
         let seconds = self.work.elapsed_ns as f64 / 1e9;
         let is_paced = self.cell.test.ibench().is_some_and(|step| step.per_second.is_some());
@@ -247,7 +234,6 @@ impl Slice {
     }
 
     /// Whether it is a step that lost its background rate, so its queries had less to compete with.
-    #[must_use]
     pub fn misses_sla(&self) -> bool {
         self.background_rate().is_some_and(|(rate, target)| rate < SLA * target)
     }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, BisectPart, CellCount, CellId, CellProfile, CellSoak, DataContent, DataSet,
-    EventKind, Gate, Host, Preset, Priority, Schema, Series, Setup, ShardRun, Slice, SliceId,
-    SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart,
+    Artifact, BisectPart, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind, Gate,
+    Host, Preset, Priority, Schema, Series, Setup, ShardRun, Slice, SliceId, SliceOutcome,
+    StartFrom, StatementMode, StudyDocuments, SystemSpec, TableForm, TestSet, UserData, WatchPart,
     words,
 };
 
@@ -208,11 +208,10 @@ impl Study {
         self.cells.iter().find_map(|cell| cell.id.test.workload())
     }
 
-    /// Whether its setups give the number of tables and rows. Tables of a user's workload or script are arbitrary: a
-    /// setup counts them as one table, and their rows may be an estimate.
+    /// See [`crate::WorkloadFacts::has_known_tables`].
     #[must_use]
     pub fn has_known_tables(&self) -> bool {
-        !matches!(self.schema(), Schema::User(_) | Schema::Lua(_))
+        self.schema().facts().has_known_tables()
     }
 
     #[must_use]
@@ -336,9 +335,9 @@ pub struct StudyRecord {
     pub profiles: Vec<CellProfile>,
     /// Instruction counts, by cell and system. Read separately.
     pub counts: Vec<CellCount>,
-    /// Soaks, by cell and system. Read separately.
+    /// What the work after the study left. Read separately.
     #[serde(skip)]
-    pub soaks: Vec<CellSoak>,
+    pub documents: StudyDocuments,
     pub events: Vec<StudyEvent>,
     pub audit: Vec<AuditFinding>,
     /// Whether the study ran to completion.
@@ -396,7 +395,7 @@ impl StudyRecord {
             series: Vec::new(),
             profiles: Vec::new(),
             counts: Vec::new(),
-            soaks: Vec::new(),
+            documents: StudyDocuments::default(),
             events: Vec::new(),
             audit: Vec::new(),
             finished: false,

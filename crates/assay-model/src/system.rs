@@ -38,14 +38,12 @@ pub struct SystemSpec {
 
 impl SystemSpec {
     /// A system with its product's default engine and no options.
-    #[must_use]
     pub fn of(product: Product, origin: Origin) -> Self {
         Self { product, origin, engine: product.default_engine(), overrides: Vec::new() }
     }
 
     /// Options that the other system lacks or has with another value: the last of each name, as mapped to a variable by
     /// the function.
-    #[must_use]
     pub fn options_unlike<'a>(
         &'a self,
         other: &Self,
@@ -67,7 +65,6 @@ impl SystemSpec {
     }
 
     /// Whether an option switches `autocommit` off. assay's connections switch it on again.
-    #[must_use]
     pub fn switches_autocommit_off(&self) -> bool {
         if self.product.dialect() == Dialect::Postgres {
             return false;

@@ -148,9 +148,8 @@ pub struct Definition {
 }
 
 impl Definition {
-    #[must_use]
     pub fn group(&self, set: TestSet) -> &Group {
-        let own = self.groups.iter().find(|(of, _)| *of == set);
+        let own = self.groups.iter().find(|(own, _)| *own == set);
         own.map_or(&self.group, |(_, group)| group)
     }
 }
@@ -160,13 +159,12 @@ impl Definition {
 #[derive(Clone, Copy)]
 pub struct Test(&'static Definition);
 
-type Known = BTreeMap<(String, String), Vec<Test>>;
+type KnownTests = BTreeMap<(String, String), Vec<Test>>;
 
 impl Test {
     /// Interns a definition. Equality of digests is not enough, because a foreign ledger may state any digest.
-    #[must_use]
     pub fn of(definition: Definition) -> Self {
-        static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+        static KNOWN: LazyLock<Mutex<KnownTests>> = LazyLock::new(Mutex::default);
         let key = (definition.name.clone(), definition.digest.clone());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let alike = known.entry(key).or_default();
@@ -178,47 +176,39 @@ impl Test {
         test
     }
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         &self.0.name
     }
 
-    #[must_use]
     pub fn group(self, set: TestSet) -> &'static Group {
         self.0.group(set)
     }
 
     /// Tables of its user workload; `None` for other tests.
-    #[must_use]
     pub fn user_data(self) -> Option<&'static UserData> {
         if let Schema::User(data) = &self.0.schema { Some(data) } else { None }
     }
 
     /// Name of its user workload; `None` for shipped tests.
-    #[must_use]
     pub fn workload(self) -> Option<&'static str> {
-        self.user_data().map(|own| own.name.as_str()).or(self.lua().map(|it| it.name.as_str()))
+        self.0.schema.facts().name()
     }
 
     /// Its sysbench script, if it is one.
-    #[must_use]
     pub fn lua(self) -> Option<&'static LuaScript> {
         if let Schema::Lua(script) = &self.0.schema { Some(script) } else { None }
     }
 
     /// Its work as a step of the Insert Benchmark, if it is one.
-    #[must_use]
     pub fn ibench(self) -> Option<&'static IbenchStep> {
         if let Schema::Ibench(step) = &self.0.schema { Some(step) } else { None }
     }
 
     /// Its TPC-C-like workload, if it is one.
-    #[must_use]
     pub fn tpcc(self) -> Option<&'static Tpcc> {
         if let Schema::Tpcc(tpcc) = &self.0.schema { Some(tpcc) } else { None }
     }
 
-    #[must_use]
     pub fn definition(self) -> &'static Definition {
         self.0
     }

@@ -3,7 +3,6 @@
 use crate::limits::NAME_BYTES;
 
 /// Whether a text can name a test: ASCII letters, digits and `_-.=+:`, the first of them a letter, a digit or `_`.
-#[must_use]
 pub fn is_test_name(text: &str) -> bool {
     (1..=NAME_BYTES).contains(&text.len())
         && text.chars().all(is_part)
@@ -11,7 +10,6 @@ pub fn is_test_name(text: &str) -> bool {
 }
 
 /// Name of a test from a file or a title: `_` replaces invalid characters.
-#[must_use]
 pub fn test_name(text: &str) -> String {
     let mut name: String = text.chars().map(|c| if is_part(c) { c } else { '_' }).collect();
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counted;
+use crate::{counted, words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -14,6 +14,9 @@ pub struct Tpcc {
     pub thinks: bool,
 }
 
+/// Loaded size of a row.
+const ROW_BYTES: u64 = 230;
+
 const ITEMS: u64 = 100_000;
 
 /// Rows of a warehouse in all other tables, with ten lines per order: the warehouse, 10 districts, 30,000 customers
@@ -22,12 +25,16 @@ const OF_WAREHOUSE: u64 = 1 + 10 + 3 * 30_000 + 9000 + 300_000 + 100_000;
 
 impl Tpcc {
     /// Approximate rows of all tables after the load: the number of lines per order is random.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         ITEMS + u64::from(self.warehouses) * OF_WAREHOUSE
     }
 
+    /// Size of the tables after the load, bytes. Most rows are short; orders add rows at run time.
     #[must_use]
+    pub fn loaded_bytes(&self) -> u64 {
+        self.rows().saturating_mul(ROW_BYTES)
+    }
+
     pub fn in_words(&self) -> String {
         let warehouses = counted(u64::from(self.warehouses), "warehouse");
         let by = if self.procedures { ", stored procedures" } else { "" };
@@ -36,15 +43,22 @@ impl Tpcc {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TpccKind {
-    NewOrder,
-    /// An order was rolled back because of a nonexistent item.
-    RolledBack,
-    Payment,
-    OrderStatus,
-    Delivery,
-    StockLevel,
+words! {
+    /// A kind of transaction, by the name of its counter.
+    pub enum TpccKind {
+        /// A new order.
+        NewOrder = "tpcc_new_order",
+        /// An order that was rolled back because of a nonexistent item.
+        RolledBack = "tpcc_rolled_back",
+        /// A payment.
+        Payment = "tpcc_payment",
+        /// The state of a customer's last order.
+        OrderStatus = "tpcc_order_status",
+        /// The delivery of an order of each district.
+        Delivery = "tpcc_delivery",
+        /// Recently sold items whose stock is low.
+        StockLevel = "tpcc_stock_level",
+    }
 }
 
 /// Bounds of response times within an octave, µs; each higher octave doubles them.
@@ -55,7 +69,6 @@ const RESPONSE_OCTAVES: usize = 16;
 pub const RESPONSE_CLASSES: usize = RESPONSE_US.len() * RESPONSE_OCTAVES + 1;
 
 /// Exclusive upper bound of a response-time class, µs; `None` for the last.
-#[must_use]
 pub fn response_bound_us(class: usize) -> Option<u64> {
     let (octave, place) = (class / RESPONSE_US.len(), class % RESPONSE_US.len());
     let first = RESPONSE_US.get(place).filter(|_| octave < RESPONSE_OCTAVES)?;
@@ -63,21 +76,11 @@ pub fn response_bound_us(class: usize) -> Option<u64> {
 }
 
 impl TpccKind {
-    pub const ALL: [Self; 6] = [
-        Self::NewOrder,
-        Self::RolledBack,
-        Self::Payment,
-        Self::OrderStatus,
-        Self::Delivery,
-        Self::StockLevel,
-    ];
-
     /// Kinds with reported response times.
     pub const TIMED: [Self; 5] =
         [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
 
     /// Counter of such transactions in a response-time class.
-    #[must_use]
     pub fn response_counter(self, class: usize) -> String {
         let name = self.counter();
         match response_bound_us(class) {
@@ -87,16 +90,8 @@ impl TpccKind {
     }
 
     /// Counter of such transactions; with suffix `_ns`, of their time.
-    #[must_use]
     pub const fn counter(self) -> &'static str {
-        match self {
-            Self::NewOrder => "tpcc_new_order",
-            Self::RolledBack => "tpcc_rolled_back",
-            Self::Payment => "tpcc_payment",
-            Self::OrderStatus => "tpcc_order_status",
-            Self::Delivery => "tpcc_delivery",
-            Self::StockLevel => "tpcc_stock_level",
-        }
+        self.word()
     }
 }
 

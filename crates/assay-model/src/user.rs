@@ -134,7 +134,6 @@ pub enum UserStep {
 }
 
 impl Sending {
-    #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::Alone
     }
@@ -173,26 +172,61 @@ pub struct Sql {
     pub variables: Vec<u32>,
 }
 
+/// Loaded size of a row whose values are unknown, bytes.
+const UNKNOWN_ROW_BYTES: u64 = 300;
+
+/// Overhead of a row beyond its values, and per row for each statement after the load, which may create an index.
+const ROW_OVERHEAD_BYTES: u64 = 80;
+const INDEX_BYTES: u64 = 40;
+
+/// Loaded size of a dump relative to its text: rows, indexes, and space left free by an import.
+const DUMP_FACTOR: u64 = 3;
+
+impl UserTable {
+    fn loaded_bytes(&self) -> u64 {
+        let row = match &self.rows {
+            UserRows::Generated { columns, .. } => {
+                columns.iter().map(|it| value_bytes(&it.values)).sum::<u64>() + ROW_OVERHEAD_BYTES
+            }
+            UserRows::Csv { .. } | UserRows::Script(_) => UNKNOWN_ROW_BYTES,
+        };
+        let indexes = INDEX_BYTES.saturating_mul(self.after.len() as u64);
+        row.saturating_add(indexes).saturating_mul(self.count().unwrap_or(0).into())
+    }
+}
+
+fn value_bytes(values: &Generator) -> u64 {
+    match values {
+        Generator::Text { least, most } => u64::midpoint((*least).into(), (*most).into()),
+        other => other.most_bytes(),
+    }
+}
+
 impl UserData {
-    /// Known rows of all tables after the load: without those that scripts fill.
+    /// Estimated size of the tables after the load, bytes.
     #[must_use]
+    pub fn loaded_bytes(&self) -> u64 {
+        // A system takes one of the dumps.
+        let dumps = self.dump.iter().flat_map(|it| [&it.mysql, &it.postgres]).flatten();
+        let dump = dumps.map(|dump| dump.bytes.saturating_mul(DUMP_FACTOR)).max().unwrap_or(0);
+        self.tables.iter().map(UserTable::loaded_bytes).fold(dump, u64::saturating_add)
+    }
+
+    /// Known rows of all tables after the load: without those that scripts fill.
     pub fn rows(&self) -> u64 {
         self.tables.iter().filter_map(UserTable::count).map(u64::from).sum()
     }
 
-    #[must_use]
     pub fn dump(&self, dialect: Dialect) -> Option<&UserDump> {
         self.dump.as_ref()?.of(dialect)
     }
 
     /// Whether it has a dump, but none for this dialect.
-    #[must_use]
     pub fn lacks_dump(&self, dialect: Dialect) -> bool {
         self.dump.is_some() && self.dump(dialect).is_none()
     }
 
     /// The first table without a statement in a dialect.
-    #[must_use]
     pub fn lacks(&self, dialect: Dialect) -> Option<&UserTable> {
         let has_dump = self.dump(dialect).is_some();
         self.tables.iter().find(|table| {
@@ -212,7 +246,6 @@ impl UserData {
 
 impl Transaction {
     /// Statements per event, repetitions included.
-    #[must_use]
     pub fn statements(&self) -> u64 {
         let times = self.steps.iter().map(|step| match step {
             UserStep::Send { times, .. } => u64::from(*times),
@@ -222,7 +255,6 @@ impl Transaction {
     }
 
     /// Approximate bytes of the values an event may draw and use; repetitions draw anew.
-    #[must_use]
     pub fn most_bytes(&self) -> u64 {
         const VALUE_BYTES: u64 = 32;
         let bytes = self.variables.iter().filter_map(|it| Some(it.values.as_ref()?.most_bytes()));
@@ -241,7 +273,6 @@ impl Transaction {
     }
 
     /// Maximum total length of an event's pauses, microseconds.
-    #[must_use]
     pub fn most_pause_us(&self) -> u64 {
         let pause = |step: &UserStep| match step {
             UserStep::Sleep { us: Generator::Constant(Scalar::Integer(us)), .. } => {
@@ -255,7 +286,6 @@ impl Transaction {
 }
 
 impl<T> PerDialect<T> {
-    #[must_use]
     pub fn of(&self, dialect: Dialect) -> Option<&T> {
         match dialect {
             Dialect::Postgres => self.postgres.as_ref(),
@@ -266,7 +296,6 @@ impl<T> PerDialect<T> {
 
 impl Sql {
     /// The text with a mark for each variable, made from its number, from 1.
-    #[must_use]
     pub fn with_marks(&self, mark: impl Fn(usize) -> String) -> String {
         let mut pieces = self.pieces.iter();
         let mut text = pieces.next().cloned().unwrap_or_default();
@@ -279,14 +308,12 @@ impl Sql {
 }
 
 impl<T: Clone> PerDialect<T> {
-    #[must_use]
     pub fn all(part: T) -> Self {
         Self { mysql: Some(part.clone()), postgres: Some(part) }
     }
 }
 
 impl UserTable {
-    #[must_use]
     pub fn is_for_postgres_only(&self) -> bool {
         let script = match &self.rows {
             UserRows::Script(script) => script.mysql.is_none(),
@@ -296,7 +323,6 @@ impl UserTable {
     }
 
     /// Rows after the load; `None` if a script makes them.
-    #[must_use]
     pub fn count(&self) -> Option<u32> {
         match self.rows {
             UserRows::Generated { count, .. } | UserRows::Csv { count, .. } => Some(count),

@@ -22,8 +22,10 @@ macro_rules! words {
         }
 
         impl $name {
-            #[must_use]
-            pub fn word(self) -> &'static str {
+            /// Every value, in the order of the help.
+            pub const ALL: [Self; [$(Self::$value,)+].len()] = [$(Self::$value,)+];
+
+            pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$value => $word,)+
                 }

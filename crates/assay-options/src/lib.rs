@@ -17,7 +17,7 @@ pub use units::{
 };
 
 #[derive(Debug, thiserror::Error, PartialEq)]
-pub enum Error {
+pub enum OptionError {
     /// A time limit whose number may be meant as minutes or as seconds.
     #[error(
         "{value} seconds or {value} minutes? Write `{value}m` for minutes, or `{value}s` for seconds"

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use assay_model::{Words, thousands};
 use clap::builder::{BoolValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::Error;
+use crate::OptionError;
 use crate::units::{parse_clients, parse_count, parse_duration_s};
 
 /// The help lists the words with the documentation of the values.
@@ -82,8 +82,8 @@ pub fn whole_seconds(range: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32,
 }
 
 /// Reads client counts and ranges of them, such as `1,4` or `1-8`.
-pub fn client_counts(text: &str) -> Result<Vec<u32>, Error> {
-    let counts: Result<Vec<Vec<u32>>, Error> = text.split(',').map(parse_clients).collect();
+pub fn client_counts(text: &str) -> Result<Vec<u32>, OptionError> {
+    let counts: Result<Vec<Vec<u32>>, OptionError> = text.split(',').map(parse_clients).collect();
     Ok(counts?.concat())
 }
 

@@ -3,15 +3,15 @@
 use assay_model::limits::CLIENTS;
 use jiff::SignedDuration;
 
-use crate::Error;
+use crate::OptionError;
 
 /// Some thirty years.
 const LONGEST_S: f64 = 1e9;
 
 /// Reads a duration in seconds. Without a unit it is seconds; units are `ms`, `s`, `m`, `h` and `d`, and may be
 /// combined: `90`, `100ms`, `10m`, `1h30m`, `30d`.
-pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
-    let fail = || Error::Unreadable {
+pub fn parse_duration_s(text: &str) -> Result<f64, OptionError> {
+    let fail = || OptionError::Unreadable {
         value: text.to_owned(),
         what: "a time such as `90`, `10m` or `1h30m`; the units are `ms`, `s`, `m`, `h` and `d`, and a number \
                without unit is seconds",
@@ -21,9 +21,9 @@ pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
         None => with_units(text).ok_or_else(fail)?,
     };
     if seconds <= 0.0 {
-        Err(Error::Bounds("a time must be longer than zero"))
+        Err(OptionError::Bounds("a time must be longer than zero"))
     } else if seconds > LONGEST_S {
-        Err(Error::Bounds("a time must be at most 1,000,000,000 seconds"))
+        Err(OptionError::Bounds("a time must be at most 1,000,000,000 seconds"))
     } else {
         Ok(seconds)
     }
@@ -33,16 +33,16 @@ pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
 const BARE_BUDGET_S: f64 = 30.0;
 
 /// Reads the time limit of a study as [`parse_duration_s`] does, but rejects small numbers without a unit.
-pub fn parse_budget_s(text: &str) -> Result<f64, Error> {
+pub fn parse_budget_s(text: &str) -> Result<f64, OptionError> {
     let seconds = parse_duration_s(text).map_err(|error| match error {
-        Error::Unreadable { value, .. } => Error::Unreadable {
+        OptionError::Unreadable { value, .. } => OptionError::Unreadable {
             value,
             what: "a time such as `90s`, `10m` or `1h30m`; the units are `s`, `m`, `h` and `d`",
         },
         other => other,
     })?;
     match number(text) {
-        Some(_) if seconds < BARE_BUDGET_S => Err(Error::NoUnit { value: text.to_owned() }),
+        Some(_) if seconds < BARE_BUDGET_S => Err(OptionError::NoUnit { value: text.to_owned() }),
         _ => Ok(seconds),
     }
 }
@@ -66,8 +66,8 @@ fn with_units(text: &str) -> Option<f64> {
 }
 
 /// Reads a count such as `100000`, `100_000`, `100k`, `1M` or `1.5M`.
-pub fn parse_count(text: &str) -> Result<u64, Error> {
-    let fail = || Error::Unreadable {
+pub fn parse_count(text: &str) -> Result<u64, OptionError> {
+    let fail = || OptionError::Unreadable {
         value: text.to_owned(),
         what: "a count such as `100000`, `100k` or `1M`",
     };
@@ -93,8 +93,8 @@ pub fn parse_count(text: &str) -> Result<u64, Error> {
 }
 
 /// Reads client counts: one, `8`, or all of a range, `1-8`.
-pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
-    let fail = || Error::Unreadable {
+pub fn parse_clients(text: &str) -> Result<Vec<u32>, OptionError> {
+    let fail = || OptionError::Unreadable {
         value: text.to_owned(),
         what: "a number of clients from 1 to 4,096, such as `8`, or a range of them, such as `1-8`",
     };
@@ -111,8 +111,9 @@ pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
 }
 
 /// Reads a percentage such as `2%` or `0.5%` as a fraction, `0.02`.
-pub fn parse_percent(text: &str) -> Result<f64, Error> {
-    let fail = || Error::Unreadable { value: text.to_owned(), what: "a percentage such as `2%`" };
+pub fn parse_percent(text: &str) -> Result<f64, OptionError> {
+    let fail =
+        || OptionError::Unreadable { value: text.to_owned(), what: "a percentage such as `2%`" };
     let Some(digits) = text.trim().strip_suffix('%') else {
         return Err(without_sign(text).unwrap_or_else(fail));
     };
@@ -121,26 +122,25 @@ pub fn parse_percent(text: &str) -> Result<f64, Error> {
     match share {
         share if share > 0.0 && share < 1.0 => Ok(share),
         share if share.is_nan() => Err(fail()),
-        _ => Err(Error::Bounds(PERCENT)),
+        _ => Err(OptionError::Bounds(PERCENT)),
     }
 }
 
 const PERCENT: &str = "a percentage must be more than 0% and less than 100%";
 
 /// The error for a number without a percent sign; below 1 it may be meant as a fraction.
-fn without_sign(text: &str) -> Option<Error> {
+fn without_sign(text: &str) -> Option<OptionError> {
     let value = text.trim().to_owned();
     let number = number(&value)?;
     if number <= 0.0 || number >= 100.0 {
-        return Some(Error::Bounds(PERCENT));
+        return Some(OptionError::Bounds(PERCENT));
     }
     let of_fraction = (number < 1.0).then(|| format!(" or `{}`", percent_text(number)));
     let meant = format!("`{value}%`{}", of_fraction.unwrap_or_default());
-    Some(Error::NoPercentSign { value, meant })
+    Some(OptionError::NoPercentSign { value, meant })
 }
 
 /// Inverse of [`parse_duration_s`], in one word.
-#[must_use]
 pub fn duration_text(seconds: f64) -> String {
     let nanoseconds = (seconds.fract() * 1e9).round() as i64;
     let whole = SignedDuration::from_secs(seconds.trunc() as i64);
@@ -149,7 +149,6 @@ pub fn duration_text(seconds: f64) -> String {
 }
 
 /// Inverse of [`parse_percent`]: the shortest percentage that gives the same fraction.
-#[must_use]
 pub fn percent_text(fraction: f64) -> String {
     let percent = fraction * 100.0;
     let text = |digits: usize| format!("{percent:.digits$}%");
@@ -217,7 +216,7 @@ mod tests {
         for (text, seconds) in [("5s", 5.0), ("5m", 300.0), ("30", 30.0), ("600", 600.0)] {
             assert_eq!(parse_budget_s(text), Ok(seconds));
         }
-        assert!(matches!(parse_budget_s("-5"), Err(Error::Bounds(_))));
+        assert!(matches!(parse_budget_s("-5"), Err(OptionError::Bounds(_))));
     }
 
     #[test]

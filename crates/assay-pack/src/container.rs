@@ -6,7 +6,7 @@ use std::io::Write as _;
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc, Decompress, FlushDecompress, Status};
 
-use crate::Error;
+use crate::PackError;
 
 /// Version 2.0 of the format: deflated members.
 const VERSION: u16 = 20;
@@ -29,7 +29,7 @@ const END: u32 = 0x0605_4b50;
 /// Length of a member's local header without its name, bytes.
 const LOCAL_BYTES: usize = 30;
 
-pub(crate) struct Member<'a> {
+pub(crate) struct ZipMember<'a> {
     name: &'a str,
     crc: u32,
     /// Compressed size.
@@ -39,7 +39,7 @@ pub(crate) struct Member<'a> {
     start: u32,
 }
 
-impl Member<'_> {
+impl ZipMember<'_> {
     /// The common part of both headers of a member.
     fn common(&self) -> Vec<u8> {
         let Self { name, crc, packed, size, .. } = self;
@@ -75,8 +75,8 @@ impl Member<'_> {
 }
 
 /// The central directory, after the members.
-fn directory(members: &[Member<'_>], start: usize) -> Vec<u8> {
-    let mut bytes: Vec<u8> = members.iter().flat_map(Member::central_header).collect();
+fn directory(members: &[ZipMember<'_>], start: usize) -> Vec<u8> {
+    let mut bytes: Vec<u8> = members.iter().flat_map(ZipMember::central_header).collect();
     let size = bytes.len() as u32;
     let (disk, count, comment) = (0_u16, members.len() as u16, 0_u16);
     bytes.extend(END.to_le_bytes());
@@ -89,18 +89,16 @@ fn directory(members: &[Member<'_>], start: usize) -> Vec<u8> {
     bytes
 }
 
-#[must_use]
 pub fn written(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut listed = Vec::new();
     for (name, content) in members {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-        // Writing to a vector cannot fail.
         let packed = encoder.write_all(content).and_then(|()| encoder.finish());
-        let packed = packed.unwrap_or_default();
+        let packed = packed.expect("writing to a vector cannot fail");
         let mut crc = Crc::new();
         crc.update(content);
-        let member = Member {
+        let member = ZipMember {
             name,
             crc: crc.sum(),
             packed: packed.len() as u32,
@@ -116,66 +114,67 @@ pub fn written(members: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-pub(crate) struct Reader<'a> {
+pub(crate) struct PackReader<'a> {
     bytes: &'a [u8],
     at: usize,
-    read: Vec<Member<'a>>,
+    read: Vec<ZipMember<'a>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PackReader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, read: Vec::new() }
     }
 
     /// The content of the next member, which must have this name and at most `most` bytes.
-    pub(crate) fn member(&mut self, name: &'static str, most: u64) -> Result<Vec<u8>, Error> {
-        let header = self.bytes.get(self.at..self.at + LOCAL_BYTES).ok_or(Error::Cut)?;
+    pub(crate) fn member(&mut self, name: &'static str, most: u64) -> Result<Vec<u8>, PackError> {
+        let header = self.bytes.get(self.at..self.at + LOCAL_BYTES).ok_or(PackError::Cut)?;
         let number = |at: usize| {
             let bytes = header.get(at..at + 4).and_then(|it| it.try_into().ok());
             bytes.map_or(0, u32::from_le_bytes)
         };
         if number(0) != LOCAL {
-            return Err(Error::Missing(name));
+            return Err(PackError::Missing(name));
         }
         let (crc, packed, size) = (number(14), number(18), number(22));
         let start = self.at as u32;
-        let member = Member { name, crc, packed, size, start };
+        let member = ZipMember { name, crc, packed, size, start };
         let expected = member.local_header();
         let begin = self.at + expected.len();
         if self.bytes.get(self.at..begin) != Some(&expected) {
             let length = usize::from(u16::from_le_bytes([header[26], header[27]]));
             let found = self.bytes.get(self.at + LOCAL_BYTES..).unwrap_or_default();
             let found = String::from_utf8_lossy(found.get(..length).unwrap_or_default());
-            return Err(match found == name {
-                true => Error::Uncovered("the header of a member is not as `assay pack` writes it"),
-                false => Error::Member { expected: name, found: found.into_owned() },
-            });
+            if found != name {
+                return Err(PackError::Member { expected: name, found: found.into_owned() });
+            }
+            let what = "the header of a member is not as `assay pack` writes it";
+            return Err(PackError::Uncovered(what));
         }
         if u64::from(size) > most {
-            return Err(Error::Longer(name));
+            return Err(PackError::Longer(name));
         }
         let end = begin.saturating_add(packed as usize);
-        let content = inflated(self.bytes.get(begin..end).ok_or(Error::Cut)?, size as usize);
-        let content = content.ok_or(Error::Unreadable(name))?;
+        let content = inflated(self.bytes.get(begin..end).ok_or(PackError::Cut)?, size as usize);
+        let content = content.ok_or(PackError::Unreadable(name))?;
         let mut sum = Crc::new();
         sum.update(&content);
         if sum.sum() != crc {
-            return Err(Error::Unreadable(name));
+            return Err(PackError::Unreadable(name));
         }
         self.at = end;
         self.read.push(member);
         Ok(content)
     }
 
-    pub(crate) fn end(self) -> Result<(), Error> {
+    pub(crate) fn end(self) -> Result<(), PackError> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        match rest == directory(&self.read, self.at) {
-            true => Ok(()),
-            false if rest.starts_with(&LOCAL.to_le_bytes()) => Err(Error::More),
-            false => {
-                Err(Error::Uncovered("what follows its members is not as `assay pack` writes it"))
-            }
+        if rest == directory(&self.read, self.at) {
+            return Ok(());
         }
+        if rest.starts_with(&LOCAL.to_le_bytes()) {
+            return Err(PackError::More);
+        }
+        Err(PackError::Uncovered("what follows its members is not as `assay pack` writes it"))
     }
 }
 

@@ -5,7 +5,7 @@ use assay_model::{Hint, printable};
 use crate::{MEMBERS, SIZE_MAX};
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum PackError {
     #[error("it is not a pack of assay: it is cut off")]
     Cut,
     #[error("it is not a pack of assay: member `{0}` is missing")]
@@ -42,7 +42,7 @@ pub enum Error {
     },
 }
 
-impl Hint for Error {
+impl Hint for PackError {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::Newer(_) => return Vec::new(),

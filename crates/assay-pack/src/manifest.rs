@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Error, MEMBERS, SIZE_MAX};
+use crate::{MEMBERS, PackError, SIZE_MAX};
 
 /// Increase it when an older assay could not read the container or the manifest.
 pub const FORMAT_VERSION: u32 = 1;
@@ -21,51 +21,47 @@ pub struct Manifest {
     pub assay: String,
     pub study: String,
     /// In the order of [`MEMBERS`].
-    pub members: Vec<Listed>,
+    pub members: Vec<PackMember>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Listed {
+pub struct PackMember {
     pub name: String,
     pub bytes: u64,
     pub sha256: String,
 }
 
-impl Listed {
-    #[must_use]
+impl PackMember {
     pub fn of(name: &str, content: &[u8]) -> Self {
         Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
     }
 }
 
 impl Manifest {
-    pub(crate) fn new(study: &str, assay: &str, members: Vec<Listed>) -> Self {
+    pub(crate) fn new(study: &str, assay: &str, members: Vec<PackMember>) -> Self {
         let (study, assay) = (study.to_owned(), assay.to_owned());
         Self { format: FORMAT.to_owned(), version: FORMAT_VERSION, assay, study, members }
     }
 
     /// Canonical text: indented JSON with a final line feed.
-    #[must_use]
     pub fn text(&self) -> String {
-        // Fails only for maps with non-string keys and for failing writers. There are neither.
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        serde_json::to_string_pretty(self).expect("only failing writers and odd maps fail") + "\n"
     }
 
     /// Parses an untrusted text.
-    pub(crate) fn read(text: &[u8]) -> Result<Self, Error> {
-        let wrong = |what: &str| Error::Manifest(what.to_owned());
-        let any: serde_json::Value =
-            serde_json::from_slice(text).map_err(|error| Error::Manifest(error.to_string()))?;
+    pub(crate) fn read(text: &[u8]) -> Result<Self, PackError> {
+        let wrong = |what: &str| PackError::Manifest(what.to_owned());
+        let unreadable = |error: serde_json::Error| PackError::Manifest(error.to_string());
+        let any: serde_json::Value = serde_json::from_slice(text).map_err(unreadable)?;
         if any.get("format").and_then(|it| it.as_str()) != Some(FORMAT) {
             return Err(wrong("it is of another format"));
         }
         let version = any.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
         if version > u64::from(FORMAT_VERSION) {
-            return Err(Error::Newer(version));
+            return Err(PackError::Newer(version));
         }
-        let manifest: Self =
-            serde_json::from_slice(text).map_err(|error| Error::Manifest(error.to_string()))?;
+        let manifest: Self = serde_json::from_slice(text).map_err(unreadable)?;
         if manifest.text().as_bytes() != text {
             return Err(wrong("its text is not in canonical form"));
         }
@@ -77,7 +73,7 @@ impl Manifest {
         }
         let size = manifest.members.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
         if size > SIZE_MAX {
-            return Err(Error::TooLarge);
+            return Err(PackError::TooLarge);
         }
         Ok(manifest)
     }

@@ -6,9 +6,9 @@ use std::fmt;
 
 use assay_model::Product;
 
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 use crate::nearest::nearest;
-use crate::system_name::{check_option, server_option};
+use crate::system_name::{check_option, product_named, server_option};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonOption {
@@ -30,7 +30,6 @@ impl fmt::Display for CommonOption {
 }
 
 /// Place of a line: the file name without directory and forbidden characters.
-#[must_use]
 pub fn config_place(file: &str, line: usize) -> String {
     let is_usual = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     let name = file.rsplit('/').next().unwrap_or(file);
@@ -39,8 +38,9 @@ pub fn config_place(file: &str, line: usize) -> String {
 }
 
 impl CommonOption {
-    pub fn read(text: &str) -> Result<Self, Error> {
-        let fail = |why: &str| Error::CommonOption { text: text.to_owned(), why: why.to_owned() };
+    pub fn read(text: &str) -> PlanResult<Self> {
+        let fail =
+            |why: &str| PlanError::CommonOption { text: text.to_owned(), why: why.to_owned() };
         let (scope, option) = text
             .split_once(": ")
             .ok_or_else(|| fail("write it as `mysql: innodb_io_capacity=300`"))?;
@@ -63,7 +63,6 @@ impl CommonOption {
 }
 
 /// Options as texts without their places, which do not distinguish requests.
-#[must_use]
 pub fn without_places(options: &[String]) -> Vec<String> {
     let without_place = |text: &String| match CommonOption::read(text) {
         Ok(option) => CommonOption { place: None, ..option }.to_string(),
@@ -72,13 +71,13 @@ pub fn without_places(options: &[String]) -> Vec<String> {
     options.iter().map(without_place).collect()
 }
 
-pub(crate) fn common_option(text: &str) -> Result<String, Error> {
+pub(crate) fn common_option(text: &str) -> PlanResult<String> {
     CommonOption::read(text).map(|option| option.to_string())
 }
 
 /// Product and path of a file for all systems: `my.cnf`, or `mysql=my.cnf` where products differ.
-pub fn common_file(text: &str) -> Result<(Option<Product>, &str), Error> {
-    let fail = |why: String| Error::CommonOption { text: text.to_owned(), why };
+pub fn common_file(text: &str) -> PlanResult<(Option<Product>, &str)> {
+    let fail = |why: String| PlanError::CommonOption { text: text.to_owned(), why };
     let Some((word, path)) = text.split_once('=') else { return Ok((None, text)) };
     if word.contains(['/', '.']) {
         return Ok((None, text));
@@ -95,11 +94,6 @@ pub fn common_file(text: &str) -> Result<(Option<Product>, &str), Error> {
             Err(fail(meant))
         }
     }
-}
-
-fn product_named(word: &str) -> Option<Product> {
-    let is_called = |it: &Product| it.word() == word || it.facts().aliases.contains(&word);
-    Product::ALL.into_iter().find(is_called)
 }
 
 #[cfg(test)]

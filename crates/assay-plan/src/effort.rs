@@ -3,7 +3,7 @@
 use assay_model::limits::{SLICE_MS, TURNS};
 use assay_model::{Counting, Experiment, Preset, Suite};
 
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, in_range};
 use crate::request::Request;
 use assay_options::duration_text;
@@ -30,7 +30,7 @@ pub(crate) struct Effort {
 /// Factor by which slices and turns of transactions with many statements are longer than those of other writes.
 const TRANSACTION: u32 = 5;
 
-pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
+pub(crate) fn effort(request: &Request, cpus: u32) -> PlanResult<Effort> {
     let preset = preset_effort(request.preset, cpus);
     let preset = match request.suite {
         Suite::Micro => preset,
@@ -49,8 +49,8 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
         ("--turn", request.turn_s),
     ] {
         if let Some(seconds) = seconds.filter(|seconds| *seconds > f64::from(SLICE_MS) / 1000.0) {
-            let why = "a slice lasts at most a day".to_owned();
-            return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
+            let why = "a slice lasts at most a day";
+            return Err(PlanError::out_of_range(option, duration_text(seconds), why));
         }
     }
     if request.count == Counting::Only && preset.experiment == Experiment::Interleaved {
@@ -69,8 +69,8 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
             ("--budget", request.budget_s.map(duration_text)),
         ];
         if let Some((option, value)) = repeated.into_iter().find_map(|(o, v)| Some((o, v?))) {
-            let why = "preset published runs each test once, however long it takes".to_owned();
-            return Err(Error::OutOfRange { option, value, why });
+            let why = "preset published runs each test once, however long it takes";
+            return Err(PlanError::out_of_range(option, value, why));
         }
         return Ok(preset);
     }
@@ -87,17 +87,12 @@ fn sweep(cpus: u32) -> Vec<u32> {
     counts.take_while(|count| *count <= cpus.saturating_mul(2).min(*CLIENTS.end())).collect()
 }
 
+/// Slices up to this may be longer than the budget, seconds.
 const SLICE_S_FREE: f64 = 60.0;
 
-fn longest_slice_s(budget_s: f64) -> f64 {
-    budget_s.max(SLICE_S_FREE)
-}
-
-fn refuse_turns(request: &Request) -> Result<(), Error> {
+fn refuse_turns(request: &Request) -> PlanResult<()> {
     let Some(turn_s) = request.turn_s else { return Ok(()) };
-    let refused = |why: String| {
-        Err(Error::OutOfRange { option: "--turn", value: duration_text(turn_s), why })
-    };
+    let refused = |why: String| Err(PlanError::out_of_range("--turn", duration_text(turn_s), why));
     for slice_s in [request.slice_s, request.write_slice_s].into_iter().flatten() {
         let slice = duration_text(slice_s);
         if turn_s > slice_s {
@@ -110,16 +105,16 @@ fn refuse_turns(request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-fn refuse_slices_beyond(budget_s: f64, request: &Request) -> Result<(), Error> {
-    let longest_s = longest_slice_s(budget_s);
+fn refuse_slices_beyond(budget_s: f64, request: &Request) -> PlanResult<()> {
+    let longest_s = budget_s.max(SLICE_S_FREE);
     for (option, seconds) in [
         ("--slice", request.slice_s),
         ("--write-slice", request.write_slice_s),
         ("--turn", request.turn_s),
     ] {
         if let Some(seconds) = seconds.filter(|seconds| *seconds > longest_s) {
-            let why = "it is longer than the budget of the whole study".to_owned();
-            return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
+            let why = "it is longer than the budget of the whole study";
+            return Err(PlanError::out_of_range(option, duration_text(seconds), why));
         }
     }
     Ok(())

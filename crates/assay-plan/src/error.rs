@@ -1,12 +1,13 @@
 //! Errors of requests that are no valid study, with hints.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use assay_model::limits::NAME_BYTES;
 use assay_model::{Hint, RealtimeAccess, Refusal, shortened, thousands};
 
 #[derive(Debug, thiserror::Error, PartialEq)]
-pub enum Error {
+pub enum PlanError {
     #[error("`{}` is not a system name: {why}", shortened(name))]
     SystemName {
         name: String,
@@ -17,15 +18,19 @@ pub enum Error {
     },
     #[error("a comparison needs a base and at least one other system")]
     TooFewSystems,
-    #[error("`{}` matches none of the {count} tests {}", shortened(glob), suite.words(*count))]
-    NoSuchTest { glob: String, count: usize, suite: SearchedTests, hint: Option<String> },
-    #[error("`{}` is no group, and matches none of the {count} tests {}", shortened(glob), suite.words(*count))]
-    NoSuchScope {
+    #[error(
+        "`{}` {}matches none of the {count} tests {}",
+        shortened(glob),
+        if groups.is_some() { "is no group, and " } else { "" },
+        suite.words(*count)
+    )]
+    NoSuchTest {
         glob: String,
         count: usize,
         suite: SearchedTests,
         hint: Option<String>,
-        groups: String,
+        /// Groups that the word may name instead.
+        groups: Option<String>,
     },
     #[error("these options leave `{0}` without statements")]
     EmptyScript(&'static str),
@@ -33,10 +38,7 @@ pub enum Error {
     Glob { glob: String, why: String },
     /// An address that cannot be read. It is not shown, because a password may be anywhere in it.
     #[error("an address cannot be read: {why}")]
-    Url {
-        /// The mistake in it.
-        why: String,
-    },
+    Url { why: String },
     /// A server option that only assay sets, or with a value outside the server's directory.
     #[error("option `{}` cannot be set: {}", shortened(option), message(.why))]
     ReservedOption { option: String, why: Refusal },
@@ -44,13 +46,12 @@ pub enum Error {
     CommonOption { text: String, why: String },
     #[error("`{option} {}` is out of range: {why}", shortened(value))]
     OutOfRange { option: &'static str, value: String, why: String },
-    /// The request needs real-time priority, which this user may not use.
     #[error(
         "this user may not run threads at real-time priority, which `--priority realtime` asks for"
     )]
     Realtime(Option<RealtimeAccess>),
     #[error(transparent)]
-    Value(#[from] assay_options::Error),
+    Value(#[from] assay_options::OptionError),
     #[error("{0}")]
     Conflict(&'static str),
     /// An option for timing in a study that only counts instructions.
@@ -70,23 +71,8 @@ pub enum Error {
     LongName(String),
     #[error("the same database is named twice: `{0}`")]
     SameDatabase(String),
-    /// A server that cannot take part: it already runs, or its connections share threads.
     #[error("`{}` cannot take part: {why}", shortened(name))]
-    CannotTakePart { name: String, why: &'static str },
-    #[error(
-        "`{}` cannot take part: workload `{workload}` does not say how to create its table `{table}` there",
-        shortened(name)
-    )]
-    LacksTable { name: String, table: String, workload: String },
-    #[error(
-        "`{}` cannot take part: the dump of workload `{workload}` is one of another family of products",
-        shortened(name)
-    )]
-    LacksDump { name: String, workload: String },
-    #[error("`{}` cannot take part: workload `{workload}` is for Postgres only", shortened(name))]
-    PostgresOnly { name: String, workload: String },
-    #[error("`{}` cannot take part: test `{test}` has no statement for it", shortened(name))]
-    NoStatement { name: String, test: String },
+    CannotTakePart { name: String, why: Cow<'static, str>, hint: Option<&'static str> },
     #[error(
         "not enough {what}: the plan needs {need_mb} MB, and this machine has {have_mb} MB available"
     )]
@@ -99,21 +85,33 @@ pub enum Error {
     },
 }
 
+pub type PlanResult<T> = Result<T, PlanError>;
+
 const ON_OFF: &str = "an option gets this value with `=`, as in `--auto-inc=off`";
 
 pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
 
-impl Error {
-    pub(crate) fn whatever_rows(self) -> Self {
-        match self {
-            Self::TooLittle { what, need_mb, have_mb, asked, .. } => {
-                Self::TooLittle { what, need_mb, have_mb, rows_that_fit: 0, asked }
-            }
-            other => other,
-        }
+impl PlanError {
+    pub(crate) fn out_of_range(
+        option: &'static str,
+        value: impl ToString,
+        why: impl Into<String>,
+    ) -> Self {
+        Self::OutOfRange { option, value: value.to_string(), why: why.into() }
     }
 
-    #[must_use]
+    pub(crate) fn cannot_take_part(name: &str, why: impl Into<Cow<'static, str>>) -> Self {
+        Self::CannotTakePart { name: name.to_owned(), why: why.into(), hint: None }
+    }
+
+    /// Without the number of rows that would fit, if no option decides it.
+    pub(crate) fn whatever_rows(mut self) -> Self {
+        if let Self::TooLittle { rows_that_fit, .. } = &mut self {
+            *rows_that_fit = 0;
+        }
+        self
+    }
+
     pub fn is_of_disk(&self) -> bool {
         matches!(self, Self::TooLittle { what, .. } if *what == DISK)
     }
@@ -171,7 +169,7 @@ fn message(why: &Refusal) -> String {
     }
 }
 
-impl Hint for Error {
+impl Hint for PlanError {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::SystemName { name, .. } if matches!(name.as_str(), "on" | "off") => {
@@ -195,11 +193,9 @@ impl Hint for Error {
             Self::TooFewSystems => {
                 vec!["for example `mariadb@10.11 mariadb@11.8`".to_owned()]
             }
-            Self::NoSuchTest { hint, suite, .. } => {
-                hint.iter().cloned().chain([suite.listed_by().to_owned()]).collect()
-            }
-            Self::NoSuchScope { hint, suite, groups, .. } => {
-                let all = format!("the groups are {groups}; {}", suite.listed_by());
+            Self::NoSuchTest { hint, suite, groups, .. } => {
+                let groups = groups.as_ref().map(|groups| format!("the groups are {groups}; "));
+                let all = groups.unwrap_or_default() + suite.listed_by();
                 hint.iter().cloned().chain([all]).collect()
             }
             Self::ReservedOption { why: Refusal::LeadsAway(_), .. } => vec![
@@ -212,18 +208,7 @@ impl Hint for Error {
             Self::ReservedOption { why: Refusal::Reserved, .. } => {
                 vec!["leave the option out".to_owned()]
             }
-            Self::LacksDump { .. } => vec![
-                "leave the system out, or name a dump for each: `dump = { mysql = \"...\", postgres = \"...\" }`"
-                    .to_owned(),
-            ],
-            Self::PostgresOnly { .. } => vec![
-                "a script of pgbench, or tables that have only `postgres`, run on Postgres; for MariaDB and MySQL, \
-                 write a workload file: `docs/reference/workload-files.md` shows how"
-                    .to_owned(),
-            ],
-            Self::NoStatement { .. } => {
-                vec!["leave the system out, or give the steps of the test a `postgres` text".to_owned()]
-            }
+            Self::CannotTakePart { hint, .. } => hint.map(str::to_owned).into_iter().collect(),
             Self::Realtime(access) => {
                 let grant = access.and_then(RealtimeAccess::grant).map(str::to_owned);
                 let rest = "without `--priority`, assay uses real-time priority where it may";

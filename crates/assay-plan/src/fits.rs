@@ -8,8 +8,8 @@ use assay_model::{
 };
 
 use crate::config_file::asked;
-use crate::error::{DISK, Error, MEMORY};
-use crate::size::{Footprint, loaded_mb};
+use crate::error::{DISK, MEMORY, PlanError, PlanResult};
+use crate::size::{Footprint, bytes, loaded_mb};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MachineFacts {
@@ -29,12 +29,12 @@ pub fn check_memory(
     counting: Counting,
     systems: &[&SystemSpec],
     machine: MachineFacts,
-) -> Result<(), Error> {
+) -> PlanResult<()> {
     let machine = MachineFacts { disk_mb: u64::MAX, ..machine };
     let footprint = Footprint::of_study(study).counting(counting);
     let checked = check_machine(&footprint, systems, study.experiment, machine);
     // The rows of a planned study are fixed.
-    checked.map_err(Error::whatever_rows)
+    checked.map_err(PlanError::whatever_rows)
 }
 
 /// Checks that an audit fits: an empty template of each system, and one server at a time with a small table.
@@ -43,17 +43,16 @@ pub fn check_audit(
     systems: &[&SystemSpec],
     data: DataSet,
     machine: MachineFacts,
-) -> Result<(), Error> {
+) -> PlanResult<()> {
     let footprint = Footprint::of_study(study);
     let largest = footprint.largest();
     let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
     let caches = started.clone().map(|it| cache_mb(it).unwrap_or(footprint.cache_mb(largest)));
     let table = loaded_mb(Setup { clients: 1, tables: data.tables, rows: data.rows });
-    let needs = |what, need_mb, have_mb| match need_mb > have_mb {
-        true => {
-            Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0, asked: Vec::new() })
-        }
-        false => Ok(()),
+    let needs = |what, need_mb, have_mb| {
+        let (rows_that_fit, asked) = (0, Vec::new());
+        let lacks = PlanError::TooLittle { what, need_mb, have_mb, rows_that_fit, asked };
+        if need_mb > have_mb { Err(lacks) } else { Ok(()) }
     };
     let Some(cache) = caches.max() else { return Ok(()) };
     needs(MEMORY, cache + footprint.server_mb, machine.memory_mb * 7 / 10)?;
@@ -73,7 +72,7 @@ pub(crate) fn check_machine(
     systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
-) -> Result<(), Error> {
+) -> PlanResult<()> {
     let largest = footprint.largest();
     let memory_have = machine.memory_mb * 7 / 10;
     // A running server already has its memory, and its data is elsewhere.
@@ -145,27 +144,27 @@ pub(crate) fn check_machine(
             let asks = |spec: &&&SystemSpec| cache_mb(spec).is_some_and(|asked| asked > each_mb);
             started.clone().filter(asks).map(|it| smaller_cache(it, each_mb)).collect()
         }
-        _ => distinct.iter().filter_map(|spec| told_logs(spec)).collect(),
+        _ => distinct.iter().filter_map(|spec| logs_note(spec)).collect(),
     };
-    Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit, asked })
+    Err(PlanError::TooLittle { what, need_mb, have_mb, rows_that_fit, asked })
 }
 
 const CACHE_STEP_MB: u64 = 128;
 
 fn smaller_cache(spec: &SystemSpec, each_mb: u64) -> String {
     let (option, _) = spec.engine.cache_option();
-    let is_postgres = spec.product.dialect() == Dialect::Postgres;
+    let unit = if spec.product.dialect() == Dialect::Postgres { "MB" } else { "M" };
     let name = spec.without_options();
     let asked = asked(spec, option).unwrap_or_default();
     let fits = if each_mb == 0 { CACHE_STEP_MB } else { each_mb };
     format!(
         "`{name}` asks for `{option} = {asked}`: to keep its config file and shrink the cache, write \
-         `options = {{ {option} = \"{fits}MB\" }}` in its table of the study file, or `+{option}={fits}M` in its name"
+         `options = {{ {option} = \"{fits}{unit}\" }}` in its table of the study file, or `+{option}={fits}M` in its \
+         name"
     )
-    .replace("MB\"", if is_postgres { "MB\"" } else { "M\"" })
 }
 
-fn told_logs(spec: &SystemSpec) -> Option<String> {
+fn logs_note(spec: &SystemSpec) -> Option<String> {
     let name = spec.without_options();
     let mb = thousands(logs_mb(spec)?);
     Some(format!(
@@ -173,16 +172,15 @@ fn told_logs(spec: &SystemSpec) -> Option<String> {
     ))
 }
 
-#[must_use]
-pub fn told_disk(systems: &[&SystemSpec]) -> Vec<String> {
+pub fn notes_on_logs(systems: &[&SystemSpec]) -> Vec<String> {
     const MUCH_MB: u64 = 1024;
     let much = |spec: &&&SystemSpec| logs_mb(spec).is_some_and(|mb| mb > MUCH_MB);
-    systems.iter().filter(much).filter_map(|spec| told_logs(spec)).collect()
+    systems.iter().filter(much).filter_map(|spec| logs_note(spec)).collect()
 }
 
 /// Fixed-size logs and files from a system's options, MB; `None` without any.
 fn logs_mb(spec: &SystemSpec) -> Option<u64> {
-    let of = |option: &str, unit: u64| size_mb(asked(spec, option)?, unit);
+    let of = |option: &str, unit: u64| bytes(asked(spec, option)?, unit).map(|bytes| bytes >> 20);
     match spec.product.dialect() {
         Dialect::Postgres => {
             // Numbers without a unit are MB.
@@ -205,30 +203,14 @@ fn logs_mb(spec: &SystemSpec) -> Option<u64> {
 
 /// Size of files such as `ibdata1:1G;ibdata2:50M:autoextend`, MB.
 fn files_mb(path: &str) -> u64 {
-    let sizes = path.split(';').filter_map(|file| size_mb(file.split(':').nth(1)?.trim(), 1));
-    sizes.fold(0, u64::saturating_add)
+    let sizes = path.split(';').filter_map(|file| bytes(file.split(':').nth(1)?, 1));
+    sizes.map(|bytes| bytes >> 20).fold(0, u64::saturating_add)
 }
 
 /// Data cache size from a system's options, MB; `None` if the plan decides it.
 fn cache_mb(spec: &SystemSpec) -> Option<u64> {
     let (option, unit) = spec.engine.cache_option();
-    size_mb(asked(spec, option)?, unit)
-}
-
-/// A size such as `4G`, MB; a bare number counts `unit` bytes.
-fn size_mb(value: &str, unit: u64) -> Option<u64> {
-    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let (number, suffix) = value.split_at(end);
-    let unit = match suffix.trim().to_ascii_uppercase().as_str() {
-        "" => unit,
-        "B" => 1,
-        "K" | "KB" => 1 << 10,
-        "M" | "MB" => 1 << 20,
-        "G" | "GB" => 1 << 30,
-        "T" | "TB" => 1 << 40,
-        _ => return None,
-    };
-    number.parse::<u64>().ok().map(|number| number.saturating_mul(unit) >> 20)
+    bytes(asked(spec, option)?, unit).map(|bytes| bytes >> 20)
 }
 
 const EMPTY_DATA_MB: u64 = 100;
@@ -263,7 +245,7 @@ mod tests {
         let need = |count| {
             let request = Request { count, ..request() };
             let small = MachineFacts { memory_mb: 100, ..SMALL };
-            let Err(Error::TooLittle { need_mb, .. }) = plan(&request, small) else { panic!() };
+            let Err(PlanError::TooLittle { need_mb, .. }) = plan(&request, small) else { panic!() };
             need_mb
         };
         let [none, after, only] = [Counting::None, Counting::After, Counting::Only].map(need);
@@ -278,7 +260,9 @@ mod tests {
         let have = MachineFacts { disk_mb: 16_000, ..SMALL };
         assert!(plan(&Request::of_systems(&words("+innodb_log_file_size=400M")), have).is_ok());
         let error = plan(&Request::of_systems(&words(large)), have).unwrap_err();
-        let Error::TooLittle { need_mb, rows_that_fit: 0, .. } = error else { panic!("{error}") };
+        let PlanError::TooLittle { need_mb, rows_that_fit: 0, .. } = error else {
+            panic!("{error}")
+        };
         // 2 files on 2 systems, and the data.
         assert!((16_384..18_000).contains(&need_mb), "{need_mb}");
         let hints = error.hints().join("\n");

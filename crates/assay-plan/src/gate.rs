@@ -4,21 +4,20 @@ use assay_model::{Gate, PlannedCell, Test, TestSet};
 use assay_workloads::{OltpOptions, oltp_tests, test_by_name, tests_of};
 use regex_lite::Regex;
 
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 use crate::nearest::nearest;
 use crate::request::GateRequest;
-use crate::sysbench::is_script;
-use crate::tests_glob::{bounded_patterns, matcher_in};
+use crate::tests_glob::{bounded_patterns, is_script, matcher_in};
 use assay_options::parse_percent;
 
-enum Scope {
+enum LimitScope {
     Group(&'static str),
     Tests(Regex),
 }
 
-impl Scope {
+impl LimitScope {
     /// Reads the word of a group of the set, or else a pattern for tests.
-    fn of(text: &str, set: TestSet, tests: &[Test]) -> Result<Self, Error> {
+    fn of(text: &str, set: TestSet, tests: &[Test]) -> PlanResult<Self> {
         let mut groups: Vec<&str> = Vec::new();
         for group in tests.iter().map(|test| test.group(set).word.as_str()) {
             if !groups.contains(&group) {
@@ -29,12 +28,11 @@ impl Scope {
             return Ok(Self::Group(group));
         }
         matcher_in(tests, text).map(Self::Tests).map_err(|error| match error {
-            Error::NoSuchTest { glob, count, suite, hint } => {
+            PlanError::NoSuchTest { glob, count, suite, hint, .. } => {
                 let group = closest(text, &groups, tests);
                 let hint =
                     group.map(|it| format!("did you mean `{it}`, a group of tests")).or(hint);
-                let groups = groups.join(", ");
-                Error::NoSuchScope { glob, count, suite, hint, groups }
+                PlanError::NoSuchTest { glob, count, suite, hint, groups: Some(groups.join(", ")) }
             }
             other => other,
         })
@@ -56,7 +54,7 @@ fn closest<'a>(text: &str, groups: &[&'a str], tests: &[Test]) -> Option<&'a str
 
 /// Limit of each cell: the last one that applies to its test, else the default. Limits may name microbenchmarks of the
 /// set, or scripts, that the study omits.
-pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Result<Gate, Error> {
+pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> PlanResult<Gate> {
     let mut tests: Vec<Test> = cells.iter().map(|cell| cell.id.test).collect();
     let is_micro = |test: &Test| test_by_name(test.name()) == Some(*test);
     let is_script = |test: &Test| test.workload().is_none() && is_script(test.name());
@@ -74,21 +72,26 @@ pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Resul
     Ok(Gate { margins, allow_undecided: request.allow_undecided })
 }
 
-fn limits(request: &GateRequest, set: TestSet, tests: &[Test]) -> Result<Vec<(Scope, f64)>, Error> {
+fn limits(
+    request: &GateRequest,
+    set: TestSet,
+    tests: &[Test],
+) -> PlanResult<Vec<(LimitScope, f64)>> {
     bounded_patterns(request.limits.len())?;
-    let scope = |(text, most): &(String, f64)| Ok((Scope::of(text, set, tests)?, *most));
+    let scope = |(text, most): &(String, f64)| Ok((LimitScope::of(text, set, tests)?, *most));
     request.limits.iter().map(scope).collect()
 }
 
-pub(crate) fn check_scope(text: &str, set: TestSet, tests: &[Test]) -> Result<(), Error> {
-    Scope::of(text, set, tests).map(drop)
+pub(crate) fn check_scope(text: &str, set: TestSet, tests: &[Test]) -> PlanResult<()> {
+    LimitScope::of(text, set, tests).map(drop)
 }
 
 /// Reads `GLOB-OR-GROUP=PERCENT`, split at the last equals sign as test names may have one.
-pub fn parse_limit(text: &str) -> Result<(String, f64), Error> {
+pub fn parse_limit(text: &str) -> PlanResult<(String, f64)> {
     let what = "a limit such as `point*=1%` or `writes=5%`";
-    let unreadable =
-        || Error::Value(assay_options::Error::Unreadable { value: text.to_owned(), what });
+    let unreadable = || {
+        PlanError::Value(assay_options::OptionError::Unreadable { value: text.to_owned(), what })
+    };
     let (scope, most) = text.rsplit_once('=').ok_or_else(unreadable)?;
     if scope.is_empty() {
         return Err(unreadable());
@@ -103,7 +106,7 @@ mod tests {
     use super::*;
     use crate::{MachineFacts, Request, plan};
 
-    fn planned(limits: &[&str]) -> Result<Vec<(String, f64)>, Error> {
+    fn planned(limits: &[&str]) -> PlanResult<Vec<(String, f64)>> {
         let limits = limits.iter().map(|text| parse_limit(text)).collect::<Result<_, _>>()?;
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
         let gate = GateRequest { most: 0.03, limits, allow_undecided: false };
@@ -129,7 +132,7 @@ mod tests {
     fn limits_of_no_test_are_refused() {
         for (typed, meant) in [("wirtes", "writes"), ("writs", "writes"), ("rang-1", "range-1")] {
             let error = planned(&[&format!("{typed}=3%")]).unwrap_err();
-            assert!(matches!(error, Error::NoSuchScope { .. }), "{error}");
+            assert!(matches!(error, PlanError::NoSuchTest { groups: Some(_), .. }), "{error}");
             assert_eq!(error.hints()[0], format!("did you mean `{meant}`, a group of tests"));
             assert!(
                 error.hints()[1].starts_with("the groups are writes, range-1, range-2, point; "),
@@ -139,9 +142,9 @@ mod tests {
         }
         let error = planned(&["point-qury=3%"]).unwrap_err();
         assert_eq!(error.hints()[0], "did you mean `point-query`");
-        assert!(matches!(planned(&["[=3%"]), Err(Error::Glob { .. })));
+        assert!(matches!(planned(&["[=3%"]), Err(PlanError::Glob { .. })));
         for text in ["writes", "=3%", "writes=3"] {
-            assert!(matches!(parse_limit(text), Err(Error::Value(_))), "{text}");
+            assert!(matches!(parse_limit(text), Err(PlanError::Value(_))), "{text}");
         }
     }
 }

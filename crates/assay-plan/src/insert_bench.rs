@@ -8,12 +8,12 @@ use assay_model::{
 use assay_terms::Terms;
 use assay_workloads::{IbenchSizes, ibench_steps};
 
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 use crate::fits::{MachineFacts, check_machine};
 use crate::limits::{BLOCKS, CLIENTS, FEWER_SYSTEMS, SYSTEMS, at_most, in_range};
-use crate::participants::{Plan, systems};
-use crate::request::{InsertBench, Request};
-use crate::scheduling::Scheduling;
+use crate::participants::{StudyPlan, systems};
+use crate::request::{InsertBenchRequest, Request};
+use crate::scheduling::CellScheduling;
 use crate::size::Footprint;
 use crate::study::study_of;
 
@@ -39,21 +39,21 @@ fn amount(preset: Preset, io_bound: bool) -> Amount {
     Amount { rows, query_s }
 }
 
-fn sizes(request: &Request, bench: &InsertBench) -> Result<(IbenchSizes, u32), Error> {
+fn sizes(request: &Request, bench: &InsertBenchRequest) -> PlanResult<(IbenchSizes, u32)> {
     let amount = amount(request.preset, bench.io_bound);
     let rows = match bench.rows.as_slice() {
         [] => amount.rows,
         [first, second, third] => [*first, *second, *third],
         other => {
             let value = other.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-            let why = "it takes three numbers: the rows of l.i0, l.i1 and l.i2".to_owned();
-            return Err(Error::OutOfRange { option: "--rows", value, why });
+            let why = "it takes three numbers: the rows of l.i0, l.i1 and l.i2";
+            return Err(PlanError::out_of_range("--rows", value, why));
         }
     };
     for rows in rows {
         if !ROWS.contains(&u64::from(rows)) {
             let why = format!("it must be between {} and {}", ROWS.start(), ROWS.end());
-            return Err(Error::OutOfRange { option: "--rows", value: rows.to_string(), why });
+            return Err(PlanError::out_of_range("--rows", rows, why));
         }
     }
     let clients = in_range("--clients", bench.clients.unwrap_or(1), &CLIENTS)?;
@@ -88,17 +88,16 @@ fn sizes(request: &Request, bench: &InsertBench) -> Result<(IbenchSizes, u32), E
 
 /// Partitions of each table. `inserted`: rows inserted per client over all steps.
 fn partitions(
-    bench: &InsertBench,
+    bench: &InsertBenchRequest,
     inserted: u64,
     clients: u32,
-) -> Result<Option<Partitions>, Error> {
+) -> PlanResult<Option<Partitions>> {
     let Some(count) = bench.partitions else {
         return match bench.partition_rows {
             None => Ok(None),
             Some(rows) => {
-                let why = "it needs `--partitions` as well".to_owned();
-                let value = rows.to_string();
-                Err(Error::OutOfRange { option: "--partition-rows", value, why })
+                let why = "it needs `--partitions` as well";
+                Err(PlanError::out_of_range("--partition-rows", rows, why))
             }
         };
     };
@@ -106,9 +105,7 @@ fn partitions(
     let of_table = if bench.shared_table { inserted * u64::from(clients) } else { inserted };
     let rows = match bench.partition_rows {
         Some(0) => {
-            let why = "it must be at least 1".to_owned();
-            let (option, value) = ("--partition-rows", "0".to_owned());
-            return Err(Error::OutOfRange { option, value, why });
+            return Err(PlanError::out_of_range("--partition-rows", 0, "it must be at least 1"));
         }
         Some(rows) => u64::from(rows),
         None => (of_table / u64::from(count)).max(1),
@@ -118,30 +115,25 @@ fn partitions(
 
 pub(crate) fn plan(
     request: &Request,
-    bench: &InsertBench,
+    bench: &InsertBenchRequest,
     machine: MachineFacts,
-) -> Result<Plan, Error> {
+) -> PlanResult<StudyPlan> {
     if request.count != Counting::None {
-        return Err(Error::Conflict(
+        return Err(PlanError::Conflict(
             "`count` is for tests with events, not for the Insert Benchmark",
-        ));
-    }
-    if request.soak_s.is_some() {
-        return Err(Error::Conflict(
-            "`soak` is for tests that can go on for any time, not for the Insert Benchmark",
         ));
     }
     let systems = systems(request, false)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     if let Some(system) = systems.iter().find(|system| system.url.is_some()) {
         let why = "the Insert Benchmark works only with servers that assay starts";
-        return Err(Error::CannotTakePart { name: system.name.clone(), why });
+        return Err(PlanError::cannot_take_part(&system.name, why));
     }
     let (sizes, clients) = sizes(request, bench)?;
     let rows = u32::try_from(sizes.rows[0]).unwrap_or(u32::MAX);
     let tables = if sizes.tables.is_shared { 1 } else { clients };
     let setup = Setup { clients, tables, rows };
-    let scheduling = Scheduling::new(request, Experiment::Stepwise, &systems, false, machine)?;
+    let scheduling = CellScheduling::new(request, Experiment::Stepwise, &systems, false, machine)?;
     let planned = |test| planned_cell(test, setup, scheduling.of_cell(test, setup));
     let cells: Vec<PlannedCell> = ibench_steps(&sizes).into_iter().map(planned).collect();
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
@@ -149,7 +141,7 @@ pub(crate) fn plan(
     if let Some(footprint) = Footprint::of_steps(&cells, terms) {
         let checked = check_machine(&footprint, &specs, Experiment::Stepwise, machine);
         // There are three numbers of rows.
-        checked.map_err(Error::whatever_rows)?;
+        checked.map_err(PlanError::whatever_rows)?;
     }
     let repeats = in_range("--repeats", bench.repeats.unwrap_or(1), &BLOCKS)?;
     let once_s: f64 = cells.iter().map(expected_s).sum();
@@ -162,7 +154,7 @@ pub(crate) fn plan(
         experiment: Experiment::Stepwise,
         ..study_of(request)
     };
-    Ok(Plan {
+    Ok(StudyPlan {
         systems,
         source: request.source.clone(),
         study,

@@ -20,7 +20,6 @@ mod outlook;
 mod participants;
 mod plan;
 mod precision;
-mod product_names;
 mod request;
 mod scheduling;
 mod sequence;
@@ -28,7 +27,6 @@ mod shards;
 mod size;
 mod study;
 mod study_file;
-mod sysbench;
 mod system_name;
 mod tests_glob;
 mod url;
@@ -37,15 +35,15 @@ mod workload;
 pub use assay_options::{
     duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,
 };
-pub use claims::{Claim, ClaimFile, ClaimPart, read_claims};
+pub use claims::{ClaimFile, ClaimPart, PublishedClaim, read_claims};
 pub use common_option::{CommonOption, common_file, config_place, without_places};
 pub use config_file::{
     ConfigFault, ConfigLine, ScopedLine, common_options, config_lines, lines_for, places_of,
     repeated_options, scoped_lines,
 };
 pub use document::FileError;
-pub use error::{Error, SearchedTests};
-pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
+pub use error::{PlanError, PlanResult, SearchedTests};
+pub use fits::{MachineFacts, check_audit, check_memory, notes_on_logs};
 pub use gate::{gate, parse_limit};
 pub use memory::{advised, scaled_to};
 pub use nearest::nearest;
@@ -54,24 +52,24 @@ pub use outlook::{
     Fitting, Outlook, ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s,
     suggested_time,
 };
-pub use participants::{Plan, PlannedSystem};
+pub use participants::{PlannedSystem, StudyPlan};
 pub use plan::{check_user_tables, check_user_test, plan, plan_of};
 pub use precision::Needs;
 pub use request::{
-    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, parse_share, ps_mode,
+    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, THRESHOLD, parse_share,
+    ps_mode,
 };
 pub use scheduling::without_realtime;
-pub use sequence::{Step, sequence};
-pub use shards::{Part, shard, shards};
+pub use sequence::{SequenceStep, sequence};
+pub use shards::{ShardPart, shard, shards};
 pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};
 pub use study::request_of;
 pub use study_file::{WatchRequest, read_study, read_watch, shell_quoted, write_study};
-pub use sysbench::is_script;
 pub use system_name::{parse_engine, parse_system, repository_login};
-pub use tests_glob::{name_matcher, select_of, select_tests};
-pub use url::{Place, ServerUrl, parse_url};
+pub use tests_glob::{is_script, name_matcher, select_of, select_tests};
+pub use url::{ServerPlace, ServerUrl, parse_url};
 pub use workload::{
-    NamedFile, PGBENCH_SCRIPTS, ReadFile, ReadFileOf, ScriptOptions, UserFile, Wanted, Workload,
-    WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload, read_workload_files,
-    script_variable,
+    FileExtent, NamedFile, PGBENCH_SCRIPTS, ReadFile, ReadFileOf, ScriptOptions, UserFile,
+    UserWorkload, WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload,
+    read_workload_files, script_variable,
 };

@@ -8,27 +8,20 @@ pub(crate) use assay_model::limits::{
 
 use assay_model::thousands;
 
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 
 pub(crate) const FEWER_SYSTEMS: &str = "split the comparison into several studies";
-
-pub(crate) const SOAK_S: RangeInclusive<f64> = 4.0..=86_400.0;
 
 pub(crate) fn in_range(
     option: &'static str,
     value: u32,
     range: &RangeInclusive<u32>,
-) -> Result<u32, Error> {
+) -> PlanResult<u32> {
     if range.contains(&value) {
-        Ok(value)
-    } else {
-        let why = format!(
-            "it must be between {} and {}",
-            thousands(*range.start()),
-            thousands(*range.end())
-        );
-        Err(Error::OutOfRange { option, value: value.to_string(), why })
+        return Ok(value);
     }
+    let (least, most) = (thousands(*range.start()), thousands(*range.end()));
+    Err(PlanError::out_of_range(option, value, format!("it must be between {least} and {most}")))
 }
 
 /// Fails for more items than a study may have. `fewer` is advice on how to reduce them.
@@ -37,8 +30,8 @@ pub(crate) fn at_most(
     count: usize,
     most: usize,
     fewer: &'static str,
-) -> Result<(), Error> {
-    if count <= most { Ok(()) } else { Err(Error::TooMany { what, count, most, fewer }) }
+) -> PlanResult<()> {
+    if count <= most { Ok(()) } else { Err(PlanError::TooMany { what, count, most, fewer }) }
 }
 
 #[cfg(test)]
@@ -81,9 +74,9 @@ mod tests {
             plan(&request(change), MACHINE).map(|plan| plan.systems.len())
         };
         assert_eq!(with(SYSTEMS, false), Ok(SYSTEMS));
-        assert!(matches!(with(SYSTEMS, true), Err(Error::TooMany { count: 101, .. })));
+        assert!(matches!(with(SYSTEMS, true), Err(PlanError::TooMany { count: 101, .. })));
         // The count is checked before any of them is read.
         let wrong = request(|it| it.systems = vec![SystemRequest::of("no system"); 10_000]);
-        assert!(matches!(plan(&wrong, MACHINE), Err(Error::TooMany { count: 10_000, .. })));
+        assert!(matches!(plan(&wrong, MACHINE), Err(PlanError::TooMany { count: 10_000, .. })));
     }
 }

@@ -12,14 +12,14 @@ use assay_terms::{Terms, variable};
 
 use crate::common_option::CommonOption;
 use crate::effort::effort;
-use crate::error::{Error, MEMORY};
+use crate::error::{MEMORY, PlanError, PlanResult};
 use crate::fits::MachineFacts;
 use crate::request::Request;
-use crate::size::COUNTED_INSTANCES;
+use crate::size::{COUNTED_INSTANCES, bytes};
 use crate::system_name::parse_system;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum SizeKind {
     Cache,
     /// Proportional to caches: logs, and memory that is only expected or limited.
     Beside,
@@ -31,57 +31,57 @@ const MB: u64 = 1 << 20;
 
 /// Sizes of MySQL and MariaDB in bytes, with the smallest sensible value. Sources: the manuals' pages of server
 /// variables.
-const MYSQL: &[(&str, Of, u64)] = &[
-    ("aria_pagecache_buffer_size", Of::Cache, 8 * MB),
-    ("innodb_buffer_pool_size", Of::Cache, 128 * MB),
-    ("innodb_log_buffer_size", Of::Cache, MB),
-    ("key_buffer_size", Of::Cache, 8 * MB),
-    ("query_cache_size", Of::Cache, MB),
-    ("rocksdb_block_cache_size", Of::Cache, 64 * MB),
-    ("innodb_log_file_size", Of::Beside, 64 * MB),
-    ("innodb_redo_log_capacity", Of::Beside, 128 * MB),
-    ("rocksdb_max_total_wal_size", Of::Beside, 64 * MB),
-    ("temptable_max_mmap", Of::Beside, 16 * MB),
-    ("temptable_max_ram", Of::Beside, 16 * MB),
-    ("binlog_cache_size", Of::Connection, 32 * KB),
-    ("bulk_insert_buffer_size", Of::Connection, 64 * KB),
-    ("join_buffer_size", Of::Connection, 64 * KB),
-    ("max_heap_table_size", Of::Connection, 64 * KB),
-    ("read_buffer_size", Of::Connection, 64 * KB),
-    ("read_rnd_buffer_size", Of::Connection, 64 * KB),
-    ("sort_buffer_size", Of::Connection, 64 * KB),
-    ("tmp_table_size", Of::Connection, 64 * KB),
+const MYSQL: &[(&str, SizeKind, u64)] = &[
+    ("aria_pagecache_buffer_size", SizeKind::Cache, 8 * MB),
+    ("innodb_buffer_pool_size", SizeKind::Cache, 128 * MB),
+    ("innodb_log_buffer_size", SizeKind::Cache, MB),
+    ("key_buffer_size", SizeKind::Cache, 8 * MB),
+    ("query_cache_size", SizeKind::Cache, MB),
+    ("rocksdb_block_cache_size", SizeKind::Cache, 64 * MB),
+    ("innodb_log_file_size", SizeKind::Beside, 64 * MB),
+    ("innodb_redo_log_capacity", SizeKind::Beside, 128 * MB),
+    ("rocksdb_max_total_wal_size", SizeKind::Beside, 64 * MB),
+    ("temptable_max_mmap", SizeKind::Beside, 16 * MB),
+    ("temptable_max_ram", SizeKind::Beside, 16 * MB),
+    ("binlog_cache_size", SizeKind::Connection, 32 * KB),
+    ("bulk_insert_buffer_size", SizeKind::Connection, 64 * KB),
+    ("join_buffer_size", SizeKind::Connection, 64 * KB),
+    ("max_heap_table_size", SizeKind::Connection, 64 * KB),
+    ("read_buffer_size", SizeKind::Connection, 64 * KB),
+    ("read_rnd_buffer_size", SizeKind::Connection, 64 * KB),
+    ("sort_buffer_size", SizeKind::Connection, 64 * KB),
+    ("tmp_table_size", SizeKind::Connection, 64 * KB),
 ];
 
 /// Sizes of Postgres, with the unit of a bare number. Source: the manual's chapter on server configuration.
-const POSTGRES: &[(&str, Of, u64, u64)] = &[
-    ("shared_buffers", Of::Cache, 128 * MB, 8 * KB),
-    ("wal_buffers", Of::Cache, MB, 8 * KB),
-    ("autovacuum_work_mem", Of::Beside, MB, KB),
-    ("effective_cache_size", Of::Beside, 128 * MB, 8 * KB),
-    ("logical_decoding_work_mem", Of::Beside, 64 * KB, KB),
-    ("maintenance_work_mem", Of::Beside, MB, KB),
-    ("max_wal_size", Of::Beside, 128 * MB, MB),
-    ("min_wal_size", Of::Beside, 80 * MB, MB),
-    ("wal_keep_size", Of::Beside, 16 * MB, MB),
-    ("temp_buffers", Of::Connection, 800 * KB, 8 * KB),
-    ("work_mem", Of::Connection, 64 * KB, KB),
+const POSTGRES: &[(&str, SizeKind, u64, u64)] = &[
+    ("shared_buffers", SizeKind::Cache, 128 * MB, 8 * KB),
+    ("wal_buffers", SizeKind::Cache, MB, 8 * KB),
+    ("autovacuum_work_mem", SizeKind::Beside, MB, KB),
+    ("effective_cache_size", SizeKind::Beside, 128 * MB, 8 * KB),
+    ("logical_decoding_work_mem", SizeKind::Beside, 64 * KB, KB),
+    ("maintenance_work_mem", SizeKind::Beside, MB, KB),
+    ("max_wal_size", SizeKind::Beside, 128 * MB, MB),
+    ("min_wal_size", SizeKind::Beside, 80 * MB, MB),
+    ("wal_keep_size", SizeKind::Beside, 16 * MB, MB),
+    ("temp_buffers", SizeKind::Connection, 800 * KB, 8 * KB),
+    ("work_mem", SizeKind::Connection, 64 * KB, KB),
 ];
 
 #[derive(Debug, Clone, Copy)]
 struct Size {
-    of: Of,
+    of: SizeKind,
     least: u64,
     bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct ServerRoom {
     each: u64,
     clients: u64,
 }
 
-pub fn scaled_to(request: &Request, machine: MachineFacts) -> Result<Request, Error> {
+pub fn scaled_to(request: &Request, machine: MachineFacts) -> PlanResult<Request> {
     let Some(share) = request.scale_memory else { return Ok(request.clone()) };
     let effort = effort(request, machine.cpus)?;
     let twins = u64::from(request.twin.unwrap_or(effort.twin));
@@ -96,14 +96,14 @@ pub fn scaled_to(request: &Request, machine: MachineFacts) -> Result<Request, Er
     let all_mb = (machine.memory_mb as f64 * 0.7 * share) as u64;
     let counts =
         request.setups.iter().flat_map(|it| it.clients.as_ref().unwrap_or(&effort.clients));
-    let place = Place {
+    let place = ServerRoom {
         each: (all_mb / servers).saturating_sub(server_mb).max(1) * MB,
         clients: counts.copied().max().unwrap_or(1).max(1).into(),
     };
     scaled(request.clone(), place)
 }
 
-fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
+fn scaled(mut request: Request, place: ServerRoom) -> PlanResult<Request> {
     request.scale_memory = None;
     let mut common: Vec<CommonOption> =
         request.config_options.iter().map(|it| CommonOption::read(it)).collect::<Result<_, _>>()?;
@@ -111,7 +111,7 @@ fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
         .systems
         .iter()
         .map(|it| Ok(parse_system(&it.words)?.product))
-        .collect::<Result<_, Error>>()?;
+        .collect::<PlanResult<_>>()?;
     let mut all: Vec<Vec<(Product, &str, &str)>> = Vec::new();
     for product in Product::ALL {
         let of = common.iter().filter(|it| it.product == product);
@@ -124,9 +124,9 @@ fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
     let need = all.iter().map(|options| caches(options)).max().unwrap_or(0);
     let divisor = divisor(need, place.each);
     let of_all = Product::ALL.iter().chain(&products);
-    let rules: Vec<Rule> = of_all
+    let rules: Vec<ScaleRule> = of_all
         .zip(&all)
-        .map(|(product, options)| Rule {
+        .map(|(product, options)| ScaleRule {
             divisor,
             part: part(*product, number(options, "max_connections"), divisor, place.clients),
             pool: pool_unit(options),
@@ -134,12 +134,12 @@ fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
         .collect();
     let mut sizes = Vec::new();
     for option in &mut common {
-        let at = Product::ALL.iter().position(|it| *it == option.product);
-        let Some(rule) = at.and_then(|at| rules.get(at)) else { continue };
+        let at = Product::ALL.iter().position(|product| *product == option.product);
+        let rule = rules[at.expect("every product is listed")];
         rule.apply((option.product, &option.name), &mut option.value, &mut sizes);
     }
     request.config_options = common.iter().map(ToString::to_string).collect();
-    let of_systems = rules.iter().skip(Product::ALL.len());
+    let of_systems = &rules[Product::ALL.len()..];
     for ((system, &product), rule) in request.systems.iter_mut().zip(&products).zip(of_systems) {
         let of_file = system.of_file.clone();
         for (name, value) in system.options.iter_mut().filter(|(name, _)| of_file.contains(name)) {
@@ -151,9 +151,8 @@ fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
 }
 
 /// The error with advice on `--scale-memory`, if config files set caches that were not scaled.
-#[must_use]
-pub fn advised(mut error: Error, request: &Request) -> Error {
-    if let Error::TooLittle { what: MEMORY, asked, .. } = &mut error
+pub fn advised(mut error: PlanError, request: &Request) -> PlanError {
+    if let PlanError::TooLittle { what: MEMORY, asked, .. } = &mut error
         && request.scaled.is_none()
         && asks_for_caches(request)
     {
@@ -167,7 +166,7 @@ const SCALE: &str = "`--scale-memory` divides the sizes of the config file by on
 
 fn asks_for_caches(request: &Request) -> bool {
     let is_cache = |product: Product, name: &str, value: &str| {
-        size(product, name, value).is_some_and(|size| size.of == Of::Cache)
+        size(product, name, value).is_some_and(|size| size.of == SizeKind::Cache)
     };
     let mut common = request.config_options.iter().filter_map(|it| CommonOption::read(it).ok());
     let mut systems = request.systems.iter();
@@ -181,7 +180,7 @@ fn asks_for_caches(request: &Request) -> bool {
 
 fn caches(options: &[(Product, &str, &str)]) -> u64 {
     let of_one = |(product, name, value): &(Product, &str, &str)| {
-        let size = size(*product, name, value).filter(|size| size.of == Of::Cache)?;
+        let size = size(*product, name, value).filter(|size| size.of == SizeKind::Cache)?;
         Some((variable(name), size.bytes))
     };
     let last: BTreeMap<String, u64> = options.iter().filter_map(of_one).collect();
@@ -241,14 +240,14 @@ fn divisor(need: u64, have: u64) -> u64 {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Rule {
+struct ScaleRule {
     divisor: u64,
     /// Share of its size that each connection keeps.
     part: f64,
     pool: PoolUnit,
 }
 
-impl Rule {
+impl ScaleRule {
     fn apply(
         self,
         (product, name): (Product, &str),
@@ -257,8 +256,8 @@ impl Rule {
     ) {
         let Some(size) = size(product, name, value) else { return };
         let wanted = match size.of {
-            Of::Cache | Of::Beside => size.bytes / self.divisor,
-            Of::Connection => (size.bytes as f64 * self.part) as u64,
+            SizeKind::Cache | SizeKind::Beside => size.bytes / self.divisor,
+            SizeKind::Connection => (size.bytes as f64 * self.part) as u64,
         };
         if wanted == size.bytes {
             return;
@@ -293,23 +292,6 @@ fn size(product: Product, name: &str, value: &str) -> Option<Size> {
     };
     let bytes = bytes(value, unit)?;
     (bytes > 0).then_some(Size { of, least, bytes })
-}
-
-/// Bytes of a size in server notation; `unit` is that of a bare number.
-fn bytes(value: &str, unit: u64) -> Option<u64> {
-    let value = value.trim();
-    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let (number, suffix) = value.split_at(end);
-    let unit = match suffix.trim().to_ascii_uppercase().as_str() {
-        "" => unit,
-        "B" => 1,
-        "K" | "KB" => KB,
-        "M" | "MB" => MB,
-        "G" | "GB" => 1 << 30,
-        "T" | "TB" => 1 << 40,
-        _ => return None,
-    };
-    Some(number.parse::<u64>().ok()?.saturating_mul(unit))
 }
 
 fn written(product: Product, bytes: u64) -> String {
@@ -352,7 +334,8 @@ mod tests {
             "mysql: sort_buffer_size=2M",
             "mysql: max_connections=500",
         ];
-        let done = scaled(request(&file), Place { each: 6 * GB + 100 * MB, clients: 4 }).unwrap();
+        let done =
+            scaled(request(&file), ServerRoom { each: 6 * GB + 100 * MB, clients: 4 }).unwrap();
         assert_eq!(
             message(&done),
             [
@@ -374,7 +357,7 @@ mod tests {
         ];
         let of = |clients| {
             let request = Request { systems: Vec::new(), ..request(&file) };
-            message(&scaled(request, Place { each: 2 * GB, clients }).unwrap())
+            message(&scaled(request, ServerRoom { each: 2 * GB, clients }).unwrap())
         };
         assert_eq!(of(4), ["shared_buffers 16GB 2GB"]);
         // 100 connections of 64 MB are 800 MB here, of which 32 clients get 25 MB each.
@@ -396,7 +379,7 @@ mod tests {
     fn a_scaled_buffer_pool_has_a_size_that_no_server_rounds() {
         let of = |more: &[&str], each| {
             let file = [&["mysql: innodb_buffer_pool_size=480G"], more].concat();
-            message(&scaled(request(&file), Place { each, clients: 1 }).unwrap())
+            message(&scaled(request(&file), ServerRoom { each, clients: 1 }).unwrap())
         };
         // 7.5 GiB would become 8 GiB in eight instances of 128 MiB chunks.
         assert_eq!(of(&[], 7 * GB + 700 * MB), ["innodb_buffer_pool_size 480G 7G"]);
@@ -411,7 +394,7 @@ mod tests {
     #[test]
     fn a_file_that_fits_stays_as_it_is() {
         let file = ["mysql: innodb_buffer_pool_size=1G", "mysql: sort_buffer_size=2M"];
-        let done = scaled(request(&file), Place { each: GB, clients: 1 }).unwrap();
+        let done = scaled(request(&file), ServerRoom { each: GB, clients: 1 }).unwrap();
         assert!(message(&done).is_empty());
         assert_eq!(done.config_options, file);
     }

@@ -1,7 +1,6 @@
 //! Guesses the word meant by a mistyped one.
 
 /// The candidate most similar to `word`; `None` if all are quite different.
-#[must_use]
 pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T>) -> Option<T> {
     // Long texts are not typos, and comparing them is slow.
     let is_short = |text: &str| text.len() <= LENGTH_MAX;

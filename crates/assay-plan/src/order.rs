@@ -6,7 +6,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Order of systems in a round of a cell. Rounds come in pairs: a random permutation, then its reverse (ABBA for two
 /// systems), so that linear drift of the machine within a pair affects all systems alike.
-#[must_use]
 pub fn round_order(seed: u64, block: u32, cell: usize, round: u32, systems: usize) -> Vec<usize> {
     let mut order =
         permutation(seed, [1, u64::from(block), cell as u64, u64::from(round / 2)], systems);
@@ -16,12 +15,10 @@ pub fn round_order(seed: u64, block: u32, cell: usize, round: u32, systems: usiz
     order
 }
 
-#[must_use]
 pub fn start_order(seed: u64, block: u32, phase: u32, systems: usize) -> Vec<usize> {
     permutation(seed, [2, u64::from(block), u64::from(phase), 0], systems)
 }
 
-#[must_use]
 pub fn connect_order(seed: u64, block: u32, cell: usize, systems: usize) -> Vec<usize> {
     permutation(seed, [3, u64::from(block), cell as u64, 0], systems)
 }

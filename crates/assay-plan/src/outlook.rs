@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_model::{Experiment, Noise, PlannedCell, Preset, Setup, Study, counted};
 
-use crate::precision::{Needs, Precision, Spent};
+use crate::precision::{CellAmount, Needs, Precision};
 use crate::size::loaded_mb;
 use assay_options::duration_text;
 
@@ -23,7 +23,6 @@ const START_S: f64 = 0.8;
 const START_MB_PER_S: f64 = 200.0;
 
 /// Seconds of a round of a cell, all systems together.
-#[must_use]
 pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
     let turns = f64::from(cell.turns());
     let warm_ms = turns * (cell.warm_time_us() as f64 / 1000.0 + TURN_OVERHEAD_MS);
@@ -31,7 +30,6 @@ pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
 }
 
 /// Seconds to start the instances of a block: of all systems, for each data set, fresh and aged.
-#[must_use]
 pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     let phases: BTreeMap<_, Setup> = cells
         .iter()
@@ -94,29 +92,25 @@ pub struct Fitting {
 }
 
 impl Fitting {
-    #[must_use]
     pub fn planned(study: &Study, systems: usize, left_s: f64) -> Self {
         let times = Times::of(&study.cells, systems);
-        let Spent { blocks, rounds } = affordable(study, systems, left_s);
+        let CellAmount { blocks, rounds } = affordable(study, systems, left_s);
         let blocks = if left_s < times.block_s() { 0 } else { blocks as u32 };
         let Times { start_s, once_s } = times;
         Self { systems, start_s, once_s, left_s, blocks, rounds }
     }
 
-    #[must_use]
     pub fn block_s(&self) -> f64 {
         Times { start_s: self.start_s, once_s: self.once_s }.block_s()
     }
 
     /// Seconds that must remain for a block to fit, as its length is only estimated.
-    #[must_use]
     pub fn needed_s(&self) -> f64 {
         1.1 * self.block_s()
     }
 }
 
 /// A suggested time as an option value, rounded up to a round number.
-#[must_use]
 pub fn suggested_time(seconds: f64) -> String {
     let step = match seconds {
         short if short <= 20.0 => 1.0,
@@ -134,7 +128,6 @@ pub struct Outlook {
 
 /// Expected duration and resolution in the remaining time, given the machine's noise if it was measured. `study` has
 /// the cells that are measured further.
-#[must_use]
 pub fn outlook(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>) -> Outlook {
     let is_too_short = study.experiment == Experiment::Interleaved && fitting.blocks < 1;
     Outlook {
@@ -197,7 +190,7 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
     if needs.is_resumed {
         return allowed;
     }
-    let spent = Spent { blocks: f64::from(blocks), rounds };
+    let spent = CellAmount { blocks: f64::from(blocks), rounds };
     let changes = smallest_change(study, spent, needs, noise, |_| true);
     let machine = match noise {
         Some(_) => "with the noise that this machine has now",
@@ -220,16 +213,15 @@ fn remedy(study: &Study, fitting: Fitting, needs: Needs) -> String {
     }
 }
 
-fn affordable(study: &Study, systems: usize, left_s: f64) -> Spent {
+fn affordable(study: &Study, systems: usize, left_s: f64) -> CellAmount {
     let times = Times::of(&study.cells, systems);
     let blocks = ((left_s / times.block_s()).max(1.0) as u32).min(study.blocks);
     let rounds = ((left_s / f64::from(blocks) - times.start_s) / times.once_s) as u32;
     let rounds = rounds.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
-    Spent { blocks: f64::from(blocks), rounds: f64::from(rounds) }
+    CellAmount { blocks: f64::from(blocks), rounds: f64::from(rounds) }
 }
 
 /// Smallest change that a study would detect in half of the cells that are `of` interest; `None` without any.
-#[must_use]
 pub fn smallest_change_in(
     study: &Study,
     systems: usize,
@@ -243,7 +235,7 @@ pub fn smallest_change_in(
 
 fn smallest_change(
     study: &Study,
-    spent: Spent,
+    spent: CellAmount,
     needs: Needs,
     noise: Option<&Noise>,
     of: impl Fn(&PlannedCell) -> bool,
@@ -262,7 +254,6 @@ const BLOCKS_MOST: u32 = 40;
 
 /// The least time, without loading, in which such a study would detect a change of this size in half of its cells, and
 /// the number of blocks to spend it on; `None` if no time suffices.
-#[must_use]
 pub fn needed(
     study: &Study,
     systems: usize,
@@ -274,7 +265,8 @@ pub fn needed(
     let with_blocks = |count: u32| {
         let blocks = f64::from(count);
         let is_enough = |rounds: f64| {
-            let found = smallest_change(study, Spent { blocks, rounds }, needs, noise, |_| true);
+            let found =
+                smallest_change(study, CellAmount { blocks, rounds }, needs, noise, |_| true);
             found.is_some_and(|found| found <= change)
         };
         let (mut few, mut many) = (f64::from(ROUNDS_MIN), f64::from(study.rounds));
@@ -293,7 +285,6 @@ pub fn needed(
 }
 
 /// Warning that a study takes longer than its budget; `None` if the budget may suffice.
-#[must_use]
 pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     if study.experiment != Experiment::Interleaved {
         return None;
@@ -407,7 +398,7 @@ mod tests {
     }
 
     fn change(study: &Study, blocks: u32, rounds: u32, noise: Option<&Noise>) -> f64 {
-        let spent = Spent { blocks: f64::from(blocks), rounds: f64::from(rounds) };
+        let spent = CellAmount { blocks: f64::from(blocks), rounds: f64::from(rounds) };
         smallest_change(study, spent, NEEDS, noise, |_| true).unwrap()
     }
 

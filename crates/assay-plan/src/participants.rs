@@ -7,14 +7,14 @@ use assay_terms::variable;
 
 use crate::common_option::CommonOption;
 use crate::config_file::{common_options, places_of};
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 use crate::limits::{FEWER_SYSTEMS, NAME_BYTES, SYSTEMS, at_most};
 use crate::request::{Request, SystemRequest};
 use crate::system_name::{check_option, parse_system, repository_login};
 use crate::url::{ServerUrl, parse_url};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct StudyPlan {
     /// The base first, the twin last.
     pub systems: Vec<PlannedSystem>,
     pub source: Option<String>,
@@ -41,15 +41,12 @@ pub struct PlannedSystem {
 
 /// Reads the systems. A repeated system gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`. Names with many options
 /// are shortened.
-pub(crate) fn systems(
-    request: &Request,
-    twin_by_preset: bool,
-) -> Result<Vec<PlannedSystem>, Error> {
+pub(crate) fn systems(request: &Request, twin_by_preset: bool) -> PlanResult<Vec<PlannedSystem>> {
     // Checked first, because each of them is read.
     at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let is_alone = request.systems.len() == 1 && request.twin == Some(true);
     if request.systems.len() < 2 && !is_alone {
-        return Err(Error::TooFewSystems);
+        return Err(PlanError::TooFewSystems);
     }
     let common: Vec<CommonOption> =
         request.config_options.iter().map(|it| CommonOption::read(it)).collect::<Result<_, _>>()?;
@@ -82,7 +79,7 @@ pub(crate) fn systems(
     Ok(systems)
 }
 
-fn spec_of(asked: &SystemRequest) -> Result<SystemSpec, Error> {
+fn spec_of(asked: &SystemRequest) -> PlanResult<SystemSpec> {
     let mut spec = parse_system(&asked.words)?;
     for (name, value) in &asked.options {
         check_option(spec.product, name, value)?;
@@ -92,7 +89,7 @@ fn spec_of(asked: &SystemRequest) -> Result<SystemSpec, Error> {
 }
 
 /// Name of each system: the user's, or a short name of its specification. Refuses one name for two different systems.
-fn given_names(asked: &[SystemRequest], specs: &[SystemSpec]) -> Result<Vec<String>, Error> {
+fn given_names(asked: &[SystemRequest], specs: &[SystemSpec]) -> PlanResult<Vec<String>> {
     for (index, system) in asked.iter().enumerate() {
         let mut before = asked.iter().take(index);
         if let Some(name) = &system.name
@@ -100,7 +97,7 @@ fn given_names(asked: &[SystemRequest], specs: &[SystemSpec]) -> Result<Vec<Stri
         {
             let why = "two systems have this name".to_owned();
             let (name, at) = (name.clone(), 0..name.len());
-            return Err(Error::SystemName { name, at, why, hint: None });
+            return Err(PlanError::SystemName { name, at, why, hint: None });
         }
     }
     let whole: Vec<String> = specs.iter().map(ToString::to_string).collect();

@@ -4,37 +4,38 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, PlannedCell, Priority,
-    Profiling, Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData, UserStep,
+    Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData, UserStep,
 };
-use assay_options::duration_text;
 use assay_terms::Terms;
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 use crate::fits::{MachineFacts, check_machine};
 use crate::gate::gate;
 use crate::insert_bench;
 use crate::limits::{
-    CELLS, CLIENTS, FEWER_SYSTEMS, NAME_BYTES, RESULTS, ROWS, SOAK_S, SYSTEMS, TABLES, at_most,
-    in_range,
+    CELLS, CLIENTS, FEWER_SYSTEMS, NAME_BYTES, RESULTS, ROWS, SYSTEMS, TABLES, at_most, in_range,
 };
 use crate::memory::advised;
 use crate::outlook::blocks_within;
-use crate::participants::{Plan, PlannedSystem, systems};
-use crate::request::{Request, SetupRequest, SystemRequest};
-use crate::scheduling::{Scheduling, pins_connections};
+use crate::participants::{PlannedSystem, StudyPlan, systems};
+use crate::request::{Request, SetupRequest};
+use crate::scheduling::{CellScheduling, pins_connections};
 use crate::size::Footprint;
 use crate::study::study_of;
 use crate::tests_glob::select_of;
-use crate::url::parse_url;
 
-pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
+pub fn plan(request: &Request, machine: MachineFacts) -> PlanResult<StudyPlan> {
     plan_of(request, machine, request.shipped_tests())
 }
 
 /// Plans with tests of any definition: those that the request selects from `suite`, in their order.
-pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
+pub fn plan_of(
+    request: &Request,
+    machine: MachineFacts,
+    suite: Vec<Test>,
+) -> PlanResult<StudyPlan> {
     let plan = match &request.insert_bench {
         Some(bench) => insert_bench::plan(request, bench, machine),
         None => plan_tests(request, machine, suite),
@@ -45,27 +46,25 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
 
 /// Refuses a study whose reports would be too long. They have a line for each result, with the names of test and
 /// system.
-fn check_size(plan: &Plan) -> Result<(), Error> {
+fn check_size(plan: &StudyPlan) -> PlanResult<()> {
     let results = plan.study.cells.len() * plan.systems.len();
     let fewer = "split the comparison into several studies, with fewer systems, tests or client counts each";
     at_most("results (tests times setups times systems)", results, RESULTS, fewer)?;
     let systems = plan.systems.iter().map(|system| &system.name);
     let tests = plan.study.cells.iter().map(|cell| &cell.id.test.definition().name);
     match systems.chain(tests).find(|name| name.len() > NAME_BYTES) {
-        Some(name) => Err(Error::LongName(name.clone())),
+        Some(name) => Err(PlanError::LongName(name.clone())),
         None => Ok(()),
     }
 }
 
-fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
+fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> PlanResult<StudyPlan> {
     let effort = effort(request, machine.cpus)?;
     if request.gate.is_some() && effort.experiment == Experiment::Sequential {
         let why = "a gate needs repeated measurements, and preset published runs each test once";
-        let (option, value) = ("--preset", request.preset.word().to_owned());
-        return Err(Error::OutOfRange { option, value, why: why.to_owned() });
+        return Err(PlanError::out_of_range("--preset", request.preset.word(), why));
     }
     check_suite(request, &effort)?;
-    check_soak(request)?;
     let systems = systems(request, effort.twin)?;
     check_form(request, &systems)?;
     check_counting(request, &systems)?;
@@ -82,7 +81,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         && request.placement.is_some_and(pins_connections)
     {
         let why = "its connections share threads, which cannot be pinned for a single connection";
-        return Err(Error::CannotTakePart { name: system.name.clone(), why });
+        return Err(PlanError::cannot_take_part(&system.name, why));
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
@@ -93,11 +92,10 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let is_attached = systems.iter().any(|system| system.url.is_some());
     let request = &Request {
         placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
-        systems: request.systems.iter().map(without_password).collect(),
         ..request.clone()
     };
     let scheduling =
-        Scheduling::new(request, effort.experiment, &systems, pooled.is_some(), machine)?;
+        CellScheduling::new(request, effort.experiment, &systems, pooled.is_some(), machine)?;
     let cells = cells(request, &effort, &tests, &setups, &scheduling);
     let limits = request.gate.as_ref().map(|limits| gate(limits, request.set, &cells));
     let budget_s = match effort.experiment {
@@ -120,10 +118,10 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         ..study_of(request)
     };
     let scaled = request.scaled.clone();
-    Ok(Plan { systems, source: request.source.clone(), study, scaled, shard: None })
+    Ok(StudyPlan { systems, source: request.source.clone(), study, scaled, shard: None })
 }
 
-fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
+fn check_suite(request: &Request, effort: &Effort) -> PlanResult<()> {
     let is_published = effort.experiment == Experiment::Sequential;
     let is_tpcc = request.suite == Suite::Tpcc;
     let has_size = |it: &SetupRequest| it.tables.is_some() || it.rows.is_some();
@@ -135,34 +133,18 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
         "preset `published` runs only microbenchmarks"
     } else if request.check && is_published {
         "`--check` does not work with preset `published`"
-    } else if request.profile != Profiling::None && is_published {
-        "`--profile` does not work with preset `published`"
     } else if request.count != Counting::None && is_published {
         "counts do not work with preset `published`"
-    } else if request.soak_s.is_some() && is_published {
-        "`--soak` does not work with preset `published`"
     } else {
         return Ok(());
     };
-    Err(Error::Conflict(conflict))
-}
-
-/// Refuses a soak too short to show anything, or too long for its series.
-fn check_soak(request: &Request) -> Result<(), Error> {
-    match request.soak_s {
-        Some(seconds) if !SOAK_S.contains(&seconds) => Err(Error::OutOfRange {
-            option: "--soak",
-            value: duration_text(seconds),
-            why: "a longer look takes from 4 seconds to a day on each system".to_owned(),
-        }),
-        _ => Ok(()),
-    }
+    Err(PlanError::Conflict(conflict))
 }
 
 /// Refuses tests that cannot be counted, and timing options where nothing is timed.
-fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+fn check_counting(request: &Request, systems: &[PlannedSystem]) -> PlanResult<()> {
     if request.count != Counting::None && systems.iter().any(|system| system.url.is_some()) {
-        return Err(Error::Conflict(
+        return Err(PlanError::Conflict(
             "counts need servers that assay starts: valgrind cannot attach to a server that is already running",
         ));
     }
@@ -180,23 +162,21 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Er
         ("--twin", request.twin.is_some()),
         ("--placement", request.placement.is_some()),
         ("--priority", request.priority.is_some()),
-        ("--profile", request.profile != Profiling::None),
-        ("--soak", request.soak_s.is_some()),
         ("--clients", request.setups.iter().any(has_clients)),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(Error::NothingTimed { option }),
+        Some((option, _)) => Err(PlanError::NothingTimed { option }),
         None => Ok(()),
     }
 }
 
 /// Refuses `CREATE TABLE` options and statement modes that some system does not support.
-fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+fn check_form(request: &Request, systems: &[PlannedSystem]) -> PlanResult<()> {
     check_statements(request, systems)?;
     let is_postgres = |system: &PlannedSystem| system.spec.product.dialect() == Dialect::Postgres;
     let text = &request.oltp.create_table_options;
     if !text.is_empty() && systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {
-        return Err(Error::Conflict(
+        return Err(PlanError::Conflict(
             "`--create-table-options` is one text for all systems, but Postgres has other table options than MySQL and \
              MariaDB",
         ));
@@ -204,18 +184,11 @@ fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error>
     Ok(())
 }
 
-/// The system as it may be stored and shown: a URL without its password.
-fn without_password(system: &SystemRequest) -> SystemRequest {
-    let clean = |_| assay_model::address_without_login(&system.words);
-    let words = parse_url(&system.words).map_or_else(clean, |url| url.to_string());
-    SystemRequest { words, ..system.clone() }
-}
-
 fn check_running(
     systems: &[PlannedSystem],
     experiment: Experiment,
     placement: Option<CpuPlacement>,
-) -> Result<(), Error> {
+) -> PlanResult<()> {
     let mut seen = HashSet::new();
     for system in systems.iter().filter(|system| system.url.is_some()) {
         let why = if experiment == Experiment::Sequential {
@@ -227,11 +200,11 @@ fn check_running(
         } else if system.is_twin {
             "`--twin` works only for systems that assay starts"
         } else if !seen.insert(&system.spec.origin) {
-            return Err(Error::SameDatabase(system.spec.to_string()));
+            return Err(PlanError::SameDatabase(system.spec.to_string()));
         } else {
             continue;
         };
-        return Err(Error::CannotTakePart { name: system.name.clone(), why });
+        return Err(PlanError::cannot_take_part(&system.name, why));
     }
     Ok(())
 }
@@ -242,7 +215,7 @@ fn shares_threads(spec: &SystemSpec) -> bool {
         .is_some_and(|it| !own.contains(&it.to_ascii_lowercase().as_str()))
 }
 
-fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
+fn setups(request: &Request, effort: &Effort) -> PlanResult<Vec<Setup>> {
     let mut setups = Vec::new();
     for asked in &request.setups {
         let tables = in_range("--tables", asked.tables.unwrap_or(effort.tables), &TABLES)?;
@@ -263,8 +236,11 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
         }
     }
     if setups.is_empty() {
-        let why = "at least one client count is needed".to_owned();
-        return Err(Error::OutOfRange { option: "--clients", value: String::new(), why });
+        return Err(PlanError::out_of_range(
+            "--clients",
+            "",
+            "at least one client count is needed",
+        ));
     }
     Ok(setups)
 }
@@ -276,29 +252,24 @@ fn setups_of(
     effort: &Effort,
     setups: Vec<Setup>,
     systems: &[PlannedSystem],
-) -> Result<Vec<Setup>, Error> {
-    match schema {
-        Schema::User(data) => {
-            refuse_shipped_options(request, effort)?;
-            check_tables(data, tests, systems)?;
-            Ok(with_rows(&setups, data.rows()))
-        }
-        Schema::Lua(script) => {
-            refuse_shipped_options(request, effort)?;
-            if request.statements == StatementMode::Extended {
-                return Err(Error::Conflict(
-                    "a Lua script prepares its statements or sends texts; `--db-ps-mode extended` is for scripts of \
-                     pgbench",
-                ));
-            }
-            Ok(with_rows(&setups, script.rows()))
-        }
-        Schema::Tpcc(_) if request.statements == StatementMode::Extended => Err(Error::Conflict(
-            "`--suite tpcc` prepares its statements or sends texts; `--db-ps-mode extended` is for scripts of pgbench",
-        )),
-        Schema::Tpcc(tpcc) => Ok(with_rows(&setups, tpcc.rows())),
-        Schema::Sbtest | Schema::Ibench(_) => Ok(setups),
+) -> PlanResult<Vec<Setup>> {
+    let facts = schema.facts();
+    // Only users' workloads have names.
+    if facts.name().is_some() {
+        refuse_shipped_options(request, effort)?;
     }
+    if let Schema::User(data) = schema {
+        check_tables(data, tests, systems)?;
+    }
+    if let Some(why) = facts.extended_refused()
+        && request.statements == StatementMode::Extended
+    {
+        return Err(PlanError::Conflict(why));
+    }
+    Ok(match facts.own_rows() {
+        Some(rows) => with_rows(&setups, rows),
+        None => setups,
+    })
 }
 
 fn check_room(
@@ -307,34 +278,33 @@ fn check_room(
     systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
-) -> Result<(), Error> {
+) -> PlanResult<()> {
     let checked = check_machine(footprint, systems, experiment, machine);
     // The number of rows of a workload is no option.
     checked.map_err(|error| if *schema == Schema::Sbtest { error } else { error.whatever_rows() })
 }
 
-fn refuse_shipped_options(request: &Request, effort: &Effort) -> Result<(), Error> {
+fn refuse_shipped_options(request: &Request, effort: &Effort) -> PlanResult<()> {
     if effort.experiment == Experiment::Sequential {
-        let why = "it reproduces published studies, which have the published tests".to_owned();
-        let (option, value) = ("--preset", request.preset.word().to_owned());
-        return Err(Error::OutOfRange { option, value, why });
+        let why = "it reproduces published studies, which have the published tests";
+        return Err(PlanError::out_of_range("--preset", request.preset.word(), why));
     }
     if request.check {
-        return Err(Error::Conflict(
+        return Err(PlanError::Conflict(
             "`--check` works only on sysbench's tables, not on those of a workload",
         ));
     }
     for asked in &request.setups {
         let given = [("--tables", asked.tables), ("--rows", asked.rows)];
         if let Some((option, Some(value))) = given.into_iter().find(|(_, value)| value.is_some()) {
-            let why = "the workload file says what tables and rows there are".to_owned();
-            return Err(Error::OutOfRange { option, value: value.to_string(), why });
+            let why = "the workload file says what tables and rows there are";
+            return Err(PlanError::out_of_range(option, value, why));
         }
     }
     Ok(())
 }
 
-fn check_tables(data: &UserData, tests: &[Test], systems: &[PlannedSystem]) -> Result<(), Error> {
+fn check_tables(data: &UserData, tests: &[Test], systems: &[PlannedSystem]) -> PlanResult<()> {
     for system in systems {
         let dialect = system.spec.product.dialect();
         check_user_tables(data, &system.name, dialect)?;
@@ -357,27 +327,52 @@ fn with_rows(setups: &[Setup], rows: u64) -> Vec<Setup> {
     own
 }
 
-pub fn check_user_tables(data: &UserData, name: &str, dialect: Dialect) -> Result<(), Error> {
-    let (name, workload) = (name.to_owned(), data.name.clone());
+pub fn check_user_tables(data: &UserData, name: &str, dialect: Dialect) -> PlanResult<()> {
+    let workload = &data.name;
     if data.lacks_dump(dialect) {
-        return Err(Error::LacksDump { name, workload });
+        return Err(PlanError::CannotTakePart {
+            name: name.to_owned(),
+            why: format!("the dump of workload `{workload}` is one of another family of products")
+                .into(),
+            hint: Some(
+                "leave the system out, or name a dump for each: `dump = { mysql = \"...\", postgres = \"...\" }`",
+            ),
+        });
     }
     let Some(table) = data.lacks(dialect) else { return Ok(()) };
     if data.tables.iter().all(|it| it.is_for_postgres_only()) {
-        return Err(Error::PostgresOnly { name, workload });
+        return Err(postgres_only(name, workload));
     }
-    Err(Error::LacksTable { name, table: table.name.clone(), workload })
+    let why = format!(
+        "workload `{workload}` does not say how to create its table `{}` there",
+        table.name
+    );
+    Err(PlanError::cannot_take_part(name, why))
+}
+
+fn postgres_only(name: &str, workload: &str) -> PlanError {
+    PlanError::CannotTakePart {
+        name: name.to_owned(),
+        why: format!("workload `{workload}` is for Postgres only").into(),
+        hint: Some(
+            "a script of pgbench, or tables that have only `postgres`, run on Postgres; for MariaDB and MySQL, \
+             write a workload file: `docs/reference/workload-files.md` shows how",
+        ),
+    }
 }
 
 /// Checks that a test has a statement for a server of this dialect, unless only its program knows its statements.
-pub fn check_user_test(test: Test, name: &str, dialect: Dialect) -> Result<(), Error> {
+pub fn check_user_test(test: Test, name: &str, dialect: Dialect) -> PlanResult<()> {
     if test.user_data().is_none() || sends_something(test, dialect) {
         return Ok(());
     }
-    let (name, workload) = (name.to_owned(), test.name.clone());
     Err(match dialect {
-        Dialect::MySql => Error::PostgresOnly { name, workload },
-        Dialect::Postgres => Error::NoStatement { name, test: workload },
+        Dialect::MySql => postgres_only(name, &test.name),
+        Dialect::Postgres => PlanError::CannotTakePart {
+            name: name.to_owned(),
+            why: format!("test `{}` has no statement for it", test.name).into(),
+            hint: Some("leave the system out, or give the steps of the test a `postgres` text"),
+        },
     })
 }
 
@@ -389,7 +384,7 @@ fn sends_something(test: Test, dialect: Dialect) -> bool {
     })
 }
 
-fn check_statements(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+fn check_statements(request: &Request, systems: &[PlannedSystem]) -> PlanResult<()> {
     let is_other = |it: &&PlannedSystem| it.spec.product.dialect() != Dialect::Postgres;
     match systems.iter().find(is_other) {
         Some(system) if request.statements == StatementMode::Extended => {
@@ -397,8 +392,7 @@ fn check_statements(request: &Request, systems: &[PlannedSystem]) -> Result<(), 
                 "only Postgres parses and executes in one message, and `{}` does not",
                 system.name
             );
-            let value = request.statements.word().to_owned();
-            Err(Error::OutOfRange { option: "--db-ps-mode", value, why })
+            Err(PlanError::out_of_range("--db-ps-mode", request.statements.word(), why))
         }
         _ => Ok(()),
     }
@@ -411,7 +405,7 @@ fn cells(
     effort: &Effort,
     tests: &[Test],
     setups: &[Setup],
-    scheduling: &Scheduling,
+    scheduling: &CellScheduling,
 ) -> Vec<PlannedCell> {
     let mut data: Vec<DataSet> = Vec::new();
     for setup in setups {
@@ -449,15 +443,13 @@ fn planned_cell(
     let as_read =
         effort.experiment == Experiment::Sequential && test.planning.is_timed_as_published;
     let is_write = test.class == Class::Write && !as_read;
-    let preset_ms = match (is_write, effort.experiment) {
-        (true, _) => effort.write_slice_ms,
-        (false, Experiment::Interleaved) => {
-            let is_long = test.planning.is_long && !effort.times_turns;
-            effort.slice_ms * if is_long { LONG } else { 1 }
-        }
-        (false, Experiment::Sequential | Experiment::Stepwise | Experiment::Counted) => {
-            effort.slice_ms
-        }
+    let is_long = effort.experiment == Experiment::Interleaved
+        && test.planning.is_long
+        && !effort.times_turns;
+    let preset_ms = match is_write {
+        true => effort.write_slice_ms,
+        false if is_long => effort.slice_ms * LONG,
+        false => effort.slice_ms,
     };
     let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
     let ms = |seconds: f64| (seconds * 1000.0).ceil() as u32;

@@ -81,7 +81,7 @@ impl Precision {
     pub(crate) fn smallest_change(
         &self,
         cell: &PlannedCell,
-        Spent { blocks, rounds }: Spent,
+        CellAmount { blocks, rounds }: CellAmount,
         cells: usize,
     ) -> f64 {
         let own = if cell.id.test.class == Class::Write { WRITES } else { READS };
@@ -111,7 +111,7 @@ impl Precision {
 
 /// Measurements of every cell. Rounds may be fractional during the search for their number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spent {
+pub(crate) struct CellAmount {
     pub(crate) blocks: f64,
     pub(crate) rounds: f64,
 }

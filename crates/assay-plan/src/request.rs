@@ -53,7 +53,7 @@ pub struct Request {
     /// The Insert Benchmark instead of the published tests.
     #[serde(skip)]
     #[arg(skip)]
-    pub insert_bench: Option<InsertBench>,
+    pub insert_bench: Option<InsertBenchRequest>,
 
     /// The options of sysbench's scripts, if those are the suite.
     #[serde(skip)]
@@ -299,7 +299,7 @@ pub(crate) fn usual() -> Request {
 }
 
 /// A share of the whole, which may be all of it.
-pub fn parse_share(text: &str) -> Result<f64, assay_options::Error> {
+pub fn parse_share(text: &str) -> Result<f64, assay_options::OptionError> {
     if text.trim() == "100%" { Ok(1.0) } else { parse_percent(text) }
 }
 
@@ -312,17 +312,20 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Request {
-    #[must_use]
     pub fn of_systems(systems: &[String]) -> Self {
         Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
     }
 
+    /// Without profiles and longer looks.
     #[must_use]
+    pub fn without_looks(self) -> Self {
+        Self { profile: Profiling::None, soak_s: None, ..self }
+    }
+
     pub fn script_options(&self) -> ScriptOptions {
         ScriptOptions { scale: self.scale, define: self.define.clone() }
     }
 
-    #[must_use]
     pub fn shipped_tests(&self) -> Vec<Test> {
         match self.suite {
             Suite::Micro => tests_of(self.set),
@@ -336,7 +339,7 @@ impl Request {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Args)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 #[group(skip)]
-pub struct InsertBench {
+pub struct InsertBenchRequest {
     /// Rows that each client inserts in l.i0, l.i1 and l.i2, such as `10M,4M,400k` [default: by preset]
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_negative_numbers = true)]
     #[arg(value_parser = count(ROWS))]
@@ -429,7 +432,6 @@ pub struct SystemRequest {
 
 impl SystemRequest {
     /// From a specification, or `NAME=` and a specification.
-    #[must_use]
     pub fn of(words: &str) -> Self {
         let (name, words) = match name_of(words) {
             Some((name, words)) => (Some(name.to_owned()), words),

@@ -4,13 +4,13 @@ use assay_model::{
     Class, CpuPlacement, Experiment, Priority, RealtimeAccess, Setup, Study, Test, counted,
 };
 
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 use crate::fits::MachineFacts;
 use crate::participants::PlannedSystem;
 use crate::request::Request;
 use crate::url::parse_url;
 
-pub(crate) struct Scheduling {
+pub(crate) struct CellScheduling {
     placement: Option<CpuPlacement>,
     experiment: Experiment,
     /// Whether a system's connections share threads, which then cannot be pinned per connection.
@@ -20,7 +20,7 @@ pub(crate) struct Scheduling {
     cpus: u32,
 }
 
-impl Scheduling {
+impl CellScheduling {
     /// Fails if the user requested real-time priority, but this user or a system cannot have it.
     pub(crate) fn new(
         request: &Request,
@@ -28,16 +28,16 @@ impl Scheduling {
         systems: &[PlannedSystem],
         is_pooled: bool,
         machine: MachineFacts,
-    ) -> Result<Self, Error> {
+    ) -> PlanResult<Self> {
         let is_permitted = machine.realtime == Some(RealtimeAccess::Permitted);
         let attached = systems.iter().find(|system| system.url.is_some());
         if request.priority == Some(Priority::Realtime) {
             if let Some(system) = attached {
                 let why = "the priority of a running server is not assay's to change";
-                return Err(Error::CannotTakePart { name: system.name.clone(), why });
+                return Err(PlanError::cannot_take_part(&system.name, why));
             }
             if !is_permitted {
-                return Err(Error::Realtime(machine.realtime));
+                return Err(PlanError::Realtime(machine.realtime));
             }
         }
         // The posts measured at normal priority.
@@ -84,7 +84,6 @@ impl Scheduling {
 
 /// Note on tests at normal priority although this machine permits the higher one; `None` without such tests, or if
 /// requested.
-#[must_use]
 pub fn without_realtime(request: &Request, study: &Study, machine: MachineFacts) -> Option<String> {
     let is_usual = matches!(study.experiment, Experiment::Interleaved | Experiment::Stepwise);
     let asked = request.priority.or(is_usual.then_some(Priority::Realtime))?;
@@ -246,7 +245,7 @@ mod tests {
         let asked = Request { priority: Some(Realtime), ..request(&[1]) };
         assert!(cells(&asked, machine(2, Permitted)).iter().all(|it| it.1 == Realtime));
         let refused = plan(&asked, machine(2, Limit)).unwrap_err();
-        assert_eq!(refused, Error::Realtime(Some(Limit)));
+        assert_eq!(refused, PlanError::Realtime(Some(Limit)));
         use assay_model::Hint as _;
         assert!(
             refused.hints().iter().any(|hint| hint.contains("prlimit")),
@@ -257,13 +256,13 @@ mod tests {
         attached.systems[1] = SystemRequest::of("mysql://a@h/db");
         assert!(matches!(
             plan(&attached, machine(4, Permitted)),
-            Err(Error::CannotTakePart { .. })
+            Err(PlanError::CannotTakePart { .. })
         ));
     }
 
     #[test]
     fn the_insert_benchmark_needs_a_third_cpu() {
-        let insert_bench = Some(crate::InsertBench::default());
+        let insert_bench = Some(crate::InsertBenchRequest::default());
         let bench = Request { insert_bench, tests: Vec::new(), ..request(&[1]) };
         let has = |cpus| {
             let large =

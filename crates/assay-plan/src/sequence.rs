@@ -4,7 +4,7 @@ use assay_model::{Class, PlannedCell, StartFrom, Test};
 use assay_workloads::{WARMS_LOAD, WARMS_READS, test_by_name};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum SequenceStep {
     /// Run an unreported test, so that later tests find their data in memory.
     Warm {
         test: Test,
@@ -23,8 +23,7 @@ pub enum Step {
 /// Warm-ups and maintenance are placed as in the sequence of April 2025, except for tests missing from the cells. The
 /// published sequences differ in unreported steps: that of April 2025 also ran `point-query.pre` and
 /// `range-notcovered-si.pre` for set 32, and earlier ones had only the warm-up after the load.
-#[must_use]
-pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
+pub fn sequence(cells: &[PlannedCell]) -> Vec<SequenceStep> {
     let Some(first) = cells.first() else { return Vec::new() };
     let first_reads = [StartFrom::Fresh, StartFrom::Aged].map(|data| {
         let is_wanted = |test: Test| test.class == Class::Read && test.start_from == data;
@@ -34,13 +33,13 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let last_early_write = cells.iter().rposition(|cell| is_early_write(cell.id.test));
 
     let read_s = read_seconds(cells);
-    let maintain = Step::Maintain { seconds: maintenance_seconds(first, read_s) };
+    let maintain = SequenceStep::Maintain { seconds: maintenance_seconds(first, read_s) };
     let clients = client_counts(cells);
     // Each client reads one table, so there are as many clients as tables, whatever the setup.
     let tables = first.id.setup.tables;
     let load_warm = test_by_name(WARMS_LOAD).into_iter();
-    let mut steps: Vec<Step> = load_warm
-        .map(|test| Step::Warm { test, clients: tables, seconds: read_s })
+    let mut steps: Vec<SequenceStep> = load_warm
+        .map(|test| SequenceStep::Warm { test, clients: tables, seconds: read_s })
         .chain([maintain])
         .collect();
     for (index, cell) in cells.iter().enumerate() {
@@ -51,7 +50,7 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
         if here == first_warmed {
             steps.extend(warm(Some(cell.id.test), &clients, read_s));
         }
-        steps.push(Step::Measure(index));
+        steps.push(SequenceStep::Measure(index));
         if here == last_early_write {
             steps.push(maintain);
         }
@@ -59,8 +58,8 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     steps
 }
 
-fn warm(test: Option<Test>, clients: &[u32], seconds: u32) -> Vec<Step> {
-    let once = |test| move |&clients| Step::Warm { test, clients, seconds };
+fn warm(test: Option<Test>, clients: &[u32], seconds: u32) -> Vec<SequenceStep> {
+    let once = |test| move |&clients| SequenceStep::Warm { test, clients, seconds };
     test.into_iter().flat_map(|test| clients.iter().map(once(test))).collect()
 }
 
@@ -126,9 +125,11 @@ mod tests {
 
     fn message(cells: &[PlannedCell]) -> Vec<String> {
         let tell = |step| match step {
-            Step::Warm { test, clients, seconds } => format!("({test} {clients} {seconds})"),
-            Step::Maintain { seconds } => format!("(maintain {seconds})"),
-            Step::Measure(index) => cells[index].id.test.name.clone(),
+            SequenceStep::Warm { test, clients, seconds } => {
+                format!("({test} {clients} {seconds})")
+            }
+            SequenceStep::Maintain { seconds } => format!("(maintain {seconds})"),
+            SequenceStep::Measure(index) => cells[index].id.test.name.clone(),
         };
         sequence(cells).into_iter().map(tell).collect()
     }
@@ -209,8 +210,8 @@ mod tests {
             cell.slice_ms = 1500;
         }
         let longest = sequence(&cells).into_iter().map(|step| match step {
-            Step::Warm { seconds, .. } | Step::Maintain { seconds } => seconds,
-            Step::Measure(_) => 0,
+            SequenceStep::Warm { seconds, .. } | SequenceStep::Maintain { seconds } => seconds,
+            SequenceStep::Measure(_) => 0,
         });
         assert_eq!(longest.max(), Some(2));
     }

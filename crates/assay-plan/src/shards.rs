@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use assay_model::limits::{BLOCKS, SHARDS};
-use assay_model::{DataSet, Experiment, Setup, Study, counted};
+use assay_model::{Experiment, Setup, Study, counted};
 
-use crate::error::Error;
+use crate::error::{PlanError, PlanResult};
 use crate::outlook::{block_s, once_s};
 
 /// A part of a study: some of its cells, and of these every `step`-th block from `first` on.
@@ -14,7 +14,7 @@ use crate::outlook::{block_s, once_s};
 /// Blocks are distributed first, because a test measured by several machines shows whether it depends on the machine.
 /// Cells are distributed only if there are more shards than blocks. Systems are never separated.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct ShardPart {
     pub cells: Range<usize>,
     pub first: u32,
     pub step: u32,
@@ -23,42 +23,34 @@ pub struct Part {
 
 /// All shards of a study, in order. They take about the same time, and together the study's budget. Fails for more
 /// shards than parts.
-pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Error> {
+pub fn shards(study: &Study, systems: usize, count: u32) -> PlanResult<Vec<ShardPart>> {
     let units = units(study);
     let blocks = blocks(study, systems);
     let most = blocks.saturating_mul(units.len() as u32).min(*SHARDS.end());
     if !(1..=most).contains(&count) {
         let why = format!("this study has at most {}", counted(u64::from(most), "shard"));
-        return Err(Error::OutOfRange { option: "--shard", value: format!("N/{count}"), why });
+        return Err(PlanError::out_of_range("--shard", format!("N/{count}"), why));
     }
-    let seconds =
-        |cells: &Range<usize>| once_s(study.cells.get(cells.clone()).unwrap_or_default(), systems);
+    let seconds = |cells: &Range<usize>| once_s(&study.cells[cells.clone()], systems);
     let weights: Vec<f64> = units.iter().map(seconds).collect();
     let all_s = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut shards = Vec::new();
     for (group, step) in evenly(&weights, count, blocks) {
-        let cells = cells_of(&units, &group);
+        let cells = units[group.start].start..units[group.end - 1].end;
         let share = sum(&weights, &group) / all_s / f64::from(step);
         let least_s = match study.experiment {
-            Experiment::Interleaved => {
-                block_s(study.cells.get(cells.clone()).unwrap_or_default(), systems)
-            }
+            Experiment::Interleaved => block_s(&study.cells[cells.clone()], systems),
             Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => 0.0,
         };
         let budget_s = (study.budget_s * share).max(least_s.min(study.budget_s));
-        let part = |first| Part { cells: cells.clone(), first, step, budget_s };
+        let part = |first| ShardPart { cells: cells.clone(), first, step, budget_s };
         shards.extend((0..step).map(part));
     }
     Ok(shards)
 }
 
-fn cells_of(units: &[Range<usize>], group: &Range<usize>) -> Range<usize> {
-    let all = units.get(group.clone()).unwrap_or_default();
-    all.first().map_or(0, |it| it.start)..all.last().map_or(0, |it| it.end)
-}
-
 fn sum(weights: &[f64], group: &Range<usize>) -> f64 {
-    weights.get(group.clone()).unwrap_or_default().iter().sum()
+    weights[group.clone()].iter().sum()
 }
 
 /// Ratio of the longest shard to the mean above which units are distributed more finely, which must then shorten it by
@@ -98,7 +90,7 @@ fn groups_of(weights: &[f64], shards: u32, count: u32) -> Vec<Range<usize>> {
         // Each following group has at least one unit, and the last takes all that remain.
         let last = weights.len() - (count - 1 - number) as usize;
         while taken < last {
-            let unit_s = weights.get(taken).copied().unwrap_or_default();
+            let unit_s = weights[taken];
             let is_next = taken == from || taken_s + 0.5 * unit_s < until_s;
             if !is_next && number + 1 < count {
                 break;
@@ -114,13 +106,11 @@ fn groups_of(weights: &[f64], shards: u32, count: u32) -> Vec<Range<usize>> {
 fn steps_of(group_s: &[f64], count: u32, most: u32) -> Vec<u32> {
     let mut steps = vec![1; group_s.len()];
     for _ in group_s.len() as u32..count {
-        let shard_s = |(group, step): (usize, &u32)| {
-            (group_s.get(group).copied().unwrap_or_default() / f64::from(*step), group)
-        };
+        let shard_s = |(group, step): (usize, &u32)| (group_s[group] / f64::from(*step), group);
         let open = steps.iter().enumerate().filter(|(_, step)| **step < most);
         let longest = open.map(shard_s).max_by(|one, other| one.0.total_cmp(&other.0));
-        if let Some(step) = longest.and_then(|(_, group)| steps.get_mut(group)) {
-            *step += 1;
+        if let Some((_, group)) = longest {
+            steps[group] += 1;
         }
     }
     steps
@@ -132,18 +122,18 @@ pub fn shard(
     systems: usize,
     number: u32,
     of: u32,
-) -> Result<(Study, Part), Error> {
+) -> PlanResult<(Study, ShardPart)> {
     let shards = shards(&study, systems, of)?;
     let part = number.checked_sub(1).and_then(|it| shards.into_iter().nth(it as usize));
     let Some(part) = part else {
         let why = format!("the shards are numbered from 1 to {of}");
-        return Err(Error::OutOfRange { option: "--shard", value: number.to_string(), why });
+        return Err(PlanError::out_of_range("--shard", number, why));
     };
-    study.cells = study.cells.get(part.cells.clone()).unwrap_or_default().to_vec();
+    study.cells = study.cells[part.cells.clone()].to_vec();
     let used: BTreeSet<Setup> = study.cells.iter().map(|cell| cell.id.setup).collect();
     study.setups.retain(|setup| used.contains(setup));
     if let Some(gate) = &mut study.gate {
-        gate.margins = gate.margins.get(part.cells.clone()).unwrap_or_default().to_vec();
+        gate.margins = gate.margins[part.cells.clone()].to_vec();
     }
     study.budget_s = part.budget_s;
     // Shards with the same cells have the same number of blocks.
@@ -154,20 +144,16 @@ pub fn shard(
 /// Cells that stay together: the tests on one data set if they run in a sequence, and all steps of the Insert
 /// Benchmark, which build on each other.
 fn units(study: &Study) -> Vec<Range<usize>> {
-    let together = |data: Option<DataSet>, cell: usize| {
-        let of_cell = study.cells.get(cell).map(|cell| cell.id.setup.data());
-        match study.experiment {
-            Experiment::Interleaved | Experiment::Counted => false,
-            Experiment::Sequential => data == of_cell,
-            Experiment::Stepwise => true,
-        }
+    let data = |cell: usize| study.cells[cell].id.setup.data();
+    let are_together = |first: usize, cell: usize| match study.experiment {
+        Experiment::Interleaved | Experiment::Counted => false,
+        Experiment::Sequential => data(first) == data(cell),
+        Experiment::Stepwise => true,
     };
     let mut units: Vec<Range<usize>> = Vec::new();
-    for (cell, planned) in study.cells.iter().enumerate() {
+    for cell in 0..study.cells.len() {
         match units.last_mut() {
-            Some(unit) if together(Some(planned.id.setup.data()), unit.start) => {
-                unit.end = cell + 1;
-            }
+            Some(unit) if are_together(unit.start, cell) => unit.end = cell + 1,
             _ => units.push(cell..cell + 1),
         }
     }
@@ -188,26 +174,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{MachineFacts, Plan, Request, plan};
+    use crate::{MachineFacts, Request, StudyPlan, plan};
 
     const MACHINE: MachineFacts =
         MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000, realtime: None };
 
-    fn planned(change: impl FnOnce(&mut Request)) -> Plan {
+    fn planned(change: impl FnOnce(&mut Request)) -> StudyPlan {
         let mut request =
             Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()]);
         change(&mut request);
         plan(&request, MACHINE).unwrap()
     }
 
-    fn split(plan: &Plan, count: u32) -> Vec<Part> {
+    fn split(plan: &StudyPlan, count: u32) -> Vec<ShardPart> {
         shards(&plan.study, plan.systems.len(), count).unwrap()
     }
 
     #[test]
     fn one_shard_is_the_whole_study() {
         let plan = planned(|_| ());
-        let whole = Part {
+        let whole = ShardPart {
             cells: 0..plan.study.cells.len(),
             first: 0,
             step: 1,
@@ -284,7 +270,7 @@ mod tests {
             let Ok(parts) = shards(&plan.study, 2, count) else { return Ok(()) };
             prop_assert_eq!(parts.len(), count as usize);
             for cell in 0..plan.study.cells.len() {
-                let has: Vec<&Part> = parts.iter().filter(|it| it.cells.contains(&cell)).collect();
+                let has: Vec<&ShardPart> = parts.iter().filter(|it| it.cells.contains(&cell)).collect();
                 prop_assert!(!has.is_empty());
                 let firsts: Vec<u32> = has.iter().map(|it| it.first).collect();
                 prop_assert_eq!(firsts, (0..has.len() as u32).collect::<Vec<_>>());

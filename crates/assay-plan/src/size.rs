@@ -1,8 +1,6 @@
 //! Memory and disk space needed by a plan.
 
-use assay_model::{
-    Counting, Generator, IbenchStep, PlannedCell, Schema, Setup, Study, UserData, UserRows,
-};
+use assay_model::{Counting, IbenchStep, PlannedCell, Schema, Setup, Study};
 use assay_terms::Terms;
 
 /// Loaded size of a row with primary key, secondary index and page overhead, bytes. 1 M rows took 260 MB in InnoDB
@@ -15,19 +13,8 @@ const BUFFER_POOL_FACTOR: f64 = 1.5;
 /// Smallest buffer pool: the server's own tables and undo need room too.
 const BUFFER_POOL_MIN_MB: u64 = 256;
 
-/// Overhead of a row in a user's table beyond its values, and per row for each statement after the load, which may
-/// create an index.
-const USER_ROW_BYTES: u64 = 80;
-const USER_INDEX_BYTES: u64 = 40;
-
-/// Loaded size of a dump relative to its text: rows, indexes, and space left free by an import.
-const DUMP_FACTOR: u64 = 3;
-
 /// Loaded size of a row of the Insert Benchmark, with its three secondary indexes.
 const IBENCH_ROW_BYTES: u64 = 230;
-
-/// Loaded size of a row in the manner of TPC-C: most rows are short. Orders add rows at run time.
-const TPCC_ROW_BYTES: u64 = 230;
 
 /// Ratio of tables to cache where tables should exceed it, and the smallest cache, MB.
 const EXCEEDED_PART: u64 = 4;
@@ -51,18 +38,15 @@ const VALGRIND_MB: u64 = 400;
 
 impl Footprint {
     pub(crate) fn of(setups: &[Setup], schema: &Schema, terms: &'static Terms) -> Self {
-        let setups = match schema {
-            // The rows of a script are an estimate, and so is their size.
-            Schema::Sbtest | Schema::Ibench(_) | Schema::Lua(_) => setups.to_vec(),
-            Schema::User(data) => alike(setups, own_bytes(data)),
-            Schema::Tpcc(tpcc) => alike(setups, tpcc.rows().saturating_mul(TPCC_ROW_BYTES)),
+        let setups = match schema.facts().own_bytes() {
+            Some(bytes) => alike(setups, bytes),
+            None => setups.to_vec(),
         };
         let server_mb = terms.server_mb;
         Self { setups, exceeds_cache: false, has_templates: true, terms, instances: 1, server_mb }
     }
 
     /// For a study that also or only counts instructions, when it needs most.
-    #[must_use]
     pub(crate) fn counting(self, counting: Counting) -> Self {
         if counting == Counting::None {
             return self;
@@ -121,49 +105,21 @@ fn alike(setups: &[Setup], bytes: u64) -> Vec<Setup> {
 }
 
 /// The setup with the most data, for which servers are configured. For other tables, a sysbench setup of the same size.
-#[must_use]
 pub fn largest(study: &Study) -> Setup {
     Footprint::of_study(study).largest()
 }
 
-#[must_use]
 pub fn cache_mb(study: &Study) -> u64 {
     let footprint = Footprint::of_study(study);
     footprint.cache_mb(footprint.largest())
 }
 
-#[must_use]
 pub fn log_mb(study: &Study) -> u64 {
     let footprint = Footprint::of_study(study);
     footprint.log_mb(footprint.largest())
 }
 
 /// Expected size of a user's tables, bytes. Rows made by scripts are unknown and count as 0.
-fn own_bytes(data: &UserData) -> u64 {
-    let of_table = |table: &assay_model::UserTable| {
-        let row = match &table.rows {
-            UserRows::Generated { columns, .. } => {
-                columns.iter().map(|it| value_bytes(&it.values)).sum::<u64>() + USER_ROW_BYTES
-            }
-            UserRows::Csv { .. } | UserRows::Script(_) => ROW_BYTES,
-        };
-        let indexes = USER_INDEX_BYTES.saturating_mul(table.after.len() as u64);
-        row.saturating_add(indexes).saturating_mul(table.count().unwrap_or(0).into())
-    };
-    // A system takes one of the dumps.
-    let dumps = data.dump.iter().flat_map(|it| [&it.mysql, &it.postgres]).flatten();
-    let dump = dumps.map(|dump| dump.bytes.saturating_mul(DUMP_FACTOR)).max().unwrap_or(0);
-    data.tables.iter().map(of_table).fold(dump, u64::saturating_add)
-}
-
-fn value_bytes(values: &Generator) -> u64 {
-    match values {
-        Generator::Text { least, most } => u64::midpoint((*least).into(), (*most).into()),
-        other => other.most_bytes(),
-    }
-}
-
-#[must_use]
 pub(crate) fn loaded_mb(setup: Setup) -> u64 {
     (u64::from(setup.tables) * u64::from(setup.rows) * ROW_BYTES).div_ceil(1 << 20)
 }
@@ -179,3 +135,20 @@ fn buffer_pool_mb(setup: Setup, terms: &Terms) -> u64 {
 }
 
 const REDO_LOG_MIN_MB: u64 = 512;
+
+/// Bytes of a size in server notation; `unit` is that of a bare number.
+pub(crate) fn bytes(value: &str, unit: u64) -> Option<u64> {
+    let value = value.trim();
+    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (number, suffix) = value.split_at(end);
+    let unit = match suffix.trim().to_ascii_uppercase().as_str() {
+        "" => unit,
+        "B" => 1,
+        "K" | "KB" => 1 << 10,
+        "M" | "MB" => 1 << 20,
+        "G" | "GB" => 1 << 30,
+        "T" | "TB" => 1 << 40,
+        _ => return None,
+    };
+    Some(number.parse::<u64>().ok()?.saturating_mul(unit))
+}

@@ -6,12 +6,17 @@ use assay_workloads::{OltpOptions, TpccOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::document::FileError;
+use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
 use crate::request::{
-    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, usual_threshold,
+    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, usual_threshold,
 };
 use crate::study_file::{read_study, write_study};
+use crate::url::parse_url;
 
+/// The study of a request, without logins: it is recorded and shown.
 pub(crate) fn study_of(request: &Request) -> Study {
+    let systems = request.systems.iter().map(without_password).collect();
+    let request = &Request { systems, ..request.clone() };
     Study {
         id: String::new(),
         started_ms: 0,
@@ -38,6 +43,13 @@ pub(crate) fn study_of(request: &Request) -> Study {
     }
 }
 
+/// The system as it may be stored and shown: a URL without its password.
+fn without_password(system: &SystemRequest) -> SystemRequest {
+    let clean = |_| assay_model::address_without_login(&system.words);
+    let words = parse_url(&system.words).map_or_else(clean, |url| url.to_string());
+    SystemRequest { words, ..system.clone() }
+}
+
 /// A request as a ledger keeps it: the parts that are tables of a study file, beside the options.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +58,7 @@ struct StoredRequest {
     systems: Vec<SystemRequest>,
     setups: Vec<SetupRequest>,
     gate: Option<GateRequest>,
-    insert_bench: Option<InsertBench>,
+    insert_bench: Option<InsertBenchRequest>,
     oltp: OltpOptions,
     tpcc: TpccOptions,
 }
@@ -75,6 +87,8 @@ pub fn request_of(study: &Study) -> Result<Request, FileError> {
     let StoredRequest { options, systems, setups, gate, insert_bench, oltp, tpcc } =
         StoredRequest::deserialize(&study.request)
             .map_err(|error| FileError::without_place(&name, &error))?;
+    at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)
+        .map_err(|error| FileError::without_place(&name, &error))?;
     let request = Request { systems, setups, gate, insert_bench, oltp, tpcc, ..options };
     read_study(&name, &write_study(&request))?;
     Ok(request)

@@ -3,32 +3,27 @@
 use std::ops::Range;
 
 use assay_model::{
-    Engine, Login, Origin, Product, SystemSpec, address_without_login, is_option, login,
-    may_be_secret, refusal,
+    Engine, Login, Origin, Product, ProductFacts, SystemSpec, address_without_login, is_option,
+    login, may_be_secret, refusal,
 };
 
 use assay_terms::{adds_up, variable};
 
-use crate::error::{Error, NO_SCHEME};
+use crate::error::{NO_SCHEME, PlanError, PlanResult};
 use crate::nearest::nearest;
-use crate::product_names::system_hint;
 use crate::url::parse_url;
 
-pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
+pub fn parse_system(name: &str) -> PlanResult<SystemSpec> {
     read(name).map_err(|error| match error {
-        Error::SystemName { name, at, why, .. } => {
-            let hint = system_hint(&name, is_system_name);
-            Error::SystemName { name, at, why, hint }
+        PlanError::SystemName { name, at, why, .. } => {
+            let hint = system_hint(&name);
+            PlanError::SystemName { name, at, why, hint }
         }
         other => other,
     })
 }
 
-fn is_system_name(name: &str) -> bool {
-    read(name).is_ok()
-}
-
-fn read(name: &str) -> Result<SystemSpec, Error> {
+fn read(name: &str) -> PlanResult<SystemSpec> {
     if is_url(name) {
         let url = parse_url(name)?;
         let product = Product::of_dialect(url.dialect);
@@ -36,13 +31,13 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     }
     // A mistyped URL may hold a password.
     if is_like_url(name) {
-        return Err(Error::Url { why: NO_SCHEME.to_owned() });
+        return Err(PlanError::Url { why: NO_SCHEME.to_owned() });
     }
     check_repository(name)?;
     // The name is stored and shown.
     let name = &address_without_login(name);
     refuse_control(name)?;
-    let fail = |part: &str, why: String| Error::SystemName {
+    let fail = |part: &str, why: String| PlanError::SystemName {
         name: without_secret_options(name),
         at: place(name, part),
         why,
@@ -97,7 +92,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
 }
 
 /// Refuses the address of a repository if a part of it that is stored and shown may be a secret.
-fn check_repository(name: &str) -> Result<(), Error> {
+fn check_repository(name: &str) -> PlanResult<()> {
     let Some((product, address)) = name.split_once("@git:") else { return Ok(()) };
     let address = address_without_login(address);
     let address = address.split(['#', '+']).next().unwrap_or_default();
@@ -113,20 +108,19 @@ fn check_repository(name: &str) -> Result<(), Error> {
         return Ok(());
     };
     let (name, why) = (format!("{product}@git:..."), why.to_owned());
-    Err(Error::SystemName { name, at: 0..0, why, hint: None })
+    Err(PlanError::SystemName { name, at: 0..0, why, hint: None })
 }
 
 /// Refuses a name with control characters: it becomes a part of lines.
-fn refuse_control(name: &str) -> Result<(), Error> {
+fn refuse_control(name: &str) -> PlanResult<()> {
     if !name.contains(char::is_control) {
         return Ok(());
     }
     let why = "it has a control character, such as the end of a line".to_owned();
-    Err(Error::SystemName { name: without_secret_options(name), at: 0..0, why, hint: None })
+    Err(PlanError::SystemName { name: without_secret_options(name), at: 0..0, why, hint: None })
 }
 
 /// Login for the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
-#[must_use]
 pub fn repository_login(name: &str) -> Option<Login> {
     let (_, reference) = name.split_once("@git:")?;
     let mut login = login(reference)?;
@@ -202,10 +196,13 @@ fn without_secret_options(name: &str) -> String {
     name.to_owned()
 }
 
-fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
-    let is_called =
-        |product: &Product| product.word() == word || product.facts().aliases.contains(&word);
-    if let Some(product) = Product::ALL.into_iter().find(is_called) {
+pub(crate) fn product_named(word: &str) -> Option<Product> {
+    let is_called = |it: &Product| it.word() == word || it.facts().aliases.contains(&word);
+    Product::ALL.into_iter().find(is_called)
+}
+
+fn parse_product(name: &str, word: &str) -> PlanResult<Product> {
+    if let Some(product) = product_named(word) {
         return Ok(product);
     }
     let why = match word {
@@ -216,7 +213,7 @@ fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
         }
     };
     let at = place(name, word);
-    Err(Error::SystemName { name: without_secret_options(name), at, why, hint: None })
+    Err(PlanError::SystemName { name: without_secret_options(name), at, why, hint: None })
 }
 
 fn place(name: &str, part: &str) -> Range<usize> {
@@ -253,16 +250,63 @@ pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String
     is_option(option, value).then(|| (option.replace('-', "_"), value.to_owned()))
 }
 
-pub(crate) fn check_option(product: Product, name: &str, value: &str) -> Result<(), Error> {
+pub(crate) fn check_option(product: Product, name: &str, value: &str) -> PlanResult<()> {
     match refusal(product, name, value) {
         None => Ok(()),
-        Some(why) => Err(Error::ReservedOption { option: name.to_owned(), why }),
+        Some(why) => Err(PlanError::ReservedOption { option: name.to_owned(), why }),
     }
+}
+
+const PERCONA: [&str; 3] = ["percona", "percona-server", "ps"];
+
+/// Hint for an invalid system name.
+fn system_hint(name: &str) -> Option<String> {
+    // The product ends where the version begins: `pg16`, `mariadb:10.11`, `mysql 8.0`.
+    let at = name.find('@').or_else(|| name.find(|c: char| c.is_ascii_digit()));
+    let (word, rest) = name.split_at(at.unwrap_or(name.len()));
+    let is_separator =
+        |c: char| matches!(c, '@' | ':' | '-' | '_' | '=' | '/') || c.is_whitespace();
+    let (word, version) = (word.trim_matches(is_separator), rest.trim_matches(is_separator));
+    let lower = word.to_ascii_lowercase();
+    if PERCONA.contains(&lower.as_str()) {
+        let example = if version.contains('-') { version } else { "8.0.36-28" };
+        return Some(format!(
+            "Percona Server is product `mysql`; name its full version: `mysql@{example}`"
+        ));
+    }
+    let known = Product::named(&lower);
+    // A path in place of the version. A `/` with only an engine after it is not a path.
+    let path = rest.strip_prefix('@').filter(|it| it.starts_with(['/', '.']));
+    let is_engine = |it: &str| ["/innodb", "/rocksdb", "/heap"].contains(&it);
+    if let (Some(product), Some(path)) = (known, path.filter(|it| !is_engine(it))) {
+        return Some(format!("a directory is written `{product}@dir:{path}`"));
+    }
+    let elsewhere = Product::ALL.into_iter().find(|product| {
+        let ProductFacts { aliases, other_names, .. } = product.facts();
+        aliases.iter().chain(*other_names).any(|name| *name == lower)
+    });
+    let near = || nearest(lower.as_str(), Product::ALL.map(Product::word)).and_then(Product::named);
+    let product = known.or(elsewhere).or_else(near)?;
+    // `10.11.x` means the series.
+    let any = [".x", ".X", ".*"].into_iter().find_map(|any| version.strip_suffix(any));
+    let meant = format!("{product}@{}", any.unwrap_or(version));
+    if meant != name && read(&meant).is_ok() {
+        return Some(format!("did you mean `{meant}`"));
+    }
+    let is_versioned = version.starts_with(|c: char| c.is_ascii_digit());
+    (!is_versioned && !rest.contains("git:") && !rest.contains("dir:")).then(|| {
+        let example = product.facts().example;
+        format!(
+            "a system is written `product@version`, for example `{product}@{example}`; \
+             `assay server list --available {product}` lists the versions"
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use assay_model::Hint as _;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -281,8 +325,6 @@ mod tests {
         assert!(!format!("{error} {error:?}").contains("secret"), "{error}");
         assert_eq!(repository_login("mysql@git:../x#v1"), None);
     }
-    use proptest::prelude::*;
-
     #[test]
     fn reads_all_parts() {
         let spec = parse_system("mariadb@10.11/rocksdb+innodb-doublewrite=OFF+x=").unwrap();
@@ -317,7 +359,7 @@ mod tests {
         // The text behind a `+` is no address either.
         assert!(matches!(
             parse_system("mysql@8.0+log_bin=file://x"),
-            Err(Error::ReservedOption { .. })
+            Err(PlanError::ReservedOption { .. })
         ));
         assert!(matches!(parse_system("mysql://u@h/d").unwrap().origin, Origin::Url(_)));
     }
@@ -350,7 +392,7 @@ mod tests {
 
     #[test]
     fn suggests_the_nearest_product() {
-        let Err(Error::SystemName { hint, .. }) = parse_system("mariabd@10.11") else {
+        let Err(PlanError::SystemName { hint, .. }) = parse_system("mariabd@10.11") else {
             panic!("accepted")
         };
         assert_eq!(hint.as_deref(), Some("did you mean `mariadb@10.11`"));
@@ -370,7 +412,7 @@ mod tests {
             "mysql://root:secret/db",
         ] {
             let error = parse_system(name).unwrap_err();
-            assert!(matches!(error, Error::Url { .. }), "{error}");
+            assert!(matches!(error, PlanError::Url { .. }), "{error}");
             assert!(!format!("{error:?}").contains("secret"), "{error:?}");
         }
     }
@@ -436,7 +478,9 @@ mod tests {
             ("mariadb", "mariadb"),
             ("mysql@", ""),
         ] {
-            let Err(Error::SystemName { at, .. }) = parse_system(name) else { panic!("{name}") };
+            let Err(PlanError::SystemName { at, .. }) = parse_system(name) else {
+                panic!("{name}")
+            };
             assert_eq!(&name[at], part);
         }
     }
@@ -456,6 +500,43 @@ mod tests {
             let overrides = overrides.iter().map(|(name, value)| format!("+{name}={value}"));
             let name = format!("{product}@{version}{}", overrides.collect::<String>());
             prop_assert_eq!(parse_system(&name).unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
+    fn names_in_the_form_of_other_tools_get_a_suggestion() {
+        for (typed, meant) in [
+            ("mariadb:10.11", "`mariadb@10.11`"),
+            ("mariadb-10.11", "`mariadb@10.11`"),
+            ("mariadb 10.11", "`mariadb@10.11`"),
+            ("MariaDB@10.11", "`mariadb@10.11`"),
+            ("maria@10.11+innodb_doublewrite=OFF", "`mariadb@10.11+innodb_doublewrite=OFF`"),
+            ("mariabd@10.11", "`mariadb@10.11`"),
+            ("mariadb@10.11.x", "`mariadb@10.11`"),
+            ("mysql@8.0.*", "`mysql@8.0`"),
+            ("mysql8.0", "`mysql@8.0`"),
+            ("mysql:8.0.33/rocksdb", "`mysql@8.0.33/rocksdb`"),
+            ("pg@16", "`postgres@16`"),
+            ("pg16", "`postgres@16`"),
+            ("postgresql-16", "`postgres@16`"),
+            ("percona@8.0", "`mysql@8.0.36-28`"),
+            ("percona-server:8.4.7-7", "`mysql@8.4.7-7`"),
+            ("mariadb", "--available mariadb`"),
+            ("mysql@/usr", "`mysql@dir:/usr`"),
+            ("postgres@../pg", "`postgres@dir:../pg`"),
+            ("@10.11", "`product@version`"),
+            ("postgres@latest", "--available postgres`"),
+        ] {
+            let hints = parse_system(typed).unwrap_err().hints();
+            assert!(hints[0].contains(meant), "{typed}: {hints:?}");
+        }
+    }
+
+    #[test]
+    fn ambiguous_names_get_no_suggestion() {
+        for typed in ["oracle@19c", "mariadb@10.11+x", "", "@", "é@1"] {
+            let hints = parse_system(typed).unwrap_err().hints();
+            assert!(!hints[0].contains("did you mean"), "{typed}: {hints:?}");
         }
     }
 }

@@ -1,14 +1,13 @@
-//! Selects tests by `--tests GLOB,...`.
+//! Selects tests by `--tests GLOB,...`, where the name of a script of sysbench means the equivalent test.
 
 use assay_model::{Test, TestSet};
-use assay_workloads::tests_of;
+use assay_workloads::{OLTP_SCRIPTS, tests_of};
 use regex_lite::Regex;
 
-use crate::error::{Error, SearchedTests};
+use crate::error::{PlanError, PlanResult, SearchedTests};
 use crate::glob;
 use crate::limits::at_most;
 use crate::nearest::nearest;
-use crate::sysbench;
 
 const LENGTH_MAX: usize = 200;
 
@@ -16,41 +15,34 @@ const LENGTH_MAX: usize = 200;
 const PATTERNS: usize = 1000;
 
 /// The tests of `set` that match any of `globs`, in the order of the set; all of them without globs.
-pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Test>, Error> {
+pub fn select_tests(set: TestSet, globs: &[String]) -> PlanResult<Vec<Test>> {
     select_of(tests_of(set), globs)
 }
 
-pub(crate) fn bounded_patterns(count: usize) -> Result<(), Error> {
+pub(crate) fn bounded_patterns(count: usize) -> PlanResult<()> {
     at_most("patterns for tests", count, PATTERNS, "one pattern may match many tests")
 }
 
-pub fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error> {
+pub fn select_of(tests: Vec<Test>, globs: &[String]) -> PlanResult<Vec<Test>> {
     if globs.is_empty() {
         return Ok(tests);
     }
     bounded_patterns(globs.len())?;
-    let mut any: Vec<Regex> = Vec::with_capacity(globs.len());
-    for text in globs {
-        any.push(matcher_in(&tests, text)?);
-    }
+    let any: Vec<Regex> =
+        globs.iter().map(|text| matcher_in(&tests, text)).collect::<Result<_, _>>()?;
     let is_matched = |test: &Test| any.iter().any(|it| it.is_match(test.name()));
     Ok(tests.into_iter().filter(is_matched).collect())
 }
 
-pub fn name_matcher(text: &str) -> Result<impl Fn(&str) -> bool, Error> {
-    let fail = |why| Error::Glob { glob: text.to_owned(), why };
-    let length = text.chars().count();
-    if length > LENGTH_MAX {
-        return Err(fail(format!(
-            "it has {length} characters, more than the limit of {LENGTH_MAX}"
-        )));
-    }
-    let pattern = glob::regex(text).map_err(fail)?;
+pub fn name_matcher(text: &str) -> PlanResult<impl Fn(&str) -> bool> {
+    let fail = |why| PlanError::Glob { glob: text.to_owned(), why };
+    let pattern = bounded(text).and_then(|()| glob::regex(text)).map_err(fail)?;
     Ok(move |name: &str| pattern.is_match(name))
 }
 
-pub(crate) fn matcher_in(tests: &[Test], text: &str) -> Result<Regex, Error> {
-    let matcher = matcher(text, tests).map_err(|why| Error::Glob { glob: text.to_owned(), why })?;
+pub(crate) fn matcher_in(tests: &[Test], text: &str) -> PlanResult<Regex> {
+    let matcher =
+        matcher(text, tests).map_err(|why| PlanError::Glob { glob: text.to_owned(), why })?;
     if tests.iter().any(|test| matcher.is_match(test.name())) {
         return Ok(matcher);
     }
@@ -60,32 +52,35 @@ pub(crate) fn matcher_in(tests: &[Test], text: &str) -> Result<Regex, Error> {
 /// Matcher of a pattern, or its mistake. The name of a sysbench script means the equivalent microbenchmark, unless the
 /// script is one of the tests.
 fn matcher(text: &str, tests: &[Test]) -> Result<Regex, String> {
+    bounded(text)?;
+    let meant = if are_scripts(tests) { script_named(text) } else { test_of_script(text) };
+    glob::regex(meant.unwrap_or(text))
+}
+
+fn bounded(text: &str) -> Result<(), String> {
     let length = text.chars().count();
     if length > LENGTH_MAX {
         return Err(format!("it has {length} characters, more than the limit of {LENGTH_MAX}"));
     }
-    if are_scripts(tests) {
-        return glob::regex(sysbench::named(text).unwrap_or(text));
-    }
-    glob::regex(sysbench::test_of_script(text).unwrap_or(text))
+    Ok(())
 }
 
 fn are_scripts(tests: &[Test]) -> bool {
-    tests.first().is_some_and(|it| it.workload().is_none() && sysbench::is_script(it.name()))
+    tests.first().is_some_and(|it| it.workload().is_none() && is_script(it.name()))
 }
 
-fn no_such_test(text: &str, tests: &[Test]) -> Error {
+fn no_such_test(text: &str, tests: &[Test]) -> PlanError {
     if are_scripts(tests) {
         return no_such_script(text, tests);
     }
-    let glob = sysbench::test_of_script(text).unwrap_or(text);
-    let hint = sysbench::script_hint(glob).or_else(|| {
+    let glob = test_of_script(text).unwrap_or(text);
+    let hint = script_hint(glob).or_else(|| {
         // A mistyped name of a sysbench script is closest to another script, not to a test.
         let scripts =
-            sysbench::scripts().filter(|(_, test)| tests.iter().any(|it| it.name() == *test));
+            SCRIPTS.into_iter().filter(|(_, test)| tests.iter().any(|it| it.name() == *test));
         let scripts: Vec<_> = scripts.collect();
         let mut word = glob.replace('-', "_");
-        if sysbench::is_script(&format!("oltp_{word}")) {
+        if is_script(&format!("oltp_{word}")) {
             word.insert_str(0, "oltp_");
         }
         if word.starts_with("oltp_")
@@ -102,19 +97,60 @@ fn no_such_test(text: &str, tests: &[Test]) -> Error {
         Some(test) if test.tpcc().is_some() => SearchedTests::Tpcc,
         _ => SearchedTests::Set,
     };
-    Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), suite, hint }
+    PlanError::NoSuchTest { glob: glob.to_owned(), count: tests.len(), suite, hint, groups: None }
 }
 
 /// Options may leave a script without statements, which removes it from the tests.
-fn no_such_script(text: &str, tests: &[Test]) -> Error {
-    if let Some(script) = sysbench::named(text) {
-        return Error::EmptyScript(script);
+fn no_such_script(text: &str, tests: &[Test]) -> PlanError {
+    if let Some(script) = script_named(text) {
+        return PlanError::EmptyScript(script);
     }
-    let near = || nearest(sysbench::script(text).as_str(), tests.iter().map(|test| test.name()));
-    let meant = sysbench::script_of_test(text).or_else(near);
+    let near = || nearest(script(text).as_str(), tests.iter().map(|test| test.name()));
+    let meant = script_of_test(text).or_else(near);
     let hint = meant.map(|script| format!("did you mean `{script}`"));
     let suite = SearchedTests::Oltp;
-    Error::NoSuchTest { glob: text.to_owned(), count: tests.len(), suite, hint }
+    PlanError::NoSuchTest { glob: text.to_owned(), count: tests.len(), suite, hint, groups: None }
+}
+
+/// Scripts of sysbench, and the equivalent tests.
+const SCRIPTS: [(&str, &str); 8] = [
+    ("oltp_point_select", "point-query"),
+    ("oltp_read_only", "read-only_range=100"),
+    ("oltp_read_write", "read-write_range=100"),
+    ("oltp_write_only", "write-only"),
+    ("oltp_update_index", "update-index"),
+    ("oltp_update_non_index", "update-nonindex"),
+    ("oltp_delete", "delete"),
+    ("oltp_insert", "insert"),
+];
+
+/// Canonical name of a script of sysbench without `.lua`. `-` equals `_`.
+fn script(word: &str) -> String {
+    word.strip_suffix(".lua").unwrap_or(word).replace('-', "_").to_ascii_lowercase()
+}
+
+/// Accepts names with or without `.lua`.
+pub fn is_script(word: &str) -> bool {
+    script_named(word).is_some()
+}
+
+fn script_named(word: &str) -> Option<&'static str> {
+    let script = script(word);
+    OLTP_SCRIPTS.into_iter().find(|name| *name == script)
+}
+
+fn script_of_test(test: &str) -> Option<&'static str> {
+    SCRIPTS.into_iter().find(|(_, name)| *name == test).map(|(script, _)| script)
+}
+
+fn test_of_script(word: &str) -> Option<&'static str> {
+    let script = script(word);
+    SCRIPTS.into_iter().find(|(name, _)| *name == script).map(|(_, test)| test)
+}
+
+fn script_hint(word: &str) -> Option<String> {
+    let is_alone = is_script(word) && test_of_script(word).is_none();
+    is_alone.then(|| "`--suite oltp` includes this sysbench script".to_owned())
 }
 
 #[cfg(test)]
@@ -146,7 +182,7 @@ mod tests {
     fn an_overlong_pattern_is_refused() {
         let refused = |glob: String| {
             let error = select_tests(TestSet::Set32, &[glob]).unwrap_err();
-            assert!(matches!(error, Error::Glob { .. }), "{error}");
+            assert!(matches!(error, PlanError::Glob { .. }), "{error}");
             assert!(error.to_string().chars().count() < 200, "{error}");
             error.to_string()
         };
@@ -161,13 +197,13 @@ mod tests {
         assert_eq!(names(&"*".repeat(200)), 32);
         assert_eq!(names(&format!("{}scan{}", "{".repeat(10), "}".repeat(10))), 1);
         let many = vec!["scan".to_owned(); 1001];
-        assert!(matches!(select_tests(TestSet::Set32, &many), Err(Error::TooMany { .. })));
+        assert!(matches!(select_tests(TestSet::Set32, &many), Err(PlanError::TooMany { .. })));
     }
 
     #[test]
     fn a_glob_without_match_is_an_error_with_the_nearest_name() {
         let error = select_tests(TestSet::Set32, &["point-querry".to_owned()]).unwrap_err();
-        let Error::NoSuchTest { hint, .. } = error else { panic!("{error}") };
+        let PlanError::NoSuchTest { hint, .. } = error else { panic!("{error}") };
         assert_eq!(hint.as_deref(), Some("did you mean `point-query`"));
         let scripts = ["oltp_point_select", "oltp_read_only"].map(str::to_owned);
         let tests = select_tests(TestSet::Set32, &scripts).unwrap();
@@ -179,18 +215,31 @@ mod tests {
         assert!(error.hints()[0].contains("sysbench's `oltp_read_only`"), "{:?}", error.hints());
         let error = select_tests(TestSet::Set32, &["bulk_insert".to_owned()]).unwrap_err();
         assert!(error.hints()[0].contains("--suite oltp"), "{error}");
-        assert!(matches!(select_tests(TestSet::Set32, &["[".to_owned()]), Err(Error::Glob { .. })));
+        assert!(matches!(
+            select_tests(TestSet::Set32, &["[".to_owned()]),
+            Err(PlanError::Glob { .. })
+        ));
     }
 
     #[test]
     fn a_script_that_is_missing_is_explained() {
         let options = OltpOptions { point_selects: 0, range_selects: false, ..Default::default() };
         let refused = |glob: &str| select_of(oltp_tests(&options), &[glob.to_owned()]).unwrap_err();
-        assert_eq!(refused("oltp-read-only.lua"), Error::EmptyScript("oltp_read_only"));
+        assert_eq!(refused("oltp-read-only.lua"), PlanError::EmptyScript("oltp_read_only"));
         for (glob, meant) in
             [("point-query", "oltp_point_select"), ("oltp_readwrite", "oltp_read_write")]
         {
             assert_eq!(refused(glob).hints()[0], format!("did you mean `{meant}`"));
         }
+    }
+
+    #[test]
+    fn scripts_stand_for_tests_that_exist() {
+        for (script, test) in SCRIPTS {
+            assert!(assay_workloads::test_by_name(test).is_some(), "{test}");
+            assert_eq!(test_of_script(&format!("{}.lua", script.replace('_', "-"))), Some(test));
+        }
+        assert_eq!(test_of_script("point-query"), None);
+        assert!(script_hint("bulk_insert").is_some());
     }
 }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use assay_model::{Dialect, Secret};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::error::{Error, NO_SCHEME};
+use crate::error::{NO_SCHEME, PlanError, PlanResult};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
     pub dialect: Dialect,
-    pub place: Place,
+    pub place: ServerPlace,
     pub user: String,
     /// The user's password, when the URL has one.
     pub password: Option<Secret>,
@@ -21,7 +21,7 @@ pub struct ServerUrl {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ServerPlace {
     Socket(PathBuf),
     Tcp { host: String, port: u16 },
 }
@@ -33,7 +33,7 @@ impl fmt::Display for ServerUrl {
         let scheme = self.dialect.scheme();
         let (user, database) = (encoded(&self.user), encoded(&self.database));
         match &self.place {
-            Place::Socket(path) => {
+            ServerPlace::Socket(path) => {
                 let path = path.to_string_lossy();
                 write!(
                     f,
@@ -41,10 +41,12 @@ impl fmt::Display for ServerUrl {
                     utf8_percent_encode(&path, PATH)
                 )
             }
-            Place::Tcp { host, port } if host.contains(':') => {
+            ServerPlace::Tcp { host, port } if host.contains(':') => {
                 write!(f, "{scheme}://{user}@[{host}]:{port}/{database}")
             }
-            Place::Tcp { host, port } => write!(f, "{scheme}://{user}@{host}:{port}/{database}"),
+            ServerPlace::Tcp { host, port } => {
+                write!(f, "{scheme}://{user}@{host}:{port}/{database}")
+            }
         }
     }
 }
@@ -52,10 +54,9 @@ impl fmt::Display for ServerUrl {
 impl ServerUrl {
     /// Without the password, in the form of the product's own programs. Those of Postgres need directory and number of
     /// a socket.
-    #[must_use]
     pub fn for_programs(&self) -> String {
         let own = match (self.dialect, &self.place) {
-            (Dialect::Postgres, Place::Socket(path)) => directory_and_port(path),
+            (Dialect::Postgres, ServerPlace::Socket(path)) => directory_and_port(path),
             _ => None,
         };
         let Some((directory, port)) = own else { return self.to_string() };
@@ -78,8 +79,8 @@ const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.')
 const PATH: &AsciiSet = &WORD.remove(b'/');
 
 /// Reads the URL of a running server. Errors do not show it: what cannot be read may have a password anywhere.
-pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
-    read(text).map_err(|why| Error::Url { why })
+pub fn parse_url(text: &str) -> PlanResult<ServerUrl> {
+    read(text).map_err(|why| PlanError::Url { why })
 }
 
 /// The crate `url` would bring tables of Unicode for host names.
@@ -113,7 +114,7 @@ fn read(text: &str) -> Result<ServerUrl, String> {
         return Err(why.to_owned());
     }
     let place = match socket(query, dialect)? {
-        Some(path) if host.is_empty() => Place::Socket(path),
+        Some(path) if host.is_empty() => ServerPlace::Socket(path),
         Some(_) => return Err("both a host and a socket".to_owned()),
         None if host.is_empty() => return Err("neither a host nor `?socket=PATH`".to_owned()),
         None => tcp(host, dialect.port())?,
@@ -162,7 +163,7 @@ fn port_number(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| "its port is not a number up to 65535".to_owned())
 }
 
-fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
+fn tcp(host: &str, default_port: u16) -> Result<ServerPlace, String> {
     // In `[::1]:3306`, the last colon outside the brackets.
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, Some(port)),
@@ -173,7 +174,7 @@ fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
         None => default_port,
     };
     let host = name.trim_start_matches('[').trim_end_matches(']').to_owned();
-    if host.is_empty() { Err("no host".to_owned()) } else { Ok(Place::Tcp { host, port }) }
+    if host.is_empty() { Err("no host".to_owned()) } else { Ok(ServerPlace::Tcp { host, port }) }
 }
 
 fn decoded(text: &str) -> Result<String, String> {
@@ -190,26 +191,26 @@ mod tests {
     #[test]
     fn reads_hosts_and_sockets() {
         let url = parse_url("mysql://root@/sbtest?socket=/run/my%20s").unwrap();
-        assert_eq!(url.place, Place::Socket("/run/my s".into()));
+        assert_eq!(url.place, ServerPlace::Socket("/run/my s".into()));
         assert_eq!((url.user.as_str(), url.database.as_str()), ("root", "sbtest"));
         let url = parse_url("mysql://me:p@ss%2f:w@127.0.0.1:3307/db").unwrap();
-        assert_eq!(url.place, Place::Tcp { host: "127.0.0.1".into(), port: 3307 });
+        assert_eq!(url.place, ServerPlace::Tcp { host: "127.0.0.1".into(), port: 3307 });
         assert_eq!(url.password, Some(Secret::new("p@ss/:w")));
         assert_eq!(url.to_string(), "mysql://me@127.0.0.1:3307/db");
         let url = parse_url("postgres://me@[::1]/db").unwrap();
-        assert_eq!(url.place, Place::Tcp { host: "::1".into(), port: 5432 });
+        assert_eq!(url.place, ServerPlace::Tcp { host: "::1".into(), port: 5432 });
         assert_eq!(url.dialect, Dialect::Postgres);
     }
 
     #[test]
     fn sockets_of_postgres_are_named_as_its_own_programs_do() {
         let url = parse_url("postgres://root@/sbtest?host=/run/my%20dir&port=5433").unwrap();
-        assert_eq!(url.place, Place::Socket("/run/my dir/.s.PGSQL.5433".into()));
+        assert_eq!(url.place, ServerPlace::Socket("/run/my dir/.s.PGSQL.5433".into()));
         let shown = url.for_programs();
         assert_eq!(shown, "postgres://root@/sbtest?host=/run/my%20dir&port=5433");
         assert_eq!(parse_url(&url.to_string()), Ok(url));
         let url = parse_url("postgres://root@/sbtest?host=%2Frun").unwrap();
-        assert_eq!(url.place, Place::Socket("/run/.s.PGSQL.5432".into()));
+        assert_eq!(url.place, ServerPlace::Socket("/run/.s.PGSQL.5432".into()));
         for text in ["postgres://me@/db?socket=/s", "mysql://me@/db?socket=/d/.s.PGSQL.1"] {
             assert_eq!(parse_url(text).unwrap().for_programs(), text);
         }
@@ -222,9 +223,9 @@ mod tests {
             is_socket: bool,
         ) {
             let place = if is_socket {
-                Place::Socket(path.into())
+                ServerPlace::Socket(path.into())
             } else {
-                Place::Tcp { host: "db.example".to_owned(), port }
+                ServerPlace::Tcp { host: "db.example".to_owned(), port }
             };
             let url = ServerUrl { dialect: Dialect::MySql, place, user, password: None, database };
             prop_assert_eq!(parse_url(&url.to_string()), Ok(url));

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_model::{Experiment, Hint as _, Setup, TestSet};
-use assay_plan::{MachineFacts, Plan, plan, read_study, read_workload, write_study};
+use assay_plan::{MachineFacts, StudyPlan, plan, read_study, read_workload, write_study};
 
 /// Large enough for every published study.
 const LARGE: MachineFacts =
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn planned(name: &str, text: &str, machine: MachineFacts) -> Plan {
+fn planned(name: &str, text: &str, machine: MachineFacts) -> StudyPlan {
     let request = read_study(name, text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(read_study(name, &write_study(&request)).as_ref(), Ok(&request), "{name}");
     let plan = plan(&request, machine).unwrap_or_else(|error| panic!("{name}: {error}"));

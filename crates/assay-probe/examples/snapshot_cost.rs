@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::Barrier;
 use std::time::Instant;
 
-use assay_probe::{Probe, ProbeConfig, WatchedServer};
+use assay_probe::{ProbeConfig, UsageProbe, WatchedServer};
 use rustix::io::pread;
 use rustix::process::getpid;
 use rustix::thread::gettid;
@@ -33,7 +33,7 @@ fn measure() -> Result<(), Box<dyn Error>> {
         Some(pid) => pid.parse()?,
         None => getpid().as_raw_nonzero().get(),
     };
-    let mut probe = Probe::new(ProbeConfig {
+    let mut probe = UsageProbe::new(ProbeConfig {
         client_tids: vec![gettid().as_raw_nonzero().get()],
         server: Some(WatchedServer {
             pid: server_pid,

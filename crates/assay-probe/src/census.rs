@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use assay_model::BusyProcess;
 
-use crate::Error;
+use crate::ProbeResult;
 use crate::host::online_cpus;
 
 /// The CPU time of every process visible to this user, at one moment.
 #[derive(Debug, Clone)]
-pub struct Census {
+pub struct ProcessCensus {
     taken: Instant,
-    processes: BTreeMap<Id, Process>,
+    processes: BTreeMap<Id, CensusEntry>,
 }
 
 const NAMES: usize = 3;
@@ -23,7 +23,7 @@ const CPUS_MIN: f64 = 0.02;
 type Id = (i32, u64);
 
 #[derive(Debug, Clone)]
-struct Process {
+struct CensusEntry {
     name: String,
     parent: i32,
     /// CPU time of the process and of its ended children, ticks.
@@ -45,15 +45,15 @@ impl From<Busy> for BusyProcess {
     }
 }
 
-impl Census {
+impl ProcessCensus {
     /// Processes that end meanwhile are skipped.
-    pub fn take() -> Result<Self, Error> {
+    pub fn take() -> ProbeResult<Self> {
         let all = procfs::process::all_processes()?;
-        let stats = all.filter_map(|process| process.and_then(|it| it.stat()).ok());
+        let stats = all.filter_map(|process| process.and_then(|entry| entry.stat()).ok());
         let entry = |stat: procfs::process::Stat| {
             let ended = [stat.cutime, stat.cstime].map(|ticks| u64::try_from(ticks).unwrap_or(0));
             let ticks = stat.utime + stat.stime + ended.iter().sum::<u64>();
-            let process = Process { name: stat.comm, parent: stat.ppid, ticks };
+            let process = CensusEntry { name: stat.comm, parent: stat.ppid, ticks };
             ((stat.pid, stat.starttime), process)
         };
         Ok(Self { taken: Instant::now(), processes: stats.map(entry).collect() })
@@ -61,7 +61,6 @@ impl Census {
 
     /// Processes that used the CPU since `earlier`, busiest first, without the processes `ours` and their descendants.
     /// A process that started and ended in between is counted under the name of its parent.
-    #[must_use]
     pub fn busiest_since(&self, earlier: &Self, ours: &[i32]) -> Vec<Busy> {
         let ours = self.with_descendants(ours);
         // Ticks of all processes of a name, and those of the busiest one with its id.
@@ -90,7 +89,6 @@ impl Census {
         busy
     }
 
-    #[must_use]
     pub fn named_since(&self, earlier: &Self, ours: &[i32]) -> Vec<BusyProcess> {
         let busiest = self.busiest_since(earlier, ours).into_iter();
         busiest.filter(|busy| busy.cpus >= CPUS_MIN).take(NAMES).map(BusyProcess::from).collect()
@@ -124,13 +122,13 @@ impl Census {
     }
 
     fn with_descendants(&self, roots: &[i32]) -> BTreeSet<i32> {
-        let mut found: BTreeSet<i32> = roots.iter().copied().collect();
+        let mut family: BTreeSet<i32> = roots.iter().copied().collect();
         let mut pending = roots.to_vec();
         while let Some(parent) = pending.pop() {
             let children = self.processes.iter().filter(|(_, process)| process.parent == parent);
-            pending.extend(children.map(|((pid, _), _)| *pid).filter(|pid| found.insert(*pid)));
+            pending.extend(children.map(|((pid, _), _)| *pid).filter(|pid| family.insert(*pid)));
         }
-        found
+        family
     }
 }
 
@@ -144,11 +142,11 @@ mod tests {
 
     use super::*;
 
-    fn census(taken: Instant, processes: &[(i32, i32, &str, u64)]) -> Census {
+    fn census(taken: Instant, processes: &[(i32, i32, &str, u64)]) -> ProcessCensus {
         let process = |(pid, parent, name, ticks): &(i32, i32, &str, u64)| {
-            ((*pid, 7), Process { name: (*name).to_owned(), parent: *parent, ticks: *ticks })
+            ((*pid, 7), CensusEntry { name: (*name).to_owned(), parent: *parent, ticks: *ticks })
         };
-        Census { taken, processes: processes.iter().map(process).collect() }
+        ProcessCensus { taken, processes: processes.iter().map(process).collect() }
     }
 
     #[test]
@@ -173,7 +171,7 @@ mod tests {
             ],
         );
         let busy = after.busiest_since(&before, &[9]);
-        let names: Vec<_> = busy.iter().map(|it| (&*it.name, it.pid)).collect();
+        let names: Vec<_> = busy.iter().map(|process| (&*process.name, process.pid)).collect();
         assert_eq!(names, [("make", 2), ("cc", 5)]);
         assert_eq!(busy[0].cpus, 0.5);
         assert!((0.25..0.27).contains(&busy[1].cpus), "{busy:?}");
@@ -198,8 +196,8 @@ mod tests {
             began + Duration::from_secs(2),
             &[(1, 0, "init", 70 * hz), (2, 1, "bash", 5 + 1 + 900 * hz), (6, 2, "cc", hz)],
         );
-        let message = after.busiest_since(&before, &[]);
-        assert_eq!(message, [Busy { name: "cc".to_owned(), pid: 6, cpus: 0.5 }]);
+        let busy = after.busiest_since(&before, &[]);
+        assert_eq!(busy, [Busy { name: "cc".to_owned(), pid: 6, cpus: 0.5 }]);
     }
 
     #[test]
@@ -208,8 +206,8 @@ mod tests {
         let hz = rustix::param::clock_ticks_per_second();
         let before = census(began, &[]);
         let after = census(began + Duration::from_secs(1), &[(2, 1, "bash", 1_000_000 * hz)]);
-        let message = after.busiest_since(&before, &[]);
-        assert_eq!(message[0].cpus, f64::from(online_cpus()));
+        let busy = after.busiest_since(&before, &[]);
+        assert_eq!(busy[0].cpus, f64::from(online_cpus()));
     }
 
     /// A shell starts a shell that starts a third one, which computes. When both have ended, the first has waited for
@@ -232,20 +230,20 @@ mod tests {
             .spawn()
             .unwrap();
         let hz = rustix::param::clock_ticks_per_second();
-        let has_computed = |census: &Census| {
-            census.processes.values().any(|it| it.name == "census-spin" && it.ticks >= hz)
+        let has_computed = |census: &ProcessCensus| {
+            census.processes.values().any(|entry| entry.name == "census-spin" && entry.ticks >= hz)
         };
-        let mut before = Census::take().unwrap();
+        let mut before = ProcessCensus::take().unwrap();
         while !has_computed(&before) {
             std::thread::sleep(Duration::from_millis(20));
-            before = Census::take().unwrap();
+            before = ProcessCensus::take().unwrap();
         }
         let mut stdin = shell.stdin.take().unwrap();
         stdin.write_all(b"\n").unwrap();
         let mut line = String::new();
         BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ended\n");
-        let after = Census::take().unwrap();
+        let after = ProcessCensus::take().unwrap();
         drop(stdin);
         shell.wait().unwrap();
         let passed = after.taken.duration_since(before.taken).as_secs_f64() * hz as f64;
@@ -258,17 +256,17 @@ mod tests {
     #[test]
     fn a_busy_process_is_found() {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
-        let before = Census::take().unwrap();
+        let before = ProcessCensus::take().unwrap();
         let spent = || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap();
         let began = spent();
         while spent() - began < Duration::from_millis(100) {
             std::hint::spin_loop();
         }
-        let after = Census::take().unwrap();
-        let name = &after.processes.iter().find(|((it, _), _)| *it == pid).unwrap().1.name;
-        let is_told =
+        let after = ProcessCensus::take().unwrap();
+        let name = &after.processes.iter().find(|((id, _), _)| *id == pid).unwrap().1.name;
+        let is_listed =
             |ours: &[i32]| after.busiest_since(&before, ours).iter().any(|busy| busy.name == *name);
-        assert!(is_told(&[]));
-        assert!(!is_told(&[pid]));
+        assert!(is_listed(&[]));
+        assert!(!is_listed(&[pid]));
     }
 }

@@ -1,7 +1,6 @@
 //! Kernel counters of a block device.
 
-use crate::counts::{add, named, since};
-use crate::file::numbers;
+use crate::file::{add, named, numbers, since};
 
 /// Requests completed, and KiB.
 const NAMES: [&str; 4] = ["reads", "read_kb", "writes", "write_kb"];
@@ -11,12 +10,10 @@ const NAMES: [&str; 4] = ["reads", "read_kb", "writes", "write_kb"];
 pub struct DeviceCounters([u64; NAMES.len()]);
 
 impl DeviceCounters {
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self(since(&self.0, &earlier.0))
     }
 
-    #[must_use]
     pub fn plus(mut self, more: &Self) -> Self {
         add(&mut self.0, &more.0);
         self
@@ -44,7 +41,6 @@ pub struct DeviceStatistics {
 }
 
 impl DeviceStatistics {
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             counters: self.counters.since(&earlier.counters),
@@ -65,9 +61,8 @@ pub(crate) fn parse_device(text: &[u8]) -> Option<DeviceStatistics> {
     let (reads, read_merges, read_kb, read_ms) = (next()?, next()?, next()? / 2, next()?);
     let (writes, write_merges, write_kb, write_ms) = (next()?, next()?, next()? / 2, next()?);
     let (_in_progress, busy_ms, queue_ms) = (next()?, next()?, next()?);
-    let counters = DeviceCounters([reads, read_kb, writes, write_kb]);
     Some(DeviceStatistics {
-        counters,
+        counters: DeviceCounters([reads, read_kb, writes, write_kb]),
         read_merges,
         read_ms,
         write_merges,
@@ -83,12 +78,12 @@ mod tests {
 
     #[test]
     fn device_counters_are_in_kib() {
-        let found = parse_device(b"   10 1 200 3 40 5 600 7 0 8 9 11 12\n").unwrap();
-        assert_eq!(found.counters, DeviceCounters([10, 100, 40, 300]));
-        assert_eq!((found.read_merges, found.read_ms), (1, 3));
-        assert_eq!((found.write_merges, found.write_ms), (5, 7));
-        assert_eq!((found.busy_ms, found.queue_ms), (8, 9));
-        assert_eq!(found.since(&found), DeviceStatistics::default());
+        let statistics = parse_device(b"   10 1 200 3 40 5 600 7 0 8 9 11 12\n").unwrap();
+        assert_eq!(statistics.counters, DeviceCounters([10, 100, 40, 300]));
+        assert_eq!((statistics.read_merges, statistics.read_ms), (1, 3));
+        assert_eq!((statistics.write_merges, statistics.write_ms), (5, 7));
+        assert_eq!((statistics.busy_ms, statistics.queue_ms), (8, 9));
+        assert_eq!(statistics.since(&statistics), DeviceStatistics::default());
         assert_eq!(parse_device(b"1 2 3"), None);
     }
 }

@@ -1,23 +1,23 @@
-//! Facts about the machine, for the plan's checks and for the reader of a report.
+//! Facts about the machine and its disks, for the plan's checks and for the reader of a report.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use assay_model::Host;
+use procfs::process::{MountInfo, Process};
 use procfs::sys::kernel::Version;
 use procfs::{CpuInfo, Current, Meminfo};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use crate::Error;
-use crate::disk::{block_device, mount_of};
+use crate::{ProbeResult, UsageProbeError};
 
 /// A hypervisor's clock, used if nothing else names the hypervisor.
 const HYPERVISOR_CLOCKS: [(&str, &str); 3] =
     [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
 
 /// `data_dir` must exist.
-pub fn host(data_dir: &Path) -> Result<Host, Error> {
+pub fn host(data_dir: &Path) -> ProbeResult<Host> {
     let cpu = CpuInfo::current()?;
     Ok(Host {
         cpu: processor(&cpu),
@@ -36,16 +36,17 @@ pub fn host(data_dir: &Path) -> Result<Host, Error> {
 }
 
 /// Without swapping, KiB.
-pub fn available_memory_kb() -> Result<u64, Error> {
+pub fn available_memory_kb() -> ProbeResult<u64> {
     let available = Meminfo::current()?.mem_available;
-    available
-        .map(|bytes| bytes / 1024)
-        .ok_or_else(|| Error::Format { path: "/proc/meminfo".into(), expected: "`MemAvailable`" })
+    available.map(|bytes| bytes / 1024).ok_or_else(|| UsageProbeError::Format {
+        path: "/proc/meminfo".into(),
+        expected: "`MemAvailable`",
+    })
 }
 
 /// Space available to this user below `path`, KiB.
-pub fn free_disk_kb(path: &Path) -> Result<u64, Error> {
-    let space = rustix::fs::statvfs(path).map_err(|source| Error::Kernel {
+pub fn free_disk_kb(path: &Path) -> ProbeResult<u64> {
+    let space = rustix::fs::statvfs(path).map_err(|source| UsageProbeError::Kernel {
         question: format!("the free space at `{}`", path.display()),
         source: source.into(),
     })?;
@@ -53,8 +54,8 @@ pub fn free_disk_kb(path: &Path) -> Result<u64, Error> {
 }
 
 /// Ascending.
-pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
-    let allowed = sched_getaffinity(None).map_err(|source| Error::Kernel {
+pub fn cpus_allowed() -> ProbeResult<Vec<usize>> {
+    let allowed = sched_getaffinity(None).map_err(|source| UsageProbeError::Kernel {
         question: "the CPUs that this process may use".to_owned(),
         source: source.into(),
     })?;
@@ -63,7 +64,7 @@ pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
 
 /// The allowed CPUs in the order in which threads that must not disturb each other get them: one of each core before
 /// the second one of any core, the last numbers first, because machines do most other work on the first ones.
-pub fn cpus_by_core() -> Result<Vec<usize>, Error> {
+pub fn cpus_by_core() -> ProbeResult<Vec<usize>> {
     let core = |cpu| {
         first_line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))
     };
@@ -82,6 +83,29 @@ fn by_core(cpus: impl DoubleEndedIterator<Item = (usize, Option<String>)>) -> Ve
         .collect();
     ordered.sort_by_key(|(place, _)| *place);
     ordered.into_iter().map(|(_, cpu)| cpu).collect()
+}
+
+/// The longest mount point above an existing path, the last one mounted.
+pub(crate) fn mount_of(path: &Path) -> ProbeResult<Option<MountInfo>> {
+    let path = fs_err::canonicalize(path)?;
+    let mounts = Process::myself()?.mountinfo()?;
+    let above = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    Ok(above.max_by_key(|mount| mount.mount_point.components().count()))
+}
+
+/// The statistics file of the block device below `directory`; `None` for memory, network and layered file systems.
+pub(crate) fn block_device(directory: &Path) -> ProbeResult<Option<PathBuf>> {
+    let mut device = fs_err::metadata(directory)?.dev();
+    if rustix::fs::major(device) == 0 {
+        // File systems with subvolumes have separate device numbers, but name their device.
+        let source = mount_of(directory)?.and_then(|mount| mount.mount_source);
+        match source.and_then(|source| fs_err::metadata(source).ok()) {
+            Some(source) => device = source.rdev(),
+            None => return Ok(None),
+        }
+    }
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    Ok((major != 0).then(|| PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"))))
 }
 
 /// Whether the kernel accounts the time that threads wait for block devices. Since Linux 5.14 it is off unless
@@ -148,8 +172,8 @@ fn os_name() -> Option<String> {
 
 /// `None` if the file is missing or empty.
 fn first_line(path: &str) -> Option<String> {
-    let text: io::Result<String> = fs_err::read_to_string(path);
-    text.ok()?.lines().next().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned)
+    let text = fs_err::read_to_string(path).ok()?;
+    text.lines().next().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -196,5 +220,10 @@ mod tests {
         let mut by_core = cpus_by_core().unwrap();
         by_core.sort_unstable();
         assert_eq!(by_core, allowed);
+    }
+
+    #[test]
+    fn a_directory_without_a_block_device_is_accepted() {
+        assert_eq!(block_device(Path::new("/proc/self")).unwrap(), None);
     }
 }

@@ -25,14 +25,14 @@ pub(crate) struct ServerInstructions {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct InstructionReading {
     instructions: u64,
     /// How long threads ran, and how long they had a hardware counter.
     ran: Duration,
     counted: Duration,
 }
 
-impl Counted {
+impl InstructionReading {
     /// `None` if the processor did not count all the time: it multiplexes its few counters, and the value would be an
     /// estimate.
     pub(crate) fn since(&self, earlier: &Self) -> Option<u64> {
@@ -54,7 +54,7 @@ impl ServerInstructions {
         let counters = threads.iter().filter_map(|thread| open(thread).transpose());
         let counters: Vec<Counter> = counters.collect::<io::Result<_>>()?;
         // A new file has the lowest free number.
-        let highest = counters.iter().map(|it| it.as_raw_fd().unsigned_abs()).max();
+        let highest = counters.iter().map(|counter| counter.as_raw_fd().unsigned_abs()).max();
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         if u64::from(highest.unwrap_or_default()) + SPARE_FILES > limit {
             return Err(io::Error::other("too few files may be open"));
@@ -62,8 +62,8 @@ impl ServerInstructions {
         Ok(Self { counters })
     }
 
-    pub(crate) fn read(&mut self) -> io::Result<Counted> {
-        let mut sum = Counted::default();
+    pub(crate) fn read(&mut self) -> io::Result<InstructionReading> {
+        let mut sum = InstructionReading::default();
         for counter in &mut self.counters {
             let data = counter.read_full()?;
             sum.instructions = sum.instructions.saturating_add(data.count());
@@ -82,7 +82,7 @@ mod tests {
     fn what_was_counted_for_a_part_of_the_time_is_no_count() {
         let at = |instructions, ran, counted| {
             let [ran, counted] = [ran, counted].map(Duration::from_micros);
-            Counted { instructions, ran, counted }
+            InstructionReading { instructions, ran, counted }
         };
         assert_eq!(at(900, 50, 50).since(&at(400, 20, 20)), Some(500));
         assert_eq!(at(900, 50, 49).since(&at(400, 20, 20)), None);

@@ -5,9 +5,7 @@
 //! thread.
 
 mod census;
-mod counts;
 mod device;
-mod disk;
 mod file;
 mod host;
 mod instructions;
@@ -23,15 +21,15 @@ use std::path::PathBuf;
 
 use assay_model::Hint;
 
-pub use census::{Busy, Census};
+pub use census::{Busy, ProcessCensus};
 pub use device::{DeviceCounters, DeviceStatistics};
 pub use host::{available_memory_kb, cpus_allowed, cpus_by_core, free_disk_kb, host};
-pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
+pub use probe::{ProbeConfig, Snapshot, Usage, UsageProbe, WatchedServer};
 pub use processor::{InstructionCounter, ProcessorCounters, counts_instructions};
-pub use trouble::{Accounting, Interval};
+pub use trouble::{Accounting, SliceInterval};
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum UsageProbeError {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("`{}` has no {expected}", path.display())]
@@ -54,7 +52,9 @@ pub enum Error {
     },
 }
 
-impl Hint for Error {
+pub type ProbeResult<T> = Result<T, UsageProbeError>;
+
+impl Hint for UsageProbeError {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use rustix::time::{ClockId, clock_getres};
 
-use crate::Error;
-use crate::counts::{named, since};
+use crate::ProbeResult;
 use crate::device::{DeviceStatistics, parse_device};
-use crate::disk::block_device;
-use crate::file::{Buffer, KernelFile, field, numbers};
+use crate::file::{Buffer, KernelFile, field, named, numbers, since};
+use crate::host::block_device;
 use crate::trouble::Accounting;
 
 /// File with the CPU time of all tasks in version 1 of control groups, nanoseconds.
@@ -43,7 +42,7 @@ impl Reading {
 }
 
 #[derive(Debug)]
-pub(crate) struct Machine {
+pub(crate) struct MachineFiles {
     stat: KernelFile,
     /// The scheduler's sum over all tasks, if the kernel provides it.
     usage: Option<KernelFile>,
@@ -52,12 +51,12 @@ pub(crate) struct Machine {
     tick_ns: u64,
 }
 
-impl Machine {
+impl MachineFiles {
     pub(crate) fn open(
         data_dir: Option<&Path>,
         buffer: &mut Buffer,
         tick_ns: u64,
-    ) -> Result<Self, Error> {
+    ) -> ProbeResult<Self> {
         let mut machine = Self {
             stat: KernelFile::open_existing("/proc/stat".into())?,
             usage: None,
@@ -86,7 +85,7 @@ impl Machine {
         }
     }
 
-    pub(crate) fn read(&self, buffer: &mut Buffer) -> Result<Reading, Error> {
+    pub(crate) fn read(&self, buffer: &mut Buffer) -> ProbeResult<Reading> {
         let counts = self.stat.read(buffer, "CPU times and context switches", |text| {
             let ticks = parse_cpu_line(text)?;
             let tick_ns = self.tick_ns;
@@ -100,12 +99,9 @@ impl Machine {
         Ok(Reading(counts))
     }
 
-    pub(crate) fn read_device(
-        &self,
-        buffer: &mut Buffer,
-    ) -> Result<Option<DeviceStatistics>, Error> {
-        let device = self.device.as_ref();
-        Ok(device.map(|it| it.read(buffer, "device counters", parse_device)).transpose()?.flatten())
+    pub(crate) fn read_device(&self, buffer: &mut Buffer) -> ProbeResult<Option<DeviceStatistics>> {
+        let Some(device) = &self.device else { return Ok(None) };
+        device.read(buffer, "device counters", parse_device)
     }
 }
 

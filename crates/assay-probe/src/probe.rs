@@ -6,16 +6,15 @@ use assay_model::{Counters, Trouble};
 use perf_event::events::{Event, Hardware};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::Error;
-use crate::counts::{add, named, since};
 use crate::device::{DeviceCounters, DeviceStatistics};
-use crate::file::Buffer;
-use crate::instructions::{self, Counted, ServerInstructions};
-use crate::machine::{Machine, Reading};
+use crate::file::{Buffer, add, named, since};
+use crate::instructions::{self, InstructionReading, ServerInstructions};
+use crate::machine::{MachineFiles, Reading};
 use crate::processor::counts_instructions;
-use crate::task::{DISK_WAIT, NAMES, Seen, Task, TaskCounts};
-use crate::tree::{Tree, TreeCounts};
-use crate::trouble::{Accounting, Interval, THROTTLED, trouble};
+use crate::task::{DISK_WAIT, NAMES, Task, TaskCounts, TaskState};
+use crate::tree::{ProcessTree, TreeCounts};
+use crate::trouble::{Accounting, SliceInterval, THROTTLED, trouble};
+use crate::{ProbeResult, UsageProbeError};
 
 #[derive(Debug, Clone)]
 pub struct ProbeConfig {
@@ -48,12 +47,12 @@ pub struct WatchedServer {
 /// missed, as are children beyond the first page of a thread's list (some 600). Instructions are exact, and none of
 /// these threads is missed; they are known only if the processor counted all the time.
 #[derive(Debug)]
-pub struct Probe {
+pub struct UsageProbe {
     clients: Vec<Task>,
-    server: Option<Tree>,
+    server: Option<ProcessTree>,
     /// `None` unless they are counted.
     instructions: Option<ServerInstructions>,
-    machine: Machine,
+    machine: MachineFiles,
     buffer: Buffer,
     tick_ns: u64,
     accounts_disk_wait: bool,
@@ -67,7 +66,7 @@ pub struct Snapshot {
     /// CPU time of this whole process, including the study loop and the clients.
     own_cpu_ns: u64,
     server: Option<TreeCounts>,
-    instructions: Option<Counted>,
+    instructions: Option<InstructionReading>,
     machine: Reading,
     accounting: Accounting,
     accounts_disk_wait: bool,
@@ -78,7 +77,7 @@ pub struct Snapshot {
 pub struct Usage {
     /// Of the client threads, of the server's process tree if it is watched, and of the machine.
     pub counters: Counters,
-    pub interval: Interval,
+    pub interval: SliceInterval,
 }
 
 /// Attempts to open counters while threads are starting.
@@ -89,10 +88,9 @@ const OTHER: &str = "host_other_ns";
 
 impl Usage {
     /// CPU time of the server; `None` if it is not watched.
-    #[must_use]
     pub fn server_ns(&self) -> Option<u64> {
-        let of = |name| self.counters.get(name);
-        Some(of("connection_cpu_ns")? + of("background_cpu_ns")?)
+        let counters = &self.counters;
+        Some(counters.get("connection_cpu_ns")? + counters.get("background_cpu_ns")?)
     }
 
     /// Subtracts the usage of servers of the same study from that of other processes. `None` makes the difference
@@ -108,16 +106,15 @@ impl Usage {
         self.counters.set(THROTTLED, Some(delayed_ns));
     }
 
-    #[must_use]
     pub fn trouble(&self) -> Vec<Trouble> {
         trouble(&self.counters, &self.interval)
     }
 }
 
-impl Probe {
+impl UsageProbe {
     /// Opens all files and takes a first reading, so that a missing thread, a missing counter or a lack of permission
     /// is found here, not during a slice.
-    pub fn new(config: ProbeConfig) -> Result<Self, Error> {
+    pub fn new(config: ProbeConfig) -> ProbeResult<Self> {
         let mut buffer = Buffer::new();
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
         let clients = config
@@ -125,16 +122,17 @@ impl Probe {
             .into_iter()
             .map(|tid| {
                 let directory = PathBuf::from(format!("/proc/self/task/{tid}"));
-                Task::open(directory)?.ok_or(Error::NoSuchTask(tid))
+                Task::open(directory)?.ok_or(UsageProbeError::NoSuchTask(tid))
             })
             .collect::<Result<_, _>>()?;
         let data_dir = config.server.as_ref().map(|server| server.data_dir.clone());
-        let open_tree = |server: WatchedServer| Tree::open(server.pid, server.connection_tids);
+        let open_tree =
+            |server: WatchedServer| ProcessTree::open(server.pid, server.connection_tids);
         let mut probe = Self {
             clients,
             server: config.server.map(open_tree).transpose()?,
             instructions: None,
-            machine: Machine::open(data_dir.as_deref(), &mut buffer, tick_ns)?,
+            machine: MachineFiles::open(data_dir.as_deref(), &mut buffer, tick_ns)?,
             buffer,
             tick_ns,
             accounts_disk_wait: crate::host::disk_wait_is_accounted(),
@@ -146,7 +144,7 @@ impl Probe {
 
     /// Counts the server's instructions from now on, and returns whether that is possible. The kernel then saves and
     /// loads a counter at each context switch of the server.
-    pub fn count_instructions(&mut self) -> Result<bool, Error> {
+    pub fn count_instructions(&mut self) -> ProbeResult<bool> {
         if counts_instructions() {
             self.count(Hardware::INSTRUCTIONS)?;
         }
@@ -159,9 +157,9 @@ impl Probe {
 
     /// Counts these events of the server from now on, if the kernel permits it. A thread that starts meanwhile may
     /// inherit a counter or not, so all counters are opened again then.
-    fn count<E: Event + Copy>(&mut self, event: E) -> Result<(), Error> {
+    fn count<E: Event + Copy>(&mut self, event: E) -> ProbeResult<()> {
         for _ in 0..OPENED_MAX {
-            let Some(threads) = self.server.as_ref().map(Tree::threads) else { break };
+            let Some(threads) = self.server.as_ref().map(ProcessTree::threads) else { break };
             let opened = match ServerInstructions::open(&threads, event) {
                 Ok(opened) => opened,
                 Err(error) => {
@@ -170,7 +168,7 @@ impl Probe {
                 }
             };
             self.snapshot()?;
-            if self.server.as_ref().is_some_and(|it| it.threads().is_subset(&threads)) {
+            if self.server.as_ref().is_some_and(|tree| tree.threads().is_subset(&threads)) {
                 self.instructions = Some(opened);
                 break;
             }
@@ -179,16 +177,16 @@ impl Probe {
     }
 
     /// Reads every counter. Threads and processes that have ended keep their last counts; their end is never an error.
-    pub fn snapshot(&mut self) -> Result<Snapshot, Error> {
+    pub fn snapshot(&mut self) -> ProbeResult<Snapshot> {
         let clocks = Clocks::now();
         let mut clients = TaskCounts::default();
         for task in &mut self.clients {
             // A thread that has ended keeps its last counts, as `Gone` says.
-            let _: Seen = task.update(&mut self.buffer, self.tick_ns)?;
+            let _: TaskState = task.update(&mut self.buffer, self.tick_ns)?;
             add(&mut clients, &task.counts);
         }
         // Unreadable counts are unknown.
-        let instructions = self.instructions.as_mut().and_then(|it| it.read().ok());
+        let instructions = self.instructions.as_mut().and_then(|counters| counters.read().ok());
         Ok(Snapshot {
             clocks,
             clients,
@@ -204,19 +202,19 @@ impl Probe {
             cpus: self.cpus,
         })
     }
+
     /// Counters of the block device that holds the data, if known. Cheaper than a snapshot.
-    pub fn device(&mut self) -> Result<Option<DeviceCounters>, Error> {
-        Ok(self.device_statistics()?.map(|it| it.counters))
+    pub fn device(&mut self) -> ProbeResult<Option<DeviceCounters>> {
+        Ok(self.device_statistics()?.map(|statistics| statistics.counters))
     }
 
-    pub fn device_statistics(&mut self) -> Result<Option<DeviceStatistics>, Error> {
+    pub fn device_statistics(&mut self) -> ProbeResult<Option<DeviceStatistics>> {
         self.machine.read_device(&mut self.buffer)
     }
 }
 
 impl Snapshot {
     /// Usage between `earlier` and this snapshot of the same probe. Never negative.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Usage {
         let used = self.server.as_ref().zip(earlier.server.as_ref());
         let server = used.map(|(later, earlier)| later.since(earlier));
@@ -227,7 +225,7 @@ impl Snapshot {
             |(name, _): &(String, u64)| self.accounts_disk_wait || !name.ends_with(DISK_WAIT);
         let mut usage = Usage {
             counters: all.filter(is_known).collect(),
-            interval: Interval {
+            interval: SliceInterval {
                 elapsed_ns: self.clocks.monotonic_ns.saturating_sub(earlier.clocks.monotonic_ns),
                 clock_jump_ns: self.clocks.jump_since(&earlier.clocks),
                 cpus: self.cpus,
@@ -312,7 +310,7 @@ mod tests {
         let data_dir = std::env::current_dir().unwrap();
         let server = WatchedServer { pid, connection_tids: None, data_dir };
         let config = ProbeConfig { client_tids: Vec::new(), server: Some(server) };
-        let mut probe = Probe::new(config).unwrap();
+        let mut probe = UsageProbe::new(config).unwrap();
         probe.count(Software::TASK_CLOCK).unwrap();
         let mut used = |place| {
             let before = probe.snapshot().unwrap();

@@ -18,21 +18,22 @@ pub struct ProcessorCounters {
 impl ProcessorCounters {
     /// Without those in the kernel, if `shows_kernel` is false. `None` if the kernel does not permit it, or the
     /// processor, often a virtual one, does not count.
-    #[must_use]
     pub fn open(threads: &[i32], shows_kernel: bool) -> Option<Self> {
-        Self::of(threads, shows_kernel, [Hardware::INSTRUCTIONS, Hardware::CPU_CYCLES])
+        Self::open_events(threads, shows_kernel, [Hardware::INSTRUCTIONS, Hardware::CPU_CYCLES])
     }
 
-    fn of<E: Event + Copy>(threads: &[i32], shows_kernel: bool, events: [E; 2]) -> Option<Self> {
+    fn open_events<E: Event + Copy>(
+        threads: &[i32],
+        shows_kernel: bool,
+        [first, second]: [E; 2],
+    ) -> Option<Self> {
         let open = |thread: i32, event: E| -> io::Result<Counter> {
-            let mut builder = Builder::new(event);
-            builder.observe_pid(thread).any_cpu().exclude_hv(true).exclude_kernel(!shows_kernel);
-            builder.read_format(ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING);
-            let mut counter = builder.build()?;
-            counter.enable()?;
-            Ok(counter)
+            let counter = opened(thread, event, |builder| {
+                builder.exclude_kernel(!shows_kernel);
+            })?;
+            counter.ok_or_else(|| Errno::SRCH.into())
         };
-        let both = |thread: &i32| Ok([open(*thread, events[0])?, open(*thread, events[1])?]);
+        let both = |thread: &i32| Ok([open(*thread, first)?, open(*thread, second)?]);
         match threads.iter().map(both).collect::<io::Result<Vec<_>>>() {
             Ok(counters) if !counters.is_empty() => Some(Self { counters }),
             Ok(_) => None,
@@ -63,19 +64,20 @@ impl InstructionCounter {
     /// Counts the instructions of these threads outside the kernel. Fails if the kernel does not permit it, or the
     /// processor does not count.
     pub fn user(threads: &[i32]) -> io::Result<Self> {
-        Self::of(threads, Hardware::INSTRUCTIONS, false)
+        Self::open(threads, Hardware::INSTRUCTIONS, false)
     }
 
     /// Counts the instructions of these threads in the kernel. Fewer users may do this.
     pub fn kernel(threads: &[i32]) -> io::Result<Self> {
-        Self::of(threads, Hardware::INSTRUCTIONS, true)
+        Self::open(threads, Hardware::INSTRUCTIONS, true)
     }
 
-    fn of<E: Event + Copy>(threads: &[i32], event: E, in_kernel: bool) -> io::Result<Self> {
-        let open = |builder: &mut Builder| {
+    fn open<E: Event + Copy>(threads: &[i32], event: E, in_kernel: bool) -> io::Result<Self> {
+        let exclude = |builder: &mut Builder| {
             builder.exclude_kernel(!in_kernel).exclude_user(in_kernel);
         };
-        let counters = threads.iter().filter_map(|it| opened(*it, event, open).transpose());
+        let counters =
+            threads.iter().filter_map(|thread| opened(*thread, event, exclude).transpose());
         Ok(Self { counters: counters.collect::<io::Result<_>>()?, before: 0 })
     }
 
@@ -89,13 +91,12 @@ impl InstructionCounter {
 
 /// Whether the processor counts instructions of this user's threads. A virtual one often does not, and one with two
 /// kinds of cores counts those of one kind. Tested once per process.
-#[must_use]
 pub fn counts_instructions() -> bool {
     static COUNTS: OnceLock<bool> = OnceLock::new();
     *COUNTS.get_or_init(|| {
         let counted = || -> io::Result<u64> {
             let mut counter = InstructionCounter::user(&[gettid().as_raw_nonzero().get()])?;
-            black_box((0..10_000_u64).fold(0_u64, |sum, it| sum.wrapping_mul(31) ^ black_box(it)));
+            black_box((0..10_000_u64).fold(0_u64, |sum, n| sum.wrapping_mul(31) ^ black_box(n)));
             counter.take()
         };
         let has_one_kind = !Path::new("/sys/devices/cpu_atom").exists();
@@ -125,10 +126,7 @@ pub(crate) fn opened<E: Event>(
 fn exact(counter: &mut Counter) -> io::Result<u64> {
     let data = counter.read_full()?;
     let [enabled, running] = [data.time_enabled(), data.time_running()];
-    match enabled == running {
-        true => Ok(data.count()),
-        false => Err(io::Error::other(SHARED)),
-    }
+    if enabled == running { Ok(data.count()) } else { Err(io::Error::other(SHARED)) }
 }
 
 /// Why such a counter is rejected: its value would be an estimate.
@@ -159,7 +157,7 @@ mod tests {
         let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
         let began = used();
         while used() - began < time {
-            black_box((0..1000_u64).fold(0_u64, |sum, it| sum.wrapping_mul(31) ^ it));
+            black_box((0..1000_u64).fold(0_u64, |sum, n| sum.wrapping_mul(31) ^ n));
         }
     }
 
@@ -167,7 +165,7 @@ mod tests {
     fn what_a_thread_does_is_counted() {
         let thread = gettid().as_raw_nonzero().get();
         let events = [Software::TASK_CLOCK, Software::CPU_CLOCK];
-        let Some(mut counters) = ProcessorCounters::of(&[thread], false, events) else {
+        let Some(mut counters) = ProcessorCounters::open_events(&[thread], false, events) else {
             eprintln!("not tested: performance events are not permitted");
             return;
         };
@@ -182,7 +180,8 @@ mod tests {
     #[test]
     fn each_look_at_a_counter_has_what_is_new() {
         let thread = gettid().as_raw_nonzero().get();
-        let Ok(mut counter) = InstructionCounter::of(&[thread], Software::TASK_CLOCK, false) else {
+        let Ok(mut counter) = InstructionCounter::open(&[thread], Software::TASK_CLOCK, false)
+        else {
             eprintln!("not tested: performance events are not permitted");
             return;
         };
@@ -204,7 +203,7 @@ mod tests {
         let before = counters.read().unwrap();
         burn(Duration::from_millis(20));
         let after = counters.read().unwrap();
-        let [instructions, cycles] = [0, 1].map(|it| (after[it] - before[it]) as f64);
+        let [instructions, cycles] = [0, 1].map(|i| (after[i] - before[i]) as f64);
         let per_cycle = instructions / cycles;
         assert!(instructions > 1e5 && per_cycle > 0.1 && per_cycle < 10.0, "{per_cycle}");
     }

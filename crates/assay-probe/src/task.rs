@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Error;
+use crate::ProbeResult;
 use crate::file::{Buffer, KernelFile, field, numbers};
 
 /// CPU time, its parts, time runnable but waiting for a CPU, voluntary and involuntary context switches, and time
@@ -18,7 +18,7 @@ pub(crate) type TaskCounts = [u64; NAMES.len()];
 
 /// `/proc/PID/task/TID/schedstat`: changes whenever the thread has run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Scheduling {
+struct SchedStat {
     cpu_ns: u64,
     runq_ns: u64,
     /// Number of times that it got a CPU.
@@ -26,7 +26,7 @@ struct Scheduling {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum TaskState {
     Ran,
     /// It did not run, so none of its counters can have changed.
     Idle,
@@ -40,7 +40,7 @@ pub(crate) enum Seen {
 pub(crate) struct Task {
     directory: PathBuf,
     schedstat: KernelFile,
-    scheduling: Scheduling,
+    scheduling: SchedStat,
     pub(crate) counts: TaskCounts,
 }
 
@@ -49,12 +49,12 @@ const LISTS: usize = 16;
 
 impl Task {
     /// Opens the thread at `/proc/PID/task/TID`; `None` if it has ended. Its counters are zero until [`Self::update`].
-    pub(crate) fn open(directory: PathBuf) -> Result<Option<Self>, Error> {
+    pub(crate) fn open(directory: PathBuf) -> ProbeResult<Option<Self>> {
         let schedstat = KernelFile::open(directory.join("schedstat"))?;
         Ok(schedstat.map(|schedstat| Self {
             directory,
             schedstat,
-            scheduling: Scheduling::default(),
+            scheduling: SchedStat::default(),
             counts: TaskCounts::default(),
         }))
     }
@@ -63,16 +63,16 @@ impl Task {
         self.scheduling.cpu_ns
     }
 
-    pub(crate) fn update(&mut self, buffer: &mut Buffer, tick_ns: u64) -> Result<Seen, Error> {
+    pub(crate) fn update(&mut self, buffer: &mut Buffer, tick_ns: u64) -> ProbeResult<TaskState> {
         let schedstat = self.schedstat.read(buffer, "three numbers", parse_schedstat)?;
-        let Some(scheduling) = schedstat else { return Ok(Seen::Gone) };
+        let Some(scheduling) = schedstat else { return Ok(TaskState::Gone) };
         if scheduling == self.scheduling {
-            return Ok(Seen::Idle);
+            return Ok(TaskState::Idle);
         }
         let ticks = self.read(buffer, "stat", "fields up to the wait for disks", parse_stat)?;
         let switches = self.read(buffer, "status", "context switches", parse_status)?;
         let (Some(ticks), Some(context_switches)) = (ticks, switches) else {
-            return Ok(Seen::Gone);
+            return Ok(TaskState::Gone);
         };
         self.scheduling = scheduling;
         self.counts = [
@@ -83,12 +83,12 @@ impl Task {
             context_switches,
             ticks.disk_wait * tick_ns,
         ];
-        Ok(Seen::Ran)
+        Ok(TaskState::Ran)
     }
 
     /// Processes that the thread started and that are still its children. If one of them ends while the kernel lists
     /// them, it may leave out others, so they are listed until two lists are equal.
-    pub(crate) fn children(&self, buffer: &mut Buffer) -> Result<Vec<i32>, Error> {
+    pub(crate) fn children(&self, buffer: &mut Buffer) -> ProbeResult<Vec<i32>> {
         let mut last = self.listed_children(buffer)?;
         for _ in 1..LISTS {
             // An empty list cannot have left out any.
@@ -104,7 +104,7 @@ impl Task {
         Ok(last)
     }
 
-    fn listed_children(&self, buffer: &mut Buffer) -> Result<Vec<i32>, Error> {
+    fn listed_children(&self, buffer: &mut Buffer) -> ProbeResult<Vec<i32>> {
         let ids = self.read(buffer, "children", "process ids", |text| {
             numbers(text).map(|id| i32::try_from(id?).ok()).collect()
         })?;
@@ -118,7 +118,7 @@ impl Task {
         name: &str,
         expected: &'static str,
         parse: impl FnOnce(&[u8]) -> Option<T>,
-    ) -> Result<Option<T>, Error> {
+    ) -> ProbeResult<Option<T>> {
         match KernelFile::open(self.directory.join(name))? {
             Some(file) => file.read(buffer, expected, parse),
             None => Ok(None),
@@ -134,9 +134,9 @@ struct Ticks {
     disk_wait: u64,
 }
 
-fn parse_schedstat(text: &[u8]) -> Option<Scheduling> {
+fn parse_schedstat(text: &[u8]) -> Option<SchedStat> {
     let mut numbers = numbers(text);
-    Some(Scheduling {
+    Some(SchedStat {
         cpu_ns: numbers.next()??,
         runq_ns: numbers.next()??,
         timeslices: numbers.next()??,

@@ -9,10 +9,11 @@ use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use rustix::fs::Dir;
 
-use crate::Error;
-use crate::counts::{add, named, since};
-use crate::file::{Buffer, KernelFile, field, io_error, is_gone, open_directory};
-use crate::task::{NAMES, Seen, Task, TaskCounts};
+use crate::file::{
+    Buffer, KernelFile, add, field, io_error, is_gone, named, open_directory, since,
+};
+use crate::task::{NAMES, Task, TaskCounts, TaskState};
+use crate::{ProbeResult, UsageProbeError};
 
 /// Counters of processes and their prefixes in `/proc/PID/io`: system calls, and bytes from and to block devices.
 const IO: [(&str, &str); 4] = [
@@ -58,7 +59,7 @@ impl TreeCounts {
 }
 
 #[derive(Debug)]
-struct Process {
+struct ProcessFiles {
     directory: PathBuf,
     task_list: Dir,
     io_file: KernelFile,
@@ -73,23 +74,23 @@ struct Process {
 }
 
 #[derive(Debug)]
-pub(crate) struct Tree {
-    processes: BTreeMap<i32, Process>,
+pub(crate) struct ProcessTree {
+    processes: BTreeMap<i32, ProcessFiles>,
     /// Threads that serve the measured connections; `None` means all.
     connections: Option<BTreeSet<i32>>,
     /// Last counters of ended threads and processes.
     gone: TreeCounts,
 }
 
-impl Tree {
-    pub(crate) fn open(root: i32, connections: Option<Vec<i32>>) -> Result<Self, Error> {
-        let process = Process::open(root)?.ok_or(Error::NoSuchTask(root))?;
+impl ProcessTree {
+    pub(crate) fn open(root: i32, connections: Option<Vec<i32>>) -> ProbeResult<Self> {
+        let process = ProcessFiles::open(root)?.ok_or(UsageProbeError::NoSuchTask(root))?;
         for (file, option) in
             [("schedstat", "CONFIG_SCHED_INFO"), ("children", "CONFIG_PROC_CHILDREN")]
         {
             let path = process.directory.join(format!("task/{root}/{file}"));
             if !fs_err::exists(&path)? {
-                return Err(Error::NotProvided { path, option });
+                return Err(UsageProbeError::NotProvided { path, option });
             }
         }
         Ok(Self {
@@ -105,17 +106,19 @@ impl Tree {
     }
 
     /// Usage since the tree's threads began, including ended ones.
-    pub(crate) fn read(&mut self, buffer: &mut Buffer, tick_ns: u64) -> Result<TreeCounts, Error> {
+    pub(crate) fn read(&mut self, buffer: &mut Buffer, tick_ns: u64) -> ProbeResult<TreeCounts> {
         let mut pending: Vec<i32> = self.processes.keys().copied().collect();
         while let Some(pid) = pending.pop() {
             let process = match self.processes.get_mut(&pid) {
                 Some(process) => process,
-                None => match Process::open(pid) {
+                None => match ProcessFiles::open(pid) {
                     Ok(Some(process)) => self.processes.entry(pid).or_insert(process),
                     Ok(None) => continue,
                     // Its parent's files could be read: it is about to be gone, and newer kernels refuse those of such
                     // a process.
-                    Err(Error::Io(error)) if error.kind() == ErrorKind::PermissionDenied => {
+                    Err(UsageProbeError::Io(error))
+                        if error.kind() == ErrorKind::PermissionDenied =>
+                    {
                         continue;
                     }
                     Err(error) => return Err(error),
@@ -152,9 +155,9 @@ fn share<'a>(
     if serves { &mut counters.connections } else { &mut counters.background }
 }
 
-impl Process {
+impl ProcessFiles {
     /// `None` if the process has ended.
-    fn open(pid: i32) -> Result<Option<Self>, Error> {
+    fn open(pid: i32) -> ProbeResult<Option<Self>> {
         let directory = PathBuf::from(format!("/proc/{pid}"));
         let Some(io_file) = KernelFile::open(directory.join("io"))? else { return Ok(None) };
         let task_path = directory.join("task");
@@ -177,7 +180,7 @@ impl Process {
         buffer: &mut Buffer,
         tick_ns: u64,
         mut bury: impl FnMut(i32, &TaskCounts),
-    ) -> Result<Vec<i32>, Error> {
+    ) -> ProbeResult<Vec<i32>> {
         let mut children = Vec::new();
         let mut ended = Vec::new();
         // Read first, so that a thread that runs meanwhile is not taken for one that has ended.
@@ -185,9 +188,9 @@ impl Process {
         for (tid, task) in &mut self.tasks {
             match task.update(buffer, tick_ns)? {
                 // Only a thread that ran can have started a process.
-                Seen::Ran => children.extend(task.children(buffer)?),
-                Seen::Idle => {}
-                Seen::Gone => ended.push(*tid),
+                TaskState::Ran => children.extend(task.children(buffer)?),
+                TaskState::Idle => {}
+                TaskState::Gone => ended.push(*tid),
             }
         }
         for tid in ended {
@@ -214,7 +217,7 @@ impl Process {
         buffer: &mut Buffer,
         tick_ns: u64,
         children: &mut Vec<i32>,
-    ) -> Result<(), Error> {
+    ) -> ProbeResult<()> {
         self.task_list.rewind();
         while let Some(entry) = self.task_list.read() {
             let entry = match entry {
@@ -232,7 +235,7 @@ impl Process {
             let Some(mut task) = Task::open(self.directory.join("task").join(name))? else {
                 continue;
             };
-            if task.update(buffer, tick_ns)? != Seen::Gone {
+            if task.update(buffer, tick_ns)? != TaskState::Gone {
                 children.extend(task.children(buffer)?);
                 self.tasks.insert(tid, task);
             }
@@ -245,7 +248,7 @@ impl Process {
         u64::try_from(time.num_nanoseconds()).ok()
     }
 
-    fn update_io(&mut self, buffer: &mut Buffer) -> Result<(), Error> {
+    fn update_io(&mut self, buffer: &mut Buffer) -> ProbeResult<()> {
         if let Some(io) = self.io_file.read(buffer, "I/O counters", parse_io)? {
             self.io = io;
         }
@@ -287,7 +290,7 @@ mod tests {
     fn threads_that_begin_and_end_between_readings_are_counted() {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let pid = i32::try_from(std::process::id()).unwrap();
-        let (mut buffer, mut tree) = (Buffer::new(), Tree::open(pid, None).unwrap());
+        let (mut buffer, mut tree) = (Buffer::new(), ProcessTree::open(pid, None).unwrap());
         let before = tree.read(&mut buffer, tick_ns).unwrap();
         std::thread::spawn(|| work(5_000_000)).join().unwrap();
         let used = tree.read(&mut buffer, tick_ns).unwrap().since(&before);

@@ -37,7 +37,7 @@ pub enum Accounting {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Interval {
+pub struct SliceInterval {
     /// By the monotonic clock, nanoseconds.
     pub elapsed_ns: u64,
     /// Deviation of the wall clock, or of the clock that includes suspension, from the monotonic clock.
@@ -46,7 +46,7 @@ pub struct Interval {
     pub accounting: Accounting,
 }
 
-impl Interval {
+impl SliceInterval {
     /// Possible error of a sum over the machine, given the CPU time used, nanoseconds.
     fn uncertainty_ns(&self, busy_ns: u64) -> f64 {
         match self.accounting {
@@ -64,8 +64,7 @@ impl Interval {
 }
 
 /// Empty if the machine did not disturb the slice.
-#[must_use]
-pub(crate) fn trouble(counters: &Counters, interval: &Interval) -> Vec<Trouble> {
+pub(crate) fn trouble(counters: &Counters, interval: &SliceInterval) -> Vec<Trouble> {
     let elapsed = interval.elapsed_ns as f64;
     let [steal_ns, other_ns, busy_ns] = ["host_steal_ns", "host_other_ns", "host_busy_ns"]
         .map(|name| counters.get(name).unwrap_or(0));
@@ -94,8 +93,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn interval(elapsed_ms: u64, accounting: Accounting) -> Interval {
-        Interval { elapsed_ns: elapsed_ms * MS, clock_jump_ns: 0, cpus: 2, accounting }
+    fn interval(elapsed_ms: u64, accounting: Accounting) -> SliceInterval {
+        SliceInterval { elapsed_ns: elapsed_ms * MS, clock_jump_ns: 0, cpus: 2, accounting }
     }
 
     const EXACT: Accounting = Accounting::Exact { tick_ns: 4 * MS };
@@ -148,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_suspended_machine_is_noticed() {
-        let jumped = Interval { clock_jump_ns: 60 * MS, ..interval(50, EXACT) };
+        let jumped = SliceInterval { clock_jump_ns: 60 * MS, ..interval(50, EXACT) };
         assert_eq!(trouble(&host(50, 0, 0), &jumped), [Trouble::ClockJump]);
     }
 }

@@ -1,7 +1,7 @@
 //! Briefly sets the clock of the machine during a measurement.
 
 use assay_model::Trouble;
-use assay_probe::{Probe, ProbeConfig};
+use assay_probe::{ProbeConfig, UsageProbe};
 use rustix::io::Errno;
 use rustix::thread::gettid;
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
@@ -24,7 +24,7 @@ fn jump(by: i64) -> Result<(), Errno> {
 #[test]
 #[ignore = "sets the clock that everybody on the machine uses: run by `cargo xtask ci`"]
 fn a_clock_that_is_set_is_trouble() {
-    let mut probe = Probe::new(ProbeConfig {
+    let mut probe = UsageProbe::new(ProbeConfig {
         client_tids: vec![gettid().as_raw_nonzero().get()],
         server: None,
     })

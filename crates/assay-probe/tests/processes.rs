@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 
 use assay_model::{Counters, Hint};
-use assay_probe::{Error, Probe, ProbeConfig, WatchedServer};
+use assay_probe::{ProbeConfig, UsageProbe, UsageProbeError, WatchedServer};
 use rustix::thread::gettid;
 
 /// A shell that executes commands line by line. Dropping it kills it and everything that it has started.
@@ -80,7 +80,7 @@ fn here() -> PathBuf {
 #[test]
 fn a_busy_server_is_busy_and_a_waiting_client_is_not() {
     let mut shell = Shell::start();
-    let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
+    let mut probe = UsageProbe::new(config(shell.pid(), &here())).unwrap();
     let before = probe.snapshot().unwrap();
     shell.run(WORK);
     let usage = probe.snapshot().unwrap().since(&before);
@@ -106,7 +106,7 @@ fn threads_that_do_not_serve_are_background() {
     let mut shell = Shell::start();
     let background = serving(shell.pid(), Vec::new());
     let connection = serving(shell.pid(), vec![shell.pid()]);
-    let mut probes = [Probe::new(background).unwrap(), Probe::new(connection).unwrap()];
+    let mut probes = [UsageProbe::new(background).unwrap(), UsageProbe::new(connection).unwrap()];
     let before = probes.each_mut().map(|probe| probe.snapshot().unwrap());
     shell.run(WORK);
     let [background, connection] =
@@ -122,7 +122,7 @@ fn threads_that_do_not_serve_are_background() {
 #[test]
 fn a_sleeping_server_uses_nothing() {
     let shell = Shell::start();
-    let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
+    let mut probe = UsageProbe::new(config(shell.pid(), &here())).unwrap();
     let mut before = probe.snapshot().unwrap();
     // The shell is about to wait for its next line. From then on, nothing may change.
     let settled = (0..10_000).any(|_| {
@@ -150,7 +150,7 @@ fn shell_is_asleep(pid: i32) -> bool {
 #[test]
 fn children_are_found_and_counted_after_they_end() {
     let mut shell = Shell::start();
-    let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
+    let mut probe = UsageProbe::new(config(shell.pid(), &here())).unwrap();
     let before = probe.snapshot().unwrap();
     // A subshell in the background. It reports when it has worked, and then waits on its own pipe.
     shell.run(&format!("coproc {{ {WORK}; echo ready; read line; }}; read -u ${{COPROC[0]}} word"));
@@ -169,7 +169,7 @@ fn children_are_found_and_counted_after_they_end() {
 #[test]
 fn a_server_that_has_ended_stays_as_last_seen() {
     let mut shell = Shell::start();
-    let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
+    let mut probe = UsageProbe::new(config(shell.pid(), &here())).unwrap();
     let before = probe.snapshot().unwrap();
     shell.run(WORK);
     let alive = probe.snapshot().unwrap();
@@ -178,8 +178,8 @@ fn a_server_that_has_ended_stays_as_last_seen() {
     let gone = probe.snapshot().unwrap().since(&before).counters.get("connection_cpu_ns").unwrap();
     assert!(gone >= alive.since(&before).counters.get("connection_cpu_ns").unwrap());
 
-    let error = Probe::new(config(pid, &here())).unwrap_err();
-    assert!(matches!(error, Error::NoSuchTask(id) if id == pid), "{error}");
+    let error = UsageProbe::new(config(pid, &here())).unwrap_err();
+    assert!(matches!(error, UsageProbeError::NoSuchTask(id) if id == pid), "{error}");
     assert_eq!(error.hints().len(), 1);
 }
 
@@ -196,10 +196,10 @@ fn client_threads_are_counted_wherever_they_run() {
         });
         let client_tids = vec![tid.recv().unwrap()];
         let mut probe =
-            Probe::new(ProbeConfig { client_tids, ..config(shell.pid(), &here()) }).unwrap();
+            UsageProbe::new(ProbeConfig { client_tids, ..config(shell.pid(), &here()) }).unwrap();
         let before = probe.snapshot().unwrap();
         go.send(()).unwrap();
-        let used = |probe: &mut Probe| {
+        let used = |probe: &mut UsageProbe| {
             probe.snapshot().unwrap().since(&before).counters.get("client_cpu_ns").unwrap()
         };
         while used(&mut probe) < 1_000_000 {
@@ -215,7 +215,7 @@ fn client_threads_are_counted_wherever_they_run() {
 fn writes_to_the_data_directory_reach_its_device() {
     let directory = tempfile::tempdir().unwrap();
     let mut shell = Shell::start();
-    let mut probe = Probe::new(config(shell.pid(), directory.path())).unwrap();
+    let mut probe = UsageProbe::new(config(shell.pid(), directory.path())).unwrap();
     let before = (probe.snapshot().unwrap(), probe.device().unwrap());
     let file = directory.path().join("file");
     shell.run(&format!("printf '%01000000d' 7 > {}; sync {0}", file.display()));
@@ -235,7 +235,7 @@ fn writes_to_the_data_directory_reach_its_device() {
 #[test]
 fn data_without_a_block_device_counts_nothing() {
     let shell = Shell::start();
-    let mut probe = Probe::new(config(shell.pid(), Path::new("/dev/shm"))).unwrap();
+    let mut probe = UsageProbe::new(config(shell.pid(), Path::new("/dev/shm"))).unwrap();
     let before = probe.snapshot().unwrap();
     let usage = probe.snapshot().unwrap().since(&before);
     assert_eq!(probe.device().unwrap(), None);
@@ -247,15 +247,17 @@ fn missing_processes_are_an_immediate_error() {
     let shell = Shell::start();
     let tid = i32::MAX;
     let client = ProbeConfig { client_tids: vec![tid], ..config(shell.pid(), &here()) };
-    assert!(matches!(Probe::new(client).unwrap_err(), Error::NoSuchTask(id) if id == tid));
+    assert!(
+        matches!(UsageProbe::new(client).unwrap_err(), UsageProbeError::NoSuchTask(id) if id == tid)
+    );
     let missing = config(shell.pid(), Path::new("/no/such/directory"));
-    assert!(Probe::new(missing).unwrap_err().to_string().contains("/no/such/directory"));
+    assert!(UsageProbe::new(missing).unwrap_err().to_string().contains("/no/such/directory"));
 }
 
 #[test]
 fn a_remote_server_has_no_counters_but_its_clients_do() {
     let client_tids = vec![gettid().as_raw_nonzero().get()];
-    let mut probe = Probe::new(ProbeConfig { client_tids, server: None }).unwrap();
+    let mut probe = UsageProbe::new(ProbeConfig { client_tids, server: None }).unwrap();
     let before = probe.snapshot().unwrap();
     let busy = (0..2_000_000_u64).fold(0, |sum, number| std::hint::black_box(sum ^ number));
     std::hint::black_box(busy);

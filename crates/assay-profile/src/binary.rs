@@ -13,24 +13,24 @@ use crate::debuginfod::Fetcher;
 use crate::names::{cut, plain};
 
 /// A section, shared by all processes that run the binary.
-pub(crate) type Bytes = Arc<[u8]>;
+pub(crate) type SharedBytes = Arc<[u8]>;
 
 /// Addresses are those stated in the file.
 #[derive(Debug)]
-pub(crate) struct Binary {
+pub(crate) struct ElfBinary {
     pub(crate) name: String,
-    named: Vec<Function>,
+    named: Vec<ElfFunction>,
     /// All functions, in order of address; empty if the names are complete.
     unnamed: Vec<Range<u64>>,
     /// Whether it lacks a table of all its functions.
     pub(crate) is_stripped: bool,
-    sections: ExplicitModuleSectionInfo<Bytes>,
+    sections: ExplicitModuleSectionInfo<SharedBytes>,
     /// Offset and address of each segment of code, and its size in the file.
     segments: Vec<(u64, u64, u64)>,
 }
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Function {
+#[derive(Debug)]
+struct ElfFunction {
     begin: u64,
     end: u64,
     symbol: String,
@@ -42,7 +42,7 @@ const SECTION_MAX: u64 = 1 << 30;
 /// Maximum size of the functions of a table, bytes: some times that of the largest server.
 const FUNCTIONS_BYTES: usize = 128 << 20;
 
-impl Binary {
+impl ElfBinary {
     /// Reads the binary at `path`, called `shown` on the machine. `None` if it is damaged or no binary. Names of a
     /// stripped one may come from `fetcher`.
     pub(crate) fn read(path: &Path, shown: &Path, fetcher: &mut Fetcher) -> Option<Self> {
@@ -58,10 +58,9 @@ impl Binary {
             debug.and_then(|path| Some(ReadCache::new(fs_err::File::open(path).ok()?.into_file())));
         let debug_file = debug_cache.as_ref().and_then(|cache| object::File::parse(cache).ok());
         // Names of another build would be wrong.
-        let is_of_it =
-            |it: &object::File<'_, _>| it.build_id().ok().flatten().map(hex::encode) == id;
-        let debug_file = debug_file.filter(is_of_it);
-        let fetched = debug_file.as_ref().map(|it| functions(it.symbols())).unwrap_or_default();
+        let debug_file =
+            debug_file.filter(|file| file.build_id().ok().flatten().map(hex::encode) == id);
+        let fetched = debug_file.as_ref().map(|file| functions(file.symbols())).unwrap_or_default();
         let complete = if own.len() >= fetched.len() { own } else { fetched };
         let is_stripped = complete.is_empty();
         let named = if is_stripped { functions(file.dynamic_symbols()) } else { complete };
@@ -69,11 +68,11 @@ impl Binary {
             let section = file.section_by_name(name)?;
             let range = section.address()..section.address().checked_add(section.size())?;
             let data = (section.size() <= SECTION_MAX).then(|| section.data().ok())??;
-            Some((range, Bytes::from(data)))
+            Some((range, SharedBytes::from(data)))
         };
         let (eh_frame, eh_frame_hdr) = (section(".eh_frame"), section(".eh_frame_hdr"));
         let text = file.section_by_name(".text");
-        let text_svma = text.map(|it| it.address()..it.address().saturating_add(it.size()));
+        let text_svma = text.map(|text| text.address()..text.address().saturating_add(text.size()));
         let unnamed = match (&eh_frame, is_stripped) {
             (Some((range, bytes)), true) => code_ranges(bytes, range.start, text_svma.as_ref()),
             _ => Vec::new(),
@@ -102,7 +101,7 @@ impl Binary {
         })
     }
 
-    pub(crate) fn sections(&self) -> ExplicitModuleSectionInfo<Bytes> {
+    pub(crate) fn sections(&self) -> ExplicitModuleSectionInfo<SharedBytes> {
         self.sections.clone()
     }
 
@@ -111,8 +110,8 @@ impl Binary {
         const PAGE: u64 = 4096;
         // A segment may end within the page in which the next one begins.
         let begins = |(from, _, _): &&(u64, u64, u64)| from - from % PAGE <= offset;
-        let last = self.segments.iter().filter(begins).max_by_key(|(from, _, _)| *from);
-        let (from, stated, size) = last?;
+        let (from, stated, size) =
+            self.segments.iter().filter(begins).max_by_key(|(from, _, _)| *from)?;
         if offset >= from.saturating_add(*size) {
             return None;
         }
@@ -122,15 +121,13 @@ impl Binary {
 
     /// The function at a stated address. Without a name, it is called by its start.
     pub(crate) fn function(&self, address: u64) -> String {
-        let after = self.named.partition_point(|it| it.begin <= address);
-        let found = after.checked_sub(1).and_then(|at| self.named.get(at));
-        if let Some(function) = found.filter(|it| address < it.end) {
+        let after = self.named.partition_point(|function| function.begin <= address);
+        if let Some(function) = self.named[..after].last().filter(|last| address < last.end) {
             return plain(&function.symbol);
         }
-        let after = self.unnamed.partition_point(|it| it.start <= address);
-        let found = after.checked_sub(1).and_then(|at| self.unnamed.get(at));
-        let begin = found.filter(|it| it.contains(&address)).map_or(address, |it| it.start);
-        format!("{begin:#x}")
+        let after = self.unnamed.partition_point(|code| code.start <= address);
+        let code = self.unnamed[..after].last().filter(|last| last.contains(&address));
+        format!("{:#x}", code.map_or(address, |code| code.start))
     }
 }
 
@@ -147,62 +144,55 @@ fn debug_file(build_id: &str, shown: &Path) -> Option<PathBuf> {
 /// large, only its first functions are returned.
 fn functions<'a>(
     symbols: impl Iterator<Item = object::Symbol<'a, 'a, &'a ReadCache<std::fs::File>>>,
-) -> Vec<Function> {
-    let is_code =
-        |it: &object::Symbol<'_, '_, _>| it.is_definition() && it.kind() == SymbolKind::Text;
+) -> Vec<ElfFunction> {
+    let is_code = |symbol: &object::Symbol<'_, '_, _>| {
+        symbol.is_definition() && symbol.kind() == SymbolKind::Text
+    };
     let mut left = FUNCTIONS_BYTES;
     let mut all = Vec::new();
     for symbol in symbols.filter(is_code) {
         let name = symbol.name().unwrap_or_default();
         // Many symbols may share the bytes of a name in the file, but each has a copy of it here.
-        match left.checked_sub(size_of::<Function>() + name.len()) {
+        match left.checked_sub(size_of::<ElfFunction>() + name.len()) {
             Some(rest) => left = rest,
             None => break,
         }
         let begin = symbol.address();
         if let (false, Some(end)) = (name.is_empty(), begin.checked_add(symbol.size())) {
-            all.push(Function { begin, end, symbol: name.to_owned() });
+            all.push(ElfFunction { begin, end, symbol: name.to_owned() });
         }
     }
-    all.sort_unstable();
     // Some code has several names: the longest function keeps its name.
-    let mut named: Vec<Function> = Vec::with_capacity(all.len());
-    for function in all {
-        match named.last_mut() {
-            Some(last) if last.begin == function.begin => {
-                if function.end > last.end {
-                    *last = function;
-                }
-            }
-            _ => named.push(function),
+    all.sort_unstable_by(|one: &ElfFunction, other| {
+        let order = one.begin.cmp(&other.begin).then(other.end.cmp(&one.end));
+        order.then_with(|| one.symbol.cmp(&other.symbol))
+    });
+    all.dedup_by_key(|function| function.begin);
+    for next in 1..all.len() {
+        if all[next - 1].end == all[next - 1].begin {
+            all[next - 1].end = all[next].begin;
         }
     }
-    let begins: Vec<u64> = named.iter().skip(1).map(|it| it.begin).collect();
-    for (function, next) in named.iter_mut().zip(begins) {
-        if function.end == function.begin {
-            function.end = next;
-        }
-    }
-    named
+    all
 }
 
 /// The code of all functions in the unwind tables, in order of address. A damaged table ends early.
 fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<Range<u64>> {
     let mut section = EhFrame::new(eh_frame, LittleEndian);
     section.set_address_size(8);
-    let bases = BaseAddresses::default().set_eh_frame(address);
-    let bases = bases.set_text(text.map_or(0, |it| it.start));
+    let bases =
+        BaseAddresses::default().set_eh_frame(address).set_text(text.map_or(0, |text| text.start));
     let mut entries = section.entries(&bases);
-    let mut found = Vec::new();
+    let mut ranges = Vec::new();
     while let Ok(Some(entry)) = entries.next() {
         let CieOrFde::Fde(partial) = entry else { continue };
-        let Ok(fde) = partial.parse(|it, bases, offset| it.cie_from_offset(bases, offset)) else {
+        let Ok(fde) = partial.parse(EhFrame::cie_from_offset) else {
             continue;
         };
-        found.push(fde.initial_address()..fde.initial_address().saturating_add(fde.len()));
+        ranges.push(fde.initial_address()..fde.initial_address().saturating_add(fde.len()));
     }
-    found.sort_unstable_by_key(|range| range.start);
-    found
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges
 }
 
 #[cfg(test)]
@@ -264,11 +254,11 @@ pub(crate) mod tests {
         file
     }
 
-    fn read(name: &str, count: u64) -> Binary {
+    fn read(name: &str, count: u64) -> ElfBinary {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("server");
         fs_err::write(&path, elf(name, count)).unwrap();
-        Binary::read(&path, &path, &mut Fetcher::new(false, || false)).unwrap()
+        ElfBinary::read(&path, &path, &mut Fetcher::new(false, || false)).unwrap()
     }
 
     #[test]
@@ -282,7 +272,7 @@ pub(crate) mod tests {
     #[test]
     fn long_names_that_share_their_bytes_in_the_file_take_little_memory() {
         let binary = read(&"n".repeat(4000), 100_000);
-        let bytes: usize = binary.named.iter().map(|it| it.symbol.len()).sum();
+        let bytes: usize = binary.named.iter().map(|function| function.symbol.len()).sum();
         assert!(bytes > FUNCTIONS_BYTES / 2 && bytes < FUNCTIONS_BYTES, "{bytes}");
     }
 }

@@ -38,7 +38,8 @@ impl Fetcher {
         if self.left.is_zero() || (self.is_stopped)() {
             return None;
         }
-        client.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        client.env_remove("ASSAY_PASSWORD").stdin(Stdio::null());
+        client.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut client = client.spawn().ok()?;
         let began = Instant::now();
         let status = loop {

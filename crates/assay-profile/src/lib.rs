@@ -1,23 +1,69 @@
 //! Samples where the threads of a server spend CPU time, and what they wait for.
 //!
 //! The kernel's performance events interrupt each thread at equal intervals of its CPU time, and at some of its context
-//! switches. They copy the registers and the end of the stack. [`Sampler`] follows the stack with the unwind tables of
-//! the binaries, which need no frame pointers, and counts equal stacks. At the end, addresses become names of
-//! functions.
+//! switches. They copy the registers and the end of the stack. [`StackSampler`] follows the stack with the unwind
+//! tables of the binaries, which need no frame pointers, and counts equal stacks. At the end, addresses become names
+//! of functions.
 
 mod binary;
 pub mod callgrind;
 mod debuginfod;
-mod error;
-mod kernel;
 mod names;
 mod rings;
 mod sampler;
 mod space;
-mod stacks;
 mod symbols;
 mod threads;
 
-pub use error::Error;
-pub use sampler::{Sampled, Sampler};
+use std::io;
+
+use assay_model::Hint;
+
+pub use sampler::{ServerProfile, StackSampler};
 pub use symbols::Symbols;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    #[error("the kernel does not permit performance events (kernel.perf_event_paranoid is {0})")]
+    NotPermitted(String),
+    #[error("too little memory may be locked for the samples of all threads")]
+    LockedMemory,
+    #[error("this kernel has no performance events")]
+    NotProvided,
+    #[error("the server has ended")]
+    NoThread,
+    /// A ring of samples cannot be mapped, or the threads cannot be listed.
+    #[error("cannot sample the server")]
+    Io(#[from] io::Error),
+    /// The thread that reads the samples cannot be started, or it panicked.
+    #[error("internal error: the thread that reads samples {0}")]
+    Thread(&'static str),
+}
+
+const IN_A_CONTAINER: &str = "in a container, performance events need the capability CAP_PERFMON and a seccomp profile \
+                              that allows `perf_event_open`";
+
+impl Hint for ProfileError {
+    fn hints(&self) -> Vec<String> {
+        match self {
+            // The setting does not bind root.
+            Self::NotPermitted(_) if rustix::process::geteuid().is_root() => {
+                vec![IN_A_CONTAINER.to_owned()]
+            }
+            Self::NotPermitted(_) => vec![
+                "`sudo sysctl kernel.perf_event_paranoid=1` permits it until the next boot, with the kernel's part"
+                    .to_owned(),
+                IN_A_CONTAINER.to_owned(),
+            ],
+            Self::LockedMemory => vec![
+                "raise the limit on locked memory (`ulimit -l`) or the setting `kernel.perf_event_mlock_kb`, or set \
+                 `kernel.perf_event_paranoid` to -1"
+                    .to_owned(),
+            ],
+            Self::NotProvided => {
+                vec!["it needs a kernel built with CONFIG_PERF_EVENTS".to_owned()]
+            }
+            Self::NoThread | Self::Io(_) | Self::Thread(_) => Vec::new(),
+        }
+    }
+}

@@ -6,8 +6,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use perf_event::data::Record as Data;
 use perf_event::events::Software;
 use perf_event::{Builder, SampleFlag, Sampler as Ring};
+use rustix::io::Errno;
 
-use crate::error::Error;
+use crate::ProfileError;
 use crate::space::Registers;
 use crate::threads::Thread;
 
@@ -26,7 +27,7 @@ const SWITCH: u32 = 14;
 const LEFT: u16 = 1 << 13;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SampleKind {
     /// Samples per second of the thread's CPU time.
     Cpu { frequency: u32 },
     /// Samples one of `period` switches away from the CPU, and reports every switch.
@@ -52,45 +53,54 @@ pub(crate) enum RingRecord<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum SampleScope {
     /// A thread on any CPU. Each time that it gets or leaves a CPU, the kernel starts or stops a timer.
     Thread(Thread),
     /// Every thread that runs on a CPU. This costs nothing when threads switch, but only root may do it.
     Cpu(usize),
 }
 
-pub(crate) struct Samples {
-    pub(crate) of: Of,
-    pub(crate) kind: Kind,
+pub(crate) struct RingSamples {
+    pub(crate) scope: SampleScope,
+    pub(crate) kind: SampleKind,
     ring: Ring,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShowsKernel(pub(crate) bool);
 
-impl Samples {
+impl RingSamples {
     /// Opens the events, not yet enabled. Threads that have ended are left out. All rings have the same size: the
     /// largest for which this user may lock memory.
-    pub(crate) fn open_all(of: &[Of], kind: Kind, kernel: ShowsKernel) -> Result<Vec<Self>, Error> {
+    pub(crate) fn open_all(
+        scopes: &[SampleScope],
+        kind: SampleKind,
+        kernel: ShowsKernel,
+    ) -> Result<Vec<Self>, ProfileError> {
         for size in RING_BYTES {
-            let opened = of.iter().map(|of| Self::open(*of, kind, kernel, size));
+            let opened = scopes.iter().map(|scope| Self::open(*scope, kind, kernel, size));
             match opened.collect::<Result<Vec<_>, _>>() {
-                Err(Error::LockedMemory) => {}
+                Err(ProfileError::LockedMemory) => {}
                 opened => return Ok(opened?.into_iter().flatten().collect()),
             }
         }
-        Err(Error::LockedMemory)
+        Err(ProfileError::LockedMemory)
     }
 
-    fn open(of: Of, kind: Kind, kernel: ShowsKernel, size: usize) -> Result<Option<Self>, Error> {
+    fn open(
+        scope: SampleScope,
+        kind: SampleKind,
+        kernel: ShowsKernel,
+        size: usize,
+    ) -> Result<Option<Self>, ProfileError> {
         let event = match kind {
-            Kind::Cpu { .. } => Software::CPU_CLOCK,
-            Kind::Switches { .. } => Software::CONTEXT_SWITCHES,
+            SampleKind::Cpu { .. } => Software::CPU_CLOCK,
+            SampleKind::Switches { .. } => Software::CONTEXT_SWITCHES,
         };
         let mut builder = Builder::new(event);
-        match of {
-            Of::Thread(thread) => builder.observe_pid(thread.tid).any_cpu(),
-            Of::Cpu(cpu) => builder.any_pid().one_cpu(cpu).exclude_idle(true),
+        match scope {
+            SampleScope::Thread(thread) => builder.observe_pid(thread.tid).any_cpu(),
+            SampleScope::Cpu(cpu) => builder.any_pid().one_cpu(cpu).exclude_idle(true),
         };
         builder.exclude_hv(true).sample_id_all(true);
         let flags =
@@ -101,21 +111,21 @@ impl Samples {
             builder.sample(SampleFlag::CALLCHAIN).exclude_callchain_user(true);
         }
         match kind {
-            Kind::Cpu { frequency } => builder.sample_frequency(u64::from(frequency)),
-            Kind::Switches { period } => {
+            SampleKind::Cpu { frequency } => builder.sample_frequency(u64::from(frequency)),
+            SampleKind::Switches { period } => {
                 builder.sample_period(u64::from(period)).context_switch(true)
             }
         };
         let counter = match builder.build() {
             Ok(counter) => counter,
-            Err(error) if is_of(&error, rustix::io::Errno::SRCH) => return Ok(None),
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => return Ok(None),
             Err(error) => return Err(refused(error)),
         };
         match counter.sampled(size) {
-            Ok(ring) => Ok(Some(Self { of, kind, ring })),
+            Ok(ring) => Ok(Some(Self { scope, kind, ring })),
             // The event was permitted, so only the memory was not.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                Err(Error::LockedMemory)
+                Err(ProfileError::LockedMemory)
             }
             Err(error) => Err(refused(error)),
         }
@@ -157,9 +167,8 @@ impl Samples {
             match record.parse_record() {
                 Ok(Data::Sample(sample)) => {
                     let chain = sample.callchain().unwrap_or_default();
-                    let registers = sample.regs_user().and_then(|it| registers(&it.regs));
-                    let ids = sample.pid().zip(sample.tid());
-                    let Some((pid, tid)) = ids else { continue };
+                    let registers = sample.regs_user().and_then(|user| registers(&user.regs));
+                    let Some((pid, tid)) = sample.pid().zip(sample.tid()) else { continue };
                     take(RingRecord::Stack {
                         thread: Thread { pid: pid as i32, tid: tid as i32 },
                         time_ns: sample.time().unwrap_or(0),
@@ -176,23 +185,17 @@ impl Samples {
     }
 }
 
-fn is_of(error: &io::Error, errno: rustix::io::Errno) -> bool {
-    error.raw_os_error() == Some(errno.raw_os_error())
-}
-
-fn refused(error: io::Error) -> Error {
-    use rustix::io::Errno;
-    if is_of(&error, Errno::ACCESS) || is_of(&error, Errno::PERM) {
-        let level = fs_err::read_to_string("/proc/sys/kernel/perf_event_paranoid");
-        return Error::NotPermitted(
-            level.map_or_else(|_| "unknown".to_owned(), |it| it.trim().to_owned()),
-        );
+fn refused(error: io::Error) -> ProfileError {
+    match Errno::from_io_error(&error) {
+        Some(Errno::ACCESS | Errno::PERM) => {
+            let level = fs_err::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+            ProfileError::NotPermitted(
+                level.map_or_else(|_| "unknown".to_owned(), |level| level.trim().to_owned()),
+            )
+        }
+        Some(Errno::NOSYS | Errno::NOENT | Errno::OPNOTSUPP) => ProfileError::NotProvided,
+        _ => ProfileError::Io(error),
     }
-    if is_of(&error, Errno::NOSYS) || is_of(&error, Errno::NOENT) || is_of(&error, Errno::OPNOTSUPP)
-    {
-        return Error::NotProvided;
-    }
-    Error::Io(error)
 }
 
 /// Frame pointer, stack pointer and instruction pointer.

@@ -9,9 +9,8 @@ use framehop::{
 };
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 
-use crate::binary::{Binary, Bytes};
-use crate::kernel::{KernelNames, is_kernel};
-use crate::names::cut;
+use crate::binary::{ElfBinary, SharedBytes};
+use crate::names::{KernelNames, cut, is_kernel};
 use crate::symbols::Symbols;
 
 const DEPTH_MAX: usize = 256;
@@ -27,7 +26,7 @@ pub(crate) struct Registers {
 }
 
 pub(crate) struct Space {
-    unwinder: UnwinderNative<Bytes, MayAllocateDuringUnwind>,
+    unwinder: UnwinderNative<SharedBytes, MayAllocateDuringUnwind>,
     cache: CacheNative<MayAllocateDuringUnwind>,
     mapped: Vec<Mapped>,
     /// The kernel's part of user mode, which reads clocks.
@@ -38,19 +37,19 @@ struct Mapped {
     range: Range<u64>,
     /// Difference to the addresses stated in the file.
     bias: u64,
-    binary: Arc<Binary>,
+    binary: Arc<ElfBinary>,
 }
 
 impl Space {
     /// Empty if the process has ended.
-    pub(crate) fn of(pid: i32, symbols: &mut Symbols) -> Self {
+    pub(crate) fn read(pid: i32, symbols: &mut Symbols) -> Self {
         let mut space = Self {
             unwinder: UnwinderNative::new(),
             cache: CacheNative::new(),
             mapped: Vec::new(),
             vdso: None,
         };
-        let maps = Process::new(pid).and_then(|it| it.maps());
+        let maps = Process::new(pid).and_then(|process| process.maps());
         for map in maps.into_iter().flatten() {
             space.add(pid, &map, symbols);
         }
@@ -75,8 +74,8 @@ impl Space {
 
     /// The names of binaries without a table of all their functions.
     pub(crate) fn stripped(&self) -> impl Iterator<Item = &str> {
-        let stripped = self.mapped.iter().filter(|it| it.binary.is_stripped);
-        stripped.map(|it| it.binary.name.as_str())
+        let binaries = self.mapped.iter().map(|mapped| &mapped.binary);
+        binaries.filter(|binary| binary.is_stripped).map(|binary| binary.name.as_str())
     }
 
     /// Appends the return addresses of a stack in user mode, the innermost first. `stack` begins at the stack pointer.
@@ -112,13 +111,13 @@ impl Space {
             let function = kernel.find(address).unwrap_or(KERNEL);
             return Frame { function: cut(function).to_owned(), module: KERNEL.to_owned() };
         }
-        match self.mapped.iter().find(|it| it.range.contains(&address)) {
+        match self.mapped.iter().find(|mapped| mapped.range.contains(&address)) {
             Some(Mapped { bias, binary, .. }) => Frame {
                 function: binary.function(address.wrapping_sub(*bias)),
                 module: binary.name.clone(),
             },
             None => {
-                let is_vdso = self.vdso.as_ref().is_some_and(|it| it.contains(&address));
+                let is_vdso = self.vdso.as_ref().is_some_and(|range| range.contains(&address));
                 // Other code without a file was generated while the server runs.
                 let name = if is_vdso { "[vdso]" } else { "[unknown]" };
                 Frame { function: name.to_owned(), module: name.to_owned() }

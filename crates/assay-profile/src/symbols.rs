@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use procfs::process::MemoryMap;
 
-use crate::binary::Binary;
+use crate::binary::ElfBinary;
 use crate::debuginfod::Fetcher;
-use crate::kernel::KernelNames;
+use crate::names::KernelNames;
 
 /// The binaries of servers with their function names. Reading those of a server takes a second, so all profiles of a
 /// study share them.
 #[derive(Debug)]
 pub struct Symbols {
-    binaries: BTreeMap<FileId, Option<Arc<Binary>>>,
-    files: BTreeMap<PathBuf, Option<Arc<Binary>>>,
+    binaries: BTreeMap<FileId, Option<Arc<ElfBinary>>>,
+    files: BTreeMap<PathBuf, Option<Arc<ElfBinary>>>,
     kernel: Option<Arc<KernelNames>>,
     fetcher: Fetcher,
 }
@@ -26,7 +26,6 @@ type FileId = ((i32, i32), u64, PathBuf);
 impl Symbols {
     /// `fetches` permits fetching the names of stripped binaries from the debug file servers that the user has
     /// configured (`DEBUGINFOD_URLS`); `is_stopped` returns whether the user wants to stop waiting for them.
-    #[must_use]
     pub fn new(fetches: bool, is_stopped: fn() -> bool) -> Self {
         let fetcher = Fetcher::new(fetches, is_stopped);
         Self { binaries: BTreeMap::new(), files: BTreeMap::new(), kernel: None, fetcher }
@@ -43,17 +42,17 @@ impl Symbols {
         pid: i32,
         map: &MemoryMap,
         shown: &Path,
-    ) -> Option<Arc<Binary>> {
+    ) -> Option<Arc<ElfBinary>> {
         let fetcher = &mut self.fetcher;
-        let read = || Binary::read(&seen_by(pid, shown), shown, fetcher).map(Arc::new);
+        let read = || ElfBinary::read(&seen_by(pid, shown), shown, fetcher).map(Arc::new);
         let key = (map.dev, map.inode, shown.to_owned());
         self.binaries.entry(key).or_insert_with(read).clone()
     }
 
     /// The binary of a file of this machine. `None` if it cannot be read.
-    pub(crate) fn file(&mut self, path: &Path) -> Option<Arc<Binary>> {
+    pub(crate) fn file(&mut self, path: &Path) -> Option<Arc<ElfBinary>> {
         let fetcher = &mut self.fetcher;
-        let read = || Binary::read(path, path, fetcher).map(Arc::new);
+        let read = || ElfBinary::read(path, path, fetcher).map(Arc::new);
         self.files.entry(path.to_owned()).or_insert_with(read).clone()
     }
 }

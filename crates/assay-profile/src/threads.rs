@@ -20,13 +20,13 @@ pub(crate) fn threads(root: i32) -> io::Result<Vec<Thread>> {
         }
     }
     let mut pending = vec![root];
-    let mut found = Vec::new();
+    let mut threads = Vec::new();
     while let Some(pid) = pending.pop() {
-        let Ok(tasks) = Process::new(pid).and_then(|it| it.tasks()) else { continue };
-        found.extend(tasks.flatten().map(|task| Thread { pid, tid: task.tid }));
+        let Ok(tasks) = Process::new(pid).and_then(|process| process.tasks()) else { continue };
+        threads.extend(tasks.flatten().map(|task| Thread { pid, tid: task.tid }));
         pending.extend(children.remove(&pid).unwrap_or_default());
     }
-    Ok(found)
+    Ok(threads)
 }
 
 /// Empty if the kernel does not report them.

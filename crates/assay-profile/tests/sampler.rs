@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_model::CallTree;
-use assay_profile::{Error, Sampled, Sampler, Symbols};
+use assay_profile::{ProfileError, ServerProfile, StackSampler, Symbols};
 
 #[inline(never)]
 fn burn_cpu(stop: &AtomicBool) {
@@ -50,8 +50,8 @@ fn cpu_time(tid: i32) -> Duration {
 /// Samples this process while one thread waits and another uses CPU time. Returns the result, that CPU time, and the
 /// elapsed time. `None` if the kernel refuses.
 fn sampled(
-    start: fn(i32, &[i32], &mut Symbols) -> Result<Sampler, Error>,
-) -> Option<(Sampled, Duration, Duration)> {
+    start: fn(i32, &[i32], &mut Symbols) -> Result<StackSampler, ProfileError>,
+) -> Option<(ServerProfile, Duration, Duration)> {
     // Threads of other tests are threads of this process too.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -73,7 +73,7 @@ fn sampled(
         let serving = [waiter, burner].map(|tid| tid.as_raw_nonzero().get());
         let mut symbols = Symbols::new(false, || false);
         let sampler = match start(std::process::id() as i32, &serving, &mut symbols) {
-            Err(Error::NotPermitted(level)) => {
+            Err(ProfileError::NotPermitted(level)) => {
                 eprintln!("not tested: kernel.perf_event_paranoid is {level}");
                 stop.store(true, Ordering::Relaxed);
                 drop(sender);
@@ -97,8 +97,9 @@ fn sampled(
 
 #[test]
 fn functions_are_found_by_name_with_their_share() {
-    let start =
-        |root, serving: &[i32], symbols: &mut Symbols| Sampler::cpu(root, Some(serving), symbols);
+    let start = |root, serving: &[i32], symbols: &mut Symbols| {
+        StackSampler::cpu(root, Some(serving), symbols)
+    };
     let Some((found, used, _)) = sampled(start) else { return };
     let samples = found.serving.total() as f64;
     let expected = used.as_secs_f64() * f64::from(found.frequency);
@@ -113,7 +114,7 @@ fn functions_are_found_by_name_with_their_share() {
 
 #[test]
 fn waits_are_found_by_stack_with_their_time() {
-    let Some((found, _, elapsed)) = sampled(Sampler::waits) else { return };
+    let Some((found, _, elapsed)) = sampled(StackSampler::waits) else { return };
     let waits = found.waits.unwrap();
     let waited = waits.total() as f64 * 1e-9;
     // One thread waits almost always, the other one only for a CPU; on a busy machine, almost always too.
@@ -125,6 +126,6 @@ fn waits_are_found_by_stack_with_their_time() {
 
 #[test]
 fn a_process_that_does_not_exist_is_no_server() {
-    let error = Sampler::cpu(i32::MAX, None, &mut Symbols::new(false, || false)).unwrap_err();
-    assert!(matches!(error, Error::NoThread), "{error}");
+    let error = StackSampler::cpu(i32::MAX, None, &mut Symbols::new(false, || false)).unwrap_err();
+    assert!(matches!(error, ProfileError::NoThread), "{error}");
 }

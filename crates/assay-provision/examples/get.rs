@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use assay_model::{Hint as _, Origin, Product, SystemSpec};
-use assay_provision::{Options, Progress, Provisioner};
+use assay_provision::{ProvisionOptions, ProvisionProgress, Provisioner};
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line example")]
 fn main() -> Result<(), Box<dyn Error>> {
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let product =
         Product::ALL.into_iter().find(|it| it.word() == product).ok_or("no such product")?;
     let flag = |name: &str| flags.iter().any(|word| word == name);
-    let options = Options {
+    let options = ProvisionOptions {
         offline: flag("--offline"),
         accept_expired_index: flag("--accept-expired-index"),
     };
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let spec = SystemSpec::of(product, Origin::Version(version.clone()));
     let mut last = None;
     let prefix = provisioner.get(&spec, &mut |progress| {
-        let is_download = matches!(progress, Progress::Downloading { .. });
+        let is_download = matches!(progress, ProvisionProgress::Downloading { .. });
         if last.as_ref() != Some(&progress) && !is_download {
             eprintln!("{progress:?}");
         }

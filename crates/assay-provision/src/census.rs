@@ -10,54 +10,44 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Census {
+pub(crate) struct FileCensus {
     pub(crate) files: u64,
     pub(crate) bytes: u64,
 }
 
-impl Census {
+impl FileCensus {
     /// Counts everything in the directories below `root`. Files directly in it belong to the cache and do not count.
-    pub(crate) fn of(root: &Path) -> io::Result<Self> {
+    pub(crate) fn below(root: &Path) -> io::Result<Self> {
         let mut census = Self::default();
         for entry in fs::read_dir(root)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                census.count(&entry.path())?;
+                census.add(&entry.path())?;
             }
         }
         Ok(census)
     }
 
-    pub(crate) fn all(path: &Path) -> io::Result<Self> {
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
         let mut census = Self::default();
-        if fs::symlink_metadata(path)?.is_dir() {
-            census.count(path)?;
-        } else {
-            census.file(path)?;
-        }
+        census.add(path)?;
         Ok(census)
     }
 
-    fn count(&mut self, directory: &Path) -> io::Result<()> {
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            match entry.file_type()?.is_dir() {
-                true => self.count(&entry.path())?,
-                false => self.file(&entry.path())?,
-            }
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, path: &Path) -> io::Result<()> {
-        self.files += 1;
+    fn add(&mut self, path: &Path) -> io::Result<()> {
         let metadata = fs::symlink_metadata(path)?;
-        self.bytes += if metadata.is_file() { metadata.len() } else { 0 };
+        if metadata.is_dir() {
+            for entry in fs::read_dir(path)? {
+                self.add(&entry?.path())?;
+            }
+        } else {
+            self.files += 1;
+            self.bytes += if metadata.is_file() { metadata.len() } else { 0 };
+        }
         Ok(())
     }
 }
 
-#[must_use]
 pub fn belongs_to_another(found: &Metadata) -> bool {
     found.uid() != 0 && found.uid() != geteuid().as_raw()
 }
@@ -69,13 +59,25 @@ pub fn part_of_others(path: &Path) -> io::Result<Option<PathBuf>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         found => found?,
     };
+    if belongs_to_another(&found) {
+        return Ok(Some(path.to_owned()));
+    }
+    // Links within a tree stay within it.
+    if found.is_symlink() {
+        return fs::canonicalize(path).map_or(Ok(None), |target| part_within(&target));
+    }
+    part_within(path)
+}
+
+fn part_within(path: &Path) -> io::Result<Option<PathBuf>> {
+    let found = fs::symlink_metadata(path)?;
     let is_open = !found.is_symlink() && found.mode() & 0o002 != 0;
     if is_open || belongs_to_another(&found) {
         return Ok(Some(path.to_owned()));
     }
     if found.is_dir() {
         for entry in fs::read_dir(path)? {
-            if let Some(part) = part_of_others(&entry?.path())? {
+            if let Some(part) = part_within(&entry?.path())? {
                 return Ok(Some(part));
             }
         }
@@ -91,7 +93,8 @@ mod tests {
 
     #[test]
     fn what_others_may_change_is_found_wherever_it_is() {
-        let place = tempfile::tempdir().unwrap();
+        let [place, elsewhere] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        symlink(place.path(), elsewhere.path().join("link")).unwrap();
         let (sbin, program) = (place.path().join("usr/sbin"), place.path().join("usr/sbin/mysqld"));
         fs::create_dir_all(&sbin).unwrap();
         fs::write(&program, "").unwrap();
@@ -106,6 +109,8 @@ mod tests {
         for (path, mode) in [(&sbin, 0o777), (&sbin, 0o1777), (&program, 0o757)] {
             set(path, mode);
             assert_eq!(part_of_others(place.path()).unwrap().as_ref(), Some(path));
+            let link = elsewhere.path().join("link");
+            assert_eq!(part_of_others(&link).unwrap().as_ref(), Some(path));
             set(path, 0o755);
         }
         // Only root can change the owner of a file.

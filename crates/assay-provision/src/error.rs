@@ -14,10 +14,13 @@ pub struct Absence {
     pub add: &'static str,
 }
 
+pub(crate) type Result<T, E = ProvisionError> = std::result::Result<T, E>;
+
+pub(crate) const ALTERED: &str =
+    "a proxy or mirror changed the archive; try again or change the mirror";
+
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("server packages are for x86-64, but this machine is `{0}`")]
-    Architecture(&'static str),
+pub enum ProvisionError {
     #[error("no source provides `{0}`")]
     Unsupported(String),
     #[error("`{program}` is not installed")]
@@ -48,7 +51,7 @@ pub enum Error {
         engine: Option<Engine>,
         from: Option<String>,
         available: Vec<String>,
-        unread: Vec<Error>,
+        unread: Vec<ProvisionError>,
     },
     #[error("`{word}` is not a source{}", list("; the sources are", .known))]
     NoSource { word: String, known: Vec<String> },
@@ -58,9 +61,7 @@ pub enum Error {
     )]
     NotCached { product: Product, wanted: String, from: Option<String>, cached: Vec<String> },
     #[error("this machine has no valgrind{}", without(.unread))]
-    NoValgrind { unread: Vec<Error> },
-    #[error("valgrind is not in the cache, and this machine has none of its own")]
-    ValgrindNotCached,
+    NoValgrind { unread: Vec<ProvisionError> },
     /// An index past its `Valid-Until`.
     #[error("package index of `{release}` has expired: {detail}")]
     ExpiredIndex { release: String, detail: String },
@@ -71,10 +72,6 @@ pub enum Error {
     Network { release: String, detail: String },
     #[error("package archive for `{release}` lacks a file that its index names: {detail}")]
     Gone { release: String, detail: String },
-    #[error(
-        "a file from the package archive for `{release}` does not match its signed index: {detail}"
-    )]
-    Altered { release: String, detail: String },
     #[error("`{program}` is not installed")]
     ClientMissing { program: &'static str, package: &'static str },
     #[error("`{program}` failed for `{release}`: {detail}")]
@@ -83,10 +80,6 @@ pub enum Error {
     Malformed { what: String, detail: String },
     #[error("package `{0}` is not in `{1}`")]
     MissingPackage(String, String),
-    #[error(
-        "checksum of `{package}` does not match the signed index: no archive with SHA-256 {wanted}"
-    )]
-    Checksum { package: String, wanted: String },
     #[error("checksum of `{name}` does not match{}: expected {wanted}, found {found}", first(.pinned))]
     PackageChecksum {
         /// Source, name and version.
@@ -119,16 +112,6 @@ pub enum Error {
     UnsafeEntry { archive: String, entry: String, why: &'static str },
     #[error("the unpacked tree has no {0}")]
     Incomplete(String),
-    #[error(
-        "other users of this machine can change `{}`, and assay executes what is in `{}`",
-        part.display(),
-        path.display()
-    )]
-    OfOthers {
-        /// The path that would be executed, or that would execute it.
-        path: PathBuf,
-        part: PathBuf,
-    },
     #[error("not enough disk space under `{}`: {needed_mb} MB needed, {free_mb} MB free", path.display())]
     DiskFull {
         path: PathBuf,
@@ -147,21 +130,23 @@ pub enum Error {
     ToolMissing(String),
     #[error("{step} `{place}` failed ({status}); the log is `{}`{}", log.display(), indented(.lines))]
     Build { place: String, step: &'static str, status: String, lines: Vec<String>, log: PathBuf },
-    #[error("catalog `{}`: {detail}", path.display())]
-    OwnCatalog { path: PathBuf, detail: String },
+    /// An error that is only printed. Its hint may be empty.
+    #[error("{message}")]
+    Plain { message: String, hint: String },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-impl Error {
+impl ProvisionError {
     pub(crate) fn malformed(what: impl Into<String>, detail: impl ToString) -> Self {
         Self::Malformed { what: what.into(), detail: detail.to_string() }
     }
-}
 
-impl Error {
+    pub(crate) fn plain(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Plain { message: message.into(), hint: hint.into() }
+    }
+
     /// Returns whether a source is temporarily unusable, through no fault of its content: another may work.
-    #[must_use]
     pub fn is_of_reach(&self) -> bool {
         matches!(
             self,
@@ -176,13 +161,7 @@ impl Error {
         )
     }
 
-    /// Returns whether the machine has no archive of a distribution, so that only the other sources remain.
-    pub(crate) fn is_lack(&self) -> bool {
-        matches!(self, Self::DistributionMissing { .. } | Self::NoArchive { .. })
-    }
-
     /// Missing disk space in bytes, if that is known to be the reason.
-    #[must_use]
     pub fn missing_room(&self) -> Option<u64> {
         match self {
             Self::DiskFull { needed_mb, free_mb, .. } => {
@@ -214,14 +193,15 @@ fn lacking(
     wanted: &str,
     engine: Option<Engine>,
     from: Option<&str>,
-    unread: &[Error],
+    unread: &[ProvisionError],
 ) -> String {
     let engine =
         engine.map_or_else(String::new, |engine| format!(" with engine `{}`", engine.word()));
     let what = format!("{product} `{wanted}`{engine}");
-    let is_cut_off =
-        unread.iter().any(|it| matches!(it, Error::Network { .. } | Error::Download { .. }));
-    let is_elsewhere = unread.iter().any(|it| matches!(it, Error::OtherSystem { .. }));
+    let is_cut_off = unread
+        .iter()
+        .any(|it| matches!(it, ProvisionError::Network { .. } | ProvisionError::Download { .. }));
+    let is_elsewhere = unread.iter().any(|it| matches!(it, ProvisionError::OtherSystem { .. }));
     match (from, is_cut_off) {
         (Some(word), true) => format!("source `{word}` of {what} cannot be reached"),
         (Some(word), false) if is_elsewhere => {
@@ -251,12 +231,12 @@ fn quoted(items: &[String]) -> String {
     items.join(", ")
 }
 
-fn why(errors: &[Error]) -> String {
+fn why(errors: &[ProvisionError]) -> String {
     let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
     list("; not searched:", &errors)
 }
 
-fn without(errors: &[Error]) -> String {
+fn without(errors: &[ProvisionError]) -> String {
     if errors.is_empty() {
         return ", and no archive of packages that assay can use".to_owned();
     }
@@ -274,7 +254,7 @@ mod tests {
     fn other_names_of_sources_are_understood() {
         let of = |word: &str| {
             let known = vec!["apt".to_owned(), "maven".to_owned()];
-            Error::NoSource { word: word.to_owned(), known }.hints().concat()
+            ProvisionError::NoSource { word: word.to_owned(), known }.hints().concat()
         };
         assert_eq!(of("mvn"), "did you mean `maven`");
         assert!(of("pypi").contains("package name"));
@@ -282,13 +262,13 @@ mod tests {
 
     #[test]
     fn a_source_out_of_reach_is_not_said_to_lack_a_version() {
-        let of = |from: Option<&str>| Error::NoVersion {
+        let of = |from: Option<&str>| ProvisionError::NoVersion {
             product: Product::MySql,
             wanted: "5.7".to_owned(),
             engine: None,
             from: from.map(str::to_owned),
             available: vec!["8.0.33".to_owned()],
-            unread: vec![Error::Download {
+            unread: vec![ProvisionError::Download {
                 url: "https://h/x".to_owned(),
                 detail: "no".to_owned(),
             }],
@@ -305,13 +285,13 @@ mod tests {
 
     #[test]
     fn a_mistyped_version_is_not_blamed_on_an_index_that_was_not_read() {
-        let error = Error::NoVersion {
+        let error = ProvisionError::NoVersion {
             product: Product::MariaDb,
             wanted: "11.88".to_owned(),
             engine: None,
             from: None,
             available: vec!["10.11.19".to_owned(), "11.8.9".to_owned()],
-            unread: vec![Error::ExpiredIndex {
+            unread: vec![ProvisionError::ExpiredIndex {
                 release: "sid".to_owned(),
                 detail: "old".to_owned(),
             }],
@@ -322,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_error_names_an_engine_that_no_source_has() {
-        let error = Error::NoVersion {
+        let error = ProvisionError::NoVersion {
             product: Product::MySql,
             wanted: "8.0".to_owned(),
             engine: Some(Engine::RocksDb),

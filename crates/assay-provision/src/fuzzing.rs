@@ -5,29 +5,30 @@ use std::path::Path;
 use assay_model::Product;
 
 use crate::catalog::Catalog;
-use crate::error::Error;
-use crate::sources::apt::{Index, closure, count_entries, deb};
+use crate::error::Result;
+use crate::sources::apt::{AptIndex, count_entries, deb};
 use crate::sources::{git, kind};
-use crate::unpack::{Limits, Tree};
+use crate::unpack::{UnpackLimits, UnpackTree};
 use crate::version;
 
 /// Small, so that decompression bombs stay cheap.
-const LIMITS: Limits = Limits { bytes: 1 << 20, entries: 100 };
+const LIMITS: UnpackLimits = UnpackLimits { bytes: 1 << 20, entries: 100 };
 
-pub fn deb(bytes: &[u8], root: &Path) -> Result<(), Error> {
-    deb::unpack_from("fuzzed", bytes, &mut Tree::new(root, LIMITS))
+pub fn deb(bytes: &[u8], root: &Path) -> Result<()> {
+    deb::unpack_from("fuzzed", bytes, &mut UnpackTree::new(root, LIMITS))
 }
 
-pub fn tar(bytes: &[u8], root: &Path) -> Result<(), Error> {
-    Tree::new(root, LIMITS).unpack("fuzzed", bytes)
+pub fn tar(bytes: &[u8], root: &Path) -> Result<()> {
+    UnpackTree::new(root, LIMITS).unpack("fuzzed", bytes)
 }
 
-pub fn packages(text: &str, root: &str) -> Result<usize, Error> {
-    let mut index = Index::default();
+pub fn packages(text: &str, root: &str) -> Result<usize> {
+    let mut index = AptIndex::default();
     index.add("fuzzed", text)?;
-    let version = kind::Index::versions(&index, root).first().map(|record| record.version.clone());
+    let version =
+        kind::PackageIndex::versions(&index, root).first().map(|record| record.version.clone());
     let Some(version) = version else { return Ok(0) };
-    Ok(closure(&index, &[root.to_owned()], Some(&version), "fuzzed")?.len())
+    Ok(kind::PackageIndex::closure(&index, &[root.to_owned()], Some(&version), "fuzzed")?.len())
 }
 
 pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {

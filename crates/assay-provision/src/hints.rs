@@ -4,16 +4,12 @@ use std::io;
 
 use assay_model::{Hint, Product};
 
-use crate::error::Error;
-use crate::sources::meant as meant_source;
-use crate::typo::meant;
+use crate::error::ProvisionError;
+use crate::sources;
 
-impl Error {
+impl ProvisionError {
     fn hint_with_names(&self) -> Option<String> {
         match self {
-            Self::OfOthers { path, .. } => {
-                Some(format!("remove `{}`: assay creates it again", path.display()))
-            }
             Self::OtherSystem { system, releases, absence } => {
                 let (releases, product) =
                     (releases.join(", "), system.split('@').next().unwrap_or_default());
@@ -41,7 +37,7 @@ impl Error {
             Self::NoLoader(_) => {
                 Some(format!("enable `programs.nix-ld` on NixOS; elsewhere, {IN_A_CONTAINER}"))
             }
-            Self::NoSource { word, known } => meant_source(word)
+            Self::NoSource { word, known } => sources::meant(word)
                 .filter(|meant| known.iter().any(|it| it == meant))
                 .map(|meant| format!("did you mean `{meant}`")),
             Self::ClientMissing { program, package } => {
@@ -61,14 +57,14 @@ impl Error {
     }
 }
 
-fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
+fn where_else(product: Product, unread: &[ProvisionError]) -> Vec<String> {
     let listed = vec![format!(
         "`assay server list --available {product}` lists all available versions and their sources"
     )];
     unread.iter().fold(listed, with_hints)
 }
 
-fn with_hints(mut hints: Vec<String>, error: &Error) -> Vec<String> {
+fn with_hints(mut hints: Vec<String>, error: &ProvisionError) -> Vec<String> {
     for hint in error.hints() {
         if !hints.contains(&hint) {
             hints.push(hint);
@@ -77,14 +73,15 @@ fn with_hints(mut hints: Vec<String>, error: &Error) -> Vec<String> {
     hints
 }
 
-impl Error {
+impl ProvisionError {
     fn hints_for_version(&self) -> Vec<String> {
         let Self::NoVersion { product, wanted, engine, available, unread, .. } = self else {
             return Vec::new();
         };
         // An unreachable source may have the version. An old index does not explain a typing error.
         let is_old = |it: &Self| matches!(it, Self::ExpiredIndex { .. });
-        if let Some(meant) = meant(wanted, available).filter(|_| unread.iter().all(is_old)) {
+        if let Some(meant) = meant_version(wanted, available).filter(|_| unread.iter().all(is_old))
+        {
             let is_meant = format!("did you mean `{product}@{meant}`");
             return [vec![is_meant], where_else(*product, &[])].concat();
         }
@@ -97,7 +94,7 @@ const IN_A_CONTAINER: &str = "run assay in a container of Debian";
 
 const NO_ROOM: &str = "free some disk space, or move the cache with `--cache-dir`";
 
-impl Hint for Error {
+impl Hint for ProvisionError {
     fn hints(&self) -> Vec<String> {
         if let Some(hint) = self.hint_with_names() {
             return vec![hint];
@@ -126,9 +123,6 @@ impl Hint for Error {
                 "`assay server list --available PRODUCT` lists the available versions; your own \
                  catalog can name another address"
             }
-            Self::Architecture(_) => {
-                "use a server of your own, `PRODUCT@dir:PATH`, or build one from source, `PRODUCT@git:PATH`"
-            }
             Self::DistributionMissing { hint, .. }
             | Self::NoArchive { hint, .. }
             | Self::UnverifiedIndex { hint, .. } => hint,
@@ -136,9 +130,6 @@ impl Hint for Error {
             Self::NoValgrind { unread } => {
                 let install = vec!["install the package `valgrind`".to_owned()];
                 return unread.iter().fold(install, with_hints);
-            }
-            Self::ValgrindNotCached => {
-                "run once without `--offline` to fetch it, or install the package `valgrind`"
             }
             Self::NoSource { .. } => {
                 "a package name works too; `assay server list --available PRODUCT` shows them"
@@ -154,9 +145,6 @@ impl Hint for Error {
             Self::Gone { .. } => {
                 "the mirror is incomplete or being updated: try again later, or use another exact version"
             }
-            Self::Altered { .. } | Self::Checksum { .. } => {
-                "a proxy or mirror changed the archive; try again or change the mirror"
-            }
             Self::Client { .. } | Self::Malformed { .. } | Self::MissingPackage(..) => {
                 "try again later, or use another version or source: `assay server list --available PRODUCT` shows them"
             }
@@ -165,8 +153,41 @@ impl Hint for Error {
             Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 "choose a cache directory of your own with `--cache-dir` or `ASSAY_CACHE`"
             }
+            Self::Plain { hint, .. } if !hint.is_empty() => hint,
             _ => return Vec::new(),
         };
         vec![hint.to_owned()]
+    }
+}
+
+/// The available version or series that is one typing error away from `wanted`; the newest of several.
+fn meant_version(wanted: &str, available: &[String]) -> Option<String> {
+    let parts = wanted.split('.').count();
+    let cut = |version: &String| version.split('.').take(parts).collect::<Vec<_>>().join(".");
+    let is_near = |it: &String| it != wanted && strsim::osa_distance(it, wanted) <= 1;
+    // A single digit is one error away from any other one.
+    let candidates = available.iter().map(cut).filter(|_| wanted.len() > 1).filter(is_near);
+    candidates.max_by_key(|version| numbers(version))
+}
+
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_one_error_apart() {
+        let known = ["10.11.5", "10.11.19", "11.4.5", "11.8.9", "16.15", "8.0.33"];
+        let known = known.map(str::to_owned);
+        let of = |wanted| meant_version(wanted, &known);
+        assert_eq!(of("11.88").as_deref(), Some("11.8"));
+        assert_eq!(of("10.12").as_deref(), Some("10.11"));
+        assert_eq!(of("61").as_deref(), Some("16"));
+        assert_eq!(of("8.0.34").as_deref(), Some("8.0.33"));
+        assert_eq!(of("8.99"), None);
+        assert_eq!(of("9"), None);
     }
 }

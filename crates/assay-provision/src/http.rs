@@ -23,7 +23,7 @@ use assay_model::{address_without_login, without_logins};
 use crate::store::{read_json, write_json};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct DownloadLimits {
     /// Maximum time to receive `idle_bytes`.
     pub(crate) idle: Duration,
     pub(crate) idle_bytes: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Limits {
     pub(crate) bytes: u64,
 }
 
-impl Limits {
+impl DownloadLimits {
     /// Limits for a server's tarball. The largest are 2 GB.
     pub(crate) const SERVER: Self = Self {
         idle: Duration::from_secs(30),
@@ -50,27 +50,14 @@ impl Limits {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     Absent,
-    Other(String),
-}
-
-impl From<crate::Error> for Failure {
-    fn from(error: crate::Error) -> Self {
-        Self::Other(error.to_string())
-    }
-}
-
-enum End {
+    /// Another attempt may succeed.
     Passing(String),
-    Final(Failure),
+    Lasting(String),
 }
 
-fn lasting(why: impl Into<String>) -> End {
-    End::Final(Failure::Other(why.into()))
-}
-
-impl From<std::io::Error> for End {
+impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        lasting(error.to_string())
+        Self::Lasting(error.to_string())
     }
 }
 
@@ -80,15 +67,15 @@ const REDIRECTS: u32 = 5;
 /// Progress that resets the number of attempts, bytes.
 const PROGRESS: u64 = 1 << 20;
 
-struct Part<'a> {
+struct PartialDownload<'a> {
     url: &'a str,
     path: PathBuf,
-    limits: Limits,
+    limits: DownloadLimits,
 }
 
 /// Properties that must not have changed for a download to be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Resume {
+struct ResumeRecord {
     /// Address of the file, as it is shown.
     url: String,
     /// Strong entity tag, or date of last change.
@@ -101,33 +88,32 @@ pub(crate) fn download(
     url: &str,
     directory: &Path,
     name: &str,
-    limits: Limits,
+    limits: DownloadLimits,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<PathBuf, Failure> {
-    let other = |error: std::io::Error| Failure::Other(error.to_string());
-    fs::create_dir_all(directory).map_err(other)?;
-    let part = Part { url, path: directory.join(format!("{name}.part")), limits };
+    fs::create_dir_all(directory)?;
+    let part = PartialDownload { url, path: directory.join(format!("{name}.part")), limits };
     let agent = agent(url, limits);
     let start = Instant::now();
     let (mut failed, mut mark) = (0, part.length());
     loop {
         let detail = match part.attempt(&agent, progress) {
             Ok(()) => break,
-            Err(End::Final(failure)) => return Err(failure),
-            Err(End::Passing(detail)) => detail,
+            Err(Failure::Passing(detail)) => detail,
+            Err(lasting) => return Err(lasting),
         };
         failed += 1;
         if part.length() >= mark.saturating_add(PROGRESS) {
             (failed, mark) = (1, part.length());
         }
         if failed >= limits.attempts || start.elapsed() >= limits.overall {
-            return Err(Failure::Other(detail));
+            return Err(Failure::Lasting(detail));
         }
         log::info!("`{}`: {detail}; trying again", shown(url));
         thread::sleep(limits.pause * 2_u32.saturating_pow(failed - 1));
     }
     let whole = directory.join(name);
-    fs::rename(&part.path, &whole).map_err(other)?;
+    fs::rename(&part.path, &whole)?;
     let _ = fs::remove_file(part.sidecar());
     Ok(whole)
 }
@@ -137,7 +123,7 @@ pub(crate) fn shown(url: &str) -> String {
     address_without_login(url).split('?').next().unwrap_or_default().to_owned()
 }
 
-fn agent(url: &str, limits: Limits) -> Agent {
+fn agent(url: &str, limits: DownloadLimits) -> Agent {
     let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
     let config = Agent::config_builder()
         .https_only(url.starts_with("https:"))
@@ -153,7 +139,7 @@ fn agent(url: &str, limits: Limits) -> Agent {
     config.build().into()
 }
 
-impl Part<'_> {
+impl PartialDownload<'_> {
     fn sidecar(&self) -> PathBuf {
         self.path.with_extension("part.json")
     }
@@ -162,13 +148,13 @@ impl Part<'_> {
         fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
 
-    fn resume(&self) -> Option<(u64, Resume)> {
-        let resume: Resume = read_json(&self.sidecar())?;
+    fn resume(&self) -> Option<(u64, ResumeRecord)> {
+        let resume: ResumeRecord = read_json(&self.sidecar())?;
         let length = self.length();
         (length > 0 && resume.url == shown(self.url)).then_some((length, resume))
     }
 
-    fn attempt(&self, agent: &Agent, progress: &mut dyn FnMut(u64, u64)) -> Result<(), End> {
+    fn attempt(&self, agent: &Agent, progress: &mut dyn FnMut(u64, u64)) -> Result<(), Failure> {
         let resume = self.resume();
         let mut request = agent.get(self.url).header(ACCEPT_ENCODING, "identity");
         if let Some((length, resume)) = &resume {
@@ -185,24 +171,24 @@ impl Part<'_> {
                 let total = range.and_then(|range| rest_of(range, length));
                 if total.is_none() || promised.is_some_and(|it| Some(it + length) != total) {
                     self.discard();
-                    return Err(End::Passing("resumed at the wrong position".to_owned()));
+                    return Err(Failure::Passing("resumed at the wrong position".to_owned()));
                 }
                 (length, total)
             }
             (206 | 416, _) => {
                 self.discard();
-                return Err(End::Passing(
+                return Err(Failure::Passing(
                     "does not have the requested part of the file".to_owned(),
                 ));
             }
-            (403 | 404 | 410, _) => return Err(End::Final(Failure::Absent)),
+            (403 | 404 | 410, _) => return Err(Failure::Absent),
             (status @ (408 | 429 | 500..), _) => {
-                return Err(End::Passing(format!("HTTP status {status}")));
+                return Err(Failure::Passing(format!("HTTP status {status}")));
             }
-            (status, _) => return Err(lasting(format!("HTTP status {status}"))),
+            (status, _) => return Err(Failure::Lasting(format!("HTTP status {status}"))),
         };
         if total.unwrap_or(0) > self.limits.bytes {
-            return Err(lasting(format!("is larger than {} MB", self.limits.bytes >> 20)));
+            return Err(Failure::Lasting(format!("is larger than {} MB", self.limits.bytes >> 20)));
         }
         if from == 0 {
             self.discard();
@@ -217,41 +203,44 @@ impl Part<'_> {
         from: u64,
         total: Option<u64>,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), End> {
+    ) -> Result<(), Failure> {
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
         let mut stream = body.as_reader();
         let mut buffer = vec![0; 1 << 16];
         let (mut done, mut window) = (from, (Instant::now(), from));
         loop {
-            let read = match stream.read(&mut buffer) {
-                Ok(read) => read,
-                Err(error) => return Err(self.judged(error.into())),
-            };
-            let Some(block) = buffer.get(..read).filter(|block| !block.is_empty()) else { break };
+            let read = stream.read(&mut buffer).map_err(|error| self.judged(error.into()))?;
+            if read == 0 {
+                break;
+            }
+            let block = &buffer[..read];
             done += block.len() as u64;
             if done > total.unwrap_or(self.limits.bytes) {
                 self.discard();
-                return Err(lasting(format!("is longer than {} bytes", total.unwrap_or(done))));
+                return Err(Failure::Lasting(format!(
+                    "is longer than {} bytes",
+                    total.unwrap_or(done)
+                )));
             }
             file.write_all(block)?;
             progress(done, total.unwrap_or(0));
             if window.0.elapsed() >= self.limits.idle {
                 if done - window.1 < self.limits.idle_bytes {
-                    return Err(End::Passing(self.too_slow()));
+                    return Err(Failure::Passing(self.too_slow()));
                 }
                 window = (Instant::now(), done);
             }
         }
         match total {
             Some(total) if done < total => {
-                Err(End::Passing(format!("ended after {done} of {total} bytes")))
+                Err(Failure::Passing(format!("ended after {done} of {total} bytes")))
             }
             _ => Ok(file.sync_all()?),
         }
     }
 
     fn too_slow(&self) -> String {
-        let Limits { idle, idle_bytes, .. } = self.limits;
+        let DownloadLimits { idle, idle_bytes, .. } = self.limits;
         format!("less than {idle_bytes} bytes in {idle:?}")
     }
 
@@ -264,32 +253,32 @@ impl Part<'_> {
         let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
         let strong = text(ETAG).filter(|tag| !tag.starts_with("W/"));
         if let Some(validator) = strong.or_else(|| text(LAST_MODIFIED)) {
-            let resume = Resume { url: shown(self.url), validator };
+            let resume = ResumeRecord { url: shown(self.url), validator };
             if let Err(error) = write_json(&self.sidecar(), &resume) {
                 log::warn!("`{}` could not be resumed: {error}", resume.url);
             }
         }
     }
 
-    fn judged(&self, error: ureq::Error) -> End {
+    fn judged(&self, error: ureq::Error) -> Failure {
         match error {
             ureq::Error::RequireHttpsOnly(to) => {
-                lasting(format!("redirects from TLS to plain text, `{}`", shown(&to)))
+                Failure::Lasting(format!("redirects from TLS to plain text, `{}`", shown(&to)))
             }
             ureq::Error::TooManyRedirects => {
-                lasting(format!("redirects more than {REDIRECTS} times"))
+                Failure::Lasting(format!("redirects more than {REDIRECTS} times"))
             }
-            ureq::Error::HostNotFound => lasting("its host has no address"),
+            ureq::Error::HostNotFound => Failure::Lasting("its host has no address".to_owned()),
             ureq::Error::Timeout(_) => {
-                End::Passing(format!("no answer for {:?}", self.limits.idle))
+                Failure::Passing(format!("no answer for {:?}", self.limits.idle))
             }
             // TLS failures, such as a bad certificate.
             ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
-                lasting(error.to_string())
+                Failure::Lasting(error.to_string())
             }
-            ureq::Error::Io(error) => End::Passing(error.to_string()),
-            ureq::Error::Protocol(error) => End::Passing(error.to_string()),
-            other => lasting(without_logins(&other.to_string())),
+            ureq::Error::Io(error) => Failure::Passing(error.to_string()),
+            ureq::Error::Protocol(error) => Failure::Passing(error.to_string()),
+            other => Failure::Lasting(without_logins(&other.to_string())),
         }
     }
 }

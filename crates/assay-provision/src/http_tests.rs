@@ -6,7 +6,7 @@ use super::*;
 mod web;
 use web::{Reply, Request, Web, broken_off, file, redirect, reply};
 
-const LIMITS: Limits = Limits {
+const LIMITS: DownloadLimits = DownloadLimits {
     idle: Duration::from_millis(300),
     idle_bytes: 10,
     overall: Duration::from_secs(60),
@@ -31,7 +31,7 @@ impl Download {
         self.with(LIMITS)
     }
 
-    fn with(&self, limits: Limits) -> Result<Vec<u8>, Failure> {
+    fn with(&self, limits: DownloadLimits) -> Result<Vec<u8>, Failure> {
         let url = self.web.url("/a/file.tar.gz");
         let to = self.directory.path();
         let path = download(&url, to, "file.tar.gz", limits, &mut |done, total| {
@@ -41,7 +41,7 @@ impl Download {
     }
 
     fn fails_with(&self, words: &str) {
-        let Err(Failure::Other(detail)) = self.get() else { panic!("no failure") };
+        let Err(Failure::Lasting(detail)) = self.get() else { panic!("no failure") };
         assert!(detail.contains(words), "{detail}");
     }
 
@@ -176,8 +176,8 @@ fn redirects_are_followed_but_not_in_a_loop() {
 #[test]
 fn redirects_never_downgrade_tls() {
     let error = ureq::Error::RequireHttpsOnly("http://x/".to_owned());
-    let part = Part { url: "https://x/", path: PathBuf::new(), limits: LIMITS };
-    let End::Final(Failure::Other(detail)) = part.judged(error) else { panic!("passing") };
+    let part = PartialDownload { url: "https://x/", path: PathBuf::new(), limits: LIMITS };
+    let Failure::Lasting(detail) = part.judged(error) else { panic!("passing") };
     assert_eq!(detail, "redirects from TLS to plain text, `http://x/`");
     // The agent used for https addresses.
     let error = agent("https://x/", LIMITS).get("http://127.0.0.1:1/").call().unwrap_err();
@@ -199,20 +199,21 @@ fn a_dead_server_times_out() {
     let nobody = Download { web: Web::new(|_, _| unreachable!()), ..closed };
     let url = "http://127.0.0.1:1/x";
     let failure = download(url, nobody.directory.path(), "x", LIMITS, &mut |_, _| {});
-    assert!(matches!(failure, Err(Failure::Other(detail)) if detail.contains("refused")));
+    assert!(matches!(failure, Err(Failure::Lasting(detail)) if detail.contains("refused")));
 }
 
 #[test]
 fn a_dripping_server_times_out() {
     // Each wait yields one byte before it ends.
-    let limits = Limits { idle: Duration::ZERO, ..LIMITS };
-    let part = Part { url: "x", path: PathBuf::new(), limits };
-    assert_eq!(part.too_slow(), "less than 10 bytes in 0ns");
+    let limits = DownloadLimits { idle: Duration::ZERO, ..LIMITS };
+    let part = PartialDownload { url: "x", path: PathBuf::new(), limits };
     let directory = tempfile::tempdir().unwrap();
-    let part = Part { path: directory.path().join("x.part"), ..part };
+    let part = PartialDownload { path: directory.path().join("x.part"), ..part };
     let mut body = Body::builder().data("123");
     let end = part.receive(&mut body, 0, Some(3), &mut |_, _| {});
-    assert!(matches!(end, Err(End::Passing(detail)) if detail.starts_with("less than 10 bytes")));
+    assert!(
+        matches!(end, Err(Failure::Passing(detail)) if detail.starts_with("less than 10 bytes"))
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use assay_model::Layout;
 use fs_err as fs;
 
 use crate::catalog::Candidates;
-use crate::error::Error;
+use crate::error::{ProvisionError, Result};
 
 /// The loader, never by way of `lib64`: there it may be a link that means the host's loader.
 const LOADERS: [&str; 2] = if cfg!(target_arch = "aarch64") {
@@ -44,7 +44,7 @@ pub(crate) fn find(
     candidates: &Candidates,
     version: &str,
     libraries: Libraries,
-) -> Result<Layout, Error> {
+) -> Result<Layout> {
     let major: String = version.chars().take_while(char::is_ascii_digit).collect();
     let named = |paths: &[String]| -> Vec<String> {
         paths.iter().map(|path| path.replace("{major}", &major)).collect()
@@ -52,7 +52,7 @@ pub(crate) fn find(
     let share_dir = first(root, &named(&candidates.share), "share directory", Path::is_dir)?;
     let charsets_dir = share_dir.join(candidates.charsets.as_deref().unwrap_or(Path::new("")));
     if !root.join(&charsets_dir).is_dir() {
-        return Err(Error::Incomplete(format!("directory `{}`", charsets_dir.display())));
+        return Err(ProvisionError::Incomplete(format!("directory `{}`", charsets_dir.display())));
     }
     let plugins = named(&candidates.plugins);
     // A server without plugins names the place where they would be.
@@ -70,7 +70,7 @@ pub(crate) fn find(
     })
 }
 
-fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<PathBuf>), Error> {
+fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<PathBuf>)> {
     let (own, below): (&[&str], _) = match libraries {
         Libraries::Own => (&[], ""),
         Libraries::Beside(below) => (&OWN_LIBRARIES, below),
@@ -85,13 +85,13 @@ fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<Pa
 
 /// Creates the plugin directory, which the server insists on, and for each of `programs` a script that starts it by the
 /// tree's loader, since these programs run each other. The program itself gets the suffix `.real`.
-pub(crate) fn complete(root: &Path, layout: &mut Layout, programs: &[String]) -> Result<(), Error> {
+pub(crate) fn complete(root: &Path, layout: &mut Layout, programs: &[String]) -> Result<()> {
     fs::create_dir_all(root.join(&layout.plugin_dir))?;
     let Some(loader) = &layout.loader else { return Ok(()) };
     for name in programs {
         let program = layout.server.with_file_name(name);
         if !root.join(&program).is_file() {
-            return Err(Error::Incomplete(format!("program `{}`", program.display())));
+            return Err(ProvisionError::Incomplete(format!("program `{}`", program.display())));
         }
         let mut real = name.clone();
         real.push_str(".real");
@@ -123,7 +123,7 @@ fn first(
     candidates: &[impl AsRef<str>],
     what: &str,
     is_right: fn(&Path) -> bool,
-) -> Result<PathBuf, Error> {
+) -> Result<PathBuf> {
     let candidates = candidates.iter().map(|candidate| Path::new(candidate.as_ref()));
     let root = fs_err::canonicalize(root)?;
     let mut existing = candidates.filter(|candidate| {
@@ -131,7 +131,7 @@ fn first(
             .canonicalize()
             .is_ok_and(|full| full.starts_with(&root) && is_right(&full))
     });
-    existing.next().map(Path::to_owned).ok_or_else(|| Error::Incomplete(what.to_owned()))
+    existing.next().map(Path::to_owned).ok_or_else(|| ProvisionError::Incomplete(what.to_owned()))
 }
 
 pub(crate) fn under(root: &Path, layout: &Layout) -> Layout {

@@ -6,17 +6,17 @@ use std::sync::OnceLock;
 use assay_model::{Engine, Login, Prefix, Product};
 
 use crate::catalog::Catalog;
-use crate::error::Error;
+use crate::error::Result;
 use crate::store::{CURRENT_FOR, Store, age};
 
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub struct ProvisionOptions {
     pub offline: bool,
     pub accept_expired_index: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
+pub enum ProvisionProgress {
     Waiting,
     RefreshingIndex {
         release: String,
@@ -43,11 +43,13 @@ pub enum Progress {
     Cached,
 }
 
+pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(ProvisionProgress);
+
 #[derive(Debug)]
 pub struct Provisioner {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
-    pub(crate) options: Options,
+    pub(crate) options: ProvisionOptions,
     pub(crate) logins: Vec<Login>,
     /// The only source to use, if set.
     pub(crate) source: Option<String>,
@@ -55,14 +57,13 @@ pub struct Provisioner {
 }
 
 impl Provisioner {
-    pub fn new(cache_dir: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
+    pub fn new(cache_dir: impl AsRef<Path>, options: ProvisionOptions) -> Result<Self> {
         let store = Store::open(cache_dir.as_ref())?;
         let catalog = Catalog::built_in()?.for_this_machine();
         let reachable = OnceLock::new();
         Ok(Self { store, catalog, options, logins: Vec::new(), source: None, reachable })
     }
 
-    #[must_use]
     pub fn with_logins(self, logins: Vec<Login>) -> Self {
         Self { logins, ..self }
     }
@@ -71,16 +72,19 @@ impl Provisioner {
         self.options.offline
     }
 
-    pub fn cached(&self) -> Result<Vec<Prefix>, Error> {
+    pub fn cached(&self) -> Result<Vec<Prefix>> {
         self.store.prefixes()
     }
 
-    /// The prefix of an earlier answer, if less than a day old.
-    pub(crate) fn answered(&self, request: &str) -> Option<Prefix> {
+    /// The directory of an earlier answer, if less than a day old.
+    pub(crate) fn answer(&self, request: &str) -> Option<String> {
         let resolution = self.store.resolution(request)?;
-        let fit = !resolution.expired || self.options.accept_expired_index;
-        let current = age(resolution.at) < CURRENT_FOR;
-        if fit && current { self.store.prefix(&resolution.directory) } else { None }
+        let fits = !resolution.expired || self.options.accept_expired_index;
+        (fits && age(resolution.at) < CURRENT_FOR).then_some(resolution.directory)
+    }
+
+    pub(crate) fn answered(&self, request: &str) -> Option<Prefix> {
+        self.store.prefix(&self.answer(request)?)
     }
 }
 

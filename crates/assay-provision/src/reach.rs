@@ -6,21 +6,20 @@ use assay_model::Product;
 use fs_err as fs;
 
 use crate::catalog::{Offer, Release, is_from};
-use crate::error::Error;
-use crate::provisioner::{Progress, Provisioner};
+use crate::error::{ProvisionError, Result};
+use crate::provisioner::{OnProgress, ProvisionProgress, Provisioner};
 use crate::sources;
-use crate::sources::kind::{Archives, Index, Record, Refreshed};
+use crate::sources::kind::{Archives, IndexRefresh, PackageIndex, PackageRecord};
 
 /// Room for the index of a release, packed and unpacked, with a margin; bytes.
 const INDEX_ROOM: u64 = 200 << 20;
 
-pub(crate) struct Sources<'a> {
-    /// Archives of distributions by source name.
+pub(crate) struct OpenSources<'a> {
     archives: Vec<(&'static str, Box<dyn Archives + 'a>)>,
     pub(crate) lock: fs::File,
 }
 
-impl Sources<'_> {
+impl OpenSources<'_> {
     pub(crate) fn archives(&self, release: &Release) -> Option<&dyn Archives> {
         let mut of_source = self.archives.iter().filter(|(word, _)| *word == release.source);
         of_source.find(|(_, it)| it.has(release)).map(|(_, it)| it.as_ref())
@@ -28,7 +27,7 @@ impl Sources<'_> {
 }
 
 impl Provisioner {
-    pub fn with_catalog(self, path: &Path) -> Result<Self, Error> {
+    pub fn with_catalog(self, path: &Path) -> Result<Self> {
         Ok(Self {
             catalog: self.catalog.with(path, sources::check, sources::check_release)?,
             ..self
@@ -37,27 +36,29 @@ impl Provisioner {
 
     /// Restricts servers to one source: a kind, such as `maven`, a vendor, such as `mysql.com`, or the name of a
     /// package.
-    pub fn with_source(self, source: Option<String>) -> Result<Self, Error> {
+    pub fn with_source(self, source: Option<String>) -> Result<Self> {
         let known = sources::words(&self.catalog);
         match source {
             Some(word) if !known.contains(&word) && !self.catalog.has_package(&word) => {
-                Err(Error::NoSource { word, known })
+                Err(ProvisionError::NoSource { word, known })
             }
             source => Ok(Self { source, ..self }),
         }
     }
 
     /// Distributions without an archive on this machine are left out.
-    pub(crate) fn sources(&self, lock: fs::File) -> Result<Sources<'_>, Error> {
+    pub(crate) fn sources(&self, lock: fs::File) -> Result<OpenSources<'_>> {
         let mut archives = Vec::new();
         for (word, distribution) in sources::distributions() {
             match distribution.open(&self.catalog, self.store.path(word), lock.try_clone()?) {
                 Ok(opened) => archives.push((word, opened)),
-                Err(error) if error.is_lack() => {}
+                Err(
+                    ProvisionError::DistributionMissing { .. } | ProvisionError::NoArchive { .. },
+                ) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Sources { archives, lock })
+        Ok(OpenSources { archives, lock })
     }
 
     pub(crate) fn reaches(&self, release: &Release) -> bool {
@@ -80,42 +81,47 @@ impl Provisioner {
         &self,
         archives: &dyn Archives,
         release: &Release,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Read, Error> {
+        progress: OnProgress<'_>,
+    ) -> Result<ReleaseIndex> {
         let accept = self.options.accept_expired_index;
         let refreshed = match archives.current(release, accept) {
             Some(refreshed) => refreshed,
             None => {
                 // Clients may wait forever for their own helpers when the disk is full.
                 self.store.check_room(INDEX_ROOM)?;
-                progress(Progress::RefreshingIndex { release: release.name.clone() });
+                progress(ProvisionProgress::RefreshingIndex { release: release.name.clone() });
                 archives.refresh(release, accept)?
             }
         };
-        progress(Progress::Resolving { release: release.name.clone() });
-        Ok(Read { index: archives.index(release)?, refreshed })
+        progress(ProvisionProgress::Resolving { release: release.name.clone() });
+        Ok(ReleaseIndex { index: archives.index(release)?, refreshed })
+    }
+
+    /// `None` if this machine has no archive of the offer's release.
+    pub(crate) fn open_offer<'a>(
+        &self,
+        sources: &OpenSources<'_>,
+        offer: Offer<'a>,
+        progress: OnProgress<'_>,
+    ) -> Option<Result<OfferIndex<'a>>> {
+        let read = self.open(sources.archives(offer.release)?, offer.release, progress);
+        Some(read.map(|ReleaseIndex { index, refreshed }| OfferIndex { offer, index, refreshed }))
     }
 }
 
-pub(crate) struct Read {
-    pub(crate) index: Box<dyn Index>,
-    pub(crate) refreshed: Refreshed,
+pub(crate) struct ReleaseIndex {
+    pub(crate) index: Box<dyn PackageIndex>,
+    pub(crate) refreshed: IndexRefresh,
 }
 
-impl Read {
-    pub(crate) fn of(self, offer: Offer<'_>) -> Opened<'_> {
-        Opened { offer, index: self.index, refreshed: self.refreshed }
-    }
-}
-
-pub(crate) struct Opened<'a> {
+pub(crate) struct OfferIndex<'a> {
     pub(crate) offer: Offer<'a>,
-    pub(crate) index: Box<dyn Index>,
-    pub(crate) refreshed: Refreshed,
+    pub(crate) index: Box<dyn PackageIndex>,
+    pub(crate) refreshed: IndexRefresh,
 }
 
-impl Opened<'_> {
-    pub(crate) fn versions(&self) -> Vec<&Record> {
+impl OfferIndex<'_> {
+    pub(crate) fn versions(&self) -> Vec<&PackageRecord> {
         let root = self.offer.server.roots.first();
         root.into_iter().flat_map(|root| self.index.versions(root)).collect()
     }

@@ -3,8 +3,9 @@
 //! A prefix appears by one rename, complete, and never changes: readers need no lock.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{Permissions, TryLockError};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,12 +13,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use assay_model::Prefix;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _, Serialize};
 use tempfile::{Builder, TempDir};
 
-use crate::census::{Census, part_of_others};
-use crate::error::Error;
+use crate::census::{FileCensus, part_of_others};
+use crate::error::{ProvisionError, Result};
 use crate::layout;
 use crate::unpack::remove_tree;
 
@@ -41,6 +42,7 @@ pub(crate) struct Resolution {
 pub(crate) const MANIFEST: &str = "prefix.json";
 pub(crate) const TOOLS: &str = "tools";
 pub(crate) const RESOLVED: &str = "resolved.json";
+pub(crate) const PINS: &str = "recorded.json";
 /// File in the directory of a build. The building process holds a lock on it.
 pub(crate) const BUILDING: &str = "lock";
 pub(crate) const UNFINISHED: &str = ".new-";
@@ -48,7 +50,7 @@ const UNFINISHED_FILE: &str = ".new-file-";
 const CENSUS: &str = "census.json";
 
 impl Store {
-    pub(crate) fn open(root: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(root: &Path) -> Result<Self> {
         fs::create_dir_all(root.join("prefixes"))?;
         // Absolute, so that a server started in another directory still finds its parts.
         Ok(Self { root: fs::canonicalize(root)? })
@@ -60,70 +62,41 @@ impl Store {
 
     /// Waits for the lock; `waiting` is called once if another process has it. The lock is held until it is dropped or
     /// the process ends. Also removes what a crash left behind.
-    pub(crate) fn lock(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
+    pub(crate) fn lock(&self, waiting: impl FnOnce()) -> Result<fs::File> {
         let file = self.lock_only(waiting)?;
         self.collect_garbage()?;
         Ok(file)
     }
 
     /// Removes nothing, unlike [`Self::lock`].
-    pub(crate) fn lock_only(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
-        self.lock_file(&self.path("provision.lock"), waiting)
-    }
-
-    /// Locks another file of the cache.
-    pub(crate) fn lock_file(&self, path: &Path, waiting: impl FnOnce()) -> Result<fs::File, Error> {
-        // Readable too: programs that hold the lock have it as their input. Only its owner may open it: whoever can
-        // read a file can lock it for as long as they like.
-        let file = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(path)?;
-        if file.metadata()?.permissions().mode() & 0o077 != 0 {
-            file.set_permissions(Permissions::from_mode(0o600))?;
-        }
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                waiting();
-                file.lock()?;
-            }
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
-        Ok(file)
+    pub(crate) fn lock_only(&self, waiting: impl FnOnce()) -> Result<fs::File> {
+        lock_file(&self.path("provision.lock"), waiting)
     }
 
     /// Removes everything unfinished. With the lock held, that is only what a crash left behind.
-    pub(crate) fn collect_garbage(&self) -> Result<(), Error> {
+    pub(crate) fn collect_garbage(&self) -> Result<()> {
         let places = [("prefixes", UNFINISHED), (TOOLS, UNFINISHED), (".", UNFINISHED_FILE)];
         for (directory, beginning) in places {
-            let path = self.path(directory);
-            if !path.exists() {
-                continue;
-            }
-            for entry in fs::read_dir(path)? {
-                let entry = entry?;
-                if !entry.file_name().to_string_lossy().starts_with(beginning) {
+            for (name, path) in entries_of(&self.path(directory))? {
+                if !name.starts_with(beginning) {
                     continue;
                 }
-                match entry.file_type()?.is_dir() {
-                    true => remove_tree(&entry.path())?,
-                    false => fs::remove_file(entry.path())?,
+                if fs::symlink_metadata(&path)?.is_dir() {
+                    remove_tree(&path)?;
+                } else {
+                    fs::remove_file(path)?;
                 }
             }
         }
         Ok(())
     }
 
-    pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
+    pub(crate) fn check_room(&self, needed: u64) -> Result<()> {
         let room = rustix::fs::statvfs(&self.root).map_err(std::io::Error::from)?;
         let free = room.f_bavail.saturating_mul(room.f_frsize);
         if free < needed {
             let (needed_mb, free_mb) = (needed >> 20, free >> 20);
-            return Err(Error::DiskFull { path: self.root.clone(), needed_mb, free_mb });
+            return Err(ProvisionError::DiskFull { path: self.root.clone(), needed_mb, free_mb });
         }
         Ok(())
     }
@@ -139,10 +112,10 @@ impl Store {
 
     pub(crate) fn kept<T: DeserializeOwned>(&self, path: &Path) -> Option<T> {
         let stored = read_json(&path.join(MANIFEST))?;
-        let lost = match read_json::<Census>(&path.join(CENSUS)) {
+        let lost = match read_json::<FileCensus>(&path.join(CENSUS)) {
             // Kept before the census was introduced.
             None => false,
-            Some(census) => Census::of(path).ok() != Some(census),
+            Some(census) => FileCensus::below(path).ok() != Some(census),
         };
         if lost {
             log::warn!("`{}` is damaged: files are missing or have another length", path.display());
@@ -153,48 +126,39 @@ impl Store {
         (!lost).then_some(stored)
     }
 
-    pub(crate) fn prefixes(&self) -> Result<Vec<Prefix>, Error> {
+    pub(crate) fn prefixes(&self) -> Result<Vec<Prefix>> {
         let names = self.names("prefixes")?;
         Ok(names.iter().filter_map(|name| self.prefix(name)).collect())
     }
 
-    pub(crate) fn names(&self, directory: &str) -> Result<Vec<String>, Error> {
-        let mut names = Vec::new();
-        let path = self.path(directory);
-        if !path.exists() {
-            return Ok(names);
-        }
-        for entry in fs::read_dir(path)? {
-            names.push(entry?.file_name().to_string_lossy().into_owned());
-        }
-        names.retain(|name| !name.starts_with('.'));
-        names.sort();
-        Ok(names)
+    pub(crate) fn names(&self, directory: &str) -> Result<Vec<String>> {
+        let names = entries_of(&self.path(directory))?.into_iter().map(|(name, _)| name);
+        Ok(names.filter(|name| !name.starts_with('.')).collect())
     }
 
     /// A directory to build a prefix in; removed unless kept.
-    pub(crate) fn new_tree(&self) -> Result<TempDir, Error> {
+    pub(crate) fn new_tree(&self) -> Result<TempDir> {
         self.new_tree_in(&self.path("prefixes"))
     }
 
     /// Creates it in another directory of the cache. A tree is moved within its directory, because each may be a
     /// separate file system.
-    pub(crate) fn new_tree_in(&self, directory: &Path) -> Result<TempDir, Error> {
+    pub(crate) fn new_tree_in(&self, directory: &Path) -> Result<TempDir> {
         fs::create_dir_all(directory)?;
         let tree = Builder::new().prefix(UNFINISHED).tempdir_in(directory)?;
         fs::set_permissions(tree.path(), Permissions::from_mode(0o755))?;
         Ok(tree)
     }
 
-    pub(crate) fn downloads(&self) -> Result<TempDir, Error> {
+    pub(crate) fn downloads(&self) -> Result<TempDir> {
         Ok(Builder::new().prefix(UNFINISHED).tempdir_in(self.path("prefixes"))?)
     }
 
     /// `stored` has paths relative to the tree.
-    pub(crate) fn keep(&self, tree: TempDir, name: &str, stored: &Prefix) -> Result<Prefix, Error> {
+    pub(crate) fn keep(&self, tree: TempDir, name: &str, stored: &Prefix) -> Result<Prefix> {
         self.keep_tree(tree, &self.path("prefixes"), name, stored)?;
         self.prefix(name)
-            .ok_or_else(|| Error::malformed(format!("prefix `{name}`"), "cannot be read"))
+            .ok_or_else(|| ProvisionError::malformed(format!("prefix `{name}`"), "cannot be read"))
     }
 
     /// Moves a built tree into a directory of the cache, with its record.
@@ -204,8 +168,8 @@ impl Store {
         directory: &Path,
         name: &str,
         stored: &impl Serialize,
-    ) -> Result<(), Error> {
-        write_json(&tree.path().join(CENSUS), &Census::of(tree.path())?)?;
+    ) -> Result<()> {
+        write_json(&tree.path().join(CENSUS), &FileCensus::below(tree.path())?)?;
         write_json(&tree.path().join(MANIFEST), stored)?;
         sync_tree(tree.path())?;
         let target = directory.join(name);
@@ -225,19 +189,95 @@ impl Store {
     }
 
     /// Needs the lock.
-    pub(crate) fn remember(&self, request: &str, resolution: Resolution) -> Result<(), Error> {
+    pub(crate) fn remember(&self, request: &str, resolution: Resolution) -> Result<()> {
         let path = self.path(RESOLVED);
         let mut all: BTreeMap<String, Resolution> = read_json(&path).unwrap_or_default();
         all.insert(request.to_owned(), resolution);
         write_json(&path, &all)
     }
+
+    /// The checksum pinned on first use; `None` if the package was never downloaded. A damaged file is an error: if it
+    /// counted as empty, any download would be accepted.
+    pub(crate) fn pinned(&self, coordinate: &str) -> Result<Option<String>> {
+        Ok(self.pins()?.remove(coordinate))
+    }
+
+    /// Pins the checksum of a package without one known in advance. Needs the lock.
+    pub(crate) fn pin(&self, coordinate: &str, sha256: &str) -> Result<()> {
+        let mut pins = self.pins()?;
+        pins.insert(coordinate.to_owned(), sha256.to_owned());
+        write_json(&self.path(PINS), &pins)
+    }
+
+    fn pins(&self) -> Result<BTreeMap<String, String>> {
+        let path = self.path(PINS);
+        let damaged = |detail: String| ProvisionError::Pins { path: path.clone(), detail };
+        // Does not follow links: a dangling link is not the same as no file.
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Err(damaged("it is not a regular file".to_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(error.into()),
+        }
+        let all = parsed(&fs::read(&path)?).map_err(|error| damaged(error.to_string()))?;
+        let is_sum = |sum: &String| sum.len() == 64 && sum.bytes().all(|it| it.is_ascii_hexdigit());
+        match all.iter().find(|(_, sum)| !is_sum(sum)) {
+            Some((name, _)) => Err(damaged(format!("the checksum of `{name}` is not a SHA-256"))),
+            None => Ok(all),
+        }
+    }
+}
+
+pub(crate) fn lock_file(path: &Path, waiting: impl FnOnce()) -> Result<fs::File> {
+    // Readable too: programs that hold the lock have it as their input. Only its owner may open it: whoever can
+    // read a file can lock it for as long as they like.
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            waiting();
+            file.lock()?;
+        }
+        Err(TryLockError::Error(error)) => return Err(error.into()),
+    }
+    Ok(file)
+}
+
+/// Names and paths in a directory, in order; empty if it does not exist.
+pub(crate) fn entries_of(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut entries = Vec::new();
+    if directory.exists() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            entries.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
+        }
+        entries.sort();
+    }
+    Ok(entries)
 }
 
 /// Refuses a part of the cache that other users can change, at whatever depth: assay executes its content.
-pub(crate) fn check_trust(path: &Path) -> Result<(), Error> {
+pub(crate) fn check_trust(path: &Path) -> Result<()> {
     match part_of_others(path)? {
         None => Ok(()),
-        Some(part) => Err(Error::OfOthers { path: path.to_owned(), part }),
+        Some(part) => {
+            let (path, part) = (path.display(), part.display());
+            Err(ProvisionError::plain(
+                format!(
+                    "other users of this machine can change `{part}`, and assay executes what is in `{path}`"
+                ),
+                format!("remove `{path}`: assay creates it again"),
+            ))
+        }
     }
 }
 
@@ -252,7 +292,7 @@ pub(crate) fn age(at: u64) -> u64 {
 
 /// Syncs a tree to disk, so that a power loss after its rename leaves no truncated files. Syncing the whole file system
 /// at once is far faster than file by file.
-fn sync_tree(root: &Path) -> Result<(), Error> {
+fn sync_tree(root: &Path) -> Result<()> {
     let directory = fs::File::open(root)?;
     Ok(rustix::fs::syncfs(directory.file()).map_err(std::io::Error::from)?)
 }
@@ -264,7 +304,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
 }
 
 /// Writes a file readable only by its owner, such as one with the logins of mirrors.
-pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<()> {
     let mut file =
         fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
@@ -272,7 +312,7 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Replaces a JSON file atomically.
-pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let text = serde_json::to_vec_pretty(value).map_err(std::io::Error::from)?;
     let mut file = Builder::new().prefix(UNFINISHED_FILE).tempfile_in(directory)?;
@@ -281,6 +321,34 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Erro
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Rejects duplicate names.
+fn parsed(text: &[u8]) -> serde_json::Result<BTreeMap<String, String>> {
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let all = reader.deserialize_map(Once)?;
+    reader.end().map(|()| all)
+}
+
+struct Once;
+
+impl<'de> Visitor<'de> for Once {
+    type Value = BTreeMap<String, String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("checksums by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut all = BTreeMap::new();
+        while let Some((name, sum)) = map.next_entry::<String, String>()? {
+            if all.contains_key(&name) {
+                return Err(A::Error::custom(format!("`{name}` has two checksums")));
+            }
+            all.insert(name, sum);
+        }
+        Ok(all)
+    }
 }
 
 #[cfg(test)]
@@ -379,5 +447,50 @@ mod tests {
         assert_eq!(store.resolution("b").unwrap().directory, "b");
         assert!(store.resolution("c").is_none());
         assert_eq!(age(now_seconds() + 1000), u64::MAX);
+    }
+
+    #[test]
+    fn a_pin_file_has_one_checksum_per_name() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path()).unwrap();
+        let refused = |message: &str| {
+            let error = store.pinned("a").unwrap_err();
+            assert!(matches!(error, ProvisionError::Pins { .. }), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
+            fs::remove_file(store.path(PINS)).unwrap();
+        };
+        std::os::unix::fs::symlink(home.path().join("nowhere"), store.path(PINS)).unwrap();
+        refused("it is not a regular file");
+        let made = std::process::Command::new("mkfifo").arg(store.path(PINS)).status().unwrap();
+        assert!(made.success());
+        refused("it is not a regular file");
+        let (one, other) = ("0".repeat(64), "1".repeat(64));
+        fs::write(store.path(PINS), format!(r#"{{"a": "{one}", "a": "{other}"}}"#)).unwrap();
+        refused("`a` has two checksums");
+        fs::write(store.path(PINS), format!(r#"{{"a": "{one}"}} x"#)).unwrap();
+        refused("trailing");
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_rather_than_empty() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path()).unwrap();
+        assert_eq!(store.pinned("a").unwrap(), None);
+        store.pin("a", &"0".repeat(64)).unwrap();
+        store.pin("b", &"1".repeat(64)).unwrap();
+        assert_eq!(store.pinned("a").unwrap(), Some("0".repeat(64)));
+        for damaged in ["", "{\"a\": \"00", "[]", "{\"a\": \"\"}"] {
+            fs::write(store.path(PINS), damaged).unwrap();
+            assert!(
+                matches!(store.pinned("b").unwrap_err(), ProvisionError::Pins { .. }),
+                "{damaged}"
+            );
+            store.pin("b", "2").unwrap_err();
+            assert_eq!(
+                fs::read_to_string(store.path(PINS)).unwrap(),
+                damaged,
+                "it is left as it is"
+            );
+        }
     }
 }

@@ -12,29 +12,27 @@ use std::path::{Component, Path, PathBuf};
 use fs_err as fs;
 use tar::Archive;
 
-use crate::entry::{ArchiveEntryKind, Entry};
-use crate::error::Error;
-use crate::extensions::Extensions;
+use crate::entry::{ArchiveEntry, ArchiveEntryKind, Extensions};
+use crate::error::{ProvisionError, Result};
 
 /// Directories that are left out, since no server opens them.
 const UNWANTED: [&str; 5] =
     ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/bug"];
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    /// Of all files together.
+pub(crate) struct UnpackLimits {
     pub(crate) bytes: u64,
     /// Files, directories and links together.
     pub(crate) entries: u64,
 }
 
-impl Limits {
+impl UnpackLimits {
     /// Ten times the content of the largest known server with its libraries.
     pub(crate) const SERVER: Self = Self { bytes: 4 << 30, entries: 200_000 };
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Selection {
+pub(crate) struct EntrySelection {
     /// Directory of the archive; empty for all.
     pub(crate) from: PathBuf,
     pub(crate) to: PathBuf,
@@ -42,7 +40,7 @@ pub(crate) struct Selection {
     pub(crate) only: Vec<PathBuf>,
 }
 
-impl Selection {
+impl EntrySelection {
     fn place(&self, path: &Path) -> Option<PathBuf> {
         let path = path.strip_prefix(&self.from).ok()?;
         let wanted = self.only.is_empty() || self.only.iter().any(|only| path.starts_with(only));
@@ -51,14 +49,14 @@ impl Selection {
 }
 
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct UnpackTree {
     root: PathBuf,
-    left: Limits,
+    left: UnpackLimits,
 }
 
-impl Tree {
+impl UnpackTree {
     /// `root` is a directory to which no other process writes.
-    pub(crate) fn new(root: &Path, limits: Limits) -> Self {
+    pub(crate) fn new(root: &Path, limits: UnpackLimits) -> Self {
         Self { root: root.to_owned(), left: limits }
     }
 
@@ -67,21 +65,22 @@ impl Tree {
     }
 
     /// Unpacks a whole tar stream; `archive` is its name in errors. After an error the caller must discard the tree.
-    pub(crate) fn unpack(&mut self, archive: &str, mut stream: impl Read) -> Result<(), Error> {
-        self.unpack_part(archive, &mut stream, &Selection::default())
+    pub(crate) fn unpack(&mut self, archive: &str, mut stream: impl Read) -> Result<()> {
+        self.unpack_part(archive, &mut stream, &EntrySelection::default())
     }
 
     pub(crate) fn unpack_part(
         &mut self,
         archive: &str,
         stream: &mut dyn Read,
-        selection: &Selection,
-    ) -> Result<(), Error> {
+        selection: &EntrySelection,
+    ) -> Result<()> {
         // Headers, padding and unwanted files add to the size; a stream longer than that ends early, as an error.
         let headers = self.left.entries.saturating_mul(1024);
         let stream = stream.take(self.left.bytes.saturating_mul(4).saturating_add(headers));
         let mut archive_reader = Archive::new(stream);
-        let broken = |error: io::Error| Error::malformed(format!("archive `{archive}`"), error);
+        let broken =
+            |error: io::Error| ProvisionError::malformed(format!("archive `{archive}`"), error);
         let mut extensions = Extensions::default();
         // Raw, since the reader would take a name of any length into memory.
         for entry in archive_reader.entries().map_err(broken)?.raw(true) {
@@ -99,29 +98,30 @@ impl Tree {
     pub(crate) fn add(
         &mut self,
         archive: &str,
-        selection: &Selection,
-        entry: &Entry,
+        selection: &EntrySelection,
+        entry: &ArchiveEntry,
         content: &mut dyn Read,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.entry(selection, entry, content).map_err(|refusal| match refusal {
-            Refusal::Rule(why) => {
+            UnpackRefusal::Rule(why) => {
                 let entry = entry.path.display().to_string();
-                Error::UnsafeEntry { archive: archive.to_owned(), entry, why }
+                ProvisionError::UnsafeEntry { archive: archive.to_owned(), entry, why }
             }
-            Refusal::Io(error) => Error::Io(error),
+            UnpackRefusal::Io(error) => ProvisionError::Io(error),
         })
     }
 
     fn entry(
         &mut self,
-        selection: &Selection,
-        entry: &Entry,
+        selection: &EntrySelection,
+        entry: &ArchiveEntry,
         content: &mut dyn Read,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), UnpackRefusal> {
         self.count()?;
-        let path = inside(&entry.path).ok_or(Refusal::Rule("its path leads out of the archive"))?;
+        let path =
+            inside(&entry.path).ok_or(UnpackRefusal::Rule("its path leads out of the archive"))?;
         if is_too_long(&path) {
-            return Err(Refusal::Rule("its name is too long"));
+            return Err(UnpackRefusal::Rule("its name is too long"));
         }
         let Some(path) = selection.place(&path) else { return Ok(()) };
         if UNWANTED.iter().any(|unwanted| path.starts_with(unwanted)) {
@@ -129,7 +129,7 @@ impl Tree {
         }
         let Some(parent) = path.parent() else {
             let is_root = matches!(entry.kind, ArchiveEntryKind::Directory);
-            return if is_root { Ok(()) } else { Err(Refusal::Rule("it has no name")) };
+            return if is_root { Ok(()) } else { Err(UnpackRefusal::Rule("it has no name")) };
         };
         match &entry.kind {
             ArchiveEntryKind::Directory => self.directory(&path),
@@ -139,35 +139,38 @@ impl Tree {
             }
             ArchiveEntryKind::Symlink(target) => {
                 self.directory(parent)?;
-                let target =
-                    rerooted(parent, target).ok_or(Refusal::Rule("it links out of the archive"))?;
+                let target = rerooted(parent, target)
+                    .ok_or(UnpackRefusal::Rule("it links out of the archive"))?;
                 new(symlink(target, self.root.join(&path)))
             }
             ArchiveEntryKind::HardLink(target) => {
                 self.directory(parent)?;
                 let target = inside(target).and_then(|target| selection.place(&target));
-                self.hard_link(&target.ok_or(Refusal::Rule("it links out of the archive"))?, &path)
+                self.hard_link(
+                    &target.ok_or(UnpackRefusal::Rule("it links out of the archive"))?,
+                    &path,
+                )
             }
             ArchiveEntryKind::Special => {
-                Err(Refusal::Rule("it is a device or another special file"))
+                Err(UnpackRefusal::Rule("it is a device or another special file"))
             }
         }
     }
 
-    fn count(&mut self) -> Result<(), Refusal> {
+    fn count(&mut self) -> Result<(), UnpackRefusal> {
         self.left.entries =
-            (self.left.entries.checked_sub(1)).ok_or(Refusal::Rule("too many entries"))?;
+            (self.left.entries.checked_sub(1)).ok_or(UnpackRefusal::Rule("too many entries"))?;
         Ok(())
     }
 
     /// Creates a directory and its parents, none of which may be a link.
-    fn directory(&mut self, relative: &Path) -> Result<(), Refusal> {
+    fn directory(&mut self, relative: &Path) -> Result<(), UnpackRefusal> {
         let mut path = self.root.clone();
         for component in relative.components() {
             path.push(component);
             match fs::symlink_metadata(&path) {
                 Ok(found) if found.is_dir() => {}
-                Ok(_) => return Err(Refusal::Rule("it goes through a link or a file")),
+                Ok(_) => return Err(UnpackRefusal::Rule("it goes through a link or a file")),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // One name may imply many directories.
                     self.count()?;
@@ -179,9 +182,14 @@ impl Tree {
         Ok(())
     }
 
-    fn file(&mut self, mode: u32, content: &mut dyn Read, path: &Path) -> Result<(), Refusal> {
+    fn file(
+        &mut self,
+        mode: u32,
+        content: &mut dyn Read,
+        path: &Path,
+    ) -> Result<(), UnpackRefusal> {
         if mode & 0o6000 != 0 {
-            return Err(Refusal::Rule("it would run with the rights of its owner"));
+            return Err(UnpackRefusal::Rule("it would run with the rights of its owner"));
         }
         // Some archives keep no modes: files among programs are programs.
         let is_program = mode & 0o111 != 0 || path.parent().is_some_and(|it| it.ends_with("bin"));
@@ -195,23 +203,26 @@ impl Tree {
         // Independent of the umask: a server may run as another user than the one who unpacks.
         file.set_permissions(Permissions::from_mode(mode))?;
         let copied = io::copy(&mut content.take(self.left.bytes.saturating_add(1)), &mut file)?;
-        self.left.bytes =
-            self.left.bytes.checked_sub(copied).ok_or(Refusal::Rule("too many bytes in all"))?;
+        self.left.bytes = self
+            .left
+            .bytes
+            .checked_sub(copied)
+            .ok_or(UnpackRefusal::Rule("too many bytes in all"))?;
         Ok(())
     }
 
-    fn hard_link(&mut self, target: &Path, path: &Path) -> Result<(), Refusal> {
-        let parent = target.parent().ok_or(Refusal::Rule("it links to the root"))?;
+    fn hard_link(&mut self, target: &Path, path: &Path) -> Result<(), UnpackRefusal> {
+        let parent = target.parent().ok_or(UnpackRefusal::Rule("it links to the root"))?;
         self.directory(parent)?;
         let target = self.root.join(target);
         match fs::symlink_metadata(&target) {
             Ok(found) if found.is_file() => new(fs::hard_link(target, self.root.join(path))),
-            _ => Err(Refusal::Rule("it links to what is not a file unpacked before")),
+            _ => Err(UnpackRefusal::Rule("it links to what is not a file unpacked before")),
         }
     }
 
     /// Removes write permission from all directories below the root; files never had it.
-    pub(crate) fn seal(&self) -> Result<(), Error> {
+    pub(crate) fn seal(&self) -> Result<()> {
         each_directory(&self.root, &mut |directory| {
             fs::set_permissions(directory, Permissions::from_mode(0o555))
         })?;
@@ -219,7 +230,7 @@ impl Tree {
     }
 }
 
-pub(crate) fn remove_tree(root: &Path) -> Result<(), Error> {
+pub(crate) fn remove_tree(root: &Path) -> Result<()> {
     each_directory(root, &mut |directory| {
         fs::set_permissions(directory, Permissions::from_mode(0o755))
     })?;
@@ -238,20 +249,20 @@ fn each_directory(root: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<()>) -
     Ok(())
 }
 
-enum Refusal {
+enum UnpackRefusal {
     Rule(&'static str),
     Io(io::Error),
 }
 
-const OVERWRITES: Refusal = Refusal::Rule("it would overwrite another entry");
+const OVERWRITES: UnpackRefusal = UnpackRefusal::Rule("it would overwrite another entry");
 
-impl From<io::Error> for Refusal {
+impl From<io::Error> for UnpackRefusal {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-fn new(created: io::Result<()>) -> Result<(), Refusal> {
+fn new(created: io::Result<()>) -> Result<(), UnpackRefusal> {
     match created {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(OVERWRITES),
         other => Ok(other?),
@@ -305,7 +316,7 @@ mod tests {
 
     use super::*;
 
-    const SMALL: Limits = Limits { bytes: 1000, entries: 10 };
+    const SMALL: UnpackLimits = UnpackLimits { bytes: 1000, entries: 10 };
 
     /// An entry as an attacker would write it: neither checked nor normalised.
     fn raw(kind: EntryType, path: &str, link: &str, mode: u32, content: &[u8]) -> Vec<u8> {
@@ -331,11 +342,11 @@ mod tests {
         raw(EntryType::Symlink, path, target, 0o777, b"")
     }
 
-    fn unpack(entries: &[Vec<u8>]) -> Result<tempfile::TempDir, Error> {
+    fn unpack(entries: &[Vec<u8>]) -> Result<tempfile::TempDir> {
         let root = tempfile::tempdir().unwrap();
         let mut stream = entries.concat();
         stream.resize(stream.len() + 1024, 0);
-        Tree::new(root.path(), SMALL).unpack("hand-made", stream.as_slice())?;
+        UnpackTree::new(root.path(), SMALL).unpack("hand-made", stream.as_slice())?;
         Ok(root)
     }
 
@@ -343,7 +354,7 @@ mod tests {
     fn refused(entries: &[Vec<u8>], rule: &str) {
         let error = unpack(entries).unwrap_err();
         assert!(
-            matches!(&error, Error::UnsafeEntry { why, .. } if why.contains(rule)),
+            matches!(&error, ProvisionError::UnsafeEntry { why, .. } if why.contains(rule)),
             "{error} instead of: {rule}"
         );
     }
@@ -369,7 +380,7 @@ mod tests {
         assert_eq!(mode("usr/share/data"), 0o444);
         assert_eq!(mode("usr"), 0o755);
         assert!(!root.path().join("usr/share/doc").exists());
-        Tree::new(root.path(), SMALL).seal().unwrap();
+        UnpackTree::new(root.path(), SMALL).seal().unwrap();
         assert_eq!(mode("usr/share"), 0o555);
         remove_tree(root.path()).unwrap();
         assert!(!root.path().exists());
@@ -424,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_part_goes_where_it_is_wanted_and_links_stay_inside_it() {
-        let part = Selection {
+        let part = EntrySelection {
             from: "package/linux".into(),
             to: "to".into(),
             only: vec!["bin".into(), "link".into()],
@@ -433,8 +444,12 @@ mod tests {
             let root = tempfile::tempdir().unwrap();
             let mut stream = entries.concat();
             stream.resize(stream.len() + 1024, 0);
-            Tree::new(root.path(), SMALL).unpack_part("part", &mut stream.as_slice(), &part)?;
-            Ok::<_, Error>(root)
+            UnpackTree::new(root.path(), SMALL).unpack_part(
+                "part",
+                &mut stream.as_slice(),
+                &part,
+            )?;
+            Ok::<_, ProvisionError>(root)
         };
         let root = unpack(&[
             raw(EntryType::Directory, "package/linux/", "", 0o755, b""),
@@ -465,8 +480,9 @@ mod tests {
         add(&"n".repeat(256));
         let stream = builder.into_inner().unwrap();
         let root = tempfile::tempdir().unwrap();
-        let limits = Limits { entries: 2000, ..SMALL };
-        let error = Tree::new(root.path(), limits).unpack("long", stream.as_slice()).unwrap_err();
+        let limits = UnpackLimits { entries: 2000, ..SMALL };
+        let error =
+            UnpackTree::new(root.path(), limits).unpack("long", stream.as_slice()).unwrap_err();
         assert!(error.to_string().ends_with("its name is too long"), "{error}");
     }
 
@@ -515,7 +531,7 @@ mod tests {
         for length in [100, 512, 530] {
             let root = tempfile::tempdir().unwrap();
             let torn = whole.get(..length).unwrap();
-            Tree::new(root.path(), SMALL).unpack("torn", torn).unwrap_err();
+            UnpackTree::new(root.path(), SMALL).unpack("torn", torn).unwrap_err();
         }
     }
 

@@ -1,7 +1,7 @@
-//! Entries of the cache, and their removal.
+//! Entries of the cache, their removal, and copies of them for another machine.
 
 use std::fs::TryLockError;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -9,18 +9,17 @@ use std::time::{Duration, SystemTime};
 use assay_model::{Prefix, Product};
 use fs_err as fs;
 
-use crate::census::Census;
-use crate::error::Error;
-use crate::pins::PINS;
+use crate::census::FileCensus;
+use crate::error::Result;
 use crate::provisioner::Provisioner;
 use crate::sources;
-use crate::sources::kind::Registry;
-use crate::store::{BUILDING, MANIFEST, TOOLS, UNFINISHED};
+use crate::sources::kind::SourceKind;
+use crate::store::{BUILDING, MANIFEST, PINS, RESOLVED, TOOLS, UNFINISHED, entries_of};
 use crate::unpack::remove_tree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub kind: EntryKind,
+pub struct CacheEntry {
+    pub kind: CacheEntryKind,
     pub path: PathBuf,
     pub bytes: u64,
     /// For a prefix or a tool, the last time it was held; otherwise the last write.
@@ -29,7 +28,7 @@ pub struct Entry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EntryKind {
+pub enum CacheEntryKind {
     Prefix {
         product: Product,
         version: String,
@@ -54,10 +53,10 @@ pub enum Cleaning {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cleaned {
-    pub removed: Vec<Entry>,
+pub struct CleaningResult {
+    pub removed: Vec<CacheEntry>,
     /// Selected for removal, but held by a running process.
-    pub in_use: Vec<Entry>,
+    pub in_use: Vec<CacheEntry>,
 }
 
 /// Keeps a prefix or a tool from being removed, by any process, until it is dropped or the process ends.
@@ -68,68 +67,70 @@ pub struct Hold {
 
 impl Provisioner {
     /// Holds a prefix for use, and records the time as its last use.
-    pub fn hold(&self, prefix: &Prefix) -> Result<Hold, Error> {
+    pub fn hold(&self, prefix: &Prefix) -> Result<Hold> {
         hold_tree(&prefix.path)
     }
 
     /// All of this crate's entries in the cache: prefixes by name, then the rest.
-    pub fn entries(&self) -> Result<Vec<Entry>, Error> {
+    pub fn entries(&self) -> Result<Vec<CacheEntry>> {
         let mut entries = Vec::new();
-        for (name, path) in listed(&self.store.path("prefixes"))? {
+        for (name, path) in entries_of(&self.store.path("prefixes"))? {
             let kind = match self.store.prefix(&name) {
-                _ if name.starts_with(UNFINISHED) => EntryKind::Unfinished,
-                None => EntryKind::Damaged,
-                Some(Prefix { product, version, .. }) => EntryKind::Prefix { product, version },
+                _ if name.starts_with(UNFINISHED) => CacheEntryKind::Unfinished,
+                None => CacheEntryKind::Damaged,
+                Some(Prefix { product, version, .. }) => {
+                    CacheEntryKind::Prefix { product, version }
+                }
             };
             entries.extend(entry(kind, path)?);
         }
-        for (name, path) in listed(&self.store.path(TOOLS))? {
+        for (name, path) in entries_of(&self.store.path(TOOLS))? {
             let found = self.cached_tool(&name);
-            let kind = found
-                .map_or(EntryKind::Damaged, |tool| EntryKind::Valgrind { version: tool.version });
+            let kind = found.map_or(CacheEntryKind::Damaged, |tool| CacheEntryKind::Valgrind {
+                version: tool.version,
+            });
             entries.extend(entry(kind, path)?);
         }
-        for (_, path) in listed(&self.store.path("builds"))? {
-            entries.extend(entry(EntryKind::Unfinished, path)?);
+        for (_, path) in entries_of(&self.store.path("builds"))? {
+            entries.extend(entry(CacheEntryKind::Unfinished, path)?);
         }
         for source in sources::ALL {
-            let state = self.store.path(source.word());
+            let state = self.store.path(source.word);
             // Vendors leave only parts of files, which are separate entries.
-            if sources::registry(source.word()).is_some_and(Registry::has_vendors) {
-                for (_, path) in listed(&state)? {
-                    entries.extend(entry(EntryKind::Unfinished, path)?);
+            if matches!(source.kind, SourceKind::Registry(registry) if registry.has_vendors()) {
+                for (_, path) in entries_of(&state)? {
+                    entries.extend(entry(CacheEntryKind::Unfinished, path)?);
                 }
             } else {
-                entries.extend(entry(EntryKind::Indexes, state)?);
+                entries.extend(entry(CacheEntryKind::Indexes, state)?);
             }
         }
-        entries.extend(entry(EntryKind::Indexes, self.store.path("resolved.json"))?);
-        entries.extend(entry(EntryKind::Pins, self.store.path(PINS))?);
+        entries.extend(entry(CacheEntryKind::Indexes, self.store.path(RESOLVED))?);
+        entries.extend(entry(CacheEntryKind::Pins, self.store.path(PINS))?);
         Ok(entries)
     }
 
     /// Removes the entries selected by `cleaning` that no running process holds. Waits for a process that fills the
     /// cache; `waiting` is then called once. Entries removed before an error stay removed.
-    pub fn clean(&self, cleaning: Cleaning, waiting: impl FnOnce()) -> Result<Cleaned, Error> {
+    pub fn clean(&self, cleaning: Cleaning, waiting: impl FnOnce()) -> Result<CleaningResult> {
         let lock = self.store.lock_only(waiting)?;
-        let mut cleaned = Cleaned::default();
+        let mut cleaned = CleaningResult::default();
         for entry in self.entries()? {
-            let unused = |limit| entry.last_used.elapsed().is_ok_and(|age| age >= limit);
-            let wanted = match (cleaning, &entry.kind) {
-                (Cleaning::Everything, _) => true,
-                (_, EntryKind::Damaged | EntryKind::Unfinished) => true,
-                (_, EntryKind::Indexes | EntryKind::Pins) => false,
-                (
-                    Cleaning::Unused(limit),
-                    EntryKind::Prefix { .. } | EntryKind::Valgrind { .. },
-                ) => unused(limit),
+            let wanted = match (&entry.kind, cleaning) {
+                (CacheEntryKind::Damaged | CacheEntryKind::Unfinished, _)
+                | (_, Cleaning::Everything) => true,
+                (CacheEntryKind::Indexes | CacheEntryKind::Pins, _) => false,
+                (_, Cleaning::Unused(limit)) => {
+                    entry.last_used.elapsed().is_ok_and(|age| age >= limit)
+                }
             };
             if !wanted {
                 continue;
             }
-            match self.remove(&entry)? {
-                true => cleaned.removed.push(entry),
-                false => cleaned.in_use.push(Entry { in_use: true, ..entry }),
+            if self.remove(&entry)? {
+                cleaned.removed.push(entry);
+            } else {
+                cleaned.in_use.push(CacheEntry { in_use: true, ..entry });
             }
         }
         self.store.collect_garbage()?;
@@ -139,10 +140,10 @@ impl Provisioner {
 
     /// Removes leftovers of failed builds, then the least recently used builds of commits, until `wanted` bytes are
     /// free. Anything held by a running process stays, and so do all other servers. Returns the removed entries.
-    pub fn remove_builds(&self, wanted: u64) -> Result<Vec<Entry>, Error> {
-        let mut candidates: Vec<Entry> = self.entries()?;
+    pub fn remove_builds(&self, wanted: u64) -> Result<Vec<CacheEntry>> {
+        let mut candidates: Vec<CacheEntry> = self.entries()?;
         let (builds, prefixes) = (self.store.path("builds"), self.store.path("prefixes"));
-        let is_of_commit = |entry: &Entry| {
+        let is_of_commit = |entry: &CacheEntry| {
             let name = entry.path.file_name().unwrap_or_default().to_string_lossy();
             let prefix =
                 self.store.prefix(&name).filter(|_| entry.path.parent() == Some(&prefixes));
@@ -151,7 +152,7 @@ impl Provisioner {
         candidates.retain(|entry| {
             !entry.in_use && (entry.path.parent() == Some(&builds) || is_of_commit(entry))
         });
-        let is_build = |entry: &Entry| entry.kind == EntryKind::Unfinished;
+        let is_build = |entry: &CacheEntry| entry.kind == CacheEntryKind::Unfinished;
         candidates.sort_by_key(|entry| (!is_build(entry), entry.last_used));
         let (mut freed, mut removed) = (0, Vec::new());
         for entry in candidates {
@@ -168,12 +169,12 @@ impl Provisioner {
 
     /// Removes an entry unless it is in use. Prefixes and tools are removed atomically, so no process sees a part of
     /// one.
-    fn remove(&self, entry: &Entry) -> Result<bool, Error> {
+    fn remove(&self, entry: &CacheEntry) -> Result<bool> {
         if !entry.path.is_dir() {
             fs::remove_file(&entry.path)?;
             return Ok(true);
         }
-        if !matches!(entry.kind, EntryKind::Prefix { .. } | EntryKind::Valgrind { .. }) {
+        if !matches!(entry.kind, CacheEntryKind::Prefix { .. } | CacheEntryKind::Valgrind { .. }) {
             if !entry.in_use {
                 remove_tree(&entry.path)?;
             }
@@ -195,7 +196,7 @@ impl Provisioner {
 }
 
 /// Holds a tree of the cache, and records the time as its last use.
-pub(crate) fn hold_tree(tree: &Path) -> Result<Hold, Error> {
+pub(crate) fn hold_tree(tree: &Path) -> Result<Hold> {
     let path = tree.join(MANIFEST);
     let manifest = fs::File::open(&path)?;
     manifest.file().lock_shared()?;
@@ -208,25 +209,12 @@ pub(crate) fn hold_tree(tree: &Path) -> Result<Hold, Error> {
     Ok(Hold { _manifest: manifest })
 }
 
-fn listed(directory: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
-    let mut all = Vec::new();
-    if !directory.exists() {
-        return Ok(all);
-    }
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        all.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
-    }
-    all.sort();
-    Ok(all)
-}
-
 /// `None` if it does not exist or disappears meanwhile.
-fn entry(kind: EntryKind, path: PathBuf) -> Result<Option<Entry>, Error> {
+fn entry(kind: CacheEntryKind, path: PathBuf) -> Result<Option<CacheEntry>> {
     let measured = || -> std::io::Result<_> {
         let manifest = path.join(MANIFEST);
         let dated = if manifest.is_file() { &manifest } else { &path };
-        Ok((fs::metadata(dated)?.modified()?, Census::all(&path)?.bytes))
+        Ok((fs::metadata(dated)?.modified()?, FileCensus::at(&path)?.bytes))
     };
     let (last_used, bytes) = match measured() {
         Ok(measured) => measured,
@@ -237,5 +225,32 @@ fn entry(kind: EntryKind, path: PathBuf) -> Result<Option<Entry>, Error> {
         fs::File::open(path.join(name))
             .is_ok_and(|file| matches!(file.file().try_lock(), Err(TryLockError::WouldBlock)))
     });
-    Ok(Some(Entry { kind, path, bytes, last_used, in_use }))
+    Ok(Some(CacheEntry { kind, path, bytes, last_used, in_use }))
+}
+
+impl Provisioner {
+    /// Writes finished trees of the cache, and the answers that led to them, as a tar archive. Unpacked elsewhere, it
+    /// is a cache that needs no network. Trees outside the cache are left out.
+    pub fn carry<'a>(
+        &self,
+        trees: impl IntoIterator<Item = &'a Path>,
+        to: impl Write,
+    ) -> Result<()> {
+        let root = self.store.path("");
+        let mut archive = tar::Builder::new(to);
+        archive.follow_symlinks(false);
+        for tree in trees {
+            if let Ok(place) = tree.strip_prefix(&root)
+                && !place.as_os_str().is_empty()
+            {
+                archive.append_dir_all(place, tree)?;
+            }
+        }
+        let answers = self.store.path(RESOLVED);
+        if answers.exists() {
+            archive.append_file(RESOLVED, fs::File::open(answers)?.file_mut())?;
+        }
+        archive.into_inner()?.flush()?;
+        Ok(())
+    }
 }

@@ -15,14 +15,14 @@ use tempfile::TempDir;
 
 use crate::build::{identity, unpack};
 use crate::catalog::Release;
-use crate::error::Error;
-use crate::host;
+use crate::error::{ProvisionError, Result};
+use crate::keep::check_libraries;
 use crate::programs;
-use crate::provisioner::{Progress, Provisioner};
-use crate::reach::Read;
+use crate::provisioner::{OnProgress, ProvisionProgress, Provisioner};
+use crate::reach::ReleaseIndex;
 use crate::sources::kind::Archives;
-use crate::store::{CURRENT_FOR, Resolution, TOOLS, age, now_seconds};
-use crate::unpack::{Limits, Tree};
+use crate::store::{Resolution, TOOLS, now_seconds};
+use crate::unpack::{UnpackLimits, UnpackTree};
 use crate::upkeep::{Hold, hold_tree};
 use crate::version::{compare, upstream};
 
@@ -62,44 +62,41 @@ pub struct Valgrind {
     _hold: Option<Arc<Hold>>,
 }
 
-struct Known {
-    version: String,
-    build: Build,
-    packages: Vec<Package>,
-}
-
 impl Provisioner {
     /// Valgrind from a distribution of this machine, unpacked into the cache. An answer is reused without network for a
     /// day. If no distribution can be reached, it is the newest in the cache, else the machine's own.
-    pub fn valgrind(&self, progress: &mut dyn FnMut(Progress)) -> Result<Valgrind, Error> {
+    pub fn valgrind(&self, progress: OnProgress<'_>) -> Result<Valgrind> {
         let lack = if self.offline() {
-            Error::ValgrindNotCached
+            ProvisionError::plain(
+                "valgrind is not in the cache, and this machine has none of its own",
+                "run once without `--offline` to fetch it, or install the package `valgrind`",
+            )
         } else {
             match self.fetched_valgrind(progress) {
-                Err(error @ Error::NoValgrind { .. }) => error,
+                Err(error @ ProvisionError::NoValgrind { .. }) => error,
                 other => return other,
             }
         };
         let Some(found) = self.newest_tool()?.or_else(of_this_machine) else { return Err(lack) };
-        if let Error::NoValgrind { unread } = &lack {
+        if let ProvisionError::NoValgrind { unread } = &lack {
             for error in unread {
-                progress(Progress::PassedOver { why: error.to_string() });
+                progress(ProvisionProgress::PassedOver { why: error.to_string() });
             }
         }
-        progress(Progress::Cached);
+        progress(ProvisionProgress::Cached);
         Ok(found)
     }
 
-    /// [`Error::NoValgrind`] if no distribution has it or can be reached.
-    fn fetched_valgrind(&self, progress: &mut dyn FnMut(Progress)) -> Result<Valgrind, Error> {
+    /// [`ProvisionError::NoValgrind`] if no distribution has it or can be reached.
+    fn fetched_valgrind(&self, progress: OnProgress<'_>) -> Result<Valgrind> {
         if let Some(found) = self.answered_tool() {
-            progress(Progress::Cached);
+            progress(ProvisionProgress::Cached);
             return Ok(found);
         }
-        let lock = self.store.lock(|| progress(Progress::Waiting))?;
+        let lock = self.store.lock(|| progress(ProvisionProgress::Waiting))?;
         // The previous holder of the lock may have fetched the same.
         if let Some(found) = self.answered_tool() {
-            progress(Progress::Cached);
+            progress(ProvisionProgress::Cached);
             return Ok(found);
         }
         let sources = self.sources(lock)?;
@@ -110,7 +107,7 @@ impl Provisioner {
             match self.valgrind_of(archives, release, progress) {
                 Ok(found) => return Ok(found),
                 Err(error) if is_of_release(&error) => {
-                    let is_cut_off = matches!(error, Error::Network { .. });
+                    let is_cut_off = matches!(error, ProvisionError::Network { .. });
                     unread.push(error);
                     // The other releases are at the same place, and each would wait for it.
                     if is_cut_off {
@@ -120,7 +117,7 @@ impl Provisioner {
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::NoValgrind { unread })
+        Err(ProvisionError::NoValgrind { unread })
     }
 
     /// The releases that this machine can use: its own first, then the released ones, the newest first. The catalog
@@ -136,18 +133,18 @@ impl Provisioner {
         &self,
         archives: &dyn Archives,
         release: &Release,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Valgrind, Error> {
-        let Read { index, refreshed } = self.open(archives, release, progress)?;
+        progress: OnProgress<'_>,
+    ) -> Result<Valgrind> {
+        let ReleaseIndex { index, refreshed } = self.open(archives, release, progress)?;
         let versions = index.versions(PACKAGE).into_iter();
         let newest = versions.max_by(|a, b| compare(&a.version, &b.version));
-        let missing = || Error::MissingPackage(PACKAGE.to_owned(), release.name.clone());
+        let missing = || ProvisionError::MissingPackage(PACKAGE.to_owned(), release.name.clone());
         let newest = newest.ok_or_else(missing)?;
         let packages = vec![newest.as_package()];
         let (sha256, version) = (identity(&packages), upstream(&newest.version));
-        let directory = format!("valgrind-{version}-{}", sha256.get(..16).unwrap_or(&sha256));
+        let directory = format!("valgrind-{version}-{}", &sha256[..16]);
         if let Some(found) = self.cached_tool(&directory) {
-            progress(Progress::Cached);
+            progress(ProvisionProgress::Cached);
             runs(&found)?;
         } else {
             let build = Build {
@@ -159,29 +156,41 @@ impl Provisioner {
             };
             let downloaded = self.packages(archives, release, &[newest], progress)?;
             let tree = self.store.new_tree_in(&self.store.path(TOOLS))?;
-            unpack(archives, &downloaded, &mut Tree::new(tree.path(), Limits::SERVER), progress)?;
-            self.keep_tool(tree, &directory, Known { version, build, packages })?;
+            unpack(
+                archives,
+                &downloaded,
+                &mut UnpackTree::new(tree.path(), UnpackLimits::SERVER),
+                progress,
+            )?;
+            self.keep_tool(tree, &directory, version, build, packages)?;
         }
-        let unreadable = || Error::malformed(format!("tool `{directory}`"), "cannot be read");
+        let unreadable =
+            || ProvisionError::malformed(format!("tool `{directory}`"), "cannot be read");
         let found = held(self.cached_tool(&directory).ok_or_else(unreadable)?)?;
         let (at, expired) = (now_seconds(), refreshed.expired.is_some());
         self.store.remember(REQUEST, Resolution { directory, at, expired })?;
         Ok(found)
     }
 
-    fn keep_tool(&self, tree: TempDir, name: &str, known: Known) -> Result<(), Error> {
-        let Known { version, build, packages } = known;
+    fn keep_tool(
+        &self,
+        tree: TempDir,
+        name: &str,
+        version: String,
+        build: Build,
+        packages: Vec<Package>,
+    ) -> Result<()> {
         let relative = |path: PathBuf| path.strip_prefix(tree.path()).map(Path::to_owned);
         let parts = parts(&tree.path().join("usr"))?.map(relative);
         let [Ok(launcher), Ok(library), Ok(vgdb)] = parts else {
-            return Err(Error::Incomplete(format!("`{PACKAGE}`")));
+            return Err(ProvisionError::Incomplete(format!("`{PACKAGE}`")));
         };
         for program in [&launcher, &vgdb] {
-            host::check(&tree.path().join(program))?;
+            check_libraries(&tree.path().join(program))?;
         }
         let (path, _hold) = (PathBuf::new(), None);
         let stored = Valgrind { path, launcher, library, vgdb, version, build, packages, _hold };
-        Tree::new(tree.path(), Limits::SERVER).seal()?;
+        UnpackTree::new(tree.path(), UnpackLimits::SERVER).seal()?;
         self.store.keep_tree(tree, &self.store.path(TOOLS), name, &stored)
     }
 
@@ -195,18 +204,13 @@ impl Provisioner {
         is_whole.then_some(Valgrind { path, launcher, library, vgdb, ..stored })
     }
 
-    /// The tool of an earlier answer, if less than a day old.
     fn answered_tool(&self) -> Option<Valgrind> {
-        let resolution = self.store.resolution(REQUEST)?;
-        let fit = !resolution.expired || self.options.accept_expired_index;
-        let current = fit && age(resolution.at) < CURRENT_FOR;
-        let found =
-            self.cached_tool(&resolution.directory).filter(|it| current && runs(it).is_ok());
+        let found = self.cached_tool(&self.answer(REQUEST)?).filter(|tool| runs(tool).is_ok());
         held(found?).ok()
     }
 
     /// The newest in the cache that runs on this machine: machines with other C libraries may share the cache.
-    fn newest_tool(&self) -> Result<Option<Valgrind>, Error> {
+    fn newest_tool(&self) -> Result<Option<Valgrind>> {
         let names = self.store.names(TOOLS)?;
         let all =
             names.iter().filter_map(|name| self.cached_tool(name)).filter(|it| runs(it).is_ok());
@@ -216,26 +220,28 @@ impl Provisioner {
 }
 
 /// Returns whether only this release cannot provide it.
-fn is_of_release(error: &Error) -> bool {
+fn is_of_release(error: &ProvisionError) -> bool {
     error.is_of_reach()
         || matches!(
             error,
-            Error::MissingPackage(..) | Error::HostLibraries { .. } | Error::NoLoader(_)
+            ProvisionError::MissingPackage(..)
+                | ProvisionError::HostLibraries { .. }
+                | ProvisionError::NoLoader(_)
         )
 }
 
-fn held(found: Valgrind) -> Result<Valgrind, Error> {
+fn held(found: Valgrind) -> Result<Valgrind> {
     let hold = Some(Arc::new(hold_tree(&found.path)?));
     Ok(Valgrind { _hold: hold, ..found })
 }
 
-fn runs(found: &Valgrind) -> Result<(), Error> {
-    [&found.launcher, &found.vgdb].into_iter().try_for_each(|program| host::check(program))
+fn runs(found: &Valgrind) -> Result<()> {
+    [&found.launcher, &found.vgdb].into_iter().try_for_each(|program| check_libraries(program))
 }
 
 /// The launcher, the directory of tools and `vgdb` below a directory such as `usr`.
-fn parts(root: &Path) -> Result<[PathBuf; 3], Error> {
-    let lacking = |what: &str| Error::Incomplete(format!("`{what}`"));
+fn parts(root: &Path) -> Result<[PathBuf; 3]> {
+    let lacking = |what: &str| ProvisionError::Incomplete(format!("`{what}`"));
     let program = |name: &str| Some(root.join("bin").join(name)).filter(|it| it.is_file());
     // Debian's `valgrind` is a wrapper script for this program.
     let launcher = program("valgrind.bin").or_else(|| program("valgrind"));
@@ -281,7 +287,7 @@ fn codenames(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provisioner::Options;
+    use crate::provisioner::ProvisionOptions;
 
     #[test]
     fn the_program_behind_a_script_is_the_launcher() {
@@ -312,7 +318,7 @@ mod tests {
     #[test]
     fn the_release_of_the_machine_comes_first() {
         let cache = tempfile::tempdir().unwrap();
-        let provisioner = Provisioner::new(cache.path(), Options::default()).unwrap();
+        let provisioner = Provisioner::new(cache.path(), ProvisionOptions::default()).unwrap();
         let reachable = ["bookworm", "trixie", "sid", "noble"].map(str::to_owned).to_vec();
         provisioner.reachable.set(reachable).unwrap();
         let order = |own: &[&str]| {

@@ -56,7 +56,9 @@ fn compare_part(mut a: &str, mut b: &str) -> Ordering {
         let text_b = take_while(&mut b, |byte| !byte.is_ascii_digit());
         let digits_a = take_while(&mut a, |byte| byte.is_ascii_digit()).trim_start_matches('0');
         let digits_b = take_while(&mut b, |byte| byte.is_ascii_digit()).trim_start_matches('0');
-        let order = compare_text(text_a, text_b)
+        let ranks = |text: &str| text.bytes().map(rank).chain([0]).collect::<Vec<_>>();
+        let order = ranks(text_a)
+            .cmp(&ranks(text_b))
             .then_with(|| digits_a.len().cmp(&digits_b.len()))
             .then_with(|| digits_a.cmp(digits_b));
         if order.is_ne() {
@@ -64,11 +66,6 @@ fn compare_part(mut a: &str, mut b: &str) -> Ordering {
         }
     }
     Ordering::Equal
-}
-
-fn compare_text(a: &str, b: &str) -> Ordering {
-    let ranks = |text: &str| text.bytes().map(rank).chain([0]).collect::<Vec<_>>();
-    ranks(a).cmp(&ranks(b))
 }
 
 /// `~` before the end of the text (0), letters after it, everything else after letters.

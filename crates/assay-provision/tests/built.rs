@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
-use assay_provision::{Cleaning, Error, Options, Progress, Provisioner};
+use assay_provision::{Cleaning, ProvisionError, ProvisionOptions, ProvisionProgress, Provisioner};
 use assay_testkit::eventually;
 use fs_err as fs;
 use tempfile::TempDir;
@@ -77,25 +77,29 @@ impl Home {
         fs::write(self.directory.path().join("catalog.toml"), text).unwrap();
     }
 
-    fn provisioner(&self, options: Options) -> Provisioner {
+    fn provisioner(&self, options: ProvisionOptions) -> Provisioner {
         let provisioner = Provisioner::new(self.directory.path().join("cache"), options).unwrap();
         let catalog = self.directory.path().join("catalog.toml");
         if catalog.exists() { provisioner.with_catalog(&catalog).unwrap() } else { provisioner }
     }
 
-    fn build(&self, product: Product, place: &str) -> (Result<Prefix, Error>, Vec<String>) {
+    fn build(
+        &self,
+        product: Product,
+        place: &str,
+    ) -> (Result<Prefix, ProvisionError>, Vec<String>) {
         let mut message = Vec::new();
         let mut progress = |step| match step {
-            Progress::Building { what } => message.push(what),
-            Progress::Cached => message.push("cached".to_owned()),
+            ProvisionProgress::Building { what } => message.push(what),
+            ProvisionProgress::Cached => message.push("cached".to_owned()),
             _ => {}
         };
-        let provisioner = self.provisioner(Options::default());
+        let provisioner = self.provisioner(ProvisionOptions::default());
         let prefix = provisioner.get(&system(product, place), &mut progress);
         (prefix, message)
     }
 
-    fn get(&self, name: &str) -> Result<Prefix, Error> {
+    fn get(&self, name: &str) -> Result<Prefix, ProvisionError> {
         self.build(Product::Postgres, &format!("{}{name}", self.tree().display())).0
     }
 
@@ -176,7 +180,7 @@ fn a_failed_build_shows_why_and_can_continue() {
     ]);
     let place = home.tree().display().to_string();
     let error = home.get("#v1").unwrap_err();
-    let Error::Build { step, lines, log, .. } = &error else { panic!("{error}") };
+    let ProvisionError::Build { step, lines, log, .. } = &error else { panic!("{error}") };
     assert_eq!(*step, "compiling");
     assert_eq!(lines[0], "x.c:1: error: no uint8_t");
     let said = fs::read_to_string(log).unwrap();
@@ -220,7 +224,7 @@ fn options_compilers_and_patches_come_from_a_catalog_and_make_another_server() {
     assert!(given.contains("CC=gcc") || given.contains("CC=ccache gcc"), "{given}");
     home.commit("v2", &[("compile", "something else\n")]);
     let error = home.get("").unwrap_err();
-    let Error::Build { step, lines, .. } = &error else { panic!("{error}") };
+    let ProvisionError::Build { step, lines, .. } = &error else { panic!("{error}") };
     assert_eq!(*step, "patching");
     assert!(lines.iter().any(|line| line.contains("patch does not apply")), "{lines:?}");
     home.catalog(&format!("{row}cc = 'no-such-compiler'\n"));
@@ -244,7 +248,7 @@ fn cmake_builds_mysql() {
     assert!(prefix.layout.plugin_dir.is_dir());
     home.commit("broken", &[("CMakeLists.txt", "message(FATAL_ERROR \"Boost is missing\")\n")]);
     let error = home.build(Product::MySql, &place).0.unwrap_err();
-    let Error::Build { step, lines, .. } = &error else { panic!("{error}") };
+    let ProvisionError::Build { step, lines, .. } = &error else { panic!("{error}") };
     assert_eq!(*step, "configuring");
     assert!(lines.iter().any(|line| line.trim() == "Boost is missing"), "{lines:?}");
 }
@@ -317,8 +321,8 @@ fn a_repository_elsewhere_is_fetched_without_its_history() {
     assert_eq!((prefix.version.as_str(), prefix.build.channel.as_str()), ("16.9", place.as_str()));
     fs::rename(home.tree(), home.directory.path().join("gone")).unwrap();
     let error = home.build(Product::Postgres, &place).0.unwrap_err();
-    assert!(matches!(error, Error::Git { .. }), "{error}");
-    let offline = home.provisioner(Options { offline: true, accept_expired_index: false });
+    assert!(matches!(error, ProvisionError::Git { .. }), "{error}");
+    let offline = home.provisioner(ProvisionOptions { offline: true, accept_expired_index: false });
     let spec = system(Product::Postgres, &place);
     assert_eq!(offline.get(&spec, &mut |_| {}).unwrap(), prefix);
 }
@@ -355,7 +359,7 @@ fn until_unlocked(provisioner: &Provisioner, held: usize) {
 fn failed_builds_are_listed_and_cleaned() {
     let home = Home::new(&[("configure", CONFIGURE), ("compile", "exit 1\n")]);
     home.get("").unwrap_err();
-    let provisioner = home.provisioner(Options::default());
+    let provisioner = home.provisioner(ProvisionOptions::default());
     until_unlocked(&provisioner, 0);
     let unfinished = provisioner.entries().unwrap();
     assert_eq!(unfinished.len(), 1);
@@ -376,7 +380,7 @@ fn builds_of_commits_go_if_the_cache_is_full() {
     home.commit("broken", &[("compile", "exit 1\n")]);
     let (first, second) = (home.get("#v1").unwrap(), home.get("#v2").unwrap());
     home.get("#broken").unwrap_err();
-    let provisioner = home.provisioner(Options::default());
+    let provisioner = home.provisioner(ProvisionOptions::default());
     let _hold = provisioner.hold(&first).unwrap();
     until_unlocked(&provisioner, 1);
     assert_eq!(provisioner.remove_builds(0).unwrap(), []);
@@ -428,7 +432,7 @@ fn a_login_is_sent_only_to_its_host() {
     let address = web.url("/x.git");
     let typed = address.replace("://", &format!("://me:{token}%2F@"));
     let login = assay_model::login(&typed).unwrap();
-    let provisioner = home.provisioner(Options::default()).with_logins(vec![login]);
+    let provisioner = home.provisioner(ProvisionOptions::default()).with_logins(vec![login]);
     let spec = system(Product::Postgres, &format!("{address}#v1"));
     let error = provisioner.get(&spec, &mut |_| {}).unwrap_err();
     assert!(error.to_string().starts_with(&format!("repository `{address}`")), "{error}");

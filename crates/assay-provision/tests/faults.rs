@@ -13,7 +13,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use assay_model::{Build, Hint as _, Origin, Product, SystemSpec};
-use assay_provision::{Cleaning, EntryKind, Error, Options, Progress, Provisioner};
+use assay_provision::{
+    CacheEntryKind, Cleaning, ProvisionError, ProvisionOptions, ProvisionProgress, Provisioner,
+};
 use assay_testkit::{eventually, run_tests, tests};
 use fs_err as fs;
 use mirror::ubuntu::Ubuntu;
@@ -33,7 +35,7 @@ const NOBODY: &str = "http://127.0.0.1:9";
 /// Runs in a child process.
 fn get_into(cache: OsString) {
     let accept_expired_index = std::env::var_os(ACCEPT_EXPIRED).is_some();
-    let options = Options { offline: false, accept_expired_index };
+    let options = ProvisionOptions { offline: false, accept_expired_index };
     let named = std::env::var(SYSTEM).ok();
     if named.as_deref() == Some(VALGRIND) {
         let found = Provisioner::new(cache, options).and_then(|it| it.valgrind(&mut note));
@@ -50,7 +52,7 @@ fn get_into(cache: OsString) {
     say(got.map(|prefix| (prefix.build, prefix.path)));
 }
 
-fn say(got: Result<(Build, PathBuf), Error>) {
+fn say(got: Result<(Build, PathBuf), ProvisionError>) {
     match got {
         Ok((build, path)) => {
             println!("\nFROM {} {}", build.channel, build.package_version);
@@ -60,8 +62,8 @@ fn say(got: Result<(Build, PathBuf), Error>) {
     }
 }
 
-fn note(step: Progress) {
-    if let Progress::PassedOver { why } = step {
+fn note(step: ProvisionProgress) {
+    if let ProvisionProgress::PassedOver { why } = step {
         println!("\nPASSED {why}");
     }
 }
@@ -420,7 +422,7 @@ fn a_disk_with_too_little_room_is_said_before_anything_is_fetched() {
 fn what_is_held_is_kept_by_cleaning() {
     let machine = Machine::new(CONTENT);
     let path = machine.get().unwrap();
-    let offline = Options { offline: true, accept_expired_index: false };
+    let offline = ProvisionOptions { offline: true, accept_expired_index: false };
     let open = || Provisioner::new(machine.cache.path(), offline).unwrap();
     let (user, cleaner) = (open(), open());
     let prefix = user.get(&mariadb(), &mut |_| {}).unwrap();
@@ -429,7 +431,7 @@ fn what_is_held_is_kept_by_cleaning() {
     let of_prefix = entries.iter().find(|entry| entry.path == path).unwrap();
     assert!(of_prefix.in_use && of_prefix.bytes > 300 << 10, "{of_prefix:?}");
     let version = "10.11.99".to_owned();
-    assert_eq!(of_prefix.kind, EntryKind::Prefix { product: Product::MariaDb, version });
+    assert_eq!(of_prefix.kind, CacheEntryKind::Prefix { product: Product::MariaDb, version });
 
     let recent = cleaner.clean(Cleaning::Unused(Duration::from_secs(3600)), || {}).unwrap();
     assert_eq!((recent.removed.len(), recent.in_use.len()), (0, 0));
@@ -442,7 +444,7 @@ fn what_is_held_is_kept_by_cleaning() {
     let all = cleaner.clean(Cleaning::Everything, || {}).unwrap();
     assert_eq!((all.removed.len(), all.in_use.len()), (3, 0));
     assert_eq!(names(&machine.cache.path().join("prefixes")), [""; 0]);
-    assert!(matches!(user.hold(&prefix), Err(Error::Io(_))));
+    assert!(matches!(user.hold(&prefix), Err(ProvisionError::Io(_))));
     assert_eq!(machine.get(), Ok(path));
 }
 
@@ -477,7 +479,7 @@ fn valgrind_is_verified_like_a_server_and_its_absence_is_explained() {
     fs::remove_dir_all(machine.cache.path().join("apt")).unwrap();
     machine.mirror.unreachable();
     assert_eq!(get().unwrap(), path);
-    let cleaner = Provisioner::new(machine.cache.path(), Options::default()).unwrap();
+    let cleaner = Provisioner::new(machine.cache.path(), ProvisionOptions::default()).unwrap();
     cleaner.clean(Cleaning::Everything, || {}).unwrap();
     let (message, hint) = get().unwrap_err();
     assert!(

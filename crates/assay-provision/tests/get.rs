@@ -9,11 +9,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
-use assay_provision::{Cleaning, EntryKind, Error, Options, Progress, Provisioner, Valgrind};
+use assay_provision::{
+    CacheEntryKind, Cleaning, ProvisionError, ProvisionOptions, ProvisionProgress, Provisioner,
+    Valgrind,
+};
 use assay_testkit::eventually;
 
-const ONLINE: Options = Options { offline: false, accept_expired_index: false };
-const OFFLINE: Options = Options { offline: true, accept_expired_index: false };
+const ONLINE: ProvisionOptions = ProvisionOptions { offline: false, accept_expired_index: false };
+const OFFLINE: ProvisionOptions = ProvisionOptions { offline: true, accept_expired_index: false };
 
 /// Shared by all tests and runs, so that a server is fetched once.
 fn cache() -> PathBuf {
@@ -59,7 +62,10 @@ fn has_all_its_libraries(prefix: &Prefix) {
     }
 }
 
-fn get(options: Options, version: &str) -> Result<(Prefix, Vec<Progress>), Error> {
+fn get(
+    options: ProvisionOptions,
+    version: &str,
+) -> Result<(Prefix, Vec<ProvisionProgress>), ProvisionError> {
     let provisioner = Provisioner::new(cache(), options)?;
     let mut steps = Vec::new();
     let prefix = provisioner.get(&mariadb(version), &mut |step| steps.push(step))?;
@@ -89,9 +95,9 @@ fn a_series_becomes_a_server_with_all_its_libraries_and_is_then_cached() {
     assert!(prefix.layout.charsets_dir.join("latin1.xml").exists());
     has_all_its_libraries(&prefix);
     let (again, steps) = get(ONLINE, "10.11").unwrap();
-    assert_eq!((again, steps), (prefix.clone(), vec![Progress::Cached]));
+    assert_eq!((again, steps), (prefix.clone(), vec![ProvisionProgress::Cached]));
     let (offline, steps) = get(OFFLINE, &prefix.version).unwrap();
-    assert_eq!((offline, steps), (prefix, vec![Progress::Cached]));
+    assert_eq!((offline, steps), (prefix, vec![ProvisionProgress::Cached]));
 }
 
 #[test]
@@ -284,11 +290,11 @@ fn valgrind_counts_and_is_then_cached_and_held() {
     }
     for options in [ONLINE, OFFLINE] {
         let (again, steps) = valgrind(options);
-        assert_eq!((again.path, steps), (found.path.clone(), vec![Progress::Cached]));
+        assert_eq!((again.path, steps), (found.path.clone(), vec![ProvisionProgress::Cached]));
     }
     let cleaner = Provisioner::new(cache.path(), OFFLINE).unwrap();
     let kinds = || cleaner.entries().unwrap().into_iter().map(|it| (it.kind, it.in_use));
-    let kind = EntryKind::Valgrind { version: found.version.clone() };
+    let kind = CacheEntryKind::Valgrind { version: found.version.clone() };
     assert!(kinds().any(|it| it == (kind.clone(), true)));
     let cleaned = cleaner.clean(Cleaning::Unused(Duration::ZERO), || {}).unwrap();
     assert_eq!((cleaned.removed.len(), cleaned.in_use.len()), (0, 1));

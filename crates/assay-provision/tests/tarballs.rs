@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
-use assay_provision::{Cleaning, Error, Options, Progress, Provisioner};
+use assay_provision::{Cleaning, ProvisionError, ProvisionOptions, ProvisionProgress, Provisioner};
 use fs_err as fs;
 use tempfile::TempDir;
 use web::{Reply, Request, Web, broken_off, file, redirect, reply};
@@ -33,7 +33,7 @@ fn system(product: Product, version: &str) -> SystemSpec {
 
 /// A real MySQL in the shared cache, together with the indexes that they need.
 fn server() -> Prefix {
-    let provisioner = Provisioner::new(cache(), Options::default()).unwrap();
+    let provisioner = Provisioner::new(cache(), ProvisionOptions::default()).unwrap();
     provisioner.get(&system(Product::MySql, "5.7.22"), &mut |_| {}).unwrap()
 }
 
@@ -87,7 +87,7 @@ impl Vendor {
         Self { web, home, provisioner }
     }
 
-    fn get(&self, version: &str) -> Result<Prefix, Error> {
+    fn get(&self, version: &str) -> Result<Prefix, ProvisionError> {
         self.provisioner.get(&system(Product::MySql, version), &mut |_| {})
     }
 
@@ -106,7 +106,7 @@ impl Vendor {
 }
 
 fn provisioner(home: &Path) -> Provisioner {
-    let provisioner = Provisioner::new(home.join("cache"), Options::default()).unwrap();
+    let provisioner = Provisioner::new(home.join("cache"), ProvisionOptions::default()).unwrap();
     provisioner.with_catalog(&home.join("catalog.toml")).unwrap()
 }
 
@@ -147,7 +147,9 @@ fn a_vendors_tarball_becomes_a_server_through_redirects_and_a_broken_download() 
     let mut steps = Vec::new();
     let spec = system(Product::MySql, "5.7.23");
     let prefix = vendor.provisioner.get(&spec, &mut |step| steps.push(step)).unwrap();
-    let total = |step: &Progress| matches!(step, Progress::Downloading { total: 1.., .. });
+    let total = |step: &ProvisionProgress| {
+        matches!(step, ProvisionProgress::Downloading { total: 1.., .. })
+    };
     assert!(steps.iter().any(total), "the length is known");
     assert_eq!(prefix.version, "5.7.23");
     let build = &prefix.build;
@@ -179,7 +181,7 @@ fn a_changed_file_of_the_same_name_is_refused() {
     vendor.forget();
     content.lock().unwrap().write_all(b"more").unwrap();
     let error = vendor.get("5.7.23").unwrap_err();
-    assert!(matches!(error, Error::PackageChecksum { pinned: Some(_), .. }), "{error}");
+    assert!(matches!(error, ProvisionError::PackageChecksum { pinned: Some(_), .. }), "{error}");
     assert!(error.to_string().contains("`tarball loopback 5.7.23`"), "{error}");
     assert!(error.hints().iter().any(|hint| hint.contains("`assay cache clean --all`")));
     // The wrong file is not kept: the right one is downloaded again.
@@ -211,7 +213,7 @@ fn a_first_download_without_a_server_is_not_pinned() {
     assert_eq!(vendor.get("5.7.23").unwrap(), prefix);
     vendor.forget();
     let error = vendor.get("5.7.23").unwrap_err();
-    assert!(matches!(error, Error::Pins { .. }), "{error}");
+    assert!(matches!(error, ProvisionError::Pins { .. }), "{error}");
     assert!(error.hints().iter().any(|hint| hint.contains("recorded.json")));
 }
 
@@ -238,10 +240,10 @@ fn an_unusable_reply_is_reported_with_its_address() {
     assert_eq!(error.to_string(), format!("`{address}` cannot be downloaded: HTTP status 401"));
     let page = Vendor::new(|_, _| reply("200 OK", &["Content-Length: 6"], b"<html>"));
     let error = page.get("5.7.23").unwrap_err();
-    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+    assert!(matches!(error, ProvisionError::Malformed { .. }), "{error}");
     let other = Vendor::new(|request, _| file(request, "\"a\"", &tarball("another-directory")));
     let error = other.get("5.7.23").unwrap_err();
-    assert!(matches!(error, Error::Incomplete(_)), "{error}");
+    assert!(matches!(error, ProvisionError::Incomplete(_)), "{error}");
 }
 
 #[test]
@@ -254,11 +256,11 @@ fn a_vendors_own_builds_need_their_full_version() {
     let prefix = vendor.get("5.8.1-9").unwrap();
     assert_eq!((prefix.version.as_str(), prefix.build.source.as_str()), ("5.8.1-9", "own builds"));
     // The same version without the build number, and the series, belong to other builders.
-    assert!(matches!(vendor.get("5.8.1").unwrap_err(), Error::NotPublished { .. }));
-    let offline = Options { offline: true, accept_expired_index: false };
+    assert!(matches!(vendor.get("5.8.1").unwrap_err(), ProvisionError::NotPublished { .. }));
+    let offline = ProvisionOptions { offline: true, accept_expired_index: false };
     let offline = Provisioner::new(vendor.home.path().join("cache"), offline).unwrap();
     let cached = |version: &str| offline.get(&system(Product::MySql, version), &mut |_| {});
-    assert!(matches!(cached("5.8").unwrap_err(), Error::NotCached { .. }));
+    assert!(matches!(cached("5.8").unwrap_err(), ProvisionError::NotCached { .. }));
     assert_eq!(cached("5.8.1-9").unwrap(), prefix);
 }
 
@@ -283,7 +285,7 @@ fn an_invalid_catalog_is_named_with_the_position() {
     let path = home.path().join("own.toml");
     let refused = |text: &str| {
         fs::write(&path, text).unwrap();
-        let provisioner = Provisioner::new(home.path(), Options::default()).unwrap();
+        let provisioner = Provisioner::new(home.path(), ProvisionOptions::default()).unwrap();
         provisioner.with_catalog(&path).unwrap_err().to_string()
     };
     let error = refused("[[package]]\nproduct = 'oracle'\n");

@@ -16,7 +16,7 @@ const SCALE: f32 = 2.0;
 const SIDE_MAX: u32 = 32_000;
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum RasterError {
     #[error("the drawing cannot be read")]
     Svg(#[from] resvg::usvg::Error),
     /// Empty, or larger than viewers open.
@@ -45,17 +45,17 @@ impl Default for Rasterizer {
 }
 
 impl Rasterizer {
-    pub fn png(&self, svg: &str) -> Result<Vec<u8>, Error> {
+    pub fn png(&self, svg: &str) -> Result<Vec<u8>, RasterError> {
         let tree = Tree::from_str(svg, &self.options)?;
         let size = tree.size().to_int_size();
         let [width, height] =
             [size.width(), size.height()].map(|side| (side as f32 * SCALE) as u32);
         let fits = width.max(height) <= SIDE_MAX;
         let pixmap = if fits { Pixmap::new(width, height) } else { None };
-        let mut pixmap = pixmap.ok_or(Error::Size(width, height))?;
+        let mut pixmap = pixmap.ok_or(RasterError::Size(width, height))?;
         pixmap.fill(Color::WHITE);
         resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixmap.as_mut());
-        pixmap.encode_png().map_err(|error| Error::Png(error.to_string()))
+        pixmap.encode_png().map_err(|error| RasterError::Png(error.to_string()))
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
     fn text_and_the_symbols_of_verdicts_are_drawn() {
         // A font without a glyph shows a box, the same for every symbol.
         let symbols = ["▲", "▼", "=", "≠", "?", "✗", "−", "×", "±", "…"];
-        let drawn = symbols.map(|it| picture(&format!("<text x='2' y='16'>{it}</text>")));
+        let drawn = symbols.map(|symbol| picture(&format!("<text x='2' y='16'>{symbol}</text>")));
         assert!(drawn.iter().all(|picture| dark(picture) > 10));
         for (number, one) in drawn.iter().enumerate() {
             assert!(drawn.iter().skip(number + 1).all(|other| one != other), "{}", symbols[number]);

@@ -4,19 +4,14 @@ use assay_model::{AuditClass, AuditFinding, SameSystems, System, counted, printa
 use serde::Serialize;
 
 use crate::data::json::{self, AuditRow, SystemRow};
-use crate::data::same::{self, SameRow};
-use crate::view::findings::{by_topic, counts};
-use crate::view::same::sentence;
-
-/// Raised when the shape below changes incompatibly.
-const SCHEMA: u32 = 1;
+use crate::data::sections::{SameRow, same};
+use crate::view::findings::{by_topic, counts, same_sentence};
 
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
+struct AuditDocument<'a> {
     same_systems: Vec<SameRow<'a>>,
     systems: Vec<SystemRow<'a>>,
-    compared: Compared,
+    compared: ComparedCounts,
     audit: Vec<AuditRow<'a>>,
 }
 
@@ -26,11 +21,11 @@ pub struct AuditResult<'a> {
     pub findings: &'a [AuditFinding],
     /// Systems identical to another one, by index.
     pub same: &'a [(usize, SameSystems)],
-    pub compared: Compared,
+    pub compared: ComparedCounts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Compared {
+pub struct ComparedCounts {
     /// Settings and other facts, each name counted once over all systems.
     pub settings: usize,
     /// Plans of statements of one system.
@@ -40,14 +35,13 @@ pub struct Compared {
 #[must_use]
 pub fn audit_json(result: AuditResult<'_>) -> String {
     let AuditResult { systems, findings, same, compared } = result;
-    let document = Document {
-        schema: SCHEMA,
-        same_systems: same::rows(systems, same.iter().map(|(at, same)| (*at, same))),
+    let document = AuditDocument {
+        same_systems: self::same(systems, same.iter().map(|(at, same)| (*at, same))),
         systems: json::systems(systems),
         compared,
         audit: json::audit(systems, findings),
     };
-    json::text(&document)
+    json::versioned(document)
 }
 
 /// Identical systems, then the differences, suspicious ones first. Each difference has its values, the reason why it
@@ -56,7 +50,7 @@ pub fn audit_json(result: AuditResult<'_>) -> String {
 pub fn audit_text(result: AuditResult<'_>) -> String {
     let AuditResult { systems, findings, same, compared } = result;
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-    let same = same.iter().map(|(at, same)| sentence(systems, *at, same));
+    let same = same.iter().map(|(at, same)| same_sentence(systems, *at, same));
     let mut text: String = same.map(|it| format!("{}\n", printable(&it))).collect();
     text += &format!(
         "{}: {} and {} compared; {}\n",

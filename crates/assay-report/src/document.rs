@@ -1,12 +1,14 @@
 //! A page of results as a tree of prose, tables, lists and charts. It knows neither studies nor formats: pages build
 //! documents, and every format renders any document.
 
+use std::borrow::Cow;
+
 use crate::charts::{ChartFile, Place};
 use crate::text::Text;
 use crate::words::{capital, sentence};
 
 #[derive(Default)]
-pub(crate) struct Document<'a> {
+pub(crate) struct PageDocument<'a> {
     pub(crate) title: String,
     /// Heading of a standalone page. Elsewhere, the blocks contain it.
     pub(crate) heading: Heading,
@@ -119,7 +121,7 @@ pub(crate) enum Block<'a> {
     Lines(Vec<String>),
     /// Explanations in lower case, without full stops.
     Notes(Vec<String>),
-    List(List),
+    List(ItemList),
     /// Class and paragraphs.
     Prose(&'static str, Vec<Text>),
     /// A heading without a section: levels below the surrounding headings.
@@ -145,9 +147,9 @@ pub(crate) enum Block<'a> {
         note: String,
     },
     Figures(&'static str, Vec<Figure>),
-    Form(Form),
+    Form(PageForm),
     Section(Section<'a>),
-    Part(Part<'a>),
+    Part(FramedBlocks<'a>),
     Break,
     /// Alternatives by number, widest first: the first that fits is shown, else the last.
     Fitted(Box<dyn Fn(usize) -> Option<Vec<Block<'static>>> + 'a>),
@@ -162,11 +164,11 @@ pub(crate) struct Section<'a> {
     pub(crate) id: String,
     pub(crate) class: &'static str,
     /// Name in the navigation above a long page; empty if not listed there.
-    pub(crate) place: &'static str,
+    pub(crate) place: Cow<'static, str>,
 }
 
 /// Blocks in a frame.
-pub(crate) struct Part<'a> {
+pub(crate) struct FramedBlocks<'a> {
     pub(crate) frame: Frame,
     pub(crate) class: String,
     pub(crate) blocks: Vec<Block<'a>>,
@@ -179,11 +181,11 @@ pub(crate) enum Frame {
     Warning,
 }
 
-pub(crate) struct List {
+pub(crate) struct ItemList {
     pub(crate) class: &'static str,
     /// Whether the order has a meaning.
     pub(crate) is_ordered: bool,
-    pub(crate) items: Vec<Cell>,
+    pub(crate) items: Vec<TableCell>,
 }
 
 #[derive(Default)]
@@ -195,17 +197,17 @@ pub(crate) struct Figure {
 }
 
 /// Fields that a reader fills in.
-pub(crate) struct Form {
+pub(crate) struct PageForm {
     /// Its name for the script of the page.
     pub(crate) id: &'static str,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<FormField>,
     pub(crate) button: Option<&'static str>,
     /// Name of the element for the script's results.
     pub(crate) output: &'static str,
 }
 
 #[derive(Default)]
-pub(crate) struct Field {
+pub(crate) struct FormField {
     pub(crate) label: &'static str,
     pub(crate) name: &'static str,
     pub(crate) placeholder: &'static str,
@@ -226,7 +228,7 @@ pub(crate) enum Fold {
 pub(crate) struct Table {
     pub(crate) caption: Option<Caption>,
     pub(crate) columns: Vec<Column>,
-    pub(crate) groups: Vec<Group>,
+    pub(crate) groups: Vec<RowGroup>,
     pub(crate) indent: Indent,
     pub(crate) look: Look,
 }
@@ -301,7 +303,7 @@ impl Column {
 }
 
 #[derive(Default)]
-pub(crate) struct Group {
+pub(crate) struct RowGroup {
     pub(crate) heading: Text,
     pub(crate) images: Vec<Image>,
     pub(crate) rows: Vec<Row>,
@@ -310,7 +312,7 @@ pub(crate) struct Group {
 
 #[derive(Default)]
 pub(crate) struct Row {
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<TableCell>,
     /// A line that a terminal shows below it.
     pub(crate) below: Option<String>,
     /// Anchor on the page; empty without links to it.
@@ -323,7 +325,7 @@ pub(crate) struct Row {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     pub(crate) text: Text,
     /// Word of its colour; may be empty.
     pub(crate) class: String,
@@ -332,13 +334,13 @@ pub(crate) struct Cell {
     pub(crate) key: Option<String>,
 }
 
-impl<T: Into<Text>> From<T> for Cell {
+impl<T: Into<Text>> From<T> for TableCell {
     fn from(text: T) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }
 
-impl Cell {
+impl TableCell {
     pub(crate) fn class(self, class: impl Into<String>) -> Self {
         Self { class: class.into(), ..self }
     }
@@ -353,7 +355,7 @@ impl Cell {
 }
 
 impl Row {
-    pub(crate) fn new<T: Into<Cell>>(cells: impl IntoIterator<Item = T>) -> Self {
+    pub(crate) fn new<T: Into<TableCell>>(cells: impl IntoIterator<Item = T>) -> Self {
         Self { cells: cells.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 }
@@ -366,7 +368,7 @@ impl Section<'_> {
 
 impl Table {
     pub(crate) fn new(columns: Vec<Column>, rows: impl IntoIterator<Item = Row>) -> Self {
-        let group = Group { rows: rows.into_iter().collect(), ..Group::default() };
+        let group = RowGroup { rows: rows.into_iter().collect(), ..RowGroup::default() };
         Self { columns, groups: vec![group], ..Self::default() }
     }
 
@@ -413,16 +415,15 @@ impl<'a> Block<'a> {
     /// A section of a long page with an entry above the page; empty without blocks.
     pub(crate) fn place(
         id: &'static str,
-        place: &'static str,
+        place: impl Into<Cow<'static, str>>,
         heading: impl Into<Text>,
         blocks: Vec<Block<'a>>,
     ) -> Vec<Self> {
         if blocks.is_empty() {
             return Vec::new();
         }
-        let section =
-            Section { id: id.to_owned(), place, blocks, ..Section::new(heading, Fold::Never) };
-        vec![Self::Section(section)]
+        let (id, place) = (id.to_owned(), place.into());
+        vec![Self::Section(Section { id, place, blocks, ..Section::new(heading, Fold::Never) })]
     }
 
     pub(crate) fn folded(
@@ -436,26 +437,34 @@ impl<'a> Block<'a> {
         vec![Self::Section(Section { blocks, ..Section::new(heading, fold) })]
     }
 
-    pub(crate) fn list<T: Into<Cell>>(items: impl IntoIterator<Item = T>) -> Vec<Self> {
+    pub(crate) fn list<T: Into<TableCell>>(items: impl IntoIterator<Item = T>) -> Vec<Self> {
         Self::list_of("", items)
     }
 
-    pub(crate) fn list_of<T: Into<Cell>>(
+    /// A list with its legend; empty without items.
+    pub(crate) fn explained(lines: Vec<String>, legend: &str) -> Vec<Self> {
+        let legend = (!lines.is_empty()).then(|| legend.to_owned());
+        let mut blocks = Self::list(lines);
+        blocks.extend(Self::notes(legend));
+        blocks
+    }
+
+    pub(crate) fn list_of<T: Into<TableCell>>(
         class: &'static str,
         items: impl IntoIterator<Item = T>,
     ) -> Vec<Self> {
-        let items: Vec<Cell> = items.into_iter().map(Into::into).collect();
-        let list = List { class, is_ordered: false, items };
+        let items: Vec<TableCell> = items.into_iter().map(Into::into).collect();
+        let list = ItemList { class, is_ordered: false, items };
         if list.items.is_empty() { Vec::new() } else { vec![Self::List(list)] }
     }
 
     /// A list whose order has a meaning; empty without items.
-    pub(crate) fn ordered_list<T: Into<Cell>>(
+    pub(crate) fn ordered_list<T: Into<TableCell>>(
         class: &'static str,
         items: impl IntoIterator<Item = T>,
     ) -> Vec<Self> {
-        let items: Vec<Cell> = items.into_iter().map(Into::into).collect();
-        let list = List { class, is_ordered: true, items };
+        let items: Vec<TableCell> = items.into_iter().map(Into::into).collect();
+        let list = ItemList { class, is_ordered: true, items };
         if list.items.is_empty() { Vec::new() } else { vec![Self::List(list)] }
     }
 
@@ -475,7 +484,19 @@ impl<'a> Block<'a> {
         if blocks.is_empty() {
             return Vec::new();
         }
-        vec![Self::Part(Part { frame, class: class.into(), blocks })]
+        vec![Self::Part(FramedBlocks { frame, class: class.into(), blocks })]
+    }
+
+    pub(crate) fn command(
+        before: impl Into<String>,
+        command: impl Into<String>,
+        after: impl Into<String>,
+    ) -> Self {
+        Self::Command { before: before.into(), command: command.into(), after: after.into() }
+    }
+
+    pub(crate) fn facts<T: Into<Text>>(facts: impl IntoIterator<Item = (String, T)>) -> Self {
+        Self::Facts(facts.into_iter().map(|(name, value)| (name, value.into())).collect())
     }
 
     pub(crate) fn notes(notes: impl IntoIterator<Item = String>) -> Vec<Self> {

@@ -1,7 +1,7 @@
 //! Reports of studies and other pages of results, in every format. Pure: data in, text out.
 //!
-//! `view` has the contents of the report of a study. A page is a `document` of sections, prose, tables and charts.
-//! `formats` render any document, one file per format; `data` has the same for scripts.
+//! A page is a `document` of sections, prose, tables and charts. `view` has the sections of the report of a study,
+//! `report` its pages. `formats` render any document; `data` has the same for scripts.
 
 mod audit;
 mod beside;
@@ -20,6 +20,7 @@ mod page;
 mod ratio;
 mod report;
 mod scale;
+pub mod section;
 mod stacks;
 mod studies;
 mod study;
@@ -30,8 +31,8 @@ mod view;
 mod watch;
 mod words;
 
-pub use audit::{AuditResult, Compared, audit_json, audit_text};
-pub use beside::{Other, beside};
+pub use audit::{AuditResult, ComparedCounts, audit_json, audit_text};
+pub use beside::{OtherStudy, beside};
 pub use bisect::{
     Bisection, ChangedFunctions, FunctionUnit, RangeEnd, SearchedRange, SearchedVersion,
     VersionStep, bisection,
@@ -40,8 +41,8 @@ pub use charts::ChartFile;
 pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use data::csv::cells_csv;
 pub use data::fields::json_fields;
-pub use doctor::{Diagnosis, Needed, Prospect, doctor};
-pub use feeds::{FEEDS, Fed, Feed, Judged, Made, feed_of_file, feed_table};
+pub use doctor::{Diagnosis, NeededTime, Prospect, doctor};
+pub use feeds::{FEEDS, Feed, FeedRender, FeedStudy, FeedText, feed_of_file, feed_table};
 pub use formats::FORMATS;
 pub use junit::junit;
 pub use nodes::by_node;
@@ -51,8 +52,8 @@ pub use stacks::{StackFile, stacks};
 pub use studies::studies;
 pub use study::{ShownStudy, study_json, study_text};
 pub use tests_list::{ListedFrom, ListedTest, tests_json, tests_text};
-pub use trend::{Trend, trend};
-pub use watch::{Watched, WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue, watched};
+pub use trend::{TrendResult, trend};
+pub use watch::{WatchResult, WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue, watched};
 
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;
@@ -65,5 +66,5 @@ pub fn render(
     format: Format,
     options: &TextOptions,
 ) -> String {
-    report(record, judgement).render(format, options).unwrap_or_default()
+    report(record, judgement).render(format, options).expect("reports have every format")
 }

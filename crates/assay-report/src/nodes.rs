@@ -1,34 +1,29 @@
 //! The machines that measured a study, by the same systems: `assay report --by node`.
 
-use assay_model::StudyRecord;
+use assay_model::{Setup, StudyRecord};
 use assay_verdict::{NodeRate, Nodes};
 use serde::Serialize;
 
 use crate::data::json::NodeRow;
 use crate::data::number::{Interval, Number};
 use crate::data::{csv, json};
-use crate::document::{Block, Column, Document, Heading, Row, Table, Wish};
+use crate::document::{Block, Column, Heading, PageDocument, Row, Table, Wish};
 use crate::number::{figure, share};
-use crate::page::{Content, Page};
+use crate::page::{Page, PageContent};
 use crate::ratio::Quotient;
-
-/// Raised when the shape below changes incompatibly.
-const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
 struct ByNode<'a> {
-    schema: u32,
     study: &'a str,
     nodes: Vec<NodeRow<'a>>,
-    rates: Vec<RateRow<'a>>,
+    rates: Vec<NodeRateRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct RateRow<'a> {
+struct NodeRateRow<'a> {
     test: &'a str,
-    clients: u32,
-    tables: u32,
-    rows: u32,
+    #[serde(flatten)]
+    setup: Setup,
     system: &'a str,
     node: &'a str,
     blocks: u32,
@@ -38,44 +33,29 @@ struct RateRow<'a> {
 }
 
 /// Columns of the CSV, in order; new ones come last.
-const FIELDS: [csv::Column; 11] = [
-    ("test", "/test"),
-    ("clients", "/clients"),
-    ("tables", "/tables"),
-    ("rows", "/rows"),
-    ("system", "/system"),
-    ("node", "/node"),
-    ("blocks", "/blocks"),
-    ("qps", "/qps"),
-    ("relative", "/relative/value"),
-    ("relative_low", "/relative/low"),
-    ("relative_high", "/relative/high"),
-];
+const FIELDS: &str =
+    "test clients tables rows system node blocks qps relative relative_low relative_high";
 
 #[must_use]
 pub fn by_node<'a>(record: &'a StudyRecord, nodes: &'a Nodes) -> Page<'a> {
-    Page::new(Measured { record, nodes })
+    Page::new(NodesPage { record, nodes })
 }
 
-struct Measured<'a> {
+struct NodesPage<'a> {
     record: &'a StudyRecord,
     nodes: &'a Nodes,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> NodesPage<'a> {
     fn names(&self, rate: &NodeRate) -> [&'a str; 2] {
-        let system = self.record.systems.get(rate.system).map_or("", |it| it.name.as_str());
-        [system, self.nodes.each.get(rate.node).map_or("", |it| it.name.as_str())]
+        [&self.record.systems[rate.system].name, &self.nodes.each[rate.node].name]
     }
 
-    fn row(&self, rate: &'a NodeRate) -> RateRow<'a> {
+    fn row(&self, rate: &'a NodeRate) -> NodeRateRow<'a> {
         let [system, node] = self.names(rate);
-        let setup = rate.cell.setup;
-        RateRow {
+        NodeRateRow {
             test: rate.cell.test.name(),
-            clients: setup.clients,
-            tables: setup.tables,
-            rows: setup.rows,
+            setup: rate.cell.setup,
             system,
             node,
             blocks: rate.blocks,
@@ -131,17 +111,16 @@ impl<'a> Measured<'a> {
     }
 }
 
-impl Content for Measured<'_> {
-    fn document(&self, _: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
+impl PageContent for NodesPage<'_> {
+    fn document(&self, _: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
         let heading =
             Heading { before: format!("Nodes of {}", self.record.study.id), ..Heading::default() };
         let blocks = vec![Block::Table(self.machines()), Block::Break, Block::Table(self.rates())];
-        then(&Document { title: heading.line(), heading, blocks, ..Document::default() });
+        then(&PageDocument { title: heading.line(), heading, blocks, ..PageDocument::default() });
     }
 
     fn json(&self) -> Option<String> {
-        Some(json::text(&ByNode {
-            schema: SCHEMA,
+        Some(json::versioned(ByNode {
             study: &self.record.study.id,
             nodes: self.nodes.each.iter().map(NodeRow::new).collect(),
             rates: self.nodes.rates.iter().map(|rate| self.row(rate)).collect(),
@@ -149,6 +128,6 @@ impl Content for Measured<'_> {
     }
 
     fn csv(&self) -> Option<String> {
-        Some(csv::table(&FIELDS, self.nodes.rates.iter().map(|rate| self.row(rate))))
+        Some(csv::of_fields(FIELDS, self.nodes.rates.iter().map(|rate| self.row(rate))))
     }
 }

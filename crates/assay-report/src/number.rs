@@ -5,7 +5,7 @@ use std::fmt;
 use assay_model::Estimate;
 
 /// Placeholder for an absent value.
-pub(crate) const NONE: &str = "–";
+pub const NONE: &str = "–";
 
 /// Significant digits of fractions, few enough that rounding errors do not change the bytes of a report.
 const SIGNIFICANT_DIGITS: usize = 8;
@@ -108,7 +108,7 @@ pub(crate) fn key(estimate: Option<Estimate>) -> String {
     })
 }
 
-pub(crate) fn figure(value: Option<f64>) -> String {
+pub fn figure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(|| NONE.to_owned(), quantity)
 }
 
@@ -126,7 +126,7 @@ fn quantity(value: f64) -> String {
     }
 }
 
-pub(crate) fn thousands(value: f64) -> String {
+pub fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::from(if value < 0.0 { "−" } else { "" });
     for (index, digit) in digits.chars().enumerate() {
@@ -165,7 +165,7 @@ pub(crate) fn within(bound: f64) -> String {
 }
 
 /// Seconds as `45 s`, `9 min 30 s`, `1 h 2 min`.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     if seconds > 0.0 && seconds < 0.95 {
         return format!("{:.1} s", seconds.max(0.1));
     }

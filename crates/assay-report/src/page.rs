@@ -1,10 +1,10 @@
 //! Pages of results and their formats. A page's module decides the content, a format the presentation.
 
 use crate::charts::{ChartFile, named};
-use crate::document::{Document, Wish};
+use crate::document::{PageDocument, Wish};
 
-pub(crate) trait Content {
-    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>));
+pub(crate) trait PageContent {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>));
 
     fn json(&self) -> Option<String>;
 
@@ -17,7 +17,7 @@ pub(crate) trait Content {
     }
 }
 
-pub struct Page<'a>(Box<dyn Content + 'a>);
+pub struct Page<'a>(Box<dyn PageContent + 'a>);
 
 impl std::fmt::Debug for Page<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Page<'_> {
 }
 
 impl<'a> Page<'a> {
-    pub(crate) fn new(content: impl Content + 'a) -> Self {
+    pub(crate) fn new(content: impl PageContent + 'a) -> Self {
         Self(Box::new(content))
     }
 
@@ -43,7 +43,7 @@ impl<'a> Page<'a> {
     pub(crate) fn shown(
         &self,
         wish: &Wish<'_>,
-        render: impl Fn(&Document<'_>) -> String,
+        render: impl Fn(&PageDocument<'_>) -> String,
     ) -> String {
         let mut text = String::new();
         self.0.document(wish, &mut |document| text = render(document));

@@ -99,11 +99,11 @@ fn direction(ratio: f64) -> &'static str {
 
 /// A relative speed, such as the QPS of a system divided by those of the base.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ratio(pub(crate) Option<Estimate>);
+pub struct Ratio(pub Option<Estimate>);
 
 impl Ratio {
     /// `0.93`, `2,600 times slower`; a dash if not measured.
-    pub(crate) fn value(self) -> String {
+    pub fn value(self) -> String {
         self.texts().0
     }
 
@@ -121,7 +121,7 @@ impl Ratio {
     }
 
     /// `0.93 [0.91, 0.95]`, or the value alone.
-    pub(crate) fn value_with_interval(self) -> String {
+    pub fn value_with_interval(self) -> String {
         match self.texts() {
             (value, Some(interval)) => format!("{value} {interval}"),
             (value, None) => value,

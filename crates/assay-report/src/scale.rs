@@ -23,13 +23,13 @@ const STRETCH: f64 = 3.0;
 const MARGIN: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scale {
+pub(crate) struct RatioScale {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) threshold: f64,
 }
 
-impl Scale {
+impl RatioScale {
     /// Fits nearly all of the estimates and marks the band of ± `threshold` around 1.
     pub(crate) fn fitting(estimates: &[Estimate], threshold: f64) -> Self {
         let least = (3.0 * threshold).max(0.1).ln_1p();
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_scale_without_estimates_surrounds_one() {
-        let scale = Scale::fitting(&[], 0.02);
+        let scale = RatioScale::fitting(&[], 0.02);
         assert!(scale.low < 1.0 && scale.high > 1.0);
         assert!(scale.labels(10.0).contains(&1.0));
     }
@@ -108,17 +108,17 @@ mod tests {
     #[test]
     fn a_scale_holds_a_ratio_of_any_size_and_ends_that_say_nothing_do_not_stretch_it() {
         for value in [0.000385, 0.02, 12.0, 2400.0] {
-            let scale = Scale::fitting(&[estimate(value, 0.8 * value, 1.3 * value)], 0.02);
+            let scale = RatioScale::fitting(&[estimate(value, 0.8 * value, 1.3 * value)], 0.02);
             assert!(scale.holds(0.8 * value) && scale.holds(1.3 * value), "{value}: {scale:?}");
             assert!(scale.labels(12.0).len() >= 3, "{:?}", scale.labels(12.0));
         }
-        let vague = Scale::fitting(&[estimate(1.0, 1e-9, 1e30)], 0.02);
+        let vague = RatioScale::fitting(&[estimate(1.0, 1e-9, 1e30)], 0.02);
         assert_eq!((vague.low, vague.high), (0.1, 10.0));
     }
 
     #[test]
     fn a_factor_takes_the_same_width_everywhere() {
-        let scale = Scale::fitting(&[estimate(0.5, 0.5, 2.0)], 0.02);
+        let scale = RatioScale::fitting(&[estimate(0.5, 0.5, 2.0)], 0.02);
         let width = |low: f64, high: f64| scale.x(high) - scale.x(low);
         assert!((width(0.6, 0.66) - width(1.2, 1.32)).abs() < 1e-9);
         assert!((scale.x(1.0) - 50.0).abs() < 1e-9);
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn labels_keep_their_distance() {
         for (low, high) in [(0.9, 1.1), (0.3, 1.02), (0.99, 9.0), (0.01, 100.0)] {
-            let scale = Scale::fitting(&[estimate(1.0, low, high)], 0.02);
+            let scale = RatioScale::fitting(&[estimate(1.0, low, high)], 0.02);
             let labels = scale.labels(19.0);
             assert!(labels.len() >= 2, "{labels:?}");
             for pair in labels.windows(2) {

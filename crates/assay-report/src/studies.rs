@@ -6,22 +6,18 @@ use assay_model::{StudySummary, TestSet};
 use serde::Serialize;
 
 use crate::data::{csv, json};
-use crate::document::{Block, Column, Document as Shown, Heading, Row, Table, Wish};
+use crate::document::{Block, Column, Heading, PageDocument, Row, Table, Wish};
 use crate::number::{NONE, duration, rounded, thousands};
-use crate::page::{Content, Page};
+use crate::page::{Page, PageContent};
 use crate::words::{began, rfc3339};
 
-/// Raised when the shape below changes incompatibly.
-const SCHEMA: u32 = 1;
-
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    studies: Vec<StudyRow<'a>>,
+struct StudiesDocument<'a> {
+    studies: Vec<ListedStudyRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct StudyRow<'a> {
+struct ListedStudyRow<'a> {
     id: &'a str,
     /// Null for published results, like the duration.
     started: Option<String>,
@@ -41,27 +37,15 @@ struct StudyRow<'a> {
 }
 
 /// Columns of the CSV, in order; new ones come last.
-const FIELDS: [csv::Column; 11] = [
-    ("id", "/id"),
-    ("started", "/started"),
-    ("preset", "/preset"),
-    ("set", "/set"),
-    ("systems", "/systems"),
-    ("cells", "/cells"),
-    ("slices", "/slices"),
-    ("elapsed_s", "/elapsed_s"),
-    ("finished", "/finished"),
-    ("running", "/running"),
-    ("name", "/name"),
-];
+const FIELDS: &str = "id started preset set systems cells slices elapsed_s finished running name";
 
 #[derive(Clone, Copy)]
-struct Listed<'a> {
+struct ListedStudy<'a> {
     study: &'a StudySummary,
     running: bool,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> ListedStudy<'a> {
     fn state(self) -> &'static str {
         match self {
             Self { running: true, .. } => "running",
@@ -75,9 +59,9 @@ impl<'a> Listed<'a> {
         self.study.name.as_ref().map_or_else(|| id.clone(), |name| format!("{id} ({name})"))
     }
 
-    fn row(self) -> StudyRow<'a> {
+    fn row(self) -> ListedStudyRow<'a> {
         let Self { study, running } = self;
-        StudyRow {
+        ListedStudyRow {
             id: &study.id,
             started: rfc3339(study.started_ms).filter(|_| !study.is_reported),
             preset: study.preset.word(),
@@ -97,34 +81,35 @@ impl<'a> Listed<'a> {
 /// Newest first. `list` is oldest first, like the ledger; `running` has the ids of studies in progress.
 #[must_use]
 pub fn studies<'a>(list: &'a [StudySummary], running: &BTreeSet<String>) -> Page<'a> {
-    let listed = |study: &'a StudySummary| Listed { study, running: is_running(study, running) };
-    Page::new(List(list.iter().rev().map(listed).collect()))
+    let listed =
+        |study: &'a StudySummary| ListedStudy { study, running: is_running(study, running) };
+    Page::new(StudiesPage(list.iter().rev().map(listed).collect()))
 }
 
 fn columns() -> Vec<Column> {
     COLUMNS.map(|(heading, is_number)| Column { is_number, ..Column::words(heading) }).to_vec()
 }
 
-struct List<'a>(Vec<Listed<'a>>);
+struct StudiesPage<'a>(Vec<ListedStudy<'a>>);
 
-impl Content for List<'_> {
-    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Shown<'_>)) {
+impl PageContent for StudiesPage<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
         let heading = Heading { before: "Studies".to_owned(), ..Heading::default() };
         let blocks = self.blocks(wish);
-        then(&Shown { title: heading.line(), heading, blocks, ..Shown::default() });
+        then(&PageDocument { title: heading.line(), heading, blocks, ..PageDocument::default() });
     }
 
     fn json(&self) -> Option<String> {
         let studies = self.0.iter().map(|listed| listed.row()).collect();
-        Some(json::text(&Document { schema: SCHEMA, studies }))
+        Some(json::versioned(StudiesDocument { studies }))
     }
 
     fn csv(&self) -> Option<String> {
-        Some(csv::table(&FIELDS, self.0.iter().map(|listed| listed.row())))
+        Some(csv::of_fields(FIELDS, self.0.iter().map(|listed| listed.row())))
     }
 }
 
-impl List<'_> {
+impl StudiesPage<'_> {
     /// In a terminal, the systems have separate lines.
     fn blocks(&self, wish: &Wish<'_>) -> Vec<Block<'static>> {
         if wish.is_terminal() && self.0.is_empty() {
@@ -175,7 +160,7 @@ fn took(study: &StudySummary) -> String {
     if study.is_reported { NONE.to_owned() } else { duration(study.elapsed_s) }
 }
 
-fn row(listed: Listed) -> Vec<String> {
+fn row(listed: ListedStudy) -> Vec<String> {
     let study = listed.study;
     vec![
         listed.shown(),

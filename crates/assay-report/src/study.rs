@@ -7,15 +7,12 @@ use assay_verdict::{Judgement, SystemSummary};
 use serde::Serialize;
 
 use crate::data::json;
-use crate::data::number::Number;
-use crate::document::{Block, Document as Shown};
+use crate::data::number::{Named, Number};
+use crate::document::{Block, PageDocument};
 use crate::formats::text;
 use crate::number::duration;
 use crate::page::TextOptions;
 use crate::words::{minute, rfc3339, source};
-
-/// Raised when the shape below changes incompatibly.
-const SCHEMA: u32 = 1;
 
 #[derive(Debug, Clone)]
 pub struct ShownStudy<'a> {
@@ -26,8 +23,7 @@ pub struct ShownStudy<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
+struct ShownDocument<'a> {
     id: &'a str,
     name: Option<&'a str>,
     started: Option<String>,
@@ -41,7 +37,7 @@ struct Document<'a> {
     assay_version: &'a str,
     tests: Vec<&'a str>,
     setups: &'a [assay_model::Setup],
-    systems: Vec<SystemRow<'a>>,
+    systems: Vec<ShownSystemRow<'a>>,
     machines: Vec<&'a Host>,
     blocks: usize,
     slices: usize,
@@ -49,24 +45,14 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct SystemRow<'a> {
+struct ShownSystemRow<'a> {
     name: &'a str,
     version: &'a str,
     source: String,
     is_base: bool,
     is_twin: bool,
     /// Counts of cells by verdict; null for the base and for published results.
-    verdicts: Option<Verdicts>,
-}
-
-#[derive(Serialize)]
-struct Verdicts {
-    faster: u32,
-    slower: u32,
-    same: u32,
-    uneven: u32,
-    undecided: u32,
-    failed: u32,
+    verdicts: Option<Named<u32>>,
 }
 
 impl ShownStudy<'_> {
@@ -107,23 +93,15 @@ impl ShownStudy<'_> {
 pub fn study_json(shown: &ShownStudy<'_>) -> String {
     let ShownStudy { record, name, bytes, .. } = shown;
     let study = &record.study;
-    let systems = record.systems.iter().enumerate().map(|(index, system)| SystemRow {
+    let systems = record.systems.iter().enumerate().map(|(index, system)| ShownSystemRow {
         name: &system.name,
         version: system.artifact.version(),
         source: source(system),
         is_base: system.is_base,
         is_twin: system.is_twin,
-        verdicts: shown.summary(index).map(|it| Verdicts {
-            faster: it.faster,
-            slower: it.slower,
-            same: it.same,
-            uneven: it.uneven,
-            undecided: it.undecided,
-            failed: it.failed,
-        }),
+        verdicts: shown.summary(index).map(|summary| Named(verdicts(summary).to_vec())),
     });
-    json::text(&Document {
-        schema: SCHEMA,
+    json::versioned(ShownDocument {
         id: &study.id,
         name: name.as_deref(),
         started: record.began_ms().and_then(rfc3339),
@@ -175,7 +153,12 @@ pub fn study_text(shown: &ShownStudy<'_>, options: &TextOptions) -> String {
     }));
     for (index, system) in record.systems.iter().enumerate() {
         let role = if system.is_base { " (base)" } else { "" };
-        let verdicts = shown.summary(index).map_or_else(String::new, verdicts);
+        let verdicts = shown.summary(index).into_iter().flat_map(verdicts);
+        // `, 3 faster, 2 slower`
+        let verdicts: String = verdicts
+            .filter(|(_, count)| *count > 0)
+            .map(|(word, count)| format!(", {count} {word}"))
+            .collect();
         let version = system.artifact.version();
         lines.push(format!(
             "  system: {}{role}, {version}, {}{verdicts}",
@@ -193,21 +176,22 @@ pub fn study_text(shown: &ShownStudy<'_>, options: &TextOptions) -> String {
         "  in the ledger: {blocks}, {slices}, {} KiB",
         crate::number::thousands(size)
     ));
-    text::render(&Shown { blocks: vec![Block::Lines(lines)], ..Shown::default() }, *options)
+    text::render(
+        &PageDocument { blocks: vec![Block::Lines(lines)], ..PageDocument::default() },
+        *options,
+    )
 }
 
-/// `, 3 faster, 2 slower`.
-fn verdicts(summary: &SystemSummary) -> String {
-    let counts = [
-        (summary.faster, "faster"),
-        (summary.slower, "slower"),
-        (summary.same, "same"),
-        (summary.uneven, "uneven"),
-        (summary.undecided, "undecided"),
-        (summary.failed, "failed"),
-    ];
-    let named = counts.iter().filter(|(count, _)| *count > 0);
-    named.map(|(count, word)| format!(", {count} {word}")).collect()
+/// Tests by verdict.
+fn verdicts(summary: &SystemSummary) -> [(&'static str, u32); 6] {
+    [
+        ("faster", summary.faster),
+        ("slower", summary.slower),
+        ("same", summary.same),
+        ("uneven", summary.uneven),
+        ("undecided", summary.undecided),
+        ("failed", summary.failed),
+    ]
 }
 
 /// `AMD EPYC, 2 CPUs, 8 GiB, Debian GNU/Linux 13, Linux 6.12`.

@@ -4,12 +4,9 @@ use assay_model::{Class, StartFrom, Suite, Test, TestSet, counted};
 use serde::{Serialize, Serializer};
 
 use crate::data::json;
-use crate::document::{Block, Column, Document as Shown, Row, Table};
+use crate::document::{Block, Column, PageDocument, Row, Table};
 use crate::formats::text;
 use crate::page::TextOptions;
-
-/// Raised when the shape below changes incompatibly.
-const SCHEMA: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedTest {
@@ -36,15 +33,14 @@ impl ListedFrom<'_> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
+struct TestsDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     suite: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "set_name")]
     set: Option<TestSet>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<&'a str>,
-    tests: Vec<TestRow<'a>>,
+    tests: Vec<ListedTestRow<'a>>,
 }
 
 fn set_name<S: Serializer>(set: &Option<TestSet>, to: S) -> Result<S::Ok, S::Error> {
@@ -55,7 +51,7 @@ fn set_name<S: Serializer>(set: &Option<TestSet>, to: S) -> Result<S::Ok, S::Err
 }
 
 #[derive(Serialize)]
-struct TestRow<'a> {
+struct ListedTestRow<'a> {
     test: &'a str,
     group: &'static str,
     class: Class,
@@ -73,13 +69,13 @@ pub fn tests_json(from: ListedFrom<'_>, list: &[ListedTest]) -> String {
         ListedFrom::Tpcc => (Some(Suite::Tpcc.word()), None, None),
         ListedFrom::Workload(name) => (None, None, Some(name)),
     };
-    json::text(&Document { schema: SCHEMA, suite, set, workload, tests })
+    json::versioned(TestsDocument { suite, set, workload, tests })
 }
 
-fn part(set: TestSet, listed: &ListedTest) -> TestRow<'_> {
+fn part(set: TestSet, listed: &ListedTest) -> ListedTestRow<'_> {
     let ListedTest { test, does, statements } = listed;
     let (group, class) = (test.group(set).word.as_str(), test.class);
-    TestRow { test: &test.name, group, class, pre: is_pre(*test), does, statements }
+    ListedTestRow { test: &test.name, group, class, pre: is_pre(*test), does, statements }
 }
 
 /// Whether it reads tables as loaded, before any write.
@@ -126,5 +122,5 @@ pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptio
     };
     lines.push(format!("  to run some of them: {how}"));
     let blocks = vec![Block::Table(table), Block::Lines(lines)];
-    text::render(&Shown { blocks, ..Shown::default() }, *options)
+    text::render(&PageDocument { blocks, ..PageDocument::default() }, *options)
 }

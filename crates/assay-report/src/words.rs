@@ -19,6 +19,34 @@ pub(crate) fn capital(line: &str) -> String {
     first + letters.as_str()
 }
 
+/// On one line; with more characters than `most`, it is cut and gets the end.
+pub(crate) fn one_line(text: &str, most: usize, end: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((at, _)) => format!("{}{end}", &line[..at]),
+        None => line,
+    }
+}
+
+/// `a, b, 3 more`
+pub(crate) fn shortened(names: &[impl AsRef<str>], most: usize) -> String {
+    let mut shown: Vec<String> =
+        names.iter().take(most).map(|name| name.as_ref().to_owned()).collect();
+    if names.len() > most {
+        shown.push(format!("{} more", names.len() - most));
+    }
+    shown.join(", ")
+}
+
+/// `a, b and c`
+pub(crate) fn listed(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 pub(crate) fn sentence(line: &str) -> String {
     format!("{}.", capital(line))
 }

@@ -4,14 +4,14 @@
 mod common;
 
 use assay_model::{Artifact, StudyRecord};
-use assay_report::{Format, Other, TextOptions, beside};
+use assay_report::{Format, OtherStudy, TextOptions, beside};
 use common::record;
 use serde_json::Value;
 
 fn shown(ours: &StudyRecord, theirs: &StudyRecord, format: Format) -> String {
     let [here, there] = [ours, theirs].map(assay_verdict::judge);
     let options = TextOptions { width: 120, color: false, verbose: true };
-    let other = Other { record: theirs, judgement: &there, groups: &[], note: None };
+    let other = OtherStudy { record: theirs, judgement: &there, groups: &[], note: None };
     let page = beside((ours, &here), &other);
     page.and_then(|page| page.render(format, &options)).unwrap_or_default()
 }

@@ -5,9 +5,15 @@
 
 mod common;
 
-use assay_model::{CellSoak, Setup, Soak, SoakTurn, StudyRecord, TestSet};
-use assay_report::{Format, Other, TextOptions, Trend, beside, published, render, trend};
-use assay_verdict::judge;
+use assay_model::{Setup, StudyRecord, TestSet};
+use assay_report::section::{
+    AfterwardSection, JsonValue, JudgedStudy, SectionChart, SectionContent, Shade, ShadedCell,
+    ShadedRow, ShadedTable, Values, chart, set_sections,
+};
+use assay_report::{
+    Format, OtherStudy, TextOptions, TrendResult, beside, published, render, trend,
+};
+use assay_verdict::{CellJudgement, judge};
 use common::browser::{Browser, Window};
 use common::counted::{changed, counted};
 use common::studies::{FOUR, ONE, failed, study, with_setups};
@@ -28,40 +34,74 @@ fn twelve() -> StudyRecord {
     study(&others, TestSet::Set32, &[ONE], false)
 }
 
-/// A soak of two tests, ten minutes on each of three systems with long names; all but the base slow down and stall at
-/// times.
-fn soaked() -> StudyRecord {
-    const ROUNDS: u32 = 12;
+/// A section with a wide table and long charts, as those of a wing.
+struct LongSection;
+
+const LONG_STUDY: &str = "long";
+
+impl AfterwardSection for LongSection {
+    fn key(&self) -> &'static str {
+        "look"
+    }
+
+    fn title(&self) -> &'static str {
+        "a look"
+    }
+
+    fn content(&self, study: &JudgedStudy) -> Option<SectionContent> {
+        if study.record.study.id != LONG_STUDY {
+            return None;
+        }
+        let systems = study.record.systems.len();
+        let names: Vec<String> = (0..systems).map(|it| study.label(it).to_owned()).collect();
+        let cell = |shade| ShadedCell { text: "0.93 [0.91, 0.95]".to_owned(), shade };
+        let row = |name: &String| ShadedRow {
+            name: format!("points-covered-pk, {name}"),
+            cells: vec![cell(Shade::Low), cell(Shade::None), cell(Shade::None), cell(Shade::None)],
+        };
+        let table = ShadedTable {
+            title: "a look".to_owned(),
+            note: "what its cells mean".to_owned(),
+            corner: "test, system",
+            columns: ["steady", "decay", "decay against the base", "stalls"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: names.iter().map(row).collect(),
+        };
+        let values = |system: usize| {
+            (system, (0..600).map(|it| Some(f64::from(9000 + 7 * (it % 20)))).collect())
+        };
+        let values: Vec<Values> = (0..systems).map(values).collect();
+        let drawn = |test: &str| SectionChart {
+            test: test.to_owned(),
+            chart: chart("queries/s", &values, |top| format!("0 to {top}, 600 s")).unwrap(),
+            summary: names.join(": steady; "),
+        };
+        Some(SectionContent {
+            contradictions: vec!["the look contradicts the short turns".to_owned()],
+            tables: vec![table],
+            notes: vec!["A note.".to_owned()],
+            charts: vec![drawn("points-covered-pk"), drawn("scan")],
+        })
+    }
+
+    fn value(&self, _: &StudyRecord, _: &CellJudgement) -> Option<JsonValue> {
+        None
+    }
+
+    fn fields(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+}
+
+/// A study of three systems with long names, and a section of a wing.
+fn looked() -> StudyRecord {
+    set_sections(vec![&LongSection]);
     let mut record = record(&["11.4", "11.8"]);
     for (number, system) in record.systems.iter_mut().enumerate() {
         system.name = format!("mariadb@11.{number}+innodb_purge_threads=1+max_connections=500");
     }
-    let turn = |system: usize, round: u32| {
-        let second = |second: u64| match (system, second % 20) {
-            (0, _) => 9000 + 7 * second,
-            (_, 13) => 0,
-            (_, _) => 9000 / (1 + u64::from(round)) + 11 * second,
-        };
-        let seconds: Vec<u64> = (0..50).map(second).collect();
-        let events: u64 = seconds.iter().sum();
-        SoakTurn {
-            round,
-            instance: 0,
-            started_ms: 1_700_000_000_000 + i64::from(round) * 150_000,
-            elapsed_ms: 50_000,
-            events,
-            ops: events as f64,
-            seconds,
-        }
-    };
-    let cells: Vec<_> = record.study.cells.iter().take(2).map(|cell| cell.id).collect();
-    let soak = |system, cell| {
-        let turns = (0..ROUNDS).map(|round| turn(system, round)).collect();
-        CellSoak { system, cell, soak: Soak { rounds: ROUNDS, turns } }
-    };
-    let systems = record.systems.len();
-    let soaks = cells.iter().flat_map(|cell| (0..systems).map(move |it| soak(it, *cell)));
-    record.soaks = soaks.collect();
+    record.study.id = LONG_STUDY.to_owned();
     record
 }
 
@@ -84,7 +124,7 @@ fn hostile() -> StudyRecord {
 fn pages() -> Vec<(&'static str, String)> {
     let two = study(&["11.8"], TestSet::Set32, &[ONE], true);
     let judged = judge(&two);
-    let other = Other { record: &two, judgement: &judged, groups: &[], note: None };
+    let other = OtherStudy { record: &two, judgement: &judged, groups: &[], note: None };
     let sweep = [1, 4, 16].map(|clients| Setup { clients, ..ONE });
     let lines = assay_verdict::trend(&[(&two, &judged)], |_, _| true);
     let line = lines.first().cloned().map(|mut line| {
@@ -92,7 +132,7 @@ fn pages() -> Vec<(&'static str, String)> {
         line
     });
     let lines: Vec<_> = line.into_iter().collect();
-    let course = Trend { test: "point-query", lines: &lines, studies: 8 };
+    let course = TrendResult { test: "point-query", lines: &lines, studies: 8 };
     vec![
         ("two", page(&two)),
         ("one", page(&study(&[], TestSet::Set27, &[ONE], true))),
@@ -101,7 +141,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("sweep", page(&with_setups(record(&["11.4", "11.8"]), &sweep))),
         ("insert-bench", page(&common::ibench::benchmark())),
         ("counts", page(&counted(&[(0, changed()), (1, changed())]))),
-        ("soaked", page(&soaked())),
+        ("looked", page(&looked())),
         ("hostile", page(&hostile())),
         (
             "beside",
@@ -220,15 +260,15 @@ fn names_can_be_read_in_a_narrow_window() {
 
 /// Charts fit a narrow window, no text leaves its chart, and wide tables scroll.
 #[test]
-fn a_longer_look_can_be_read_in_a_narrow_window() {
+fn a_section_of_a_wing_can_be_read_in_a_narrow_window() {
     let Some(mut browser) = Browser::start() else { return };
-    browser.open(&page(&soaked()), Window { width: 360, ..DESK });
+    browser.open(&page(&looked()), Window { width: 360, ..DESK });
     browser.value("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
-    assert_eq!(browser.value("document.querySelectorAll('#soak').length"), 1);
-    let charts = browser.value("document.querySelectorAll('#soak ~ * svg, #soak svg').length");
+    assert_eq!(browser.value("document.querySelectorAll('#look').length"), 1);
+    let charts = browser.value("document.querySelectorAll('#look ~ * svg, #look svg').length");
     assert!(charts.as_u64().unwrap() >= 2, "{charts}");
     let cut = browser.value(
-        "[...document.querySelectorAll('#soak svg text')].filter((it) => { \
+        "[...document.querySelectorAll('#look svg text')].filter((it) => { \
            const chart = it.ownerSVGElement.getBoundingClientRect(); \
            const text = it.getBoundingClientRect(); \
            return text.left < chart.left - 1 || text.right > chart.right + 1 \
@@ -237,7 +277,7 @@ fn a_longer_look_can_be_read_in_a_narrow_window() {
     );
     assert_eq!(cut, json!([]));
     let hidden = browser.value(
-        "[...document.querySelectorAll('#soak *')].filter((it) => { \
+        "[...document.querySelectorAll('#look *')].filter((it) => { \
            const style = getComputedStyle(it); \
            return it.scrollWidth > it.clientWidth + 1 && it.clientWidth > 0 \
                && ['hidden', 'clip'].includes(style.overflowX); \

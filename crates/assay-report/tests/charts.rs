@@ -5,7 +5,7 @@
 mod common;
 
 use assay_model::{Setup, StudyRecord, TestSet};
-use assay_report::{ChartFile, Other, Trend, beside, published, report, trend};
+use assay_report::{ChartFile, OtherStudy, TrendResult, beside, published, report, trend};
 use assay_verdict::judge;
 use common::record;
 use common::studies::{FOUR, ONE, failed, study, with_setups};
@@ -190,7 +190,7 @@ fn client_counts_have_response_times_and_seconds() {
 #[test]
 fn a_study_beside_another_one_has_a_scatter_plot() {
     let (ours, judgement) = (record(&["11.4", "11.8"]), judge(&record(&["11.4", "11.8"])));
-    let other = Other { record: &ours, judgement: &judgement, groups: &[], note: None };
+    let other = OtherStudy { record: &ours, judgement: &judgement, groups: &[], note: None };
     let (charts, report) = beside((&ours, &judgement), &other).unwrap().with_charts("png");
     assert_eq!(names(&charts), ["beside-mariadb-11.4", "beside-mariadb-11.8"]);
     for chart in &charts {
@@ -216,7 +216,7 @@ fn a_test_over_many_studies_has_a_chart() {
         })
         .collect();
     let (charts, report) =
-        trend(&Trend { test: "insert", lines: &lines, studies: 40 }).with_charts("svg");
+        trend(&TrendResult { test: "insert", lines: &lines, studies: 40 }).with_charts("svg");
     let [chart] = charts.as_slice() else { panic!("{:?}", names(&charts)) };
     assert_readable(chart);
     assert!(chart.svg.contains("11.8.19"), "{}", chart.svg);

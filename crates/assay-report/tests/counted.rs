@@ -5,8 +5,8 @@
 mod common;
 
 use assay_model::{
-    CallTree, CellCount, Count, CountBatch, CountedBy, EventKind, Experiment, Gate, StudyEvent,
-    StudyRecord,
+    CallTree, CellCount, CellId, Count, CountBatch, CountedBy, EventKind, Experiment, Gate,
+    StudyDocument as _, StudyEvent, StudyRecord,
 };
 use assay_report::{Format, TextOptions, junit, render};
 use assay_verdict::{GateVerdict, judge};
@@ -51,11 +51,20 @@ fn counted() -> StudyRecord {
             record.counts.push(CellCount { system, cell: *cell, count: count(each) });
         }
     }
-    let (test, why) = (cells[4].test.name.clone(), "`mariadb@11.8`: it ended".to_owned());
-    let data = cells[4].setup.data();
-    let what = EventKind::NotCounted { test, data, why };
-    record.events.push(StudyEvent { when_ms: 0, system: None, what });
+    record.events.push(not_counted(cells[4], "`mariadb@11.8`: it ended"));
     record
+}
+
+fn not_counted(cell: CellId, why: &str) -> StudyEvent {
+    let test = cell.test.name.clone();
+    let what = EventKind::NotDone {
+        afterward: Count::NAME.to_owned(),
+        what: format!("the instructions of {test} were not counted"),
+        test,
+        data: cell.setup.data(),
+        why: why.to_owned(),
+    };
+    StudyEvent { when_ms: 0, system: None, what }
 }
 
 fn shown(record: &StudyRecord, format: Format) -> String {
@@ -67,12 +76,7 @@ fn shown(record: &StudyRecord, format: Format) -> String {
 fn a_measured_study_without_counts_says_why() {
     let mut record = record(&["11.8"]);
     let cell = record.study.cells[0].id;
-    let what = EventKind::NotCounted {
-        test: cell.test.name.clone(),
-        data: cell.setup.data(),
-        why: "this machine has no valgrind".to_owned(),
-    };
-    record.events.push(StudyEvent { when_ms: 0, system: None, what });
+    record.events.push(not_counted(cell, "this machine has no valgrind"));
     let text = shown(&record, Format::TEXT);
     let warning =
         "warning: the instructions of 1 test were not counted: this machine has no valgrind";

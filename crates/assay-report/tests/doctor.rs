@@ -5,7 +5,7 @@
 mod common;
 
 use assay_model::*;
-use assay_report::{Diagnosis, Format, Needed, Prospect, TextOptions, doctor};
+use assay_report::{Diagnosis, Format, NeededTime, Prospect, TextOptions, doctor};
 
 const OPTIONS: TextOptions = TextOptions { width: 100, color: false, verbose: true };
 
@@ -91,9 +91,9 @@ fn prospects() -> [Prospect; 2] {
     [quick, standard]
 }
 
-fn needed() -> [Needed; 2] {
-    let one = Needed { change: 0.01, threshold: 0.005, time: Some((3125.0, 11)), blocks: 6 };
-    [one, Needed { change: 0.001, threshold: 0.0005, time: None, blocks: 6 }]
+fn needed() -> [NeededTime; 2] {
+    let one = NeededTime { change: 0.01, threshold: 0.005, time: Some((3125.0, 11)), blocks: 6 };
+    [one, NeededTime { change: 0.001, threshold: 0.0005, time: None, blocks: 6 }]
 }
 
 #[test]

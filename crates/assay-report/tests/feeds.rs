@@ -5,19 +5,19 @@
 mod common;
 
 use assay_model::{SliceOutcome, StudyRecord};
-use assay_report::{FEEDS, Fed, Made, feed_table};
+use assay_report::{FEEDS, FeedRender, FeedText, feed_table};
 use assay_verdict::judge;
 use common::record;
 use serde_json::Value;
 
 const EVIL: &str = "=cmd|' /C calc'!A0, \"x\"\r\n# EOF\\n}\u{202e}";
 
-fn fed(word: &str, record: &StudyRecord) -> Fed {
+fn fed(word: &str, record: &StudyRecord) -> FeedText {
     let feed = FEEDS.into_iter().find(|feed| feed.word == word).unwrap();
     let judgement = judge(record);
-    match feed.made {
-        Made::Study(render) => render(record, &judgement),
-        Made::History(render) => render(&[(record, &judgement)], &record.study.id),
+    match feed.render {
+        FeedRender::Study(render) => render(record, &judgement),
+        FeedRender::History(render) => render(&[(record, &judgement)], &record.study.id),
     }
 }
 
@@ -136,7 +136,7 @@ fn hostile_names_stay_names() {
     }
     record.study.id = EVIL.to_owned();
     for feed in FEEDS {
-        let Fed { text, left_out } = fed(feed.word, &record);
+        let FeedText { text, left_out } = fed(feed.word, &record);
         let is_harmful = |c: char| (c.is_control() && c != '\n' && c != '\r') || c == '\u{202e}';
         assert!(!text.contains(is_harmful), "{}: {text}", feed.word);
         assert!(!left_out.iter().any(|line| line.contains(char::is_control)), "{left_out:?}");
@@ -167,8 +167,8 @@ fn history(count: usize) -> Vec<StudyRecord> {
 }
 
 fn otava(records: &[StudyRecord]) -> (Vec<String>, Vec<csv::StringRecord>, Vec<String>) {
-    let Some(Made::History(render)) =
-        FEEDS.iter().find(|feed| feed.word == "otava").map(|it| it.made)
+    let Some(FeedRender::History(render)) =
+        FEEDS.iter().find(|feed| feed.word == "otava").map(|it| it.render)
     else {
         panic!("a history is made from studies")
     };

@@ -8,7 +8,7 @@ use assay_model::{
     EventKind, SameBecause, SameOption, SameSystems, SliceOutcome, StudyEvent, StudyRecord, System,
     Test,
 };
-use assay_report::{AuditResult, Compared, Format, TextOptions, render};
+use assay_report::{AuditResult, ComparedCounts, Format, TextOptions, render};
 use assay_verdict::judge;
 use common::{event_of, prefix_of, record, suspicious};
 
@@ -145,7 +145,7 @@ fn no_format_passes_on_terminal_control_characters() {
 }
 
 fn audit_of<'a>(record: &'a StudyRecord, same: &'a [(usize, SameSystems)]) -> AuditResult<'a> {
-    let compared = Compared { settings: 1, plans: 0 };
+    let compared = ComparedCounts { settings: 1, plans: 0 };
     AuditResult { systems: &record.systems, findings: &record.audit, same, compared }
 }
 

@@ -1,7 +1,7 @@
 //! A test over versions and time, as text and as a page.
 
 use assay_model::{Estimate, Setup, Verdict};
-use assay_report::{Format, TextOptions, Trend, trend};
+use assay_report::{Format, TextOptions, TrendResult, trend};
 use assay_verdict::{Shift, TrendLine, TrendPoint, TrendTerms};
 
 fn line(base: &str, values: &[(&str, f64)]) -> TrendLine {
@@ -28,7 +28,7 @@ fn line(base: &str, values: &[(&str, f64)]) -> TrendLine {
 
 fn shown(lines: &[TrendLine], format: Format) -> String {
     let options = TextOptions { width: 120, color: false, verbose: true };
-    trend(&Trend { test: "point-query", lines, studies: 4 })
+    trend(&TrendResult { test: "point-query", lines, studies: 4 })
         .render(format, &options)
         .unwrap_or_default()
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use assay_model::{Class, Dialect, StatementMode, UserStep, thousands};
 use assay_workloads::sql::first_word;
-use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Statement, push_quoted};
+use assay_workloads::{
+    Argument, EventBuf, EventProgram, Operation, ProgramClient, ProgramStatement, push_quoted,
+};
 
-use crate::finding::{Finding, Refused, ReproFile};
+use crate::finding::{Finding, ReproFile, ReproRefusal, SEND_PACK};
 use crate::safe;
 use crate::user::push_statement;
 
@@ -27,7 +29,7 @@ const EVENTS_MAX: f64 = 20_000.0;
 
 const BYTES_MAX: usize = 96 << 20;
 
-pub(crate) struct Statements {
+pub(crate) struct ClientStatements {
     pub(crate) files: Vec<ReproFile>,
     pub(crate) events: u64,
     /// Turn 0 does not count.
@@ -36,18 +38,19 @@ pub(crate) struct Statements {
     pub(crate) keeps: bool,
 }
 
-pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
+pub(crate) fn statements(finding: &Finding<'_>) -> Result<ClientStatements, ReproRefusal> {
     let dialect = finding.dialect();
     let test = finding.cell.test;
     let clients = finding.cell.setup.clients.max(1);
     let turns = if test.class == Class::Read { TURNS_OF_READS } else { TURNS };
-    let program = Program::new(dialect, test, finding.cell.setup, StatementMode::Text);
+    let program = EventProgram::new(dialect, test, finding.cell.setup, StatementMode::Text);
     check(finding, &program)?;
     let program = Arc::new(program);
     let files_count = (turns + 1) * clients;
-    let mut writer = Writer::new(dialect, &program);
-    let of_client = |number| Client::new(Arc::clone(&program), finding.record.study.seed, number);
-    let rate = |system| finding.judged(system).and_then(|it| it.tps).unwrap_or(RATE);
+    let mut writer = StatementWriter::new(dialect, &program);
+    let of_client =
+        |number| ProgramClient::new(Arc::clone(&program), finding.record.study.seed, number);
+    let rate = |system| finding.judged(system).and_then(|judged| judged.tps).unwrap_or(RATE);
     let [base, other] = [finding.base, finding.other].map(rate);
     let events = (base.max(other) * TURN_S[0]).min(base.min(other) * TURN_S[1]);
     let wanted = (events / f64::from(clients)).clamp(1.0, EVENTS_MAX) as u64;
@@ -60,7 +63,7 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
     }
     let fitting = (room as u64).saturating_mul(few) / (length as u64).max(1);
     if fitting == 0 {
-        return Err(Refused::new(
+        return Err(ReproRefusal::new(
             format!(
                 "one event of `{test}` has {} kB of statements, and {files_count} files would have one each",
                 thousands(length.div_ceil(1000) as u64)
@@ -78,7 +81,7 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
             bytes += content.len();
             // Later events may be longer than the first ones.
             if bytes > 2 * BYTES_MAX {
-                return Err(Refused::new(
+                return Err(ReproRefusal::new(
                     format!(
                         "the statements of `{test}` take more than {} MiB",
                         (2 * BYTES_MAX) >> 20
@@ -87,12 +90,12 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
                 ));
             }
             let name = format!("statements/turn-{turn}-client-{}.sql", number + 1);
-            files.push(ReproFile { name, content, is_program: false });
+            files.push(ReproFile::new(name, content));
         }
     }
     let kinds = || test.roles.iter().flat_map(|role| &role.script.mix);
     let has = |is: fn(&UserStep) -> bool| kinds().flat_map(|kind| &kind.steps).any(is);
-    Ok(Statements {
+    Ok(ClientStatements {
         files,
         events: events * u64::from(clients),
         turns,
@@ -102,36 +105,37 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
 }
 
 /// Refuses statements that the plain client would alter, or whose results it cannot keep.
-fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
+fn check(finding: &Finding<'_>, program: &EventProgram) -> Result<(), ReproRefusal> {
     let dialect = finding.dialect();
     if let Some(file) = program.unread() {
-        return Err(Refused::new(
+        return Err(ReproRefusal::new(
             format!("the values of `{}` were not read", file.path),
             "repeat the command where the file with the values is",
         ));
     }
-    program.statements().iter().try_for_each(|it| safe::check(dialect, &it.pieces.join("0")))?;
-    let is_sent_alone = |it: &Statement| it.sending.is_usual() && it.quotes.is_empty();
+    for statement in program.statements() {
+        safe::check(dialect, &statement.pieces.join("0"))?;
+    }
+    let is_sent_alone =
+        |statement: &ProgramStatement| statement.sending.is_usual() && statement.quotes.is_empty();
     if program.computes_from_results() || !program.statements().iter().all(is_sent_alone) {
-        return Err(Refused::new(
+        return Err(ReproRefusal::new(
             format!(
                 "the plain client cannot carry out `{}`: it computes with results, sends several statements in one \
                  message, or has variables in quotes",
                 finding.cell.test
             ),
-            "choose another test, or send the pack of the study: `assay pack` writes it",
+            format!("choose another test, or {SEND_PACK}"),
         ));
     }
-    let keeping = program.statements().iter().filter(|statement| !statement.keep.is_empty());
-    for statement in keeping {
-        let why = kept(dialect, &statement.sql).err();
-        if let Some(why) = why {
-            return Err(Refused::new(
+    for statement in program.statements().iter().filter(|statement| !statement.keep.is_empty()) {
+        if let Err(why) = needs_limit(dialect, &statement.sql) {
+            return Err(ReproRefusal::new(
                 format!(
                     "the plain client cannot keep what a statement of `{}` returns: {why}",
                     finding.cell.test
                 ),
-                "choose a test that does not keep results, or send the pack of the study: `assay pack` writes it",
+                format!("choose a test that does not keep results, or {SEND_PACK}"),
             ));
         }
     }
@@ -139,40 +143,39 @@ fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
 }
 
 /// Whether the statement needs a limit to return at most one row. The error says why its result cannot be kept.
-fn kept(dialect: Dialect, sql: &str) -> Result<bool, &'static str> {
+fn needs_limit(dialect: Dialect, sql: &str) -> Result<bool, &'static str> {
     if dialect == Dialect::Postgres {
         return Ok(false);
     }
-    let upper = sql.to_ascii_uppercase();
-    let has =
-        |words: &str| upper.split_ascii_whitespace().collect::<Vec<_>>().join(" ").contains(words);
+    let upper = sql.to_ascii_uppercase().split_ascii_whitespace().collect::<Vec<_>>().join(" ");
     if !first_word(sql, dialect).to_ascii_uppercase().starts_with("SELECT") {
         return Err("it is no SELECT");
     }
-    if has("FOR UPDATE")
-        || has("FOR SHARE")
-        || has("LOCK IN SHARE MODE")
-        || has(" INTO ")
-        || has("UNION")
-    {
+    let unlimited = ["FOR UPDATE", "FOR SHARE", "LOCK IN SHARE MODE", " INTO ", "UNION"];
+    if unlimited.iter().any(|words| upper.contains(words)) {
         return Err("it locks rows, is a UNION, or has INTO");
     }
-    Ok(!has("LIMIT "))
+    Ok(!upper.contains("LIMIT "))
 }
 
-struct Writer<'p> {
+struct StatementWriter<'p> {
     dialect: Dialect,
-    program: &'p Program,
+    program: &'p EventProgram,
     event: EventBuf,
 }
 
-impl<'p> Writer<'p> {
-    fn new(dialect: Dialect, program: &'p Program) -> Self {
+impl<'p> StatementWriter<'p> {
+    fn new(dialect: Dialect, program: &'p EventProgram) -> Self {
         Self { dialect, program, event: EventBuf::default() }
     }
 
     /// Stops after the statement that exceeds `most` bytes.
-    fn events(&mut self, client: &Client, numbers: std::ops::Range<u64>, most: usize) -> Vec<u8> {
+    fn events(
+        &mut self,
+        client: &ProgramClient,
+        numbers: std::ops::Range<u64>,
+        most: usize,
+    ) -> Vec<u8> {
         let mut sql = Vec::new();
         let mut statement = Vec::new();
         for number in numbers {
@@ -187,15 +190,15 @@ impl<'p> Writer<'p> {
                     Operation::Sleep(_) | Operation::Pipeline(_) => {}
                     Operation::Query { sql: text, .. } => push_statement(&mut sql, text),
                     Operation::Execute { statement: index, arguments } => {
-                        let Some(it) = self.program.statements().get(index) else { continue };
-                        let Some((first, rest)) = it.pieces.split_first() else { continue };
+                        let prepared = &self.program.statements()[index];
+                        let Some((first, rest)) = prepared.pieces.split_first() else { continue };
                         statement.extend_from_slice(first.as_bytes());
                         for (argument, piece) in arguments.zip(rest) {
                             self.push_value(argument, &known, &mut statement);
                             statement.extend_from_slice(piece.as_bytes());
                         }
-                        self.push_keeping(&statement, &it.keep, &mut sql);
-                        known.extend(&it.keep);
+                        self.push_keeping(&statement, &prepared.keep, &mut sql);
+                        known.extend(&prepared.keep);
                     }
                 }
             }
@@ -246,7 +249,8 @@ impl<'p> Writer<'p> {
             sql.extend_from_slice(b"\n) SELECT * FROM result LIMIT 1 \\gset\n");
             return;
         }
-        let needs_limit = kept(self.dialect, &String::from_utf8_lossy(text)).unwrap_or(false);
+        let needs_limit =
+            needs_limit(self.dialect, &String::from_utf8_lossy(text)).unwrap_or(false);
         sql.extend_from_slice(text);
         sql.extend_from_slice(if needs_limit { b"\nLIMIT 1 INTO " } else { b"\nINTO " });
         sql.extend_from_slice(named("@").as_bytes());

@@ -2,12 +2,12 @@
 
 use assay_model::{Dialect, System, is_option, may_be_secret, refusal};
 
-use crate::finding::{Finding, Refused, ReproFile, is_started, line, text};
+use crate::finding::{Finding, ReproFile, ReproRefusal, is_started, line};
 
 /// One file per system that assay started.
-pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
+pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, ReproRefusal> {
     let started = finding.sides().into_iter().filter(|(_, system)| is_started(system));
-    started.map(|(side, system)| Ok(text(&name(side, system), content(system)?))).collect()
+    started.map(|(side, system)| Ok(ReproFile::new(name(side, system), content(system)?))).collect()
 }
 
 /// `base.my.cnf`, `base.postgresql.conf`.
@@ -23,7 +23,7 @@ const OF_DATA: [&str; 5] =
     ["data_checksums", "lc_collate", "lc_ctype", "server_encoding", "wal_segment_size"];
 
 /// Allows only options with a name and a value: no includes, no plugins.
-fn content(system: &System) -> Result<String, Refused> {
+fn content(system: &System) -> Result<String, ReproRefusal> {
     let is_postgres = system.spec.product.dialect() == Dialect::Postgres;
     let mut text = format!("# {} as it was measured.\n", line(&system.name));
     if !is_postgres {
@@ -36,12 +36,11 @@ fn content(system: &System) -> Result<String, Refused> {
             None => (option, None),
         };
         let given = value.unwrap_or_default();
-        let needs_value = is_postgres && value.is_none();
-        if needs_value
+        if (is_postgres && value.is_none())
             || !is_option(name, given)
             || refusal(system.spec.product, name, given).is_some()
         {
-            return Err(Refused::new(
+            return Err(ReproRefusal::new(
                 format!(
                     "`{}` of `{}` is no option that a config file may have",
                     line(option),
@@ -70,10 +69,10 @@ fn content(system: &System) -> Result<String, Refused> {
 /// Quotes values for the MySQL family: unquoted, `#` begins a comment and spaces at the ends are lost.
 fn quoted(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=%".contains(c);
-    match value.chars().all(is_plain) {
-        true => value.to_owned(),
-        false => format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")),
+    if value.chars().all(is_plain) {
+        return value.to_owned();
     }
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The finding to reproduce, and the files made from it.
 
 use assay_model::{
-    Artifact, CellId, Dialect, Estimate, Schema, StudyRecord, System, UserRowsFile, printable,
+    Artifact, CellId, Dialect, Estimate, StudyRecord, System, UserRowsFile, printable,
 };
 use assay_verdict::{CellJudgement, Judgement};
 use assay_workloads::OltpOptions;
@@ -29,23 +29,27 @@ pub struct ReproFile {
     pub is_program: bool,
 }
 
+impl ReproFile {
+    pub(crate) fn new(name: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), content: content.into(), is_program: false }
+    }
+}
+
+pub(crate) const SEND_PACK: &str = "send the pack of the study: `assay pack` writes it";
+
 /// Why a finding cannot be reproduced without assay.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
-pub struct Refused {
+pub struct ReproRefusal {
     pub what: String,
     /// Advice to the user.
     pub hint: String,
 }
 
-impl Refused {
+impl ReproRefusal {
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
-}
-
-pub(crate) fn text(name: &str, content: String) -> ReproFile {
-    ReproFile { name: name.to_owned(), content: content.into_bytes(), is_program: false }
 }
 
 impl<'a> Finding<'a> {
@@ -71,48 +75,26 @@ impl<'a> Finding<'a> {
     }
 
     /// Refuses findings that no tool can reproduce without assay.
-    pub(crate) fn check(&self) -> Result<(), Refused> {
+    pub(crate) fn check(&self) -> Result<(), ReproRefusal> {
         let test = self.cell.test;
         if self.record.is_reported() {
-            return Err(Refused::new(
+            return Err(ReproRefusal::new(
                 format!("others have measured study `{}`", self.record.study.id),
                 "assay knows only their results; compare the systems yourself, and then use the new study",
             ));
         }
-        if matches!(test.schema, Schema::Ibench(_)) {
-            return Err(Refused::new(
-                format!(
-                    "`{test}` is a step of the Insert Benchmark, which sysbench, pgbench and the plain \
-                        client cannot run"
-                ),
-                "send the pack of the study: `assay pack` writes it",
-            ));
-        }
-        if let Schema::Lua(script) = &test.schema {
-            return Err(Refused::new(
-                format!("`{test}` is a script of sysbench, which shows the finding itself"),
-                format!("send `{}` with the options of the study's recipe", script.path()),
-            ));
-        }
-        if matches!(test.schema, Schema::Tpcc(_)) {
-            return Err(Refused::new(
-                format!(
-                    "clients of `{test}` decide after each reply what to send next, which sysbench, pgbench and \
-                         the plain client cannot do"
-                ),
-                "send the pack of the study: `assay pack` writes it",
-            ));
+        if let Some([why, advice]) = test.schema.facts().irreproducible(test) {
+            return Err(ReproRefusal::new(why, advice));
         }
         let [(_, base), (_, other)] = self.sides();
-        let is_postgres = |system: &System| system.spec.product.dialect() == Dialect::Postgres;
-        if is_postgres(base) != is_postgres(other) {
-            return Err(Refused::new(
+        if base.spec.product.dialect() != other.spec.product.dialect() {
+            return Err(ReproRefusal::new(
                 format!("`{}` and `{}` do not take the same statements", base.name, other.name),
                 "name two systems of one family with `--base` and `--other`: MySQL and MariaDB, or Postgres",
             ));
         }
         if test.roles.len() != 1 {
-            return Err(Refused::new(
+            return Err(ReproRefusal::new(
                 format!("`{test}` has clients that do different work at the same time"),
                 "choose a test in which all clients do the same",
             ));

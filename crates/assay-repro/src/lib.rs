@@ -16,24 +16,24 @@ mod user;
 
 use std::fmt::Write as _;
 
-pub use finding::{Finding, Refused, ReproFile};
+pub use finding::{Finding, ReproFile, ReproRefusal};
 
-use crate::finding::{line, text};
-use crate::tool::Tool;
+use crate::finding::line;
+use crate::tool::ReproTool;
 
-pub fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
+pub fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, ReproRefusal> {
     finding.check()?;
-    let tool = Tool::of(finding)?;
+    let tool = ReproTool::choose(finding)?;
     let mut files = vec![
-        text("README.md", readme::readme(finding, &tool)),
-        ReproFile { is_program: true, ..text("run.sh", run::script(finding, &tool)) },
+        ReproFile::new("README.md", readme::readme(finding, &tool)),
+        ReproFile { is_program: true, ..ReproFile::new("run.sh", run::script(finding, &tool)) },
     ];
     files.extend(config::files(finding)?);
     match finding.cell.test.user_data() {
         Some(own) => files.extend(user::files(finding, own)?),
         None => files.extend(sbtest::files(finding)?),
     }
-    files.push(text("statements.sql", statements(finding)));
+    files.push(ReproFile::new("statements.sql", statements(finding)));
     files.extend(tool.into_files());
     Ok(files)
 }

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use assay_model::{Distribution, Fill, StatementMode, Step, Table};
 
-use crate::finding::{Finding, Refused, ReproFile, line, text};
+use crate::finding::{Finding, ReproFile, ReproRefusal, SEND_PACK, line};
 
 const EVENT: &str = include_str!("run/event.lua");
 
-pub(crate) fn file(finding: &Finding<'_>) -> Result<ReproFile, Refused> {
+pub(crate) fn file(finding: &Finding<'_>) -> Result<ReproFile, ReproRefusal> {
     let test = finding.cell.test;
     let setup = finding.cell.setup;
     let Some(script) = test.roles.first().map(|role| &role.script) else {
@@ -34,14 +34,14 @@ pub(crate) fn file(finding: &Finding<'_>) -> Result<ReproFile, Refused> {
         script.rows.unwrap_or(setup.rows),
     );
     for step in &script.steps {
-        let _ = writeln!(lua, "   {},", step_of(finding, step)?);
+        let _ = writeln!(lua, "   {},", step_row(finding, step)?);
     }
     lua += "}\n";
     lua += EVENT;
-    Ok(text("test.lua", lua))
+    Ok(ReproFile::new("test.lua", lua))
 }
 
-fn step_of(finding: &Finding<'_>, step: &Step) -> Result<String, Refused> {
+fn step_row(finding: &Finding<'_>, step: &Step) -> Result<String, ReproRefusal> {
     let table = match step.table {
         Table::None => "none",
         Table::Drawn => "drawn",
@@ -75,9 +75,9 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r")
 }
 
-fn inexpressible(finding: &Finding<'_>) -> Refused {
-    Refused::new(
+fn inexpressible(finding: &Finding<'_>) -> ReproRefusal {
+    ReproRefusal::new(
         format!("`{}` does what no script that assay can write does", finding.cell.test),
-        "choose another test, or send the pack of the study: `assay pack` writes it",
+        format!("choose another test, or {SEND_PACK}"),
     )
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use assay_model::{Distribution, Fill, Script, StatementMode, Step};
 
-use crate::finding::{Finding, Refused, ReproFile, line, text};
+use crate::finding::{Finding, ReproFile, ReproRefusal, line};
 use crate::safe;
 
 /// pgbench's limit for a prepared statement.
@@ -16,7 +16,7 @@ const BYTES_MAX: u64 = 16 << 20;
 /// Approximate size of a drawn value, with its place in the statement.
 const VALUE_BYTES: u64 = 60;
 
-pub(crate) struct Pgbench {
+pub(crate) struct PgbenchScripts {
     /// One script per table; each transaction picks one at random.
     pub(crate) files: Vec<ReproFile>,
     /// `prepared` or `simple`.
@@ -24,7 +24,7 @@ pub(crate) struct Pgbench {
 }
 
 /// `None` if pgbench cannot draw the values of the test.
-pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<Pgbench>, Refused> {
+pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<PgbenchScripts>, ReproRefusal> {
     let Some(role) = finding.cell.test.roles.first() else { return Ok(None) };
     let script = &role.script;
     if script.draw != Distribution::Uniform {
@@ -50,11 +50,8 @@ pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<Pgbench>, Refused>
     let is_prepared = finding.record.study.statements == StatementMode::Prepared
         && script.steps.iter().all(is_bound);
     let tables = 1..=finding.cell.setup.tables;
-    let file = |table| {
-        let name = format!("test-{table}.sql");
-        text(&name, content(finding, script, table))
-    };
-    Ok(Some(Pgbench {
+    let file = |table| ReproFile::new(format!("test-{table}.sql"), content(finding, script, table));
+    Ok(Some(PgbenchScripts {
         files: tables.map(file).collect(),
         protocol: if is_prepared { "prepared" } else { "simple" },
     }))
@@ -74,7 +71,7 @@ fn bytes(finding: &Finding<'_>, script: &Script) -> u64 {
 fn content(finding: &Finding<'_>, script: &Script, table: u32) -> String {
     let test = finding.cell.test;
     let rows = script.rows.unwrap_or(finding.cell.setup.rows);
-    let mut writer = Writer { text: String::new(), rows, names: 0, last: "1".to_owned() };
+    let mut writer = ScriptWriter { text: String::new(), rows, names: 0, last: "1".to_owned() };
     let [name, does] = [test.name(), &test.does].map(line);
     let _ =
         writeln!(writer.text, "-- The test {name} for pgbench, on table sbtest{table}: {does}.");
@@ -86,16 +83,16 @@ fn content(finding: &Finding<'_>, script: &Script, table: u32) -> String {
     writer.text
 }
 
-struct Writer {
+struct ScriptWriter {
     text: String,
     rows: u32,
     names: u32,
     last: String,
 }
 
-impl Writer {
+impl ScriptWriter {
     fn statement(&mut self, sql: &str, fill: &[Fill], table: u32) {
-        let values: Vec<String> = fill.iter().flat_map(|it| self.values(*it)).collect();
+        let values: Vec<String> = fill.iter().flat_map(|fill| self.values(*fill)).collect();
         let mut values = values.into_iter();
         let sql = sql.replace("sbtest", &format!("sbtest{table}"));
         let mut pieces = sql.split('?');
@@ -110,16 +107,13 @@ impl Writer {
     /// Sets variables; returns the text for each parameter of the statement.
     fn values(&mut self, fill: Fill) -> Vec<String> {
         match fill {
-            Fill::Drawn(count) => {
-                let rows = self.rows;
-                (0..count).map(|_| self.drawn(rows)).collect()
-            }
+            Fill::Drawn(count) => (0..count).map(|_| self.drawn()).collect(),
             Fill::Again => vec![self.last.clone()],
             Fill::Plus(distance) => {
                 let value = format!("{} + {distance}", self.last);
                 vec![self.set(&value)]
             }
-            Fill::Hot(count) => (1..=count).map(|it| (self.rows / 2 + it).to_string()).collect(),
+            Fill::Hot(count) => (1..=count).map(|n| (self.rows / 2 + n).to_string()).collect(),
             Fill::Digits(groups) => {
                 let group = |_| self.set("random(10000000000, 99999999999)");
                 let groups: Vec<String> = (0..groups).map(group).collect();
@@ -130,8 +124,8 @@ impl Writer {
         }
     }
 
-    fn drawn(&mut self, rows: u32) -> String {
-        self.last = self.set(&format!("random(1, {rows})"));
+    fn drawn(&mut self) -> String {
+        self.last = self.set(&format!("random(1, {})", self.rows));
         self.last.clone()
     }
 

@@ -6,12 +6,12 @@ use assay_model::{Artifact, Host, Origin, Package, Prefix, StartFrom, System, Ve
 use assay_verdict::CellJudgement;
 
 use crate::finding::{Finding, estimate, line, measured, named};
-use crate::tool::Tool;
+use crate::tool::ReproTool;
 use crate::{config, run};
 
 const FUNCTIONS: usize = 12;
 
-pub(crate) fn readme(finding: &Finding<'_>, tool: &Tool) -> String {
+pub(crate) fn readme(finding: &Finding<'_>, tool: &ReproTool) -> String {
     let mut text = String::new();
     let [(_, base), (_, other)] = finding.sides();
     let _ = writeln!(text, "# {}\n", title(finding));
@@ -37,10 +37,10 @@ pub(crate) fn readme(finding: &Finding<'_>, tool: &Tool) -> String {
 fn title(finding: &Finding<'_>) -> String {
     let [(_, base), (_, other)] = finding.sides();
     let test = line(finding.cell.test.name());
-    let [base_name, other_name] = [base, other].map(|it| line(&it.name));
+    let [base_name, other_name] = [base, other].map(|system| line(&system.name));
     let judged = finding.judged(finding.other);
-    let ratio = judged.and_then(|it| it.rqps).map(|it| it.value);
-    match (judged.map(|it| it.verdict), ratio) {
+    let ratio = judged.and_then(|judged| judged.rqps).map(|ratio| ratio.value);
+    match (judged.map(|judged| judged.verdict), ratio) {
         (Some(Verdict::Slower), Some(ratio)) => {
             format!(
                 "{other_name} is {:.0}% slower than {base_name} in {test}",
@@ -60,13 +60,13 @@ fn title(finding: &Finding<'_>) -> String {
     }
 }
 
-fn run_section(finding: &Finding<'_>, tool: &Tool) -> String {
+fn run_section(finding: &Finding<'_>, tool: &ReproTool) -> String {
     let [(_, base), (_, other)] = finding.sides();
     let [base_starts, other_starts] = run::starts(finding);
     let needs = match tool {
-        Tool::Client(_) => "the client",
-        Tool::Pgbench(_) => "pgbench and psql",
-        Tool::Shipped { .. } | Tool::Script(_) => "sysbench 1.0 or later and the client",
+        ReproTool::Client(_) => "the client",
+        ReproTool::Pgbench(_) => "pgbench and psql",
+        ReproTool::Shipped { .. } | ReproTool::Script(_) => "sysbench 1.0 or later and the client",
     };
     let client = if finding.is_postgres() { "`psql`" } else { "`mariadb` or `mysql`" };
     let mut text = format!(
@@ -126,57 +126,59 @@ fn figures(finding: &Finding<'_>) -> String {
     };
     let _ = writeln!(
         text,
-        "assay {} measured it in study `{}`: clients: {}, {data}. assay drives both servers in short \
-            turns, on fresh instances \
-         in every block.\n",
+        "assay {} measured it in study `{}`: clients: {}, {data}. assay drives both servers in short turns, on fresh \
+         instances in every block.\n",
         study.assay_version, study.id, setup.clients,
     );
-    let [base, other] = [finding.base, finding.other].map(|it| finding.judged(it));
+    let [base, other] = [finding.base, finding.other].map(|system| finding.judged(system));
     text += "| | base | other |\n|---|---:|---:|\n";
     let is_measured = base.is_some() && other.is_some();
-    let mut row = |name: &str, of: &dyn Fn(&CellJudgement) -> Option<String>| {
-        let [base, other] = [base, other].map(|it| it.and_then(of));
+    let mut row = |name: &str, figure: &dyn Fn(&CellJudgement) -> Option<String>| {
+        let [base, other] = [base, other].map(|judged| judged.and_then(figure));
         if base.is_some() || other.is_some() {
             let unknown = if is_measured { "—" } else { "not known" };
-            let [base, other] = [base, other].map(|it| it.unwrap_or_else(|| unknown.to_owned()));
+            let [base, other] =
+                [base, other].map(|shown| shown.unwrap_or_else(|| unknown.to_owned()));
             let _ = writeln!(text, "| {name} | {base} | {other} |");
         }
     };
     let us = |value: f64| format!("{value:.1}");
-    row("operations per second", &|it| it.qps.map(|it| thousands(it.value.round() as u64)));
-    row("relative to base", &|it| it.rqps.map(estimate));
-    row("verdict", &|it| it.rqps.map(|_| it.verdict.word().to_owned()));
-    row("latency p50, µs", &|it| it.latency?.p50.map(us));
-    row("latency p95, µs", &|it| it.latency?.p95.map(us));
-    row("server CPU per operation, µs", &|it| it.per_op?.get("server_cpu_us").map(us));
-    row("of that in the kernel, µs", &|it| it.per_op?.get("server_sys_us").map(us));
-    row("blocks", &|it| Some(it.blocks.to_string()));
-    row("operations measured", &|it| Some(thousands(it.ops as u64)));
+    row("operations per second", &|cell| cell.qps.map(|qps| thousands(qps.value.round() as u64)));
+    row("relative to base", &|cell| cell.rqps.map(estimate));
+    row("verdict", &|cell| cell.rqps.map(|_| cell.verdict.word().to_owned()));
+    row("latency p50, µs", &|cell| cell.latency?.p50.map(us));
+    row("latency p95, µs", &|cell| cell.latency?.p95.map(us));
+    row("server CPU per operation, µs", &|cell| cell.per_op?.get("server_cpu_us").map(us));
+    row("of that in the kernel, µs", &|cell| cell.per_op?.get("server_sys_us").map(us));
+    row("blocks", &|cell| Some(cell.blocks.to_string()));
+    row("operations measured", &|cell| Some(thousands(cell.ops as u64)));
     text.push('\n');
-    if let Some(why) = other.and_then(|it| it.why.as_deref()) {
+    if let Some(why) = other.and_then(|judged| judged.why.as_deref()) {
         let _ = writeln!(text, "{}\n", line(why));
     }
     text
 }
 
 fn functions(finding: &Finding<'_>) -> String {
-    let profile = finding.judged(finding.other).and_then(|it| it.profile.as_ref());
-    let Some(profile) = profile.filter(|it| !it.serving.is_empty()) else { return String::new() };
+    let profile = finding.judged(finding.other).and_then(|judged| judged.profile.as_ref());
+    let Some(profile) = profile.filter(|profile| !profile.serving.is_empty()) else {
+        return String::new();
+    };
     let mut text = "## Functions that changed\n\nCPU time of the threads that serve clients, in the function itself, \
         µs per operation, from samples.\n\n| function | module | base | other | change | certain |\n\
         |---|---|---:|---:|---:|---|\n"
         .to_owned();
-    for it in profile.serving.iter().take(FUNCTIONS) {
-        let name = it.function.as_deref().map_or_else(|| "without a name".to_owned(), line);
+    for function in profile.serving.iter().take(FUNCTIONS) {
+        let name = function.function.as_deref().map_or_else(|| "without a name".to_owned(), line);
         let _ = writeln!(
             text,
             "| `{}` | {} | {:.2} | {:.2} | {:+.2} | {} |",
             name.replace('|', "\\|"),
-            line(&it.module),
-            it.changed.before,
-            it.changed.after,
-            it.changed.by.value,
-            if it.is_certain { "yes" } else { "no" },
+            line(&function.module),
+            function.changed.before,
+            function.changed.after,
+            function.changed.by.value,
+            if function.is_certain { "yes" } else { "no" },
         );
     }
     text.push('\n');
@@ -195,8 +197,7 @@ fn versions(finding: &Finding<'_>) -> String {
             line(artifact.version()),
             origin(system)
         );
-        let notes = artifact.notes();
-        for note in notes {
+        for note in artifact.notes() {
             let _ = writeln!(text, "{}.", line(note));
         }
         if let Some(prefix) = artifact.prefix() {
@@ -218,7 +219,7 @@ fn origin(system: &System) -> String {
         Artifact::Reported(_) => return "Only its results are known.\n".to_owned(),
         Artifact::Prefix(prefix) => prefix,
     };
-    let message = match (&system.spec.origin, prefix.build.source.as_str()) {
+    let origin = match (&system.spec.origin, prefix.build.source.as_str()) {
         (Origin::Dir(_), _) => {
             format!("Binaries in a directory of the reporter, which say: {version}.")
         }
@@ -232,7 +233,7 @@ fn origin(system: &System) -> String {
             format!("{source}: `{}`, version `{version}`.", assay_model::without_logins(&channel))
         }
     };
-    format!("{message}\n")
+    format!("{origin}\n")
 }
 
 fn packages(prefix: &Prefix) -> String {
@@ -278,57 +279,50 @@ fn machine(finding: &Finding<'_>) -> String {
 }
 
 /// How the script differs from assay's measurement.
-fn differences(finding: &Finding<'_>, tool: &Tool) -> String {
+fn differences(finding: &Finding<'_>, tool: &ReproTool) -> String {
     let test = finding.cell.test;
     let mut lines = vec![
-        "The client's own time is part of both sides, so a slower client brings the ratio nearer to 1.".to_owned(),
-        "Nothing is pinned to CPUs, and turns last seconds, not milliseconds: expect a wider spread.".to_owned(),
+        "The client's own time is part of both sides, so a slower client brings the ratio nearer to 1.",
+        "Nothing is pinned to CPUs, and turns last seconds, not milliseconds: expect a wider spread.",
     ];
     if test.user_data().is_none() {
-        lines.push("The rows have the same distribution as assay's, but other values.".to_owned());
-    }
-    if test.user_data().is_none() && test.start_from == StartFrom::Aged {
-        lines.push(
-            "assay measured this test on data that writes had changed before; the script measures it on rows that were \
-             just loaded."
-                .to_owned(),
-        );
+        lines.push("The rows have the same distribution as assay's, but other values.");
+        if test.start_from == StartFrom::Aged {
+            lines.push(
+                "assay measured this test on data that writes had changed before; the script measures it on rows that \
+                 were just loaded.",
+            );
+        }
     }
     match tool {
-        Tool::Client(it) => {
+        ReproTool::Client(client) => {
             lines.push(
-                "The statements are those that assay sent, with the same values, as text: not \
-                prepared."
-                    .to_owned(),
+                "The statements are those that assay sent, with the same values, as text: not prepared.",
             );
-            if it.without_pauses {
-                lines.push("Pauses between statements are left out.".to_owned());
+            if client.without_pauses {
+                lines.push("Pauses between statements are left out.");
             }
-            if it.keeps {
+            if client.keeps {
                 lines.push(
                     "Where a statement uses what an earlier one returned, the client keeps that in a variable, with \
-                     `LIMIT 1` where the statement has no limit."
-                        .to_owned(),
+                     `LIMIT 1` where the statement has no limit.",
                 );
             }
         }
-        Tool::Pgbench(it) => {
-            if it.protocol == "simple" {
-                lines.push(
-                    "pgbench sends the statements as text: it cannot prepare these.".to_owned(),
-                );
+        ReproTool::Pgbench(scripts) => {
+            if scripts.protocol == "simple" {
+                lines.push("pgbench sends the statements as text: it cannot prepare these.");
             }
             if finding.cell.setup.tables > 1 {
-                lines.push("All statements of a transaction use the same table.".to_owned());
+                lines.push("All statements of a transaction use the same table.");
             }
         }
-        Tool::Shipped { .. } | Tool::Script(_) => {}
+        ReproTool::Shipped { .. } | ReproTool::Script(_) => {}
     }
-    let lines: Vec<String> = lines.into_iter().map(|it| format!("- {it}\n")).collect();
-    format!("## How the script differs from assay\n\n{}\n", lines.concat())
+    format!("## How the script differs from assay\n\n- {}\n\n", lines.join("\n- "))
 }
 
-fn contents(finding: &Finding<'_>, tool: &Tool) -> String {
+fn contents(finding: &Finding<'_>, tool: &ReproTool) -> String {
     let mut text = "## Files\n\n".to_owned();
     let mut file = |name: &str, what: &str| {
         let _ = writeln!(text, "- `{name}`: {what}");
@@ -343,10 +337,10 @@ fn contents(finding: &Finding<'_>, tool: &Tool) -> String {
     file("data.sql", "the rows, the indexes and their statistics");
     file("statements.sql", "the statements of one event, to be read");
     match tool {
-        Tool::Client(_) => file("statements/", "what each client sends in each turn"),
-        Tool::Pgbench(_) => file("test-1.sql", "the script of pgbench, one for each table"),
-        Tool::Script(_) => file("test.lua", "the script of sysbench"),
-        Tool::Shipped { .. } => {}
+        ReproTool::Client(_) => file("statements/", "what each client sends in each turn"),
+        ReproTool::Pgbench(_) => file("test-1.sql", "the script of pgbench, one for each table"),
+        ReproTool::Script(_) => file("test.lua", "the script of sysbench"),
+        ReproTool::Shipped { .. } => {}
     }
     text
 }

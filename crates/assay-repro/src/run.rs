@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use assay_model::{Class, Verdict};
 
 use crate::finding::{Finding, is_started, line, measured, named};
-use crate::tool::Tool;
+use crate::tool::ReproTool;
 
 const HEAD: &str = include_str!("run/head.sh");
 const MYSQL: &str = include_str!("run/mysql.sh");
@@ -22,15 +22,15 @@ const TAIL: &str = include_str!("run/tail.sh");
 const TURNS: u64 = 20;
 const LASTS: u32 = 10;
 
-pub(crate) fn script(finding: &Finding<'_>, tool: &Tool) -> String {
+pub(crate) fn script(finding: &Finding<'_>, tool: &ReproTool) -> String {
     let mut script = opening(finding, tool);
     script += &settings(finding, tool);
     script += HEAD;
     script += if finding.is_postgres() { POSTGRES } else { MYSQL };
     match tool {
-        Tool::Client(_) => script += CLIENT,
-        Tool::Pgbench(_) => script += PGBENCH,
-        Tool::Script(_) | Tool::Shipped { .. } => {
+        ReproTool::Client(_) => script += CLIENT,
+        ReproTool::Pgbench(_) => script += PGBENCH,
+        ReproTool::Script(_) | ReproTool::Shipped { .. } => {
             script += SYSBENCH;
             script += if finding.is_postgres() { SYSBENCH_POSTGRES } else { SYSBENCH_MYSQL };
             script += &sysbench(tool);
@@ -43,13 +43,14 @@ pub(crate) fn script(finding: &Finding<'_>, tool: &Tool) -> String {
 
 /// The argument that passes a side's server to the script.
 pub(crate) fn place(side: &str, starts: bool) -> String {
-    match starts {
-        true => format!("{side}=/path/to/{}", side.to_lowercase()),
-        false => format!("{side}_SOCKET=/path/to/socket"),
+    if starts {
+        format!("{side}=/path/to/{}", side.to_lowercase())
+    } else {
+        format!("{side}_SOCKET=/path/to/socket")
     }
 }
 
-fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
+fn opening(finding: &Finding<'_>, tool: &ReproTool) -> String {
     let [base, other] = finding.sides().map(|(_, system)| named(system));
     let [base_starts, other_starts] = starts(finding);
     let mut text = format!(
@@ -69,11 +70,11 @@ fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
     text
 }
 
-fn settings(finding: &Finding<'_>, tool: &Tool) -> String {
+fn settings(finding: &Finding<'_>, tool: &ReproTool) -> String {
     let setup = finding.cell.setup;
     let mut text = format!("clients={}\n", setup.clients.max(1));
-    if let Tool::Client(it) = tool {
-        let _ = writeln!(text, "events={}\nturns={}", it.events, it.turns);
+    if let ReproTool::Client(client) = tool {
+        let _ = writeln!(text, "events={}\nturns={}", client.events, client.turns);
     } else {
         let rows = u64::from(setup.tables) * u64::from(setup.rows);
         let least = u64::from(setup.clients.max(1));
@@ -83,10 +84,10 @@ fn settings(finding: &Finding<'_>, tool: &Tool) -> String {
     }
     text += "# Pairs after which the data are loaded again; 0 where they last.\n";
     let _ = writeln!(text, "lasts={}", lasts(finding, tool).unwrap_or(0));
-    if let Tool::Pgbench(it) = tool {
-        let _ = writeln!(text, "protocol={}", it.protocol);
+    if let ReproTool::Pgbench(scripts) = tool {
+        let _ = writeln!(text, "protocol={}", scripts.protocol);
     }
-    let expected = match finding.judged(finding.other).map(|it| it.verdict) {
+    let expected = match finding.judged(finding.other).map(|judged| judged.verdict) {
         Some(Verdict::Slower) => "slower",
         Some(Verdict::Faster) => "faster",
         _ => "unclear",
@@ -96,9 +97,9 @@ fn settings(finding: &Finding<'_>, tool: &Tool) -> String {
     text
 }
 
-fn sysbench(tool: &Tool) -> String {
+fn sysbench(tool: &ReproTool) -> String {
     let (script, options) = match tool {
-        Tool::Shipped { script, options } => (word(script), options.as_slice()),
+        ReproTool::Shipped { script, options } => (word(script), options.as_slice()),
         _ => ("\"$here/test.lua\"".to_owned(), &[] as &[String]),
     };
     let mut text = format!("    sysbench {script}");
@@ -109,28 +110,27 @@ fn sysbench(tool: &Tool) -> String {
     text
 }
 
-pub(crate) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Quotes only where needed.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.=:,/".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => quoted(text),
-    }
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
 }
 
 /// Whether turns end after a time rather than a number of events.
-pub(crate) fn is_timed(finding: &Finding<'_>, tool: &Tool) -> bool {
-    !matches!(tool, Tool::Client(_)) && !uses_up_rows(finding)
+pub(crate) fn is_timed(finding: &Finding<'_>, tool: &ReproTool) -> bool {
+    !matches!(tool, ReproTool::Client(_)) && !uses_up_rows(finding)
 }
 
 /// Pairs after which the data must be loaded again; `None` for never.
-pub(crate) fn lasts(finding: &Finding<'_>, tool: &Tool) -> Option<u32> {
+pub(crate) fn lasts(finding: &Finding<'_>, tool: &ReproTool) -> Option<u32> {
     match tool {
-        Tool::Client(it) => (finding.cell.test.class == Class::Write).then_some(it.turns),
+        ReproTool::Client(client) => {
+            (finding.cell.test.class == Class::Write).then_some(client.turns)
+        }
         _ => uses_up_rows(finding).then_some(LASTS),
     }
 }

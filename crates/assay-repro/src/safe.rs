@@ -3,7 +3,7 @@
 use assay_model::Dialect;
 use assay_workloads::sql::{backslash, first_word, marks, statements, unterminated};
 
-use crate::finding::{Refused, line};
+use crate::finding::{ReproRefusal, line};
 
 /// Commands of the MySQL and MariaDB clients, recognised where a statement could begin.
 const COMMANDS: [&str; 18] = [
@@ -28,20 +28,19 @@ const COMMANDS: [&str; 18] = [
 ];
 
 /// Refuses a text that is not exactly one statement, or that the client would take for a command.
-pub(crate) fn check(dialect: Dialect, sql: &str) -> Result<(), Refused> {
-    let syntax = dialect;
+pub(crate) fn check(dialect: Dialect, sql: &str) -> Result<(), ReproRefusal> {
     if dialect != Dialect::Postgres
         && let Some(inner) = executed_comments(sql).find(|inner| is_unsafe_in_comment(inner))
     {
         return Err(refused(inner, "a comment that is executed has a semicolon or a backslash"));
     }
-    let first = first_word(sql, syntax).split_whitespace().next().unwrap_or_default();
-    let is_command = |it: &&str| first.eq_ignore_ascii_case(it);
-    let why = if backslash(sql, syntax).is_some() {
+    let first = first_word(sql, dialect).split_whitespace().next().unwrap_or_default();
+    let is_command = |command: &&str| first.eq_ignore_ascii_case(command);
+    let why = if backslash(sql, dialect).is_some() {
         "it has a backslash outside of strings"
-    } else if unterminated(sql, syntax).is_some() {
+    } else if unterminated(sql, dialect).is_some() {
         "a string, a quoted name or a comment has no end"
-    } else if statements(sql, syntax).len() != 1 {
+    } else if statements(sql, dialect).len() != 1 {
         "it is not one statement"
     } else if dialect != Dialect::Postgres && COMMANDS.iter().any(is_command) {
         "it begins as a command of the client"
@@ -54,7 +53,7 @@ pub(crate) fn check(dialect: Dialect, sql: &str) -> Result<(), Refused> {
 }
 
 /// The same for pgbench, which also replaces `:name` in scripts, even within strings.
-pub(crate) fn check_script(sql: &str) -> Result<(), Refused> {
+pub(crate) fn check_script(sql: &str) -> Result<(), ReproRefusal> {
     check(Dialect::Postgres, sql)?;
     let is_name = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     let why = if sql.contains('\\') {
@@ -67,9 +66,9 @@ pub(crate) fn check_script(sql: &str) -> Result<(), Refused> {
     Err(refused(sql, why))
 }
 
-fn refused(sql: &str, why: &str) -> Refused {
+fn refused(sql: &str, why: &str) -> ReproRefusal {
     let shown: String = sql.chars().take(60).collect();
-    Refused::new(
+    ReproRefusal::new(
         format!("the plain client would not send `{}` as it is: {why}", line(&shown)),
         "change the statement, and measure again",
     )
@@ -78,19 +77,20 @@ fn refused(sql: &str, why: &str) -> Refused {
 /// Contents of the comments that MySQL and MariaDB execute, `/*! ... */`.
 fn executed_comments(sql: &str) -> impl Iterator<Item = &str> {
     let inner = |begin: &'static str| {
-        sql.split(begin).skip(1).map(|rest| rest.split_once("*/").map_or(rest, |(it, _)| it))
+        sql.split(begin)
+            .skip(1)
+            .map(|rest| rest.split_once("*/").map_or(rest, |(inside, _)| inside))
     };
     inner("/*!").chain(inner("/*M!"))
 }
 
 /// Whether the plain client would find the end of a statement or a command in the comment.
 fn is_unsafe_in_comment(inner: &str) -> bool {
-    let syntax = Dialect::MySql;
-    let has_semicolon = !marks(inner, syntax, |rest| rest.starts_with(';').then_some(1)).is_empty();
-    has_semicolon
+    let semicolon = |rest: &str| rest.starts_with(';').then_some(1);
+    !marks(inner, Dialect::MySql, semicolon).is_empty()
         || has_delimiter(inner)
-        || backslash(inner, syntax).is_some()
-        || unterminated(inner, syntax).is_some()
+        || backslash(inner, Dialect::MySql).is_some()
+        || unterminated(inner, Dialect::MySql).is_some()
 }
 
 /// Whether MySQL and MariaDB clients would find their command `delimiter`. They look for it at every character outside
@@ -100,9 +100,9 @@ fn has_delimiter(sql: &str) -> bool {
     let word = |rest: &str| {
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        let is_it = word.to_ascii_lowercase().ends_with("delimiter")
+        let is_command = word.to_ascii_lowercase().ends_with("delimiter")
             && after.starts_with(char::is_whitespace);
-        is_it.then_some(end)
+        is_command.then_some(end)
     };
     !marks(sql, Dialect::MySql, word).is_empty()
 }

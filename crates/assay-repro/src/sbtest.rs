@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use assay_model::{Dialect, System, counted, thousands};
 use assay_workloads::{create_index, create_table};
 
-use crate::finding::{Finding, Refused, ReproFile, text};
+use crate::finding::{Finding, ReproFile, ReproRefusal};
 use crate::safe;
 
 /// Rows per statement: a transaction that any server can hold.
@@ -20,11 +20,11 @@ const GROUPS: [u32; 2] = [10, 5];
 /// Groups of digits from one MD5 sum.
 const GROUPS_OF_SUM: u32 = 3;
 
-pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
+pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, ReproRefusal> {
     let setup = finding.cell.setup;
     let inserts = u64::from(setup.tables) * u64::from(setup.rows.div_ceil(ROWS));
     if inserts > INSERTS_MAX {
-        return Err(Refused::new(
+        return Err(ReproRefusal::new(
             format!(
                 "{} statements would be needed to fill {} of {} rows",
                 thousands(inserts),
@@ -35,15 +35,18 @@ pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
         ));
     }
     for (_, system) in finding.sides() {
-        created(finding, system).iter().try_for_each(|it| safe::check(finding.dialect(), it))?;
+        for sql in created(finding, system) {
+            safe::check(finding.dialect(), &sql)?;
+        }
     }
     let schemas = finding.sides().map(|(side, system)| (side, schema(finding, system)));
     let [(_, base), (_, other)] = &schemas;
-    let mut files = match base == other {
-        true => vec![text("schema.sql", base.clone())],
-        false => schemas.map(|(side, sql)| text(&format!("schema-{side}.sql"), sql)).to_vec(),
+    let mut files = if base == other {
+        vec![ReproFile::new("schema.sql", base.clone())]
+    } else {
+        schemas.map(|(side, sql)| ReproFile::new(format!("schema-{side}.sql"), sql)).to_vec()
     };
-    files.push(text("data.sql", data(finding)));
+    files.push(ReproFile::new("data.sql", data(finding)));
     Ok(files)
 }
 
@@ -64,8 +67,7 @@ fn data(finding: &Finding<'_>) -> String {
     let setup = finding.cell.setup;
     let dialect = finding.dialect();
     let mut sql =
-        "-- Rows as sysbench makes them: k is uniform, c and pad are groups of digits. They \
-        are computed from\n\
+        "-- Rows as sysbench makes them: k is uniform, c and pad are groups of digits. They are computed from\n\
          -- the number of the row, so all servers get the same ones.\n"
             .to_owned();
     if dialect != Dialect::Postgres {
@@ -73,12 +75,9 @@ fn data(finding: &Finding<'_>) -> String {
              INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);\n";
     }
     for table in 1..=setup.tables {
-        let mut first = 1;
-        while first <= setup.rows {
+        for first in (1..=setup.rows).step_by(ROWS as usize) {
             let last = setup.rows.min(first.saturating_add(ROWS - 1));
-            insert(dialect, table, setup.rows, first..=last, &mut sql);
-            let Some(next) = last.checked_add(1) else { break };
-            first = next;
+            insert(dialect, table, setup.rows, [first, last], &mut sql);
         }
     }
     if dialect != Dialect::Postgres {
@@ -107,13 +106,7 @@ pub(crate) fn analyze(dialect: Dialect, table: &str) -> String {
     }
 }
 
-fn insert(
-    dialect: Dialect,
-    table: u32,
-    rows: u32,
-    ids: std::ops::RangeInclusive<u32>,
-    sql: &mut String,
-) {
+fn insert(dialect: Dialect, table: u32, rows: u32, [first, last]: [u32; 2], sql: &mut String) {
     let sums = GROUPS.iter().sum::<u32>().div_ceil(GROUPS_OF_SUM) + 1;
     let sum = |number: u32| match dialect {
         Dialect::Postgres => format!("md5('{table}/' || id || '/{number}') AS h{number}"),
@@ -124,11 +117,11 @@ fn insert(
     let sums: Vec<String> = (0..sums).map(sum).collect();
     let mut group = 0;
     let columns = GROUPS.map(|groups| {
-        let parts: Vec<String> = (group..group + groups).map(|it| digits(dialect, it)).collect();
+        let parts: Vec<String> =
+            (group..group + groups).map(|group| digits(dialect, group)).collect();
         group += groups;
         format!("concat_ws('-', {})", parts.join(", "))
     });
-    let (first, last) = (ids.start(), ids.end());
     let (k, numbers) = match dialect {
         Dialect::Postgres => (
             format!("1 + ('x' || substr(h0, 1, 12))::bit(48)::bigint % {rows}"),

@@ -3,12 +3,12 @@
 use assay_model::{Distribution, RandType, StatementMode};
 use assay_workloads::{OltpOptions, oltp_tests};
 
-use crate::client::Statements;
-use crate::finding::{Finding, Refused, ReproFile};
-use crate::pgbench::Pgbench;
+use crate::client::ClientStatements;
+use crate::finding::{Finding, ReproFile, ReproRefusal};
+use crate::pgbench::PgbenchScripts;
 use crate::{client, lua, pgbench};
 
-pub(crate) enum Tool {
+pub(crate) enum ReproTool {
     /// One of sysbench's own scripts and its options.
     Shipped {
         script: String,
@@ -16,30 +16,32 @@ pub(crate) enum Tool {
     },
     /// sysbench with a generated script.
     Script(ReproFile),
-    Pgbench(Pgbench),
-    Client(Statements),
+    Pgbench(PgbenchScripts),
+    Client(ClientStatements),
 }
 
-impl Tool {
+impl ReproTool {
     /// Prefers sysbench's own script; a user's statements need the plain client; pgbench comes with Postgres, if it can
     /// draw the values.
-    pub(crate) fn of(finding: &Finding<'_>) -> Result<Self, Refused> {
+    pub(crate) fn choose(finding: &Finding<'_>) -> Result<Self, ReproRefusal> {
         let test = finding.cell.test;
         if test.user_data().is_some() {
             return Ok(Self::Client(client::statements(finding)?));
         }
         if test.name() == "bulk_insert" {
-            return Err(Refused::new(
+            return Err(ReproRefusal::new(
                 "`bulk_insert` of sysbench fills its own tables and cannot be run twice on them",
                 "choose another test, such as `oltp_insert`",
             ));
         }
         // sysbench 1.0, which most people have, draws no Zipfian values.
-        let shipped = finding.oltp.filter(|it| it.rand_type != RandType::Zipfian);
-        let has = |it: &&OltpOptions| oltp_tests(it).iter().any(|it| it.name() == test.name());
+        let shipped = finding.oltp.filter(|options| options.rand_type != RandType::Zipfian);
+        let has = |options: &&OltpOptions| {
+            oltp_tests(options).iter().any(|shipped| shipped.name() == test.name())
+        };
         if let Some(options) = shipped.filter(has) {
             let script = test.name().to_owned();
-            return Ok(Self::Shipped { script, options: options_of(finding, options) });
+            return Ok(Self::Shipped { script, options: arguments(finding, options) });
         }
         if finding.is_postgres()
             && let Some(scripts) = pgbench::scripts(finding)?
@@ -61,7 +63,8 @@ impl Tool {
         match self {
             Self::Shipped { .. } => Vec::new(),
             Self::Script(file) => vec![file],
-            Self::Pgbench(Pgbench { files, .. }) | Self::Client(Statements { files, .. }) => files,
+            Self::Pgbench(PgbenchScripts { files, .. })
+            | Self::Client(ClientStatements { files, .. }) => files,
         }
     }
 }
@@ -79,19 +82,18 @@ fn shape(draw: Distribution) -> Vec<String> {
     }
 }
 
-fn options_of(finding: &Finding<'_>, options: &OltpOptions) -> Vec<String> {
+fn arguments(finding: &Finding<'_>, options: &OltpOptions) -> Vec<String> {
     let setup = finding.cell.setup;
-    let is_prepared = finding.record.study.statements == StatementMode::Prepared;
     let switch = |is_on: bool| if is_on { "on" } else { "off" };
-    let mut all =
+    let mut arguments =
         vec![format!("--tables={}", setup.tables), format!("--table-size={}", setup.rows)];
-    all.extend(shape(options.distribution()));
-    if !is_prepared {
-        all.push("--db-ps-mode=disable".to_owned());
+    arguments.extend(shape(options.distribution()));
+    if finding.record.study.statements != StatementMode::Prepared {
+        arguments.push("--db-ps-mode=disable".to_owned());
     }
     let name = finding.cell.test.name();
     if name.starts_with("oltp_") {
-        all.extend([
+        arguments.extend([
             format!("--range-size={}", options.range_size),
             format!("--point-selects={}", options.point_selects),
             format!("--range-selects={}", switch(options.range_selects)),
@@ -107,12 +109,14 @@ fn options_of(finding: &Finding<'_>, options: &OltpOptions) -> Vec<String> {
         ]);
     }
     match name {
-        "select_random_points" => all.push(format!("--random-points={}", options.random_points)),
-        "select_random_ranges" => all.extend([
+        "select_random_points" => {
+            arguments.push(format!("--random-points={}", options.random_points))
+        }
+        "select_random_ranges" => arguments.extend([
             format!("--number-of-ranges={}", options.number_of_ranges),
             format!("--delta={}", options.delta),
         ]),
         _ => {}
     }
-    all
+    arguments
 }

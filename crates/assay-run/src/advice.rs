@@ -1,4 +1,6 @@
-//! An error with a remedy, for cases that need no type of their own.
+//! An error with remedies, for cases that need no type of their own.
+
+use std::error::Error as StdError;
 
 use assay_model::Hint;
 
@@ -6,22 +8,30 @@ use assay_model::Hint;
 #[error("{what}")]
 pub struct Advised {
     what: String,
-    hint: String,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    hints: Vec<String>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Advised {
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: hint.into(), source: None }
+        Self { what: what.into(), hints: vec![hint.into()], source: None }
     }
 
-    pub fn caused_by(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self { source: Some(Box::new(source)), ..self }
+    /// Adds another remedy.
+    #[must_use]
+    pub fn or(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn caused_by(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
     }
 }
 
 impl Hint for Advised {
     fn hints(&self) -> Vec<String> {
-        vec![self.hint.clone()]
+        self.hints.clone()
     }
 }

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 
 use assay_model::Dialect;
-use assay_plan::{Place, ServerUrl};
-use assay_wire::{Address, ConnectOptions, Error as WireError, Protocol, Stop};
+use assay_plan::{ServerPlace, ServerUrl};
+use assay_wire::{Address, ConnectOptions, Protocol, Stop, WireError};
 
 /// Environment variable for the password, which keeps it out of the URL that others can see.
 const PASSWORD: &str = "ASSAY_PASSWORD";
@@ -12,8 +12,8 @@ const PASSWORD: &str = "ASSAY_PASSWORD";
 /// Options to connect to the server of a URL. A stop ends the connection.
 pub fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
     let address = match &url.place {
-        Place::Socket(path) => Address::Unix(path.clone()),
-        Place::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },
+        ServerPlace::Socket(path) => Address::Unix(path.clone()),
+        ServerPlace::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },
     };
     let protocol = match url.dialect {
         Dialect::MySql => Protocol::MySql,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use assay_doctor::Recording;
 use assay_model::{Examination, Experiment, Preset, Priority, Study};
-use assay_probe::Census;
+use assay_probe::ProcessCensus;
 
 use crate::interrupt::Interrupt;
 use crate::systems::Environment;
@@ -37,11 +37,11 @@ pub fn examine(
     interrupt: &Interrupt,
 ) -> Result<Examination> {
     let cpus = assay_probe::cpus_allowed()?;
-    let before = Census::take().ok();
+    let before = ProcessCensus::take().ok();
     let stop = interrupt.stop();
     let mut doctor = assay_doctor::examine(&cpus, data_dir, recording, &|| stop.is_asked())?;
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    if let Some((before, after)) = before.zip(Census::take().ok()) {
+    if let Some((before, after)) = before.zip(ProcessCensus::take().ok()) {
         doctor.load.busiest = after.named_since(&before, &[own]);
     }
     Ok(doctor)

@@ -3,7 +3,6 @@
 pub mod advice;
 pub mod clock;
 pub mod connection;
-pub mod dump_file;
 pub mod errors;
 pub mod examination;
 pub mod interrupt;
@@ -16,8 +15,8 @@ pub mod progress;
 pub mod recorded;
 pub mod scheduled;
 pub mod state_lock;
+pub mod statement_place;
 pub mod study;
 pub mod systems;
 pub mod whole_file;
 pub mod workload;
-pub mod written;

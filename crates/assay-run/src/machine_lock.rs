@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_model::Hint;
-use assay_plan::{Place, ServerUrl};
+use assay_plan::{ServerPlace, ServerUrl};
 use assay_servers::is_at;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use jiff::Timestamp;
 use procfs::process::Process;
 use rustix::fs::OFlags;
 
+use crate::advice::Advised;
 use crate::interrupt::Interrupt;
 use crate::lock_note::{self, LockNote, WrittenNote};
 use crate::machine_queue::{Ticket, locks_on};
@@ -42,36 +43,20 @@ pub struct MachineLock {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum LockError {
-    #[error(
-        "another assay is measuring on this machine and did not end within {limit_min} min: {holder}"
-    )]
-    Held { limit_min: u64, holder: String },
-    #[error("`{0}` is not a regular file that assay can lock")]
-    Unfit(PathBuf),
-    #[error("`{0}` belongs to another user and cannot be read")]
-    Unreadable(PathBuf),
+#[error(
+    "another assay is measuring on this machine and did not end within {limit_min} min: {holder}"
+)]
+pub struct MachineBusy {
+    limit_min: u64,
+    holder: String,
 }
 
-impl Hint for LockError {
+impl Hint for MachineBusy {
     fn hints(&self) -> Vec<String> {
-        vec![match self {
-            Self::Held { .. } => format!(
-                "wait for it or end it, then run the same command again; if it is another user's and measures nothing, \
-                 `{VARIABLE}=FILE` names a lock of your own"
-            ),
-            Self::Unfit(path) => {
-                format!(
-                    "`ls -l {0}` shows its owner; remove it, and assay creates a new one, or name another with \
-                     `{VARIABLE}`",
-                    path.display()
-                )
-            }
-            Self::Unreadable(path) => format!(
-                "its owner or root must remove it or make it readable (`chmod a+r {}`); `{VARIABLE}` names another",
-                path.display()
-            ),
-        }]
+        vec![format!(
+            "wait for it or end it, then run the same command again; if it is another user's and measures nothing, \
+             `{VARIABLE}=FILE` names a lock of your own"
+        )]
     }
 }
 
@@ -107,9 +92,7 @@ impl MachineLock {
         let limits = WaitLimits { whole: Duration::ZERO, turn: TURN_LIMIT };
         match Self::wait_for(&path, limits, message, || Ok(())) {
             Ok(lock) => Ok(Ok(lock.with_note(&path, &note()))),
-            Err(error) if matches!(error.downcast_ref(), Some(LockError::Held { .. })) => {
-                Ok(Err(holder))
-            }
+            Err(error) if error.is::<MachineBusy>() => Ok(Err(holder)),
             Err(error) => Err(error),
         }
     }
@@ -163,9 +146,7 @@ impl MachineLock {
                 last_told.clone_from(&holder);
             }
             if Instant::now() >= deadline {
-                return Err(
-                    LockError::Held { limit_min: limits.whole.as_secs() / 60, holder }.into()
-                );
+                return Err(MachineBusy { limit_min: limits.whole.as_secs() / 60, holder }.into());
             }
             std::thread::sleep(ATTEMPT_EVERY);
         }
@@ -212,8 +193,8 @@ pub fn warn_if_measuring(what: &str) {
 /// Warns about work on a server, which may run on another machine.
 pub fn warn_if_measuring_near(what: &str, url: &ServerUrl) {
     let is_here = match &url.place {
-        Place::Socket(_) => true,
-        Place::Tcp { host, .. } => {
+        ServerPlace::Socket(_) => true,
+        ServerPlace::Tcp { host, .. } => {
             let address = host.parse::<IpAddr>();
             address.map_or(host == "localhost", |it| it.is_loopback())
         }
@@ -244,11 +225,7 @@ fn open(path: &Path) -> Result<File> {
             opened => {
                 let file = opened.map_err(|error| unopened(path, &error))?;
                 let is_file = file.metadata().is_ok_and(|it| it.is_file());
-                return if is_file {
-                    Ok(file)
-                } else {
-                    Err(LockError::Unfit(path.to_owned()).into())
-                };
+                return if is_file { Ok(file) } else { Err(unfit(path).into()) };
             }
         }
         let made = fs_err::OpenOptions::new().read(true).write(true).create_new(true).open(path);
@@ -264,11 +241,27 @@ fn open(path: &Path) -> Result<File> {
     }
 }
 
-fn unopened(path: &Path, error: &std::io::Error) -> LockError {
-    match error.kind() {
-        std::io::ErrorKind::PermissionDenied => LockError::Unreadable(path.to_owned()),
-        _ => LockError::Unfit(path.to_owned()),
+fn unfit(path: &Path) -> Advised {
+    let path = path.display();
+    Advised::new(
+        format!("`{path}` is not a regular file that assay can lock"),
+        format!(
+            "`ls -l {path}` shows its owner; remove it, and assay creates a new one, or name another with `{VARIABLE}`"
+        ),
+    )
+}
+
+fn unopened(path: &Path, error: &std::io::Error) -> Advised {
+    if error.kind() != std::io::ErrorKind::PermissionDenied {
+        return unfit(path);
     }
+    let path = path.display();
+    Advised::new(
+        format!("`{path}` belongs to another user and cannot be read"),
+        format!(
+            "its owner or root must remove it or make it readable (`chmod a+r {path}`); `{VARIABLE}` names another"
+        ),
+    )
 }
 
 fn open_existing(path: &Path) -> std::io::Result<File> {
@@ -407,7 +400,7 @@ mod tests {
         assert!(message[0].contains(", not assay)"), "{message:?}");
         assert!(message[0].contains(", running since 20"), "{message:?}");
         assert!(
-            matches!(error.downcast_ref(), Some(LockError::Held { holder, .. }) if *holder == message[0])
+            matches!(error.downcast_ref(), Some(MachineBusy { holder, .. }) if *holder == message[0])
         );
         assert_eq!(message.remove(0), measuring(&path).unwrap() + "; place 1 in the queue");
         let note = LockNote::now("a against b".to_owned(), Some(60.0));
@@ -478,7 +471,7 @@ mod tests {
         fs_err::create_dir(&folder).unwrap();
         for path in [link, pipe, folder] {
             let error = lock_at(&path, Duration::ZERO).unwrap_err();
-            assert!(matches!(error.downcast_ref(), Some(LockError::Unfit(_))), "{error}");
+            assert!(error.to_string().contains("is not a regular file"), "{error}");
         }
         assert!(!target.exists());
     }
@@ -490,13 +483,13 @@ mod tests {
         assert_eq!(error.to_string(), "`/tmp/lock` belongs to another user and cannot be read");
         assert!(error.hints().concat().contains("`chmod a+r /tmp/lock`"));
         let error = unopened(path, &rustix::io::Errno::LOOP.into());
-        assert!(matches!(error, LockError::Unfit(_)));
+        assert!(error.to_string().contains("is not a regular file"), "{error}");
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         fs_err::write(&path, "").unwrap();
         fs_err::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
         let error = without_rights(|| lock_at(&path, Duration::ZERO).unwrap_err());
-        assert!(matches!(error.downcast_ref(), Some(LockError::Unreadable(_))), "{error}");
+        assert!(error.to_string().contains("cannot be read"), "{error}");
     }
 
     fn without_rights<T: Send>(act: impl FnOnce() -> T + Send) -> T {

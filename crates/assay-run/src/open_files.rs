@@ -1,7 +1,9 @@
 //! Limits of open files, for this process and the servers it starts.
 
-use assay_model::{Hint, counted};
+use assay_model::counted;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::advice::Advised;
 
 /// Files of one client: its socket, its timer, and the poll that waits for both.
 const OF_A_CLIENT: u64 = 3;
@@ -24,26 +26,6 @@ pub struct Demand {
     starts_any: bool,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("{what} would need {needed} open files, but this process may open only {limit}")]
-pub struct TooFewFiles {
-    what: String,
-    needed: u64,
-    limit: u64,
-    may_be_fewer: bool,
-}
-
-impl Hint for TooFewFiles {
-    fn hints(&self) -> Vec<String> {
-        let fewer = if self.may_be_fewer { "use fewer clients, or " } else { "" };
-        vec![format!(
-            "{fewer}raise the hard limit to {} or more (`ulimit -Hn`; `LimitNOFILE=` of a service, \
-             `--ulimit nofile=` of a container)",
-            self.needed
-        )]
-    }
-}
-
 impl Demand {
     pub fn of_bench(clients: u32, reconnects: bool) -> Self {
         // A new connection opens before the former one is closed.
@@ -60,7 +42,7 @@ impl Demand {
     }
 
     /// Raises the soft limit as needed. Servers inherit it, so call it before anything is started.
-    pub fn raise(self) -> Result<(), TooFewFiles> {
+    pub fn raise(self) -> Result<(), Advised> {
         let limits = getrlimit(Resource::Nofile);
         match raised(limits.current, limits.maximum, self.needed()) {
             Ok(None) => Ok(()),
@@ -82,14 +64,23 @@ impl Demand {
         if self.starts_any { ours.max(clients + OF_A_SERVER) } else { ours }
     }
 
-    fn unmet(self, limit: u64) -> TooFewFiles {
+    fn unmet(self, limit: u64) -> Advised {
         let what = match self.clients {
             0 | 1 if self.starts_any => "a server".to_owned(),
             clients => counted(clients, "client"),
         };
-        let least = Self { clients: 1, ..self }.needed();
+        let (needed, least) = (self.needed(), Self { clients: 1, ..self }.needed());
         let may_be_fewer = self.clients > 1 && least <= limit;
-        TooFewFiles { what, needed: self.needed(), limit, may_be_fewer }
+        let fewer = if may_be_fewer { "use fewer clients, or " } else { "" };
+        Advised::new(
+            format!(
+                "{what} would need {needed} open files, but this process may open only {limit}"
+            ),
+            format!(
+                "{fewer}raise the hard limit to {needed} or more (`ulimit -Hn`; `LimitNOFILE=` of a service, \
+                 `--ulimit nofile=` of a container)"
+            ),
+        )
     }
 }
 
@@ -110,6 +101,8 @@ fn raised(soft: Option<u64>, hard: Option<u64>, needed: u64) -> Result<Option<u6
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Hint as _;
+
     use super::*;
 
     #[test]

@@ -5,10 +5,11 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use assay_model::Hint;
+use anyhow::{Context, Result, bail};
 use assay_provision::belongs_to_another;
 use rustix::process::{getegid, geteuid};
+
+use crate::advice::Advised;
 
 pub fn cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     absolute(given, CACHE, ".cache", "assay")
@@ -19,7 +20,7 @@ pub fn ledger_file(given: Option<&Path>) -> Result<PathBuf> {
     if file.is_dir() {
         let hint =
             "`--ledger` and `ASSAY_LEDGER` name a file, such as `ledger.db` in that directory";
-        return Err(WrongPlace { path: file, what: IS_DIRECTORY, hint }.into());
+        return Err(wrong_place(&file, IS_DIRECTORY, hint).into());
     }
     Ok(file)
 }
@@ -38,72 +39,35 @@ pub fn own_catalog() -> Result<Option<PathBuf>> {
     Ok(path.is_file().then_some(path))
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("cannot create the {what} directory")]
-pub struct NotMade {
-    what: &'static str,
-    chosen_by: &'static str,
-    source: std::io::Error,
+fn create(dir: &Path, what: &str, chosen_by: &str) -> Result<(), Advised> {
+    fs_err::create_dir_all(dir).map_err(|error| {
+        Advised::new(
+            format!("cannot create the {what} directory"),
+            format!("set {chosen_by} to a directory that you can write to"),
+        )
+        .caused_by(error)
+    })
 }
 
-impl Hint for NotMade {
-    fn hints(&self) -> Vec<String> {
-        vec![format!("set {} to a directory that you can write to", self.chosen_by)]
-    }
-}
+const OTHER_CACHE: &str = "`--cache-dir` or `ASSAY_CACHE` selects another cache";
 
-/// assay runs programs of the cache, so nobody else may be able to put any there.
-#[derive(Debug, thiserror::Error)]
-pub enum Untrusted {
-    #[error("every user of this machine may write to `{}`, from which assay runs programs", .0.display())]
-    OpenToAll(PathBuf),
-    #[error(
-        "every user of this machine may replace `{}`, from which assay runs programs: all may write to `{}`",
-        path.display(), above.display()
-    )]
-    Replaceable { path: PathBuf, above: PathBuf },
-    /// The owner may be another user, or somebody who planted it.
-    #[error("`{}`, from which assay runs programs, belongs to user {owner}", path.display())]
-    OfAnother { path: PathBuf, owner: u32 },
-    /// It belongs to another user, such as root, and this user may not enter it.
-    #[error("this user may not change `{}`, which belongs to user {owner}", path.display())]
-    Closed { path: PathBuf, owner: u32 },
-}
-
-impl Hint for Untrusted {
-    fn hints(&self) -> Vec<String> {
-        let first = match self {
-            Self::Closed { .. } => {
-                let hint = "set `ASSAY_CACHE` (or `--cache-dir`) to a directory of your own; assay creates it";
-                return vec![hint.to_owned()];
-            }
-            Self::OpenToAll(path) => format!(
-                "remove `{0}` unless you trust all users, or remove the permission: `chmod -R o-w {0}`",
-                path.display()
-            ),
-            Self::Replaceable { above, .. } => {
-                format!("remove the permission: `chmod o-w {}`", above.display())
-            }
-            Self::OfAnother { path, .. } => format!(
-                "if you trust what is in it, make it yours: `chown -R {} {}`",
-                geteuid().as_raw(),
-                path.display()
-            ),
-        };
-        vec![first, "`--cache-dir` or `ASSAY_CACHE` selects another cache".to_owned()]
-    }
+/// The owner may be another user, or somebody who planted it.
+fn of_another(path: &Path, owner: u32) -> Advised {
+    let (path, own) = (path.display(), geteuid().as_raw());
+    Advised::new(
+        format!("`{path}`, from which assay runs programs, belongs to user {owner}"),
+        format!("if you trust what is in it, make it yours: `chown -R {own} {path}`"),
+    )
+    .or(OTHER_CACHE)
 }
 
 /// Parts of the cache that assay adds to.
 const CHANGED: [&str; 5] = ["", "prefixes", "tools", "templates", "instances"];
 
 /// Refuses a cache that is world-writable, that belongs to another user than this one or root, or that this user cannot
-/// write to. Returns a warning for one that some other users can write to. `may_change`: whether this user may list a
-/// directory and add to it.
-fn check_cache(
-    dir: &Path,
-    may_change: impl Fn(&Path) -> bool,
-) -> Result<Option<String>, Untrusted> {
+/// write to: assay runs programs of the cache, so nobody else may be able to put any there. Returns a warning for one
+/// that some other users can write to. `may_change`: whether this user may list a directory and add to it.
+fn check_cache(dir: &Path, may_change: impl Fn(&Path) -> bool) -> Result<Option<String>, Advised> {
     let mut warning = check_above(dir)?;
     let below = |path: &Path| {
         let entries = fs_err::read_dir(path).into_iter().flatten().flatten();
@@ -118,22 +82,36 @@ fn check_cache(
         let Ok(found) = fs_err::symlink_metadata(&path) else { continue };
         // The path of the cache itself may be a link, as the user chose it. Its owner decides where it leads.
         if found.is_symlink() && belongs_to_another(&found) {
-            return Err(Untrusted::OfAnother { path, owner: found.uid() });
+            return Err(of_another(&path, found.uid()));
         }
-        let found = match found.is_symlink() {
-            true => fs_err::metadata(&path).unwrap_or(found),
-            false => found,
-        };
+        let found =
+            if found.is_symlink() { fs_err::metadata(&path).unwrap_or(found) } else { found };
         let (mode, owner) = (found.mode(), found.uid());
         // In a directory like `/tmp`, others cannot replace entries, but add some.
         if mode & 0o002 != 0 {
-            return Err(Untrusted::OpenToAll(path));
+            let path = path.display();
+            return Err(Advised::new(
+                format!(
+                    "every user of this machine may write to `{path}`, from which assay runs programs"
+                ),
+                format!(
+                    "remove `{path}` unless you trust all users, or remove the permission: `chmod -R o-w {path}`"
+                ),
+            )
+            .or(OTHER_CACHE));
         }
         if belongs_to_another(&found) {
-            return Err(Untrusted::OfAnother { path, owner });
+            return Err(of_another(&path, owner));
         }
         if found.is_dir() && changed.contains(&path) && !may_change(&path) {
-            return Err(Untrusted::Closed { path, owner });
+            // It belongs to another user, such as root, and this user may not enter it.
+            return Err(Advised::new(
+                format!(
+                    "this user may not change `{}`, which belongs to user {owner}",
+                    path.display()
+                ),
+                "set `ASSAY_CACHE` (or `--cache-dir`) to a directory of your own; assay creates it",
+            ));
         }
         // Many systems give each user a private group, which is harmless.
         let is_groups = mode & 0o020 != 0 && found.gid() != getegid().as_raw();
@@ -148,7 +126,7 @@ fn check_cache(
 
 /// Refuses a cache that everybody can replace. Returns a warning for one that another user can replace, as in a
 /// container whose volume belongs to a user of the host.
-fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
+fn check_above(dir: &Path) -> Result<Option<String>, Advised> {
     let mut warning = None;
     let place = fs_err::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     for above in dir.ancestors().chain(place.ancestors()).filter(|it| *it != dir && *it != place) {
@@ -156,12 +134,19 @@ fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
         // Its owner can point a link elsewhere later.
         let link = fs_err::symlink_metadata(above).ok().filter(|it| it.file_type().is_symlink());
         if let Some(link) = link.filter(belongs_to_another) {
-            return Err(Untrusted::OfAnother { path: above.to_owned(), owner: link.uid() });
+            return Err(of_another(above, link.uid()));
         }
         // In a directory like `/tmp`, only the owner of an entry can replace it.
         if found.mode() & 0o1002 == 0o002 {
-            let (path, above) = (dir.to_owned(), above.to_owned());
-            return Err(Untrusted::Replaceable { path, above });
+            let (path, above) = (dir.display(), above.display());
+            return Err(Advised::new(
+                format!(
+                    "every user of this machine may replace `{path}`, from which assay runs programs: all may write \
+                     to `{above}`"
+                ),
+                format!("remove the permission: `chmod o-w {above}`"),
+            )
+            .or(OTHER_CACHE));
         }
         if warning.is_none() && belongs_to_another(&found) {
             warning = Some(format!(
@@ -177,13 +162,11 @@ fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
 
 /// Refuses a world-writable directory and one of another user: assay would run what others put there. `hint` names
 /// another place.
-pub fn refuse_open_to_all(dir: &Path, hint: &'static str) -> Result<(), WrongPlace> {
+pub fn refuse_open_to_all(dir: &Path, hint: &str) -> Result<(), Advised> {
     let is_safe = fs_err::metadata(dir)
         .is_ok_and(|found| found.mode() & 0o002 == 0 && !belongs_to_another(&found));
-    match is_safe {
-        true => Ok(()),
-        false => Err(WrongPlace { path: dir.to_owned(), what: IS_OF_OTHERS, hint }),
-    }
+    let what = "is a directory that other users can change, and what is in it is run";
+    if is_safe { Ok(()) } else { Err(wrong_place(dir, what, hint)) }
 }
 
 /// Whether this user may list a directory and add to it.
@@ -204,8 +187,7 @@ pub fn make_private(dir: &Path) -> Result<()> {
 
 pub fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     let dir = cache_dir(given)?;
-    let chosen_by = "`--cache-dir` or `ASSAY_CACHE`";
-    fs_err::create_dir_all(&dir).map_err(|source| NotMade { what: "cache", chosen_by, source })?;
+    create(&dir, "cache", "`--cache-dir` or `ASSAY_CACHE`")?;
     if let Some(warning) = check_cache(&dir, may_change)? {
         log::warn!("{warning}");
     }
@@ -220,17 +202,15 @@ pub fn sandboxes() -> Result<PathBuf> {
 
 pub fn made_state_dir() -> Result<PathBuf> {
     let dir = state_dir()?;
-    let chosen_by = "`XDG_STATE_HOME`";
-    fs_err::create_dir_all(&dir).map_err(|source| NotMade { what: "state", chosen_by, source })?;
+    create(&dir, "state", "`XDG_STATE_HOME`")?;
     check_own(&dir)?;
     Ok(dir)
 }
 
 /// Refuses a state directory that somebody else has created.
-fn check_own(dir: &Path) -> Result<(), WrongPlace> {
+fn check_own(dir: &Path) -> Result<(), Advised> {
     let hint = "set `XDG_STATE_HOME` to a directory of your own; assay creates it";
-    let path = dir.to_owned();
-    if may_change(dir) { Ok(()) } else { Err(WrongPlace { path, what: NO_ENTRY, hint }) }
+    if may_change(dir) { Ok(()) } else { Err(wrong_place(dir, NO_ENTRY, hint)) }
 }
 
 pub fn make_own(dir: &Path) -> Result<()> {
@@ -239,76 +219,28 @@ pub fn make_own(dir: &Path) -> Result<()> {
     make_private(dir)
 }
 
-/// The variable that names a base directory, and the path below it.
-type Variable = (&'static str, &'static str);
+/// The variable that names a base directory, and the one that names the path below it.
+type BaseVariable = (&'static str, &'static str);
 
-const CACHE: Variable = ("XDG_CACHE_HOME", "`ASSAY_CACHE`");
-const LEDGER: Variable = ("XDG_DATA_HOME", "`ASSAY_LEDGER`");
-const STATE: Variable = ("XDG_STATE_HOME", "`XDG_STATE_HOME`");
-const CONFIG: Variable = ("XDG_CONFIG_HOME", "`ASSAY_CATALOG`");
+const CACHE: BaseVariable = ("XDG_CACHE_HOME", "`ASSAY_CACHE`");
+const LEDGER: BaseVariable = ("XDG_DATA_HOME", "`ASSAY_LEDGER`");
+const STATE: BaseVariable = ("XDG_STATE_HOME", "`XDG_STATE_HOME`");
+const CONFIG: BaseVariable = ("XDG_CONFIG_HOME", "`ASSAY_CATALOG`");
 
-#[derive(Debug, thiserror::Error)]
-#[error("neither `{}` nor `HOME` names a directory", .0.0)]
-pub struct NoHome(Variable);
-
-impl Hint for NoHome {
-    fn hints(&self) -> Vec<String> {
-        vec![format!(
-            "set `HOME` to your home directory, or {} to a directory of your own",
-            self.0.1
-        )]
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("`{}` {what}", path.display())]
-pub struct WrongPlace {
-    path: PathBuf,
-    what: &'static str,
-    hint: &'static str,
-}
-
-impl Hint for WrongPlace {
-    fn hints(&self) -> Vec<String> {
-        vec![self.hint.to_owned()]
-    }
+fn wrong_place(path: &Path, what: &str, hint: &str) -> Advised {
+    Advised::new(format!("`{}` {what}", path.display()), hint)
 }
 
 /// Bytes. Texts that people write have a thousandth of it.
 const TEXT_MAX: u64 = 16 << 20;
 
-#[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
-    /// Longer than any text that a person writes, and perhaps endless.
-    #[error("`{name}` has more than {TEXT_MAX} bytes")]
-    TooLong { name: String, hint: &'static str },
-    #[error("`{name}` is not UTF-8 text{perhaps}: byte {at}, in line {line}, is invalid")]
-    NotText { name: String, perhaps: &'static str, at: usize, line: usize, hint: &'static str },
-}
-
-impl Hint for Unreadable {
-    fn hints(&self) -> Vec<String> {
-        match self {
-            Self::TooLong { hint, .. } => vec![(*hint).to_owned()],
-            Self::NotText { name, perhaps, hint, .. } => {
-                let from = if perhaps.is_empty() { "LATIN1" } else { "UTF-16" };
-                let convert = format!(
-                    "if it is text in another encoding, convert it, for example `iconv -f {from} -t UTF-8 {name}`"
-                );
-                vec![(*hint).to_owned(), convert]
-            }
-        }
-    }
-}
-
 /// Reads the text of a file or pipe, which may be anything.
-pub fn text(from: impl Read, name: &str, hint: &'static str) -> Result<String> {
+pub fn text(from: impl Read, name: &str, hint: &str) -> Result<String> {
     let mut bytes = Vec::new();
     let cannot = || format!("cannot read `{name}`");
     from.take(TEXT_MAX + 1).read_to_end(&mut bytes).with_context(cannot)?;
-    let name = name.to_owned();
     if bytes.len() as u64 > TEXT_MAX {
-        return Err(Unreadable::TooLong { name, hint }.into());
+        bail!(Advised::new(format!("`{name}` has more than {TEXT_MAX} bytes"), hint));
     }
     // Some editors mark a text as UTF-8.
     if bytes.starts_with(UTF8_MARK) {
@@ -325,8 +257,17 @@ pub fn text(from: impl Read, name: &str, hint: &'static str) -> Result<String> {
             let at = zero.map_or(valid, |zero| zero.min(valid));
             let line = 1 + bytes.iter().take(at).filter(|byte| **byte == b'\n').count();
             let is_utf16 = zero.is_some() || UTF16_MARKS.iter().any(|it| bytes.starts_with(it));
-            let perhaps = if is_utf16 { ", but perhaps UTF-16" } else { "" };
-            Err(Unreadable::NotText { name, perhaps, at: at + 1, line, hint }.into())
+            let (perhaps, encoding) =
+                if is_utf16 { (", but perhaps UTF-16", "UTF-16") } else { ("", "LATIN1") };
+            let what = format!(
+                "`{name}` is not UTF-8 text{perhaps}: byte {}, in line {line}, is invalid",
+                at + 1
+            );
+            Err(Advised::new(what, hint)
+                .or(format!(
+                    "if it is text in another encoding, convert it, for example `iconv -f {encoding} -t UTF-8 {name}`"
+                ))
+                .into())
         }
     }
 }
@@ -335,27 +276,26 @@ const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 const UTF16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
 const IS_DIRECTORY: &str = "is a directory";
-const IS_OF_OTHERS: &str = "is a directory that other users can change, and what is in it is run";
 const NO_ENTRY: &str = "is a directory that this user may not change";
 
-pub fn check_file(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
+pub fn check_file(path: &Path, hint: &str) -> Result<(), Advised> {
     if path.is_dir() {
-        return Err(WrongPlace { path: path.to_owned(), what: IS_DIRECTORY, hint });
+        return Err(wrong_place(path, IS_DIRECTORY, hint));
     }
     check_there(path, hint)
 }
 
-pub fn check_there(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
+pub fn check_there(path: &Path, hint: &str) -> Result<(), Advised> {
     // If the path cannot be inspected, reading it reports the error.
     match path.try_exists() {
-        Ok(false) => Err(WrongPlace { path: path.to_owned(), what: "does not exist", hint }),
+        Ok(false) => Err(wrong_place(path, "does not exist", hint)),
         _ => Ok(()),
     }
 }
 
 fn absolute(
     given: Option<&Path>,
-    variable: Variable,
+    variable: BaseVariable,
     below_home: &str,
     name: &str,
 ) -> Result<PathBuf> {
@@ -366,18 +306,24 @@ fn absolute(
     std::path::absolute(&path).with_context(|| format!("`{}` is not a path", path.display()))
 }
 
-fn base(variable: Variable, below_home: &str) -> Result<PathBuf> {
-    if let Some(dir) =
-        std::env::var_os(variable.0).map(PathBuf::from).filter(|dir| dir.is_absolute())
-    {
+fn base((variable, own): BaseVariable, below_home: &str) -> Result<PathBuf> {
+    let named = std::env::var_os(variable).map(PathBuf::from);
+    if let Some(dir) = named.filter(|dir| dir.is_absolute()) {
         return Ok(dir);
     }
-    let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(NoHome(variable))?;
+    let Some(home) = std::env::home_dir().filter(|home| home.is_absolute()) else {
+        bail!(Advised::new(
+            format!("neither `{variable}` nor `HOME` names a directory"),
+            format!("set `HOME` to your home directory, or {own} to a directory of your own")
+        ));
+    };
     Ok(home.join(below_home))
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Hint as _;
+
     use super::*;
 
     #[test]
@@ -389,7 +335,7 @@ mod tests {
         assert_eq!(endless.to_string(), format!("`x` has more than {TEXT_MAX} bytes"));
         let bytes = message(&mut &b"ab\xff"[..]).unwrap_err();
         assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3, in line 1, is invalid");
-        let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
+        let hints = bytes.downcast_ref::<Advised>().unwrap().hints();
         let convert = "convert it, for example `iconv -f LATIN1 -t UTF-8 x`";
         assert!(hints[0] == "name a study file" && hints[1].ends_with(convert), "{hints:?}");
         for (bytes, at) in [(&b"\xff\xfeS\0"[..], 1), (b"\0S\0E", 1), (b"S\0E\0", 2)] {
@@ -410,17 +356,20 @@ mod tests {
             fs_err::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         };
         assert_eq!(check_cache(&cache, may_change).unwrap(), None);
-        let refused = || match check_cache(&cache, may_change).unwrap_err() {
-            Untrusted::OpenToAll(path) => path,
-            other => panic!("{other}"),
+        let refused = || check_cache(&cache, may_change).unwrap_err().to_string();
+        let open = |path: &Path| {
+            let path = path.display();
+            format!(
+                "every user of this machine may write to `{path}`, from which assay runs programs"
+            )
         };
         for mode in [0o1777, 0o777, 0o702] {
             set(&cache, mode);
-            assert_eq!(refused(), cache);
+            assert_eq!(refused(), open(&cache));
         }
         set(&cache, 0o755);
         set(&part, 0o777);
-        assert_eq!(refused(), part);
+        assert_eq!(refused(), open(&part));
         set(&part, 0o755);
         let planted = part.join("planted");
         make_private(&planted).unwrap();
@@ -493,7 +442,7 @@ mod tests {
     fn state_that_is_somebody_elses_is_refused_with_advice() {
         // Nobody may add to it, not even root.
         let error = make_own(Path::new("/proc/self/no/such")).unwrap_err();
-        let error = error.downcast_ref::<WrongPlace>().unwrap();
+        let error = error.downcast_ref::<Advised>().unwrap();
         assert!(error.to_string().ends_with(NO_ENTRY), "{error}");
         assert!(error.hints().concat().contains("`XDG_STATE_HOME`"));
         let folder = tempfile::tempdir().unwrap();

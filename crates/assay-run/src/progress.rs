@@ -6,36 +6,35 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use assay_model::labels;
-use assay_model::{Verdict, printable, printable_lines};
+use assay_model::{Verdict, labels, printable, printable_lines};
 use indicatif::{ProgressBar, ProgressStyle};
 
 #[derive(Debug)]
 pub struct Progress {
-    sink: Sink,
+    sink: ProgressSink,
     labels: OnceLock<Vec<(String, String)>>,
 }
 
 #[derive(Debug)]
-enum Sink {
+enum ProgressSink {
     Quiet,
     Lines,
     Live(ProgressBar),
 }
 
 #[derive(Debug)]
-pub struct Standing<'a> {
+pub struct StudyProgress<'a> {
     pub used_s: f64,
     /// Seconds that may be used, or that the study is expected to take.
     pub budget_s: f64,
     pub is_estimate: bool,
     pub what: &'a str,
-    pub so_far: &'a Tally,
+    pub so_far: &'a VerdictTally,
 }
 
 /// Numbers of decided comparisons, over all systems except the base and its twin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct VerdictTally {
     slower: u32,
     faster: u32,
     same: u32,
@@ -44,8 +43,8 @@ pub struct Tally {
     failed: u32,
 }
 
-impl Tally {
-    pub fn of(verdicts: &[Verdict]) -> Self {
+impl VerdictTally {
+    pub fn new(verdicts: &[Verdict]) -> Self {
         let mut tally = Self::default();
         for verdict in verdicts {
             *match verdict {
@@ -94,14 +93,14 @@ const TICK: Duration = Duration::from_millis(100);
 impl Progress {
     pub fn new(quiet: bool) -> Self {
         let sink = if quiet {
-            Sink::Quiet
+            ProgressSink::Quiet
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::new_spinner();
             bar.set_style(spinner_style());
             bar.enable_steady_tick(TICK);
-            Sink::Live(bar)
+            ProgressSink::Live(bar)
         } else {
-            Sink::Lines
+            ProgressSink::Lines
         };
         Self { sink, labels: OnceLock::new() }
     }
@@ -120,22 +119,21 @@ impl Progress {
 
     fn labelled<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let long = self.labels.get().into_iter().flatten();
-        long.fold(Cow::Borrowed(text), |text, (name, label)| match text.contains(name.as_str()) {
-            true => Cow::Owned(text.replace(name, label)),
-            false => text,
+        long.fold(Cow::Borrowed(text), |text, (name, label)| {
+            if text.contains(name.as_str()) { text.replace(name, label).into() } else { text }
         })
     }
 
     pub fn begin(&self, what: &str) {
         match &self.sink {
-            Sink::Lines => print(&self.labelled(what)),
-            Sink::Quiet | Sink::Live(_) => self.update(what),
+            ProgressSink::Lines => print(&self.labelled(what)),
+            ProgressSink::Quiet | ProgressSink::Live(_) => self.update(what),
         }
     }
 
     /// Shows the state of the work, if the line can be rewritten.
     pub fn update(&self, what: &str) {
-        if let Sink::Live(bar) = &self.sink {
+        if let ProgressSink::Live(bar) = &self.sink {
             bar.set_style(spinner_style());
             bar.set_message(shortened(&printable(&self.labelled(what))));
         }
@@ -143,16 +141,18 @@ impl Progress {
 
     /// Prints a line that the user has asked for, even with `--quiet`.
     pub fn line(&self, line: &str) {
-        match &self.sink {
-            Sink::Quiet | Sink::Lines => print(line),
-            Sink::Live(bar) => bar.suspend(|| print(line)),
-        }
+        self.above(|| print(line));
     }
 
     pub fn said(&self, said: &str) {
+        self.above(|| print_said(said));
+    }
+
+    /// Prints above the line that is rewritten, if there is one.
+    fn above(&self, print: impl FnOnce()) {
         match &self.sink {
-            Sink::Quiet | Sink::Lines => print_said(said),
-            Sink::Live(bar) => bar.suspend(|| print_said(said)),
+            ProgressSink::Quiet | ProgressSink::Lines => print(),
+            ProgressSink::Live(bar) => bar.suspend(print),
         }
     }
 
@@ -178,16 +178,14 @@ impl Progress {
     }
 
     fn stay(&self, line: &str) {
-        match &self.sink {
-            Sink::Quiet => {}
-            Sink::Lines => write_line(line),
-            Sink::Live(bar) => bar.suspend(|| write_line(line)),
+        if !matches!(self.sink, ProgressSink::Quiet) {
+            self.above(|| write_line(line));
         }
     }
 
-    pub fn measuring(&self, standing: &Standing) {
-        let Sink::Live(bar) = &self.sink else { return };
-        let Standing { used_s, budget_s, is_estimate, what, so_far } = standing;
+    pub fn measuring(&self, standing: &StudyProgress) {
+        let ProgressSink::Live(bar) = &self.sink else { return };
+        let StudyProgress { used_s, budget_s, is_estimate, what, so_far } = standing;
         bar.set_style(bar_style());
         bar.set_length(budget_s.ceil() as u64);
         bar.set_position(used_s.min(*budget_s) as u64);
@@ -202,7 +200,7 @@ impl Progress {
     }
 
     pub fn finish(&self) {
-        if let Sink::Live(bar) = &self.sink {
+        if let ProgressSink::Live(bar) = &self.sink {
             bar.finish_and_clear();
         }
     }
@@ -330,11 +328,11 @@ mod tests {
 
     #[test]
     fn only_nonzero_counts_are_shown() {
-        let tally = Tally { slower: 3, open: 16, ..Tally::default() };
+        let tally = VerdictTally { slower: 3, open: 16, ..VerdictTally::default() };
         assert_eq!(tally.words(), "▼ 3 slower  ? 16 open");
         assert_eq!(on_lines(&tally.interim()), "; interim verdicts: ▼ 3 slower  ? 16 open");
-        assert_eq!(Tally::default().interim(), "");
+        assert_eq!(VerdictTally::default().interim(), "");
         assert!(tally.styled().contains('\u{1b}'));
-        assert_eq!(Tally::default().words(), "");
+        assert_eq!(VerdictTally::default().words(), "");
     }
 }

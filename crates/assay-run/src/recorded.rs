@@ -1,12 +1,31 @@
 //! Reads studies of the ledger with their conclusions.
 
+use std::sync::OnceLock;
+
 use anyhow::Result;
 use assay_ledger::{Ledger, StudyRows};
-use assay_model::{Conclusions, Slice, StudyRecord};
+use assay_model::{
+    CellCount, CellProfile, Conclusions, Slice, StudyDocuments, StudyRecord, UnreadableDocument,
+};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::progress::print;
+
+/// Checks the documents of a type that only a wing knows.
+pub type DocumentCheck = fn(&StudyDocuments) -> Result<(), UnreadableDocument>;
+
+static CHECKS: OnceLock<Vec<DocumentCheck>> = OnceLock::new();
+
+/// Only the first call counts.
+pub(crate) fn set_checks(checks: Vec<DocumentCheck>) {
+    CHECKS.get_or_init(|| checks);
+}
+
+/// Checks the documents of known names.
+pub fn check(documents: &StudyDocuments) -> Result<(), UnreadableDocument> {
+    CHECKS.get().into_iter().flatten().try_for_each(|check| check(documents))
+}
 
 pub fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     whole(ledger, ledger.read(id)?)
@@ -20,9 +39,13 @@ pub fn whole(ledger: &Ledger, mut record: StudyRecord) -> Result<StudyRecord> {
         true => String::new(),
         false => assay_plan::write_study(&assay_plan::request_of(&record.study)?),
     };
-    record.profiles = ledger.profiles(&id)?;
-    record.counts = ledger.counts(&id)?;
-    record.soaks = ledger.soaks(&id)?;
+    let mut documents = ledger.documents(&id)?;
+    let profile = |(system, cell, profile)| CellProfile { system, cell, profile };
+    record.profiles = documents.take()?.into_iter().map(profile).collect();
+    let count = |(system, cell, count)| CellCount { system, cell, count };
+    record.counts = documents.take()?.into_iter().map(count).collect();
+    check(&documents)?;
+    record.documents = documents;
     if record.study.is_insert_benchmark() {
         for slice in record.slices.iter().map(Slice::id) {
             let series = ledger.series(&id, slice)?;

@@ -24,6 +24,10 @@ pub struct Locked {
 }
 
 impl StateLock {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Locks a file, creating it if missing. `busy` makes the error from ` by process N`, or from an empty text if the
     /// process is unknown.
     pub fn hold(path: PathBuf, busy: impl FnOnce(&str) -> Advised) -> Result<Self> {

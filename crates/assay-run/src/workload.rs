@@ -1,14 +1,14 @@
 //! Reads users' workload files, and the files they name.
 
-use std::io::Read as _;
-use std::path::Path;
+use std::io::{BufRead as _, BufReader, Read, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
-use assay_lua::{Engine, Error as LuaError, NoServer, Setting};
+use anyhow::{Context as _, Result, bail, ensure};
+use assay_lua::{LuaError, NoServer, ScriptEngine, ScriptSetting};
 use assay_model::{Captured, Dialect, LuaFile, LuaScript, Test, UserRowsFile};
 use assay_plan::{
-    NamedFile, Request, ScriptOptions, UserFile, Wanted, Workload, WorkloadFile, is_lua,
+    FileExtent, NamedFile, Request, ScriptOptions, UserFile, UserWorkload, WorkloadFile, is_lua,
     lua_workload, parse_system, pgbench_script, read_workload_files,
 };
 use assay_wire::Stop;
@@ -16,7 +16,6 @@ use assay_workloads::{CapturedLines, captured, keep_captured};
 use sha2::{Digest as _, Sha256};
 
 use crate::advice::Advised;
-use crate::dump_file::dump_file;
 use crate::paths;
 use crate::progress::print_said;
 
@@ -40,7 +39,7 @@ pub struct OfLua<'a> {
 }
 
 /// Reads a workload. File names in it are relative to its directory.
-pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Result<Workload> {
+pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Result<UserWorkload> {
     let files: Vec<String> = files.iter().map(|it| stock_script(it)).collect();
     let named: Vec<NamedFile<'_>> = files.iter().map(|it| NamedFile::of(it)).collect();
     let texts = named.iter().map(|it| text(it.path)).collect::<Result<Vec<_>>>()?;
@@ -50,31 +49,24 @@ pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Res
     match (scripts.next(), named.as_slice()) {
         (Some((file, _)), [_]) => {
             if let Some(option) = options.given() {
-                return Err(Advised::new(
+                bail!(Advised::new(
                     format!(
                         "`{option}` is for scripts of pgbench, and `{}` is a Lua script",
                         file.path
                     ),
-                    "give options of a Lua script after `--`, for example `-- --tables=4`",
-                )
-                .into());
+                    "give options of a Lua script after `--`, for example `-- --tables=4`"
+                ));
             }
             return Ok(lua_workload(script(Path::new(file.path), of_lua)?));
         }
-        (Some((file, _)), _) => {
-            return Err(Advised::new(
-                format!("`{}` is a Lua script, which is a workload of its own", file.path),
-                "name it alone; `require` in the script reads other files",
-            )
-            .into());
-        }
-        (None, _) if !of_lua.options.is_empty() => {
-            return Err(Advised::new(
-                "options after `--` are those of a Lua script, and the workload is none".to_owned(),
-                "leave them out; `--define NAME=VALUE` sets a variable of scripts of pgbench",
-            )
-            .into());
-        }
+        (Some((file, _)), _) => bail!(Advised::new(
+            format!("`{}` is a Lua script, which is a workload of its own", file.path),
+            "name it alone; `require` in the script reads other files"
+        )),
+        (None, _) if !of_lua.options.is_empty() => bail!(Advised::new(
+            "options after `--` are those of a Lua script, and the workload is none",
+            "leave them out; `--define NAME=VALUE` sets a variable of scripts of pgbench"
+        )),
         (None, _) => {}
     }
     let given: Vec<WorkloadFile<'_>> = files
@@ -84,8 +76,8 @@ pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Res
         let directory = Path::new(workload).parent().unwrap_or(Path::new(""));
         let path = directory.join(file);
         match wanted {
-            Wanted::Whole => user_file(&path),
-            Wanted::Head => dump_file(&path),
+            FileExtent::Whole => user_file(&path),
+            FileExtent::Head => dump_file(&path),
         }
     })?)
 }
@@ -101,7 +93,7 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
     };
     let mut files: Vec<LuaFile> = Vec::new();
     for (dialect, command) in dialects.iter().flat_map(|it| COMMANDS.map(|command| (it, command))) {
-        let setting = Setting {
+        let setting = ScriptSetting {
             thread: 0,
             threads: 1,
             driver: assay_load::driver(*dialect),
@@ -116,7 +108,7 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
         let is_for_command = of_lua.is_for_command;
         let (leash, own_path) = (Arc::clone(&setting.leash), path.to_owned());
         let read = assay_load::apart(&leash, &Stop::default(), move || {
-            let engine = Engine::read(&mut NoServer::default(), &own_path, None, &setting)?;
+            let engine = ScriptEngine::read(&mut NoServer::default(), &own_path, None, &setting)?;
             let is_run = setting.command == "run" && !is_for_command;
             if is_run && !engine.has("event")? && !engine.has("thread_run")? {
                 return Err(LuaError::Lacks("event".to_owned()).into());
@@ -167,33 +159,30 @@ pub fn text(name: &str) -> Result<String> {
     }
     let path = Path::new(name);
     paths::check_file(path, if assay_plan::is_script(name) { STOCK } else { WORKLOAD_FILES })?;
-    anyhow::ensure!(path.metadata()?.is_file(), "`{name}` is not a regular file");
+    ensure!(path.metadata()?.is_file(), "`{name}` is not a regular file");
     paths::text(fs_err::File::open(path)?, name, WORKLOAD_FILES)
 }
 
 pub fn suite(request: &Request) -> Result<Vec<Test>> {
     let options = request.script_options();
-    let dialects = dialects(request);
     let of_lua = OfLua {
         options: &request.script_options,
         may_use_all: request.allow_script_io,
-        is_meant: false,
-        dialects: &dialects,
-        is_for_command: false,
+        dialects: &dialects(request),
+        ..OfLua::default()
     };
     if !request.workload.is_empty() {
         return Ok(read(&request.workload, &options, of_lua)?.tests);
     }
     if !of_lua.options.is_empty() {
-        anyhow::bail!(Advised::new(
-            "options after `--`, and `script-options`, are those of a Lua script, and there is none"
-                .to_owned(),
-            "name one with `--workload`; options of a suite need `--suite oltp` or `--suite tpcc`",
+        bail!(Advised::new(
+            "options after `--`, and `script-options`, are those of a Lua script, and there is none",
+            "name one with `--workload`; options of a suite need `--suite oltp` or `--suite tpcc`"
         ));
     }
     match options.given() {
         None => Ok(request.shipped_tests()),
-        Some(option) => anyhow::bail!(Advised::new(
+        Some(option) => bail!(Advised::new(
             format!("`{option}` is for scripts of pgbench, and there is none"),
             "name one with `--workload`, for example `--workload tpcb-like`",
         )),
@@ -207,10 +196,10 @@ pub fn read_again(file: &UserRowsFile) -> Result<Vec<u8>, String> {
 
 fn unchanged(path: &str, sha256: &str) -> Result<Vec<u8>, String> {
     let found = user_file(Path::new(path))?;
-    match found.sha256 == sha256 {
-        true => Ok(found.content),
-        false => Err("it has changed since the study was planned".to_owned()),
+    if found.sha256 != sha256 {
+        return Err("it has changed since the study was planned".to_owned());
     }
+    Ok(found.content)
 }
 
 /// Checks that scripts and their modules are those that the tests were planned with. Clients read them only once their
@@ -250,18 +239,101 @@ pub fn read_captured(tests: impl IntoIterator<Item = Test>) -> Result<()> {
 
 fn user_file(path: &Path) -> Result<UserFile, String> {
     let read = || -> Result<UserFile> {
-        let path = path.canonicalize()?;
-        // A device or a pipe may have no end.
-        anyhow::ensure!(path.metadata()?.is_file(), "it is not a regular file");
+        let path = regular_file(path)?;
         let mut content = Vec::new();
         fs_err::File::open(&path)?.take(FILE_MAX + 1).read_to_end(&mut content)?;
-        anyhow::ensure!(content.len() as u64 <= FILE_MAX, "it has more than {FILE_MAX} bytes");
+        ensure!(content.len() as u64 <= FILE_MAX, "it has more than {FILE_MAX} bytes");
         let sha256 = hex::encode(Sha256::digest(&content));
         let path = path.to_str().context("its path is not UTF-8")?.to_owned();
         let bytes = content.len() as u64;
         Ok(UserFile { path, sha256, content, bytes })
     };
     read().map_err(|error| format!("{error:#}"))
+}
+
+fn regular_file(path: &Path) -> Result<PathBuf> {
+    let path = path.canonicalize()?;
+    // A device or a pipe may have no end.
+    ensure!(path.metadata()?.is_file(), "it is not a regular file");
+    Ok(path)
+}
+
+/// Bytes from which the kind of a dump is detected.
+const HEAD: u64 = 64 << 10;
+
+/// Bytes of a dump.
+const DUMP_MAX: u64 = 1 << 40;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// A dump, which may be compressed and larger than memory: it is read as a stream.
+fn dump_file(path: &Path) -> Result<UserFile, String> {
+    let read = || -> Result<UserFile> {
+        let path = regular_file(path)?;
+        let mut file = fs_err::File::open(&path)?;
+        let length = file.metadata()?.len();
+        ensure!(length <= DUMP_MAX, "it has more than {DUMP_MAX} bytes");
+        let sha256 = checksum(&mut file)?;
+        let is_compressed = is_compressed(&mut file)?;
+        let bytes = if is_compressed { uncompressed(&mut file, length)? } else { length };
+        file.seek(SeekFrom::Start(0))?;
+        let mut content = Vec::new();
+        decompressed(Box::new(file), is_compressed).take(HEAD).read_to_end(&mut content)?;
+        let path = path.to_str().context("its path is not UTF-8")?.to_owned();
+        Ok(UserFile { path, sha256, content, bytes })
+    };
+    read().map_err(|error| format!("{error:#}"))
+}
+
+/// Opens a dump, which must be the one that the workload was planned with.
+pub fn open_dump(file: &UserRowsFile) -> Result<Box<dyn Read>, String> {
+    let open = || -> Result<Box<dyn Read>> {
+        let mut source = fs_err::File::open(&file.path)?;
+        let found = checksum(&mut source)?;
+        ensure!(found == file.sha256, "it has changed since the study was planned");
+        let is_compressed = is_compressed(&mut source)?;
+        Ok(decompressed(Box::new(source), is_compressed))
+    };
+    open().map_err(|error| format!("{error:#}"))
+}
+
+fn checksum(file: &mut fs_err::File) -> Result<String> {
+    let mut digest = Sha256::new();
+    let mut source = BufReader::with_capacity(1 << 20, file.by_ref());
+    loop {
+        let read = source.fill_buf()?;
+        if read.is_empty() {
+            break;
+        }
+        digest.update(read);
+        let length = read.len();
+        source.consume(length);
+    }
+    file.seek(SeekFrom::Start(0))?;
+    Ok(hex::encode(digest.finalize()))
+}
+
+fn is_compressed(file: &mut fs_err::File) -> Result<bool> {
+    let mut head = Vec::new();
+    file.by_ref().take(GZIP.len() as u64).read_to_end(&mut head)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(head == GZIP)
+}
+
+/// Uncompressed size according to gzip, which stores it modulo 4 GiB.
+fn uncompressed(file: &mut fs_err::File, length: u64) -> Result<u64> {
+    let mut last = [0; 4];
+    file.seek(SeekFrom::Start(length.saturating_sub(4)))?;
+    file.read_exact(&mut last)?;
+    let mut bytes = u64::from(u32::from_le_bytes(last));
+    while bytes < length {
+        bytes += 1 << 32;
+    }
+    Ok(bytes)
+}
+
+fn decompressed(source: Box<dyn Read>, is_compressed: bool) -> Box<dyn Read> {
+    if is_compressed { assay_decompress::gunzipped(source) } else { source }
 }
 
 #[cfg(test)]

@@ -1,28 +1,30 @@
 //! Servers under valgrind, whose tool callgrind counts the instructions of their threads.
 //!
 //! Such a server runs some twenty times slower while it counts, and one thread at a time. It counts nothing until
-//! [`Counting::count`]; [`Counting::take`] returns the counts by thread since the last call.
+//! [`CallgrindCounting::count`]; [`CallgrindCounting::take`] returns the counts by thread since the last call.
 
 use std::ffi::OsString;
 use std::fs::Permissions;
-use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use fs_err as fs;
+use object::elf::{ET_EXEC, FileHeader64, PT_INTERP, ProgramHeader64};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use object::{LittleEndian, U64};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
-use crate::error::Error;
-use crate::interpreter::with_loader;
+use crate::error::{Result, ServersError};
 use crate::supervise::process::die_with_parent;
-use crate::supervise::{Job, below};
+use crate::supervise::{ServerJob, below};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Valgrind {
+pub struct ValgrindTool {
     /// The program `valgrind`. A traced program executes other programs through it.
     pub launcher: PathBuf,
     pub library: PathBuf,
@@ -49,10 +51,9 @@ pub struct ThreadCounts {
 
 impl ThreadCounts {
     /// All instructions of the report; `None` if it is truncated.
-    #[must_use]
     pub fn instructions(&self) -> Option<u64> {
         // The last line of the report.
-        let tail = self.report.get(self.report.len().saturating_sub(200)..)?;
+        let tail = &self.report[self.report.len().saturating_sub(200)..];
         let tail = String::from_utf8_lossy(tail);
         let sums = tail.lines().rev().find_map(|line| line.strip_prefix("totals:"));
         sums?.trim().parse().ok()
@@ -60,15 +61,20 @@ impl ThreadCounts {
 }
 
 #[derive(Debug)]
-pub struct Counting<'a> {
+pub struct CallgrindCounting<'a> {
     first: i32,
-    valgrind: &'a Valgrind,
+    valgrind: &'a ValgrindTool,
     directory: PathBuf,
 }
 
-impl Valgrind {
+impl ValgrindTool {
     /// Wraps a job in the tool, whose files are in `directory`. `room` may hold a modified copy of the program.
-    pub(crate) fn around(&self, job: Job, directory: &Path, room: &Path) -> Result<Job, Error> {
+    pub(crate) fn around(
+        &self,
+        job: ServerJob,
+        directory: &Path,
+        room: &Path,
+    ) -> Result<ServerJob> {
         let job = without_loader(job, room)?;
         let file = |option: &str, name: &str| {
             let mut argument = OsString::from(option);
@@ -103,13 +109,13 @@ impl Valgrind {
         ];
         let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let env = job.env.into_iter().chain(own).collect();
-        Ok(Job { argv, env, ..job })
+        Ok(ServerJob { argv, env, ..job })
     }
 }
 
 /// Removes the loader from the command line if the program has a fixed address: if valgrind runs the loader as the
 /// program, it uses that address for the loader's heap.
-fn without_loader(job: Job, room: &Path) -> Result<Job, Error> {
+fn without_loader(job: ServerJob, room: &Path) -> Result<ServerJob> {
     let [loader, option, libraries, program, rest @ ..] = job.argv.as_slice() else {
         return Ok(job);
     };
@@ -132,23 +138,23 @@ fn without_loader(job: Job, room: &Path) -> Result<Job, Error> {
     let argv = std::iter::once(copy.into_os_string()).chain(rest.iter().cloned()).collect();
     let mut env = job.env;
     env.push(("LD_LIBRARY_PATH".to_owned(), libraries));
-    Ok(Job { argv, env, ..job })
+    Ok(ServerJob { argv, env, ..job })
 }
 
-impl<'a> Counting<'a> {
-    pub(crate) fn of(first: i32, valgrind: &'a Valgrind, directory: PathBuf) -> Self {
+impl<'a> CallgrindCounting<'a> {
+    pub(crate) fn new(first: i32, valgrind: &'a ValgrindTool, directory: PathBuf) -> Self {
         Self { first, valgrind, directory }
     }
 
     /// Starts or stops counting in all processes of the server. Fails if a process does not respond within a minute, or
     /// the server has ended.
-    pub fn count(&self, counts: bool) -> Result<(), Error> {
+    pub fn count(&self, counts: bool) -> Result<()> {
         let word = if counts { "on" } else { "off" };
         self.command(&self.processes()?, &["instrumentation", word]).map(drop)
     }
 
     /// Maps a kernel thread id to its process and its number in valgrind; `None` if it does not exist.
-    pub fn place(&self, tid: i32) -> Result<Option<(i32, u32)>, Error> {
+    pub fn place(&self, tid: i32) -> Result<Option<(i32, u32)>> {
         let status = fs::read_to_string(format!("/proc/{tid}/status"))?;
         let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
         let Some(pid) = pid else { return Ok(None) };
@@ -160,7 +166,7 @@ impl<'a> Counting<'a> {
     }
 
     /// Counts since the last call, of the threads of a process or of all processes of the server.
-    pub fn take(&self, pid: Option<i32>) -> Result<Vec<ThreadCounts>, Error> {
+    pub fn take(&self, pid: Option<i32>) -> Result<Vec<ThreadCounts>> {
         let pids = match pid {
             Some(pid) => vec![pid],
             None => self.processes()?,
@@ -187,7 +193,7 @@ impl<'a> Counting<'a> {
         Ok(taken)
     }
 
-    fn processes(&self) -> Result<Vec<i32>, Error> {
+    fn processes(&self) -> Result<Vec<i32>> {
         let Some(pid) = Pid::from_raw(self.first) else { return Ok(Vec::new()) };
         let others = below(pid)?.into_iter().map(|pid| pid.as_raw_nonzero().get());
         Ok(std::iter::once(self.first).chain(others).collect())
@@ -195,7 +201,7 @@ impl<'a> Counting<'a> {
 
     /// Sends a command to these processes at the same time and returns their answers. Processes that have ended
     /// meanwhile are skipped, except for the server's first.
-    fn command(&self, pids: &[i32], words: &[&str]) -> Result<Vec<String>, Error> {
+    fn command(&self, pids: &[i32], words: &[&str]) -> Result<Vec<String>> {
         let mut pipes = OsString::from("--vgdb-prefix=");
         pipes.push(self.directory.join(PIPES));
         let send = |pid: &i32| -> io::Result<_> {
@@ -223,7 +229,7 @@ impl<'a> Counting<'a> {
             // A process that has just started listens a little later, and has counted nothing yet.
             let is_absent = has_ended(pid) || said.contains(NOT_YET);
             if !output.status.success() && (pid == self.first || !is_absent) {
-                return Err(Error::Valgrind { pid, said });
+                return Err(ServersError::Valgrind { pid, said });
             }
             answers.push(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -286,7 +292,6 @@ const PAUSE: Duration = Duration::from_micros(50);
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Whether the kernel shows in which calls the threads of a process wait, so that [`wait_for_thread`] works.
-#[must_use]
 pub fn shows_waits(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/syscall")).is_ok()
 }
@@ -331,6 +336,31 @@ fn thread_of(line: &str) -> Option<(u32, i32)> {
     let (thread, rest) = line.strip_prefix("Thread ")?.split_once(':')?;
     let (_, tid) = rest.rsplit_once("(lwpid ")?;
     Some((thread.parse().ok()?, tid.split(')').next()?.parse().ok()?))
+}
+
+/// Returns a copy of a program with a fixed address that the kernel starts by this loader. `None` if it is
+/// position-independent, names no loader, or is no program of this kind of machine. The name of the loader is appended
+/// to the file, and its segment header points there.
+pub(crate) fn with_loader(program: &[u8], loader: &Path) -> Option<Vec<u8>> {
+    const ENDIAN: LittleEndian = LittleEndian;
+    let header = FileHeader64::<LittleEndian>::parse(program).ok()?;
+    if header.e_type(ENDIAN) != ET_EXEC {
+        return None;
+    }
+    let segments = header.program_headers(ENDIAN, program).ok()?;
+    let at = segments.iter().position(|segment| segment.p_type(ENDIAN) == PT_INTERP)?;
+    let mut named = *segments.get(at)?;
+    let mut name = loader.as_os_str().as_bytes().to_vec();
+    name.push(0);
+    let size = U64::new(ENDIAN, name.len() as u64);
+    named.p_offset = U64::new(ENDIAN, program.len() as u64);
+    (named.p_filesz, named.p_memsz) = (size, size);
+    let each = size_of::<ProgramHeader64<LittleEndian>>();
+    let place = usize::try_from(header.e_phoff(ENDIAN)).ok()?.checked_add(at.checked_mul(each)?)?;
+    let mut changed = program.to_vec();
+    changed.get_mut(place..place.checked_add(each)?)?.copy_from_slice(object::bytes_of(&named));
+    changed.extend(name);
+    Some(changed)
 }
 
 #[cfg(test)]
@@ -384,5 +414,14 @@ mod tests {
         assert_eq!(place_of("counts.123.4"), None);
         assert_eq!(place_of("counts.123"), None);
         assert_eq!(place_of("valgrind.123"), None);
+    }
+
+    #[test]
+    fn what_is_no_program_stays_as_it_is() {
+        assert_eq!(with_loader(b"", Path::new("/l")), None);
+        assert_eq!(with_loader(b"#!/bin/sh\n", Path::new("/l")), None);
+        // This test's program is position-independent.
+        let own = fs_err::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(with_loader(&own, Path::new("/l")), None);
     }
 }

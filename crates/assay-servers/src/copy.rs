@@ -10,27 +10,28 @@ use fs_err as fs;
 use rustix::fs::{FallocateFlags, SeekFrom, copy_file_range, fallocate, ioctl_ficlone, seek};
 use rustix::io::Errno;
 
-use crate::error::Error;
+use crate::error::{Result, ServersError};
+use crate::sparse::each_file;
 
 const AT_ONCE: u64 = 64 << 20;
 
 /// Copies a directory tree; `to` must not exist. The copy has the same content, permissions and holes, but only the
-/// owner may write to it. Sockets and pipes are skipped. After an error, such as [`Error::Stopped`], the partial copy
-/// stays.
-pub fn copy_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
+/// owner may write to it. Sockets and pipes are skipped. After an error, such as [`ServersError::Stopped`], the partial
+/// copy stays.
+pub fn copy_tree(from: &Path, to: &Path, stop: &Stop) -> Result<()> {
     copy(from, to, Holes::Stay, stop)
 }
 
 /// Copies a tree with all blocks allocated, as contiguous as the disk allows: a server that writes to it need not
 /// allocate any.
-pub(crate) fn copy_whole(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
+pub(crate) fn copy_whole(from: &Path, to: &Path, stop: &Stop) -> Result<()> {
     copy(from, to, Holes::Allocated, stop)
 }
 
 /// Moves a directory; `to` must not exist. To another file system it is copied: the copy is complete before it gets its
 /// name and before the original is removed. After an error nothing is at `to`, unless only the original could not be
 /// removed.
-pub(crate) fn move_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
+pub(crate) fn move_tree(from: &Path, to: &Path, stop: &Stop) -> Result<()> {
     move_by(|from, to| fs::rename(from, to), from, to, stop)
 }
 
@@ -39,7 +40,7 @@ fn move_by(
     from: &Path,
     to: &Path,
     stop: &Stop,
-) -> Result<(), Error> {
+) -> Result<()> {
     match rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
         moved => return Ok(moved?),
@@ -47,8 +48,9 @@ fn move_by(
     let mut unfinished = to.as_os_str().to_owned();
     unfinished.push(".partial");
     let unfinished = Path::new(&unfinished);
+    let mut sync = |path: &Path| -> Result<()> { Ok(fs::File::open(path)?.sync_all()?) };
     let copied = copy_tree(from, unfinished, stop)
-        .and_then(|()| Ok(sync_tree(unfinished)?))
+        .and_then(|()| each_file(unfinished, &mut sync))
         .and_then(|()| Ok(fs::rename(unfinished, to)?));
     if let Err(error) = copied {
         // The error of the copy is the one that matters.
@@ -58,26 +60,13 @@ fn move_by(
     Ok(fs::remove_dir_all(from)?)
 }
 
-fn sync_tree(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            sync_tree(&entry.path())?;
-        } else if kind.is_file() {
-            fs::File::open(entry.path())?.sync_all()?;
-        }
-    }
-    Ok(())
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holes {
     Stay,
     Allocated,
 }
 
-fn copy(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<(), Error> {
+fn copy(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -98,7 +87,7 @@ fn owners(metadata: &Metadata) -> Permissions {
     Permissions::from_mode(metadata.permissions().mode() & 0o7755)
 }
 
-fn copy_file(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<(), Error> {
+fn copy_file(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<()> {
     let source = fs::File::open(from)?;
     let target = fs::OpenOptions::new().write(true).create_new(true).open(to)?;
     let metadata = source.metadata()?;
@@ -128,7 +117,7 @@ fn allocate(file: &File, length: u64) -> io::Result<()> {
     }
 }
 
-fn copy_data(source: &File, target: &File, length: u64, stop: &Stop) -> Result<(), Error> {
+fn copy_data(source: &File, target: &File, length: u64, stop: &Stop) -> Result<()> {
     let mut end = 0;
     while end < length {
         let start = match seek(source, SeekFrom::Data(end)) {
@@ -138,7 +127,7 @@ fn copy_data(source: &File, target: &File, length: u64, stop: &Stop) -> Result<(
             Err(errno) => return Err(io::Error::from(errno).into()),
         };
         if stop.is_asked() {
-            return Err(Error::Stopped);
+            return Err(ServersError::Stopped);
         }
         let hole = seek(source, SeekFrom::Hole(start)).map_err(io::Error::from)?;
         end = hole.min(start.saturating_add(AT_ONCE));
@@ -171,7 +160,7 @@ fn copy_through_memory(source: &File, target: &File, mut at: u64, end: u64) -> i
     let mut buffer = vec![0; 1 << 20];
     while at < end {
         let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
-        let part = buffer.get_mut(..wanted).unwrap_or_default();
+        let part = &mut buffer[..wanted];
         source.read_exact_at(part, at)?;
         target.write_all_at(part, at)?;
         at += wanted as u64;
@@ -224,7 +213,7 @@ mod tests {
         fs::write(from.join("file"), b"content").unwrap();
         stop.ask();
         let ended = copy_tree(&from, &dir.path().join("to"), &stop);
-        assert!(matches!(ended, Err(Error::Stopped)), "{ended:?}");
+        assert!(matches!(ended, Err(ServersError::Stopped)), "{ended:?}");
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use assay_model::{Hint, Product};
 
-use crate::supervise::namespace::REFUSED as NO_NAMESPACE;
-use crate::supervise::protocol::Ending;
+use crate::supervise::protocol::{Ending, NO_NAMESPACE};
+
+pub(crate) type Result<T, E = ServersError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
+pub enum ServersError {
     #[error("cannot initialise a data directory: the server ended with {ending}{}", tail(.log))]
     Initialize { ending: Ending, log: String },
     #[error("assay cannot run servers of {0}")]
@@ -64,7 +64,7 @@ pub enum Error {
     #[error("interrupted before it was finished")]
     Stopped,
     #[error(transparent)]
-    Wire(#[from] assay_wire::Error),
+    Wire(#[from] assay_wire::WireError),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -79,7 +79,7 @@ const NO_ROOM: &str = "free some space on that disk (`assay cache clean`), or us
                        directory of servers and their data, and `XDG_STATE_HOME` that of servers from `assay server \
                        start`";
 
-impl Error {
+impl ServersError {
     /// Adds the directory, if the error is a full disk.
     pub(crate) fn in_dir(self, dir: &Path) -> Self {
         match self {
@@ -91,7 +91,7 @@ impl Error {
     }
 }
 
-impl Hint for Error {
+impl Hint for ServersError {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::UnknownOption { nearest: Some(nearest), .. } => {
@@ -144,11 +144,12 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_reported_with_its_directory_and_a_remedy() {
-        let full = Error::from(io::Error::from(io::ErrorKind::StorageFull));
+        let full = ServersError::from(io::Error::from(io::ErrorKind::StorageFull));
         let message = full.in_dir(Path::new("/state/assay"));
         assert!(message.to_string().contains("`/state/assay`"), "{message}");
         assert!(message.hints()[0].contains("`XDG_STATE_HOME`"));
-        let other = Error::from(io::Error::from(io::ErrorKind::NotFound)).in_dir(Path::new("/x"));
-        assert!(matches!(other, Error::Io(_)), "{other}");
+        let other =
+            ServersError::from(io::Error::from(io::ErrorKind::NotFound)).in_dir(Path::new("/x"));
+        assert!(matches!(other, ServersError::Io(_)), "{other}");
     }
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_model::{Artifact, AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
-use assay_servers::audit::{Audited, Facts, Plan, compare, ineffective};
+use assay_servers::audit::{AuditFacts, AuditedPlan, AuditedSystem, compare, ineffective};
 use assay_servers::{answers, build_facts, effective_settings, explain, mapped_files};
 use assay_terms::Terms;
 use assay_testkit::{TestServer, mariadb_version, prefix, product_prefix, start};
@@ -41,25 +41,28 @@ fn fill(control: &mut Connection) {
     }
 }
 
-fn facts_of(server: &TestServer, version: &str, control: &mut Connection) -> Facts {
+fn facts_of(server: &TestServer, version: &str, control: &mut Connection) -> AuditFacts {
     let mut settings = effective_settings(control).unwrap();
     settings.extend(build_facts(server.pid(), &Artifact::Prefix(prefix(version))).unwrap());
     let plan = explain(control, RANGE).unwrap().unwrap().plan;
     let (test, statement) = ("range-notcovered-si".to_owned(), RANGE.to_owned());
     let (place, event, notes) = (None, 0, Vec::new());
-    Facts { settings, plans: vec![Plan { test, statement, place, event, plan, notes }] }
+    AuditFacts { settings, plans: vec![AuditedPlan { test, statement, place, event, plan, notes }] }
 }
 
-fn facts(version: &str, options: &[&str]) -> Facts {
+fn facts(version: &str, options: &[&str]) -> AuditFacts {
     let server = mariadb_version(version, options);
     let mut control = server.connect();
     fill(&mut control);
     facts_of(&server, version, &mut control)
 }
 
-fn compared(a: &Facts, b: &Facts, asked: &[(&str, &str)]) -> Vec<AuditFinding> {
+fn compared(a: &AuditFacts, b: &AuditFacts, asked: &[(&str, &str)]) -> Vec<AuditFinding> {
     let (plain, asked) = (spec(&[]), spec(asked));
-    compare(&[Audited { spec: &plain, facts: a }, Audited { spec: &asked, facts: b }], lean())
+    compare(
+        &[AuditedSystem { spec: &plain, facts: a }, AuditedSystem { spec: &asked, facts: b }],
+        lean(),
+    )
 }
 
 fn suspicious(findings: &[AuditFinding]) -> Vec<&str> {
@@ -75,7 +78,7 @@ fn trap(version: &str, options: &[&str]) -> Vec<String> {
 #[test]
 fn one_intent_leaves_nothing_suspicious_between_versions() {
     let all = ["10.5", "10.11", "11.8"].map(|version| facts(version, &[]));
-    for Facts { settings, .. } in &all {
+    for AuditFacts { settings, .. } in &all {
         assert_eq!(settings["table.collation"], "latin1_swedish_ci");
         assert_eq!(settings["table.charset"], "latin1");
         assert_eq!(settings["schema.charset"], "latin1");
@@ -87,12 +90,13 @@ fn one_intent_leaves_nothing_suspicious_between_versions() {
         assert_eq!(settings["innodb_doublewrite"], "ON");
     }
     let spec = spec(&[]);
-    let findings = compare(&all.each_ref().map(|facts| Audited { spec: &spec, facts }), lean());
+    let findings =
+        compare(&all.each_ref().map(|facts| AuditedSystem { spec: &spec, facts }), lean());
     assert_eq!(suspicious(&findings), [""; 0], "{findings:#?}");
 }
 
 /// Of a product without `seq_` tables.
-fn settings_of(product: Product, version: &str) -> Facts {
+fn settings_of(product: Product, version: &str) -> AuditFacts {
     let server = start(product, version, &[]);
     let mut control = server.connect();
     control.query("CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120))").unwrap();
@@ -100,7 +104,7 @@ fn settings_of(product: Product, version: &str) -> Facts {
     settings.extend(
         build_facts(server.pid(), &Artifact::Prefix(product_prefix(product, version))).unwrap(),
     );
-    Facts { settings, plans: Vec::new() }
+    AuditFacts { settings, plans: Vec::new() }
 }
 
 #[test]
@@ -117,7 +121,7 @@ fn one_intent_leaves_nothing_suspicious_between_products_and_versions() {
         let of = |product| SystemSpec { product, ..spec(&[]) };
         let specs = [of(one.0), of(other.0)];
         let facts = [one, other].map(|(product, version)| settings_of(product, version));
-        let audited = [0, 1].map(|at| Audited { spec: &specs[at], facts: &facts[at] });
+        let audited = [0, 1].map(|at| AuditedSystem { spec: &specs[at], facts: &facts[at] });
         let findings = compare(&audited, lean());
         assert_eq!(suspicious(&findings), [""; 0], "{one:?} {other:?}: {findings:#?}");
         for setting in ["sort_buffer_size", "innodb_log_buffer_size", "hash_mem_multiplier"] {
@@ -202,7 +206,7 @@ fn consequences_of_requested_settings_are_suspicious() {
 #[test]
 fn builds_of_different_builders_are_distinguished_by_their_files() {
     let (vendor, debian) = (facts("10.11.5", &[]), facts("10.11", &[]));
-    let of = |facts: &Facts, name: &str| facts.settings.get(name).cloned().unwrap_or_default();
+    let of = |facts: &AuditFacts, name: &str| facts.settings.get(name).cloned().unwrap_or_default();
     assert_eq!(of(&vendor, "build.compiler"), "GCC 4.8.5");
     assert_eq!(of(&vendor, "build.stripped"), "no");
     assert_eq!(of(&debian, "build.stripped"), "yes");
@@ -229,7 +233,7 @@ fn servers_run_with_the_libraries_that_came_with_them_and_no_others() {
     }
 }
 
-fn postgres(version: &str, options: &[&str]) -> Facts {
+fn postgres(version: &str, options: &[&str]) -> AuditFacts {
     let server = start(Product::Postgres, version, options);
     let mut control = server.connect();
     for sql in [
@@ -250,7 +254,7 @@ fn postgres(version: &str, options: &[&str]) -> Facts {
     let plan = explain(&mut control, covered).unwrap().unwrap().plan;
     let (test, statement) = ("range-covered-si".to_owned(), covered.to_owned());
     let (place, event, notes) = (None, 0, Vec::new());
-    Facts { settings, plans: vec![Plan { test, statement, place, event, plan, notes }] }
+    AuditFacts { settings, plans: vec![AuditedPlan { test, statement, place, event, plan, notes }] }
 }
 
 #[test]
@@ -268,7 +272,7 @@ fn traps_of_postgres_are_found() {
     ] {
         let other = postgres("16", &[option]);
         let findings =
-            compare(&[&usual, &other].map(|facts| Audited { spec: &spec, facts }), lean());
+            compare(&[&usual, &other].map(|facts| AuditedSystem { spec: &spec, facts }), lean());
         assert_eq!(suspicious(&findings), expected, "{option}");
     }
 }

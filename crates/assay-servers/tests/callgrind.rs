@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use assay_model::Product;
-use assay_servers::{Counting, Error, Server, Valgrind};
+use assay_servers::{CallgrindCounting, ServerInstance, ServersError, ValgrindTool};
 use assay_testkit::{options, product_prefix, site, template, valgrind};
 use assay_wire::Connection;
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,19 +13,19 @@ use rustix::process::{Pid, Signal, kill_process};
 assay_testkit::supervisor_entry!();
 
 struct Served<'a> {
-    counting: Counting<'a>,
+    counting: CallgrindCounting<'a>,
     control: Connection,
     pid: i32,
     thread: u32,
 }
 
 impl<'a> Served<'a> {
-    fn new(server: &'a Server, valgrind: &'a Valgrind) -> Self {
+    fn new(server: &'a ServerInstance, valgrind: &'a ValgrindTool) -> Self {
         let (counting, mut control) = (server.counting(valgrind), server.connect().unwrap());
         let id = u64::from(control.connection_id());
         let ask = |_, count| {
             (0..count).for_each(|_| drop(control.query("SELECT 1 + 1").unwrap()));
-            Ok::<_, Error>(())
+            Ok::<_, ServersError>(())
         };
         let tids = server.connection_tids(&[id], ask).unwrap().unwrap();
         let (pid, thread) = counting.place(tids[0]).unwrap().unwrap();
@@ -47,7 +47,8 @@ fn repeats(product: Product, version: &str) {
     let root = tempfile::tempdir().unwrap();
     let (site, template) = (site(root.path()), template(&prefix));
     let server =
-        Server::start_counted(&site, &prefix, &options(&prefix), &template, &valgrind).unwrap();
+        ServerInstance::start_counted(&site, &prefix, &options(&prefix), &template, &valgrind)
+            .unwrap();
     let mut served = Served::new(&server, &valgrind);
     served.counting.count(true).unwrap();
     served.counted(10);
@@ -69,7 +70,8 @@ fn a_server_that_is_killed_leaves_no_command_waiting() {
     let root = tempfile::tempdir().unwrap();
     let (site, template) = (site(root.path()), template(&prefix));
     let server =
-        Server::start_counted(&site, &prefix, &options(&prefix), &template, &valgrind).unwrap();
+        ServerInstance::start_counted(&site, &prefix, &options(&prefix), &template, &valgrind)
+            .unwrap();
     let counting = server.counting(&valgrind);
     thread::scope(|scope| {
         let error = scope.spawn(|| (0..).find_map(|_| counting.count(false).err()));
@@ -77,7 +79,7 @@ fn a_server_that_is_killed_leaves_no_command_waiting() {
         let pid = Pid::from_raw(server.pid()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();
         let error = error.join().unwrap().unwrap();
-        assert!(matches!(error, Error::Valgrind { .. }), "{error}");
+        assert!(matches!(error, ServersError::Valgrind { .. }), "{error}");
     });
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_servers::{Server, Site, collect_garbage, collect_unheld, initialize};
+use assay_servers::{ServerInstance, Site, collect_garbage, collect_unheld, initialize};
 use assay_testkit::{eventually, options, prefix, supervisor, template};
 use assay_wire::Stop;
 use fs_err as fs;
@@ -39,7 +39,8 @@ fn holder() {
     let (site, prefix) = (site(&dir), prefix("10.11"));
     let options = options(&prefix);
     initialize(&site, &prefix, &options, &dir.join("data/template")).unwrap();
-    let start = || Server::start(&site, &prefix, &options, &dir.join("data/template")).unwrap();
+    let start =
+        || ServerInstance::start(&site, &prefix, &options, &dir.join("data/template")).unwrap();
     let mut servers = [start(), start()];
     servers.iter_mut().for_each(|server| server.freeze().unwrap());
     println!("{FROZEN}");
@@ -158,7 +159,8 @@ fn servers_of_another_run_root_are_not_garbage() {
     let dir = tempfile::tempdir().unwrap();
     let (here, prefix) = (site(dir.path()), prefix("10.11"));
     let there = Site { run_root: dir.path().join("other"), ..here.clone() };
-    let server = Server::start(&here, &prefix, &options(&prefix), &template(&prefix)).unwrap();
+    let server =
+        ServerInstance::start(&here, &prefix, &options(&prefix), &template(&prefix)).unwrap();
     let collect = || {
         collect_garbage(&there.run_root).unwrap();
         collect_unheld(&there.data_root, |_| true).unwrap()

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 use assay_model::{Hint as _, Product};
-use assay_servers::{Error, Listen, Server};
+use assay_servers::{Listen, ServerInstance, ServersError};
 use assay_testkit::{
     eventually, options, product_prefix, run_tests, site, start_listening, template, tests,
 };
@@ -130,10 +130,15 @@ fn a_port_that_is_taken_is_told_before_anything_is_done() {
     let dir = tempfile::tempdir().unwrap();
     let (prefix, site) =
         (product_prefix(Product::MariaDb, "10.11"), site(&dir.path().join("data")));
-    let error =
-        Server::start_listening(&site, &prefix, &options(&prefix), &template(&prefix), listen)
-            .unwrap_err();
-    assert!(matches!(error, Error::Port { .. }), "{error}");
+    let error = ServerInstance::start_listening(
+        &site,
+        &prefix,
+        &options(&prefix),
+        &template(&prefix),
+        listen,
+    )
+    .unwrap_err();
+    assert!(matches!(error, ServersError::Port { .. }), "{error}");
     assert!(error.hints()[0].contains("--port 0"));
     assert!(!site.data_root.exists());
 }

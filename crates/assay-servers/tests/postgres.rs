@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Hint as _, Product};
 use assay_servers::{
-    Error, Listen, Server, Site, collect_garbage, copy_tree, drain, effective_settings, initialize,
-    maintain,
+    Listen, ServerInstance, ServersError, Site, collect_garbage, copy_tree, drain,
+    effective_settings, initialize, maintain,
 };
 use assay_testkit::{options, postgres, product_prefix, site, start, start_listening, template};
 use assay_wire::{Address, ConnectOptions, Connection, Stop};
@@ -35,14 +35,14 @@ fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
     let (prefix, site) = (product_prefix(Product::Postgres, "16"), site(&dir.path().join("data")));
     let (empty, loaded) = (dir.path().join("empty"), dir.path().join("loaded"));
     initialize(&site, &prefix, &options(&prefix), &empty).unwrap();
-    let server = Server::start(&site, &prefix, &options(&prefix), &empty).unwrap();
+    let server = ServerInstance::start(&site, &prefix, &options(&prefix), &empty).unwrap();
     let mut control = server.connect().unwrap();
     assert!(control.server_version().starts_with(&prefix.version));
     control.query("CREATE TABLE t AS SELECT 42 AS a").unwrap();
     // A connected client does not keep it from stopping.
     server.stop_and_keep(&loaded).unwrap();
     copy_tree(&loaded, &dir.path().join("copy"), &Stop::default()).unwrap();
-    let server = Server::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
+    let server = ServerInstance::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
     let found = server.connect().unwrap().query("SELECT a FROM t").unwrap();
     assert_eq!(found.first_string().as_deref(), Some("42"));
     assert!(!server.log_tail().contains("not properly shut down"), "{}", server.log_tail());
@@ -132,7 +132,8 @@ fn frozen_children_of_a_server_whose_supervisor_was_killed_are_collected() {
     let dir = tempfile::tempdir().unwrap();
     let prefix = product_prefix(Product::Postgres, "16");
     let site = Site { run_root: dir.path().join("r"), ..site(&dir.path().join("data")) };
-    let mut server = Server::start(&site, &prefix, &options(&prefix), &template(&prefix)).unwrap();
+    let mut server =
+        ServerInstance::start(&site, &prefix, &options(&prefix), &template(&prefix)).unwrap();
     let _client = server.connect().unwrap();
     server.freeze().unwrap();
     let (_, segments) = shared_memory(server.pid());
@@ -164,10 +165,10 @@ fn processes_run_where_they_are_placed() {
     let id = u64::from(control.connection_id());
     let pid = test.pid();
     let server = test.server();
-    let unasked = |_, _| -> Result<(), Error> { unreachable!("the server says it") };
+    let unasked = |_, _| -> Result<(), ServersError> { unreachable!("the server says it") };
     let tids = server.connection_tids(&[id], unasked).unwrap().unwrap();
     assert!(tree(pid).contains(&tids[0]));
-    assert!(matches!(server.connection_tids(&[1], unasked), Err(Error::NoThread(1))));
+    assert!(matches!(server.connection_tids(&[1], unasked), Err(ServersError::NoThread(1))));
     let cpus = |pid: i32| status(pid).cpus_allowed_list.unwrap();
     let everywhere = cpus(pid);
     server.place(CpuPlacement::OneCpu, &[0], &tids).unwrap();
@@ -210,7 +211,8 @@ fn a_failed_start_reports_the_reason_and_leaves_nothing() {
         ("--work_mem=x", "invalid value for parameter \"work_mem\": \"x\"", "change"),
     ] {
         options.push(option.to_owned());
-        let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
+        let error =
+            ServerInstance::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(message) && !text.contains('\n'), "{text}");
         assert!(error.hints()[0].starts_with(hint), "{:?}", error.hints());

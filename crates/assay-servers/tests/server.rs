@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Hint as _, Product};
 use assay_servers::{
-    Ending, Error, KeptServer, Listen, Server, collect_kept_data, copy_tree, drain, initialize,
-    kept, maintain, refused_options,
+    Ending, KeptServer, Listen, ServerInstance, ServersError, collect_kept_data, copy_tree, drain,
+    initialize, kept_servers, maintain, refused_options,
 };
 use assay_testkit::{
     mariadb, mariadb_version, options, prefix, product_prefix, site, start, start_listening,
@@ -47,7 +47,7 @@ fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
         };
         initialize(&site, &prefix, &options(&prefix), &empty).unwrap();
         lap("initialise");
-        let server = Server::start(&site, &prefix, &options(&prefix), &empty).unwrap();
+        let server = ServerInstance::start(&site, &prefix, &options(&prefix), &empty).unwrap();
         lap("first start");
         let mut control = server.connect().unwrap();
         let message = control.query("SELECT VERSION()").unwrap().first_string().unwrap();
@@ -60,7 +60,7 @@ fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
         lap("stop");
         copy_tree(&loaded, &dir.path().join("copy"), &Stop::default()).unwrap();
         lap("copy");
-        let server = Server::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
+        let server = ServerInstance::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
         lap("copy and start");
         let found = server.connect().unwrap().query("SELECT a FROM d.t").unwrap();
         assert_eq!(found.first_string().as_deref(), Some("42"));
@@ -106,7 +106,7 @@ fn templates_hold_what_is_not_empty_and_instances_have_all_their_blocks() {
         let (mut template, options) = (dir.path().join("empty"), options(&prefix));
         initialize(&site, &prefix, &options, &template).unwrap();
         for round in 0..3 {
-            let server = Server::start(&site, &prefix, &options, &template).unwrap();
+            let server = ServerInstance::start(&site, &prefix, &options, &template).unwrap();
             let (length, taken) = sizes(&server.data_dir());
             assert!(taken * 10 >= length * 9, "{product} {version}: {taken} of {length}");
             let mut control = server.connect().unwrap();
@@ -196,7 +196,7 @@ fn threads_run_where_they_are_placed() {
         let pid = test_server.pid();
         let server = test_server.server();
         let query = |connection: usize, sql: &str| controls[connection].borrow_mut().query(sql);
-        let round_trips = |connection, count| -> Result<(), Error> {
+        let round_trips = |connection, count| -> Result<(), ServersError> {
             (0..count).try_for_each(|_| Ok(query(connection, "SELECT 1").map(drop)?))
         };
         let tids = server.connection_tids(&ids, round_trips).unwrap().unwrap();
@@ -208,8 +208,8 @@ fn threads_run_where_they_are_placed() {
         assert!(ticks_of(pid, tids[0]) <= before[0] + 1, "{product}");
         assert!(ticks_of(pid, tids[1]) > before[1] + 10, "{product}");
         assert!(matches!(
-            server.connection_tids(&[ids[0], 999_999], |_, _| Ok::<_, Error>(())),
-            Err(Error::NoThread(_))
+            server.connection_tids(&[ids[0], 999_999], |_, _| Ok::<_, ServersError>(())),
+            Err(ServersError::NoThread(_))
         ));
 
         let cpus = |tid: i32| {
@@ -253,7 +253,7 @@ fn threads_run_where_they_are_placed() {
 fn threads_of_a_pool_serve_no_connection_of_their_own() {
     let mut test = mariadb_version("10.11", &["--thread-handling=pool-of-threads"]);
     let id = u64::from(test.connect().connection_id());
-    let unasked = |_, _| Ok::<_, Error>(());
+    let unasked = |_, _| Ok::<_, ServersError>(());
     assert_eq!(test.server().connection_tids(&[id], unasked).unwrap(), None);
 }
 
@@ -330,14 +330,14 @@ fn a_failed_start_reports_the_reason_and_leaves_nothing() {
         let (prefix, site) = (product_prefix(product, version), site(dir.path()));
         let mut options = options(&prefix);
         options.push("--innodb-bufer-pool-size=1".to_owned());
-        let check = |error: Error| {
+        let check = |error: ServersError| {
             let message =
                 format!("{product} {} has no option `innodb_bufer_pool_size`", prefix.version);
             assert_eq!(error.to_string(), message);
             assert_eq!(error.hints(), ["did you mean `innodb_buffer_pool_size`"]);
             assert_eq!(count(dir.path()), 0);
         };
-        check(Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err());
+        check(ServerInstance::start(&site, &prefix, &options, &template(&prefix)).unwrap_err());
 
         let target = dir.path().join("never");
         check(initialize(&site, &prefix, &options, &target).unwrap_err());
@@ -345,8 +345,9 @@ fn a_failed_start_reports_the_reason_and_leaves_nothing() {
         // The error has the server's own words about an impossible value.
         let _ = options.pop();
         options.push("--innodb-buffer-pool-size=1x".to_owned());
-        let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
-        assert!(matches!(error, Error::OptionRefused { .. }), "{error}");
+        let error =
+            ServerInstance::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
+        assert!(matches!(error, ServersError::OptionRefused { .. }), "{error}");
         let text = error.to_string();
         assert!(text.contains("1x") && !text.contains('\n'), "{text}");
     }
@@ -399,8 +400,9 @@ fn a_stopped_supervisor_goes_on_when_its_server_is_dropped() {
 fn kept_servers_outlive_their_starter_until_they_are_stopped() {
     let dir = tempfile::tempdir().unwrap();
     let (prefix, site) = (prefix("11.8"), site(&dir.path().join("data")));
-    let start = || Server::start(&site, &prefix, &options(&prefix), &template(&prefix)).unwrap();
-    let keep = |server: Server, name: &str| {
+    let start =
+        || ServerInstance::start(&site, &prefix, &options(&prefix), &template(&prefix)).unwrap();
+    let keep = |server: ServerInstance, name: &str| {
         let kept = KeptServer {
             name: name.to_owned(),
             system: "mariadb@11.8".to_owned(),
@@ -417,7 +419,7 @@ fn kept_servers_outlive_their_starter_until_they_are_stopped() {
     let (first, second) = (keep(start(), "first"), keep(start(), "second"));
     let options = ConnectOptions::unix(&first.socket, "root");
     Connection::connect(&options).unwrap().query("SELECT 1").unwrap();
-    let mut found = kept(&site.run_root).unwrap();
+    let mut found = kept_servers(&site.run_root).unwrap();
     assert_eq!(found.iter().map(|it| &it.kept).collect::<Vec<_>>(), [&first, &second]);
     assert!(found.iter().all(|it| it.ended.is_none()));
 
@@ -430,7 +432,7 @@ fn kept_servers_outlive_their_starter_until_they_are_stopped() {
     // A killed server is still listed, and can be removed.
     let pid = rustix::process::Pid::from_raw(second.pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    let ended = || kept(&site.run_root).unwrap()[1].ended;
+    let ended = || kept_servers(&site.run_root).unwrap()[1].ended;
     while ended().is_none() {
         std::thread::yield_now();
     }
@@ -439,7 +441,7 @@ fn kept_servers_outlive_their_starter_until_they_are_stopped() {
     let saved = dir.path().join("kept/first");
     found.pop().unwrap().stop(Some(&saved)).unwrap();
     assert!(saved.join("ibdata1").is_file());
-    assert!(kept(&site.run_root).unwrap().is_empty());
+    assert!(kept_servers(&site.run_root).unwrap().is_empty());
     assert_eq!(count(&site.data_root), 0);
     assert!(!fs::exists(format!("/proc/{}", first.pid)).unwrap());
 }

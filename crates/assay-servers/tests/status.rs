@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::Product;
-use assay_servers::Status;
+use assay_servers::ServerStatus;
 use assay_testkit::{TestServer, start};
 
 assay_testkit::supervisor_entry!();
@@ -17,7 +17,7 @@ fn grown(
     product: Product,
     work: impl FnOnce(Option<&'static str>),
 ) -> BTreeMap<String, u64> {
-    let mut status = Status::open(&server.connect_options(), product).unwrap().unwrap();
+    let mut status = ServerStatus::open(&server.connect_options(), product).unwrap().unwrap();
     let before = status.read().unwrap();
     work(status.publish());
     let after = status.read().unwrap();
@@ -97,5 +97,5 @@ fn postgres_publishes_what_a_client_did_when_it_is_asked() {
     }
     // Its processes publish their counters when they like.
     let server = start(Product::Postgres, "14", &[]);
-    assert!(Status::open(&server.connect_options(), Product::Postgres).unwrap().is_none());
+    assert!(ServerStatus::open(&server.connect_options(), Product::Postgres).unwrap().is_none());
 }

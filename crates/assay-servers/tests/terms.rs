@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use assay_model::Product;
-use assay_servers::audit::Settings;
+use assay_servers::audit::ServerSettings;
 use assay_servers::{effective_settings, maintain, remove_binary_logs};
 use assay_terms::Terms;
 use assay_testkit::{TestServer, start_on};
@@ -16,7 +16,7 @@ fn published(product: Product, version: &str) -> TestServer {
     start_on(Terms::named("published").unwrap(), product, version)
 }
 
-fn assert_effective(settings: &Settings, expected: &[(&str, &str)]) {
+fn assert_effective(settings: &ServerSettings, expected: &[(&str, &str)]) {
     for (name, value) in expected {
         assert_eq!(settings.get(*name).map(String::as_str), Some(*value), "{name}");
     }

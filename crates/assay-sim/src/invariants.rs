@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Block, BlockCell, CellId, Slice, SliceOutcome, StudyRecord, Verdict};
-
 use assay_study::Executor as _;
-use assay_verdict::{Samples, Standing, judge};
+use assay_verdict::{CellStanding, Samples, judge};
 
-use crate::Machine;
-use crate::closed::{closed, failed_systems};
+use crate::machine::{SimMachine, closed, failed_systems};
 
 /// Seconds a block may exceed its plan: failed starts of instances, hanging slices.
 const SLACK_S: f64 = 120.0;
@@ -16,7 +14,7 @@ const SLACK_S: f64 = 120.0;
 /// Largest standard deviation of a log rate at which no verdict may be wrong.
 const QUIET_SD: f64 = 0.001;
 
-pub(crate) fn check(machine: &Machine) -> Result<(), String> {
+pub(crate) fn check(machine: &SimMachine) -> Result<(), String> {
     let record = machine.record();
     if machine.scenario().is_sequential() {
         return each_slice_once(record);
@@ -28,24 +26,25 @@ pub(crate) fn check(machine: &Machine) -> Result<(), String> {
     if record.study.gate.is_some() {
         return Ok(());
     }
-    let open: Vec<CellId> = standings.iter().filter(|it| it.is_open).map(|it| it.cell).collect();
+    let open: Vec<CellId> =
+        standings.iter().filter(|cell| cell.is_open).map(|cell| cell.cell).collect();
     no_early_end(machine, &open)
 }
 
 fn each_slice_once(record: &StudyRecord) -> Result<(), String> {
     let keys: BTreeSet<_> = record.slices.iter().map(|slice| (slice.system, slice.cell)).collect();
     let wanted = record.study.cells.len() * record.systems.len();
-    match keys.len() == wanted && record.slices.len() == wanted {
-        true => Ok(()),
-        false => Err(format!("{} slices of {wanted}", record.slices.len())),
+    if keys.len() == wanted && record.slices.len() == wanted {
+        return Ok(());
     }
+    Err(format!("{} slices of {wanted}", record.slices.len()))
 }
 
-fn same_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String> {
+fn same_verdicts(machine: &SimMachine, standings: &[CellStanding]) -> Result<(), String> {
     if machine.scenario().has_costly_checks() {
         let judged = judge(machine.record()).cells;
-        let decided = standings.iter().map(|it| (it.cell, it.system, it.verdict));
-        if !judged.iter().map(|it| (it.cell, it.system, it.verdict)).eq(decided) {
+        let decided = standings.iter().map(|cell| (cell.cell, cell.system, cell.verdict));
+        if !judged.iter().map(|cell| (cell.cell, cell.system, cell.verdict)).eq(decided) {
             return Err("the judgement and the decisions give different verdicts".to_owned());
         }
     }
@@ -53,15 +52,15 @@ fn same_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String
 }
 
 /// No verdict contradicts the truth when noise is negligible.
-fn true_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String> {
+fn true_verdicts(machine: &SimMachine, standings: &[CellStanding]) -> Result<(), String> {
     let scenario = machine.scenario();
     if scenario.truth.slice_sd > QUIET_SD {
         return Ok(());
     }
     let cells = machine.record().study.cells.iter().enumerate();
     let indices: BTreeMap<CellId, usize> = cells.map(|(index, cell)| (cell.id, index)).collect();
-    for &Standing { cell, system, verdict, .. } in standings {
-        let change = indices.get(&cell).map_or(0.0, |&index| scenario.change(system, index));
+    for &CellStanding { cell, system, verdict, .. } in standings {
+        let change = scenario.change(system, indices[&cell]);
         let is_true = match verdict {
             Verdict::Faster => change > 0.0,
             Verdict::Slower => change < 0.0,
@@ -77,7 +76,7 @@ fn true_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String
 }
 
 /// No block lacks rounds unless a system did not start for it or its time was used up.
-fn complete_blocks(machine: &Machine) -> Result<(), String> {
+fn complete_blocks(machine: &SimMachine) -> Result<(), String> {
     let record = machine.record();
     let (closed, failed) = (closed(record), failed_systems(record));
     let mut rounds: BTreeMap<(u32, CellId), BTreeMap<u32, usize>> = BTreeMap::new();
@@ -89,11 +88,11 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
     let last = record
         .blocks
         .last()
-        .map(|it| it.number)
+        .map(|block| block.number)
         .filter(|_| machine.used_s() >= 0.9 * record.budget_s() - 2.0);
     let systems = record.systems.len();
     let ended_early = |number: u32| machine.left_out().contains(&number) || Some(number) == last;
-    for block in record.blocks.iter().filter(|it| !ended_early(it.number)) {
+    for block in record.blocks.iter().filter(|block| !ended_early(block.number)) {
         for &BlockCell { id: cell, rounds: wanted } in &block.cells {
             if closed.contains(&cell) {
                 continue;
@@ -123,7 +122,7 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
 /// Whether a block may take fewer rounds than planned to leave time for later tests and blocks: when it used most of
 /// its part of the budget, and when restarts and failures, which start the servers again, made the driver overestimate
 /// start times.
-fn may_shorten(machine: &Machine, block: &Block) -> bool {
+fn may_shorten(machine: &SimMachine, block: &Block) -> bool {
     const PART: f64 = 0.6;
     let is_failed = |slice: &Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
     if machine.is_restarted() || machine.record().slices.iter().any(is_failed) {
@@ -136,7 +135,7 @@ fn may_shorten(machine: &Machine, block: &Block) -> bool {
     end_s - begun_s >= PART * part_s
 }
 
-fn no_early_end(machine: &Machine, open: &[CellId]) -> Result<(), String> {
+fn no_early_end(machine: &SimMachine, open: &[CellId]) -> Result<(), String> {
     let record = machine.record();
     let blocks = record.blocks.last().map_or(0, |block| block.number + 1);
     let closed = closed(record);

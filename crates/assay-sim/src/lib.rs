@@ -1,34 +1,29 @@
 //! Simulates whole studies without servers: the driver is real, the machine and random faults are simulated. A seed
 //! determines everything.
 
-mod closed;
 mod faults;
 mod invariants;
 mod machine;
-mod noise;
 mod scenario;
 mod shards;
 mod speed;
-mod strike;
 
-pub use faults::Faults;
-pub use machine::Machine;
-pub use noise::Noise;
+pub use faults::{NoiseSource, SimFaults, Strike};
+pub use machine::SimMachine;
 pub use scenario::{Scenario, Truth, study, system};
-pub use shards::{Collected, on_nodes};
+pub use shards::{CollectedShards, on_nodes};
 pub use speed::{SpeedModel, is_special};
-pub use strike::Strike;
 
 use assay_model::{StudyRecord, Verdict};
-use assay_study::{Driver, End, Executor as _, Shard, carry_out};
+use assay_study::{Driver, Executor as _, Shard, StudyEnd, carry_out};
 
 /// Maximum runs per study; more count as a study that never ends.
 const RUNS_MAX: u32 = 2000;
 
 #[derive(Debug)]
-pub struct Ended {
+pub struct SimulatedEnd {
     pub record: StudyRecord,
-    pub end: End,
+    pub end: StudyEnd,
     /// The first run and all resumptions.
     pub runs: u32,
     pub used_s: f64,
@@ -36,8 +31,8 @@ pub struct Ended {
     pub looks: Vec<(f64, Vec<Verdict>)>,
 }
 
-pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
-    let mut machine = Machine::new(scenario, Shard::WHOLE);
+pub fn simulate(scenario: Scenario) -> Result<SimulatedEnd, String> {
+    let mut machine = SimMachine::new(scenario, Shard::WHOLE);
     let mut runs = 0;
     loop {
         runs += 1;
@@ -51,23 +46,29 @@ pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
             Err(Strike::Broken(what)) => return Err(what),
             Err(_) => continue,
         };
-        if machine.has_left_out() != (end == End::Unfinished) {
+        if machine.has_left_out() != (end == StudyEnd::Unfinished) {
             return Err(format!("a run that ends as {end:?} says otherwise in its events"));
         }
         // Ends the fault that keeps servers from starting.
         match end {
-            End::Unfinished => machine.mend(),
-            End::Abandoned => {
+            StudyEnd::Unfinished => machine.mend(),
+            StudyEnd::Abandoned => {
                 machine.check_abandoned()?;
                 machine.mend();
             }
-            End::WrongOutcome(what) => return Err(what),
-            End::Complete => {
+            StudyEnd::WrongOutcome(what) => return Err(what),
+            StudyEnd::Complete => {
                 machine.finish();
                 invariants::check(&machine)?;
                 let used_s = machine.used_s();
                 let looks = std::mem::take(&mut machine.looks);
-                return Ok(Ended { record: machine.into_record(), end, runs, used_s, looks });
+                return Ok(SimulatedEnd {
+                    record: machine.into_record(),
+                    end,
+                    runs,
+                    used_s,
+                    looks,
+                });
             }
         }
     }

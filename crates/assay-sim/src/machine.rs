@@ -1,20 +1,19 @@
 //! Executor of a simulated study. Checks the driver's contract: servers run before they are measured, their histories
 //! are equal, nothing is recorded twice, and events are noted when they happen.
 
-mod sizes;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
     Block, BlockCell, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent,
     StudyRecord, Trouble, Verdict, WorkCounters,
 };
-use assay_study::{Action, Executor, Outcome, Phase, Shard, Silence};
-use assay_verdict::{Sample, Samples};
+use assay_study::{
+    Executor, Outcome, Phase, Shard, SilentEvent, StudyAction, TurnLength, TurnTrace,
+};
+use assay_verdict::{Samples, SliceSample};
 
-use crate::closed::{closed, failed};
 use crate::speed::{Speed, Turns};
-use crate::{Noise, Scenario, Strike};
+use crate::{NoiseSource, Scenario, Strike};
 
 const OPS: u64 = 1_000_000;
 
@@ -31,10 +30,13 @@ const HANG_S: f64 = 60.0;
 
 const JUMP_S: f64 = 300.0;
 
-type Of = (usize, usize, u32, u32);
+/// Seconds in which a system's turns are traced.
+const TRACE_S: f64 = 0.14;
+
+type SliceKey = (usize, usize, u32, u32);
 
 #[derive(Debug, Clone, Copy)]
-struct Server {
+struct SimServer {
     phase: Option<Phase>,
     /// Hash of its work so far.
     history: u64,
@@ -42,12 +44,12 @@ struct Server {
 }
 
 #[derive(Debug)]
-pub struct Machine {
+pub struct SimMachine {
     scenario: Scenario,
     shard: Shard,
-    noise: Noise,
+    noise: NoiseSource,
     used_s: f64,
-    servers: BTreeMap<usize, Server>,
+    servers: BTreeMap<usize, SimServer>,
     connected: Option<usize>,
     /// A system that does not start, from this block on.
     down: Option<(usize, u32)>,
@@ -69,10 +71,9 @@ pub struct Machine {
     has_left_out: bool,
 }
 
-impl Machine {
-    #[must_use]
+impl SimMachine {
     pub fn new(scenario: Scenario, shard: Shard) -> Self {
-        let mut noise = Noise::new(scenario.seed ^ 0x5eed);
+        let mut noise = NoiseSource::new(scenario.seed ^ 0x5eed);
         let down = noise.strikes(scenario.faults.stays_down).then(|| {
             let block = noise.below(scenario.record.study.blocks.max(1) as usize);
             (noise.below(scenario.record.systems.len()), block as u32)
@@ -119,12 +120,10 @@ impl Machine {
         self.scenario.record.finished = true;
     }
 
-    #[must_use]
     pub fn record(&self) -> &StudyRecord {
         &self.scenario.record
     }
 
-    #[must_use]
     pub fn into_record(self) -> StudyRecord {
         self.scenario.record
     }
@@ -152,10 +151,10 @@ impl Machine {
     /// A study may be abandoned only if nothing is lost.
     pub(crate) fn check_abandoned(&self) -> Result<(), String> {
         let is_whole = |slice: &Slice| !matches!(slice.outcome, SliceOutcome::Failed(_));
-        match self.scenario.is_sequential() || !self.record().slices.iter().any(is_whole) {
-            true => Ok(()),
-            false => Err("abandoned a study of which something was measured".to_owned()),
+        if self.scenario.is_sequential() || !self.record().slices.iter().any(is_whole) {
+            return Ok(());
         }
+        Err("abandoned a study of which something was measured".to_owned())
     }
 
     fn ensure(&self, holds: bool, what: &str) -> Result<(), Strike> {
@@ -176,7 +175,7 @@ impl Machine {
         let absent = self.absent.get(&self.cell(cell)?.id);
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
-        let is_left = |it: &usize| !absent.is_some_and(|all| all.contains(it));
+        let is_left = |system: &usize| !absent.is_some_and(|absent| absent.contains(system));
         let left = (0..self.record().systems.len()).filter(is_left);
         self.ensure(left.eq(sorted), "an order has not each system once that is left")
     }
@@ -196,7 +195,7 @@ impl Machine {
     fn started(&mut self, system: usize, phase: Option<Phase>) {
         let shift = self.noise.normal() * self.scenario.truth.block_sd;
         self.shifts.insert(system, shift);
-        self.servers.insert(system, Server { phase, history: 0, is_alive: true });
+        self.servers.insert(system, SimServer { phase, history: 0, is_alive: true });
         if let Some(speed) = &mut self.speed {
             speed.started(system);
         }
@@ -235,15 +234,19 @@ impl Machine {
             return Ok(());
         }
         let standings = Samples::of(record).standings();
-        let is_compared =
-            |system: usize| record.systems.get(system).is_some_and(|it| !it.is_base && !it.is_twin);
-        let compared = standings.iter().filter(|it| is_compared(it.system)).map(|it| &it.verdict);
-        self.ensure(compared.eq(so_far), "decides otherwise than its record")?;
-        let closed = closed(record);
+        let is_compared = |system: usize| {
+            let system = &record.systems[system];
+            !system.is_base && !system.is_twin
+        };
+        let compared = standings.iter().filter(|standing| is_compared(standing.system));
+        let verdicts = compared.map(|standing| &standing.verdict);
+        self.ensure(verdicts.eq(so_far), "decides otherwise than its record")?;
         if record.study.gate.is_some() {
             return Ok(());
         }
-        let open = standings.iter().filter(|it| it.is_open).map(|it| it.cell);
+        let closed = closed(record);
+        let open = standings.iter().filter(|standing| standing.is_open);
+        let open = open.map(|standing| standing.cell);
         let mut open = open.filter(|cell| !closed.contains(cell));
         self.ensure(open.all(|cell| cells.contains(&cell)), "leaves out a cell that is open")
     }
@@ -268,7 +271,7 @@ impl Machine {
     fn connect(&mut self, cell: usize, order: &[usize]) -> Result<Outcome, Strike> {
         self.ensure(self.connected.is_none(), "connects a cell beside another")?;
         let phase = Phase::of(self.cell(cell)?.id);
-        let fits = |server: &Server| server.phase == Some(phase);
+        let fits = |server: &SimServer| server.phase == Some(phase);
         let mut systems = 0..self.record().systems.len();
         let is_up = systems.all(|system| self.servers.get(&system).is_some_and(fits));
         self.ensure(is_up, "connects to servers that do not run on these data")?;
@@ -284,7 +287,7 @@ impl Machine {
 
     /// Adds a slice to a server's history. Reads leave no trace.
     fn works(&mut self, system: usize, (cell, round): (usize, u64)) {
-        if self.cell(cell).is_ok_and(|it| it.id.test.class == Class::Read) {
+        if self.cell(cell).is_ok_and(|planned| planned.id.test.class == Class::Read) {
             return;
         }
         if let Some(server) = self.servers.get_mut(&system) {
@@ -308,22 +311,24 @@ impl Machine {
         let is_sized = planned.events.is_some() || planned.id.test.class == Class::Read;
         self.ensure(is_sized, "measures a write that is not sized")?;
         let servers = order.iter().filter_map(|system| self.servers.get(system));
-        let mut histories: Vec<u64> = servers.map(|it| it.history).collect();
+        let mut histories: Vec<u64> = servers.map(|server| server.history).collect();
         histories.dedup();
         self.ensure(histories.len() == 1, "measures servers of unequal histories")?;
         let mut samples = Vec::new();
         let systems = 0..self.record().systems.len();
         let changes = systems.map(|system| self.scenario.change(system, cell)).collect();
         let turns = Turns { seed: self.record().study.seed, block, round, cell, order, changes };
-        let mut parts =
-            self.speed.as_mut().map(|it| it.measure(&planned, &turns)).unwrap_or_default();
-        self.used_s += self.speed.as_mut().map_or(0.0, Speed::late_s);
+        let mut parts = BTreeMap::new();
+        if let Some(speed) = &mut self.speed {
+            parts = speed.measure(&planned, &turns);
+            self.used_s += speed.late_s();
+        }
         for (position, &system) in order.iter().enumerate() {
             let mut slice = self.slice(cell, system, (block, round, position as u32))?;
             if let Some(part) = parts.remove(&system) {
                 (slice.turns, slice.work, slice.counters) = (part.turns, part.work, part.counters);
             }
-            samples.push(Sample::of(&slice));
+            samples.push(SliceSample::of(&slice));
             let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
             self.add(slice)?;
             if has_failed {
@@ -405,7 +410,7 @@ impl Machine {
         if let Some(server) = self.servers.get_mut(&system).filter(|_| dies) {
             server.is_alive = false;
         }
-        let samples = vec![Sample::of(&slice)];
+        let samples = vec![SliceSample::of(&slice)];
         if is_recorded {
             self.add(slice)?;
         }
@@ -465,41 +470,107 @@ impl Machine {
         Ok(())
     }
 
-    fn failed(&mut self, (cell, system, block, round): Of, why: String) -> Result<(), Strike> {
+    fn failed(
+        &mut self,
+        (cell, system, block, round): SliceKey,
+        why: String,
+    ) -> Result<(), Strike> {
         let slice = self.slice(cell, system, (block, round, 0))?;
         let (outcome, work) = (SliceOutcome::Failed(why), WorkCounters::default());
         self.add(Slice { outcome, work, ..slice })
     }
 
-    fn silent(&mut self, (cell, system, block, round): Of, of: Silence) -> Result<(), Strike> {
+    fn silent(
+        &mut self,
+        (cell, system, block, round): SliceKey,
+        silence: SilentEvent,
+    ) -> Result<(), Strike> {
         let slice = self.slice(cell, system, (block, round, 0))?;
-        let Silence { why, events, elapsed_ns } = of;
+        let SilentEvent { why, events, elapsed_ns } = silence;
         let work = WorkCounters { events, elapsed_ns, ..WorkCounters::default() };
         self.add(Slice { outcome: SliceOutcome::Unanswered(why), work, ..slice })
     }
 
-    fn perform(&mut self, action: Action) -> Result<Outcome, Strike> {
+    fn calibrate(&mut self, cell: usize, events: u64) -> Result<(), Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(planned.id.test.class == Class::Write, "sizes a read")?;
+        self.ensure(events > 0, "sizes an empty slice")?;
+        let is_measured = self.record().slices.iter().any(|slice| {
+            slice.cell == planned.id
+                && !matches!(slice.outcome, SliceOutcome::Failed(_) | SliceOutcome::Unanswered(_))
+        });
+        self.ensure(!is_measured, "sizes a slice after others of the cell")?;
+        self.commit()?;
+        self.scenario.record.study.cells[cell].events = Some(events);
+        Ok(())
+    }
+
+    fn size(&mut self, cell: usize, events: u64) -> Result<Outcome, Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(self.connected == Some(cell), "sizes a cell that is not connected")?;
+        self.ensure(planned.events.is_none(), "sizes a slice twice")?;
+        for system in 0..self.record().systems.len() {
+            self.works(system, (cell, u64::MAX));
+            self.used_s += events as f64 / RATE;
+            if self.noise.strikes(self.scenario.faults.slice) {
+                return Ok(failed(&[system]));
+            }
+        }
+        Ok(Outcome::Sized { rate: RATE / 4.0 })
+    }
+
+    fn trace(&mut self, cell: usize) -> Result<Outcome, Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(self.connected == Some(cell), "traces a cell that is not connected")?;
+        self.ensure(planned.warm_us.is_none(), "traces a cell twice")?;
+        let began_s = self.used_s;
+        for system in 0..self.record().systems.len() {
+            self.works(system, (cell, u64::MAX - 1));
+            self.used_s += TRACE_S;
+            if self.noise.strikes(self.scenario.faults.slice) {
+                return Ok(failed(&[system]));
+            }
+        }
+        let event_us = (1e6 / RATE) as u32;
+        let ends: TurnTrace =
+            (1..=20_000 / event_us.max(1)).map(|event| event * event_us).collect();
+        let systems = vec![vec![ends; 4]; self.record().systems.len()];
+        Ok(Outcome::Traced { systems, seconds: self.used_s - began_s })
+    }
+
+    fn set_turn(&mut self, cell: usize, length: TurnLength) -> Result<(), Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(planned.warm_us.is_none(), "sets the length of turns twice")?;
+        self.commit()?;
+        let planned = &mut self.scenario.record.study.cells[cell];
+        (planned.turn_ms, planned.warm_us) = (length.turn_ms, Some(length.warm_us));
+        Ok(())
+    }
+
+    fn perform(&mut self, action: StudyAction) -> Result<Outcome, Strike> {
         match action {
-            Action::Load => {
+            StudyAction::Load => {
                 self.used_s += LOAD_S.min(0.1 * self.record().study.budget_s);
                 let rates = vec![RATE / 4.0; self.record().study.cells.len()];
                 return Ok(Outcome::Loaded { rates });
             }
-            Action::StartAll { phase, order, .. } => return self.start_all(phase, &order),
-            Action::StartOne { system, .. } => return self.start_one(system),
-            Action::Connect { cell, order, .. } => return self.connect(cell, &order),
-            Action::Size { cell, events } => return self.size(cell, events),
-            Action::Round { cell, block, round, order } => {
+            StudyAction::StartAll { phase, order, .. } => return self.start_all(phase, &order),
+            StudyAction::StartOne { system, .. } => return self.start_one(system),
+            StudyAction::Connect { cell, order, .. } => return self.connect(cell, &order),
+            StudyAction::Size { cell, events } => return self.size(cell, events),
+            StudyAction::Round { cell, block, round, order } => {
                 return self.round(cell, block, round, &order);
             }
-            Action::Once { cell, system, is_recorded } => {
+            StudyAction::Once { cell, system, is_recorded } => {
                 return self.once(cell, system, is_recorded);
             }
-            Action::Step { .. } => self.ensure(false, "asks for a step, which is not simulated")?,
-            Action::Calibrate { cell, events } => self.calibrate(cell, events)?,
-            Action::Trace { cell, .. } => return self.trace(cell),
-            Action::SetTurn { cell, length } => self.set_turn(cell, length)?,
-            Action::Begin { block, left, cells, is_recorded, so_far } => {
+            StudyAction::Step { .. } => {
+                self.ensure(false, "asks for a step, which is not simulated")?;
+            }
+            StudyAction::Calibrate { cell, events } => self.calibrate(cell, events)?,
+            StudyAction::Trace { cell, .. } => return self.trace(cell),
+            StudyAction::SetTurn { cell, length } => self.set_turn(cell, length)?,
+            StudyAction::Begin { block, left, cells, is_recorded, so_far } => {
                 let cells = cells.into_iter().map(|(cell, rounds)| {
                     let id = self.cell(cell)?.id;
                     Ok(BlockCell { id, rounds })
@@ -508,57 +579,56 @@ impl Machine {
                 let block = Block { number: block, run: 0, left, cells };
                 self.begin(block, is_recorded, &so_far)?;
             }
-            Action::Disconnect => self.connected = None,
-            Action::RecordFailure { cell, system, block, round, why } => {
+            StudyAction::Disconnect => self.connected = None,
+            StudyAction::RecordFailure { cell, system, block, round, why } => {
                 self.failed((cell, system, block, round), why)?;
             }
-            Action::RecordSilence { cell, system, block, round, silence } => {
+            StudyAction::RecordSilence { cell, system, block, round, silence } => {
                 self.silent((cell, system, block, round), silence)?;
             }
-            Action::Note { system, what } => self.note(system, what)?,
-            Action::CheckAlive { system, .. } => {
-                if !self.servers.get(&system).is_some_and(|server| server.is_alive) {
-                    return Err(Strike::ServerGone);
-                }
+            StudyAction::Note { system, what } => self.note(system, what)?,
+            StudyAction::CheckAlive { system, .. } => {
+                let server = self.servers.get(&system).filter(|server| server.is_alive);
+                server.ok_or(Strike::ServerGone)?;
             }
-            Action::Audit { .. } => {
+            StudyAction::Audit { .. } => {
                 self.ensure(self.servers.is_empty(), "audits beside servers that run")?;
                 self.used_s += 1.0;
             }
-            Action::Warm { system, cell } => {
+            StudyAction::Warm { system, cell } => {
                 self.ensure_alive(system)?;
                 self.used_s += f64::from(cell.slice_ms) / 1000.0;
             }
-            Action::Maintain { system, seconds, .. } => {
+            StudyAction::Maintain { system, seconds, .. } => {
                 self.ensure_alive(system)?;
                 self.used_s += f64::from(seconds);
             }
-            Action::Rest { ms } => {
+            StudyAction::Rest { ms } => {
                 self.ensure(self.servers.is_empty(), "rests with servers running")?;
                 self.used_s += ms as f64 / 1000.0;
             }
-            Action::Shutdown { system } => {
+            StudyAction::Shutdown { system } => {
                 self.ensure_alive(system)?;
                 self.servers.remove(&system);
             }
-            Action::Stop => {
+            StudyAction::Stop => {
                 self.servers.clear();
                 self.connected = None;
             }
-            Action::EndPhase => self.end_phase()?,
+            StudyAction::EndPhase => self.end_phase()?,
         }
         Ok(Outcome::Done)
     }
 }
 
-impl Executor for Machine {
+impl Executor for SimMachine {
     type Error = Strike;
 
     fn used_s(&self) -> f64 {
         self.used_s
     }
 
-    fn act(&mut self, action: Action) -> Result<Outcome, Strike> {
+    fn act(&mut self, action: StudyAction) -> Result<Outcome, Strike> {
         let faults = self.scenario.faults;
         if self.noise.strikes(0.5 * faults.kill) {
             return Err(Strike::Killed);
@@ -572,4 +642,34 @@ impl Executor for Machine {
         }
         Ok(outcome)
     }
+}
+
+pub(crate) fn failed_systems(record: &StudyRecord) -> BTreeMap<CellId, BTreeSet<usize>> {
+    let mut failed: BTreeMap<CellId, BTreeSet<usize>> = BTreeMap::new();
+    for slice in
+        record.slices.iter().filter(|slice| matches!(slice.outcome, SliceOutcome::Failed(_)))
+    {
+        failed.entry(slice.cell).or_default().insert(slice.system);
+    }
+    failed
+}
+
+/// Cells without a comparison left: the base failed, or all others did.
+pub(crate) fn closed(record: &StudyRecord) -> BTreeSet<CellId> {
+    let compares_any = record.systems.iter().any(|system| !system.is_base && !system.is_twin);
+    let failed = failed_systems(record);
+    let is_closed = |cell: &CellId| {
+        let has_failed = |system| failed.get(cell).is_some_and(|all| all.contains(&system));
+        let is_left = |(index, _): &(usize, _)| !has_failed(*index);
+        let mut left = record.systems.iter().enumerate().filter(is_left);
+        let has_base = left.clone().any(|(_, system)| system.is_base);
+        !has_base || left.all(|(_, system)| system.is_base || compares_any && system.is_twin)
+    };
+    record.study.cells.iter().map(|cell| cell.id).filter(is_closed).collect()
+}
+
+fn failed(struck: &[usize]) -> Outcome {
+    let mut all = struck.iter().map(|system| (*system, "struck".to_owned()));
+    let (system, why) = all.next().unwrap_or_default();
+    Outcome::Failed { system, why, also: all.collect() }
 }

@@ -11,7 +11,7 @@ use assay_sim::{Scenario, simulate};
 use assay_verdict::Samples;
 
 #[derive(Debug, Default)]
-struct Totals {
+struct SimTotals {
     studies: u64,
     runs: u64,
     slices: u64,
@@ -34,12 +34,12 @@ fn main() -> Result<()> {
     let next = AtomicU64::new(first);
     let work = || simulate_seeds(scenario, &next, first.saturating_add(count));
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let parts: Vec<Result<Totals>> = thread::scope(|scope| {
+    let parts: Vec<Result<SimTotals>> = thread::scope(|scope| {
         let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let joined = started.into_iter().map(thread::ScopedJoinHandle::join);
-        joined.map(|it| it.unwrap_or_else(|_| bail!("a study panicked"))).collect()
+        joined.map(|totals| totals.unwrap_or_else(|_| bail!("a study panicked"))).collect()
     });
-    let mut all = Totals::default();
+    let mut all = SimTotals::default();
     for part in parts {
         all.add(&part?);
     }
@@ -64,8 +64,8 @@ fn main() -> Result<()> {
 }
 
 /// Simulates studies with seeds claimed from `next`.
-fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> Result<Totals> {
-    let mut totals = Totals::default();
+fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> Result<SimTotals> {
+    let mut totals = SimTotals::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= end {
@@ -73,11 +73,11 @@ fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> 
         }
         let ended =
             simulate(scenario(seed)).map_err(|what| anyhow::anyhow!("seed {seed}: {what}"))?;
-        let mut one = Totals {
+        let mut one = SimTotals {
             studies: 1,
             runs: ended.runs.into(),
             slices: ended.record.slices.len() as u64,
-            ..Totals::default()
+            ..SimTotals::default()
         };
         for standing in Samples::of(&ended.record).standings() {
             one.verdicts[standing.verdict as usize] += u64::from(standing.system > 0);
@@ -86,7 +86,7 @@ fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> 
     }
 }
 
-impl Totals {
+impl SimTotals {
     fn add(&mut self, other: &Self) {
         self.studies += other.studies;
         self.runs += other.runs;

@@ -5,7 +5,7 @@ use assay_model::{
 };
 use assay_plan::{MachineFacts, PlannedSystem, Request, plan};
 
-use crate::{Faults, Noise, SpeedModel};
+use crate::{NoiseSource, SimFaults, SpeedModel};
 
 const MACHINE: MachineFacts =
     MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000, realtime: None };
@@ -27,21 +27,19 @@ pub struct Scenario {
     pub seed: u64,
     pub record: StudyRecord,
     pub truth: Truth,
-    pub faults: Faults,
+    pub faults: SimFaults,
 }
 
 impl Scenario {
     /// Preset quick on two systems, twelve of 32 tests changed by 3%, with the noise of a shared virtual machine.
-    #[must_use]
     pub fn quick(seed: u64) -> Self {
         let request = Request { seed, ..systems(2) };
         let changes = vec![vec![-0.03; 12]];
         let truth = Truth { changes, slice_sd: 0.08, block_sd: 0.007, speed: None };
-        Self { seed, record: study(&request), truth, faults: Faults::NONE }
+        Self { seed, record: study(&request), truth, faults: SimFaults::default() }
     }
 
     /// Four blocks of four rounds of six tests on two equal systems, nearly without noise.
-    #[must_use]
     pub fn small() -> Self {
         let tests = ["point-query", "update-one", "update-index", "range-*"];
         let request = Request {
@@ -52,10 +50,9 @@ impl Scenario {
             ..systems(2)
         };
         let truth = Truth { slice_sd: 0.0005, block_sd: 0.0002, ..Truth::default() };
-        Self { seed: 7, record: study(&request), truth, faults: Faults::NONE }
+        Self { seed: 7, record: study(&request), truth, faults: SimFaults::default() }
     }
 
-    #[must_use]
     pub fn undecided(self) -> Self {
         let truth = Truth { slice_sd: 0.3, block_sd: 0.1, ..Truth::default() };
         Self { truth, ..self }
@@ -63,9 +60,8 @@ impl Scenario {
 
     /// A small study of any shape where anything may fail. Its changes are so large and its noise is so small that no
     /// verdict may be wrong.
-    #[must_use]
     pub fn faulty(seed: u64) -> Self {
-        let mut noise = Noise::new(seed);
+        let mut noise = NoiseSource::new(seed);
         let count = 2 + noise.below(2);
         let preset = noise.one_of([Preset::Quick, Preset::Quick, Preset::Quick, Preset::Published]);
         let interleaved = preset == Preset::Quick;
@@ -94,14 +90,14 @@ impl Scenario {
         let mut change = || noise.one_of([0.0, 0.2, -0.2]);
         let changes = (1..count).map(|_| (0..cells).map(|_| change()).collect()).collect();
         let truth = Truth { changes, slice_sd: 0.0005, block_sd: 0.0002, speed: None };
-        Self { seed, record, truth, faults: Faults::random(&mut noise) }
+        Self { seed, record, truth, faults: SimFaults::random(&mut noise) }
     }
 
     pub(crate) fn change(&self, system: usize, cell: usize) -> f64 {
-        let is_twin = self.record.systems.get(system).is_some_and(|system| system.is_twin);
+        let is_twin = self.record.systems[system].is_twin;
         let others = system.checked_sub(1).filter(|_| !is_twin);
-        let of_system = others.and_then(|other| self.truth.changes.get(other));
-        of_system.and_then(|changes| changes.get(cell)).copied().unwrap_or(0.0)
+        let changes = others.and_then(|other| self.truth.changes.get(other));
+        changes.and_then(|changes| changes.get(cell)).copied().unwrap_or(0.0)
     }
 
     /// Whether to make checks costlier than the study itself: for small studies and some large ones.
@@ -130,7 +126,6 @@ fn with_clients(mut request: Request, clients: &[u32]) -> Request {
 }
 
 /// A new study. Panics if the request cannot be planned.
-#[must_use]
 pub fn study(request: &Request) -> StudyRecord {
     let planned = plan(request, MACHINE);
     let plan = planned.unwrap_or_else(|error| panic!("cannot plan: {error}"));
@@ -139,7 +134,6 @@ pub fn study(request: &Request) -> StudyRecord {
     StudyRecord::new(plan.study, Host::default(), systems)
 }
 
-#[must_use]
 pub fn system(planned: PlannedSystem, is_base: bool) -> System {
     let reported = ReportedServer {
         reported_in: "a simulation".to_owned(),

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use assay_model::{Block, ShardRun, StudyRecord};
-use assay_study::{Driver, End, Executor as _, Shard, carry_out};
+use assay_study::{Driver, Executor as _, Shard, StudyEnd, carry_out};
 
-use crate::{Machine, Noise, Scenario, Strike};
+use crate::{NoiseSource, Scenario, SimMachine, Strike};
 
 #[derive(Debug)]
-pub struct Collected {
+pub struct CollectedShards {
     pub record: StudyRecord,
     pub used_s: Vec<f64>,
 }
 
 /// Measures `count` shards, each on its own node, and collects them. Systems' log rates differ between nodes with
 /// standard deviation `node_sd`.
-pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<Collected, String> {
+pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<CollectedShards, String> {
     let systems = scenario.record.systems.len();
     let mut parts = Vec::new();
     let mut used_s = Vec::new();
@@ -24,12 +24,13 @@ pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<Collect
         let (study, part) = planned.map_err(|error| error.to_string())?;
         let shard = Shard::new(part.first, part.step).ok_or("there is no such shard")?;
         let seed = scenario.seed.wrapping_mul(1009).wrapping_add(u64::from(number));
-        let mut noise = Noise::new(seed ^ 0x0de5);
+        let mut noise = NoiseSource::new(seed ^ 0x0de5);
         let mut truth = scenario.truth.clone();
         truth.changes = (1..systems)
             .map(|system| {
-                let of_system = truth.changes.get(system - 1);
-                let change = |cell| of_system.and_then(|it| it.get(cell)).copied().unwrap_or(0.0);
+                let changes = truth.changes.get(system - 1);
+                let change =
+                    |cell| changes.and_then(|changes| changes.get(cell)).copied().unwrap_or(0.0);
                 part.cells.clone().map(|cell| change(cell) + node_sd * noise.normal()).collect()
             })
             .collect();
@@ -46,16 +47,17 @@ pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<Collect
                 secret: String::new(),
             });
         }
-        let mut machine = Machine::new(Scenario { seed, record, truth, ..scenario.clone() }, shard);
+        let mut machine =
+            SimMachine::new(Scenario { seed, record, truth, ..scenario.clone() }, shard);
         let mut driver = Driver::new(machine.record(), shard);
-        let ended: Result<End, Strike> = carry_out(&mut driver, &mut machine);
-        if !matches!(ended, Ok(End::Complete)) {
+        let ended: Result<StudyEnd, Strike> = carry_out(&mut driver, &mut machine);
+        if !matches!(ended, Ok(StudyEnd::Complete)) {
             return Err(format!("shard {number} ended with {ended:?}"));
         }
         used_s.push(machine.used_s());
         parts.push(machine.into_record());
     }
-    Ok(Collected { record: together(&scenario.record, parts), used_s })
+    Ok(CollectedShards { record: together(&scenario.record, parts), used_s })
 }
 
 fn together(whole: &StudyRecord, parts: Vec<StudyRecord>) -> StudyRecord {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use assay_model::{Class, Counters, PlannedCell, Turn, WorkCounters};
 use assay_plan::round_order;
 
-use crate::Noise;
+use crate::NoiseSource;
 
 /// Variation of speed. All standard deviations (sd) and depths refer to the logarithm of a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,14 +105,12 @@ impl SpeedModel {
     pub const QUIET: Self = Self { sd: 0.03, pauses_per_s: 0.1, drift_sd: 0.005, ..Self::VIRTUAL };
 
     /// True log rate of the last of two systems due to stalls.
-    #[must_use]
     pub fn stalled(&self) -> f64 {
         -(self.stalls * (STALL - 1.0)).ln_1p()
     }
 }
 
 /// Whether a cell varies more or stalls: one in eight.
-#[must_use]
 pub fn is_special(cell: usize) -> bool {
     cell % 8 == 3
 }
@@ -128,7 +126,7 @@ pub(crate) struct Turns<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct SystemSlice {
     pub(crate) turns: Vec<Turn>,
     pub(crate) work: WorkCounters,
     pub(crate) counters: Counters,
@@ -142,11 +140,11 @@ struct Fading {
 }
 
 impl Fading {
-    fn new(fades_ms: f64, noise: &mut Noise) -> Self {
+    fn new(fades_ms: f64, noise: &mut NoiseSource) -> Self {
         Self { value: noise.normal(), fades_ms }
     }
 
-    fn advance(&mut self, ms: f64, noise: &mut Noise) -> f64 {
+    fn advance(&mut self, ms: f64, noise: &mut NoiseSource) -> f64 {
         let kept = (-ms / self.fades_ms).exp();
         self.value = kept * self.value + (1.0 - kept * kept).sqrt() * noise.normal();
         self.value
@@ -155,7 +153,7 @@ impl Fading {
 
 /// An instance relative to its system: log rate and log CPU time per operation.
 #[derive(Debug, Clone, Copy)]
-struct Shift {
+struct SpeedShift {
     rate: f64,
     cpu: f64,
 }
@@ -163,21 +161,21 @@ struct Shift {
 #[derive(Debug, Clone)]
 pub(crate) struct Speed {
     model: SpeedModel,
-    noise: Noise,
+    noise: NoiseSource,
     now_ms: f64,
     shared: Fading,
     drift: Fading,
     next_pause_ms: f64,
     neighbour_ms: (f64, f64),
     own: BTreeMap<usize, Fading>,
-    shifts: BTreeMap<(usize, Option<usize>), Shift>,
+    shifts: BTreeMap<(usize, Option<usize>), SpeedShift>,
     /// Milliseconds of pauses and stalls not yet accounted for.
     late_ms: f64,
 }
 
 impl Speed {
     pub(crate) fn new(model: SpeedModel, seed: u64) -> Self {
-        let mut noise = Noise::new(seed ^ 0x0005_9eed_0000_0000);
+        let mut noise = NoiseSource::new(seed ^ 0x0005_9eed_0000_0000);
         let neighbour_ms = exponential(&mut noise, 1000.0 * model.neighbour_every_s);
         Self {
             model,
@@ -194,7 +192,7 @@ impl Speed {
     }
 
     pub(crate) fn started(&mut self, system: usize) {
-        self.shifts.retain(|(of, _), _| *of != system);
+        self.shifts.retain(|(started, _), _| *started != system);
     }
 
     pub(crate) fn late_s(&mut self) -> f64 {
@@ -205,17 +203,17 @@ impl Speed {
         &mut self,
         planned: &PlannedCell,
         round: &Turns,
-    ) -> BTreeMap<usize, Part> {
+    ) -> BTreeMap<usize, SystemSlice> {
         let turns = planned.turns();
         let is_write = planned.id.test.class == Class::Write;
         let ms = f64::from(planned.slice_ms) / f64::from(turns.max(1));
-        let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
+        let mut parts: BTreeMap<usize, SystemSlice> = BTreeMap::new();
         let mut cpu_ns: BTreeMap<usize, f64> = BTreeMap::new();
         for turn in 0..turns {
             let number = round.round.wrapping_mul(turns).wrapping_add(turn);
             let systems = round.order.len();
             for place in round_order(round.seed, round.block, round.cell, number, systems) {
-                let Some(&system) = round.order.get(place) else { continue };
+                let system = round.order[place];
                 let warm_ms = planned.warm_time_us() as f64 / 1000.0;
                 self.shared.advance(warm_ms + TURN_OVERHEAD_MS, &mut self.noise);
                 self.late_ms += TURN_OVERHEAD_MS;
@@ -232,7 +230,7 @@ impl Speed {
         for (system, part) in &mut parts {
             part.work.read = part.work.events;
             part.work.event_ns_sum = part.work.elapsed_ns;
-            let cpu_ns = cpu_ns.get(system).map_or(0, |ns| *ns as u64);
+            let cpu_ns = cpu_ns[system] as u64;
             part.counters.extend([("connection_cpu_ns", cpu_ns), ("background_cpu_ns", 0)]);
         }
         parts
@@ -247,7 +245,7 @@ impl Speed {
         let own = wide * (model.own_sd * (OWN_MS / ms).sqrt() * self.noise.normal())
             + wide * model.write_sd * own_write;
         let shift = self.shift(system, round.cell, wide);
-        let change = round.changes.get(system).copied().unwrap_or(0.0);
+        let change = round.changes[system];
         let rate = (change + shift.rate + machine + own).exp();
         let cpu_per_op = CPU_NS * (shift.cpu - change - OF_CPU * machine - 0.5 * own).exp();
         let is_last = system > 0 && system + 1 == round.changes.len();
@@ -271,10 +269,10 @@ impl Speed {
         let mut own = writes.map(|system| {
             *self.own.entry(system).or_insert_with(|| Fading::new(model.write_fades_ms, noise))
         });
-        let (mut shared, mut of_own) = (0.0, 0.0);
+        let (mut shared, mut own_sum) = (0.0, 0.0);
         for _ in 0..steps as u32 {
             shared += self.shared.advance(step_ms, noise);
-            of_own += own.as_mut().map_or(0.0, |own| own.advance(step_ms, noise));
+            own_sum += own.as_mut().map_or(0.0, |own| own.advance(step_ms, noise));
         }
         if let Some((system, own)) = writes.zip(own) {
             self.own.insert(system, own);
@@ -284,7 +282,7 @@ impl Speed {
         let is_busy = self.neighbour(ms);
         let depth = if is_busy { NEIGHBOUR_DEPTH } else { 0.0 };
         let machine = model.sd * ((1.0 - WHITE).sqrt() * shared / steps + white) + drift - depth;
-        (machine, of_own / steps)
+        (machine, own_sum / steps)
     }
 
     /// Advances time; returns whether a neighbour is busy.
@@ -319,7 +317,7 @@ impl Speed {
         paused_ms
     }
 
-    fn shift(&mut self, system: usize, cell: usize, wide: f64) -> Shift {
+    fn shift(&mut self, system: usize, cell: usize, wide: f64) -> SpeedShift {
         let model = self.model;
         // The difference of two instances has `instance_sd`.
         let sd = model.instance_sd / 2_f64.sqrt();
@@ -329,20 +327,20 @@ impl Speed {
         let more = sd * (wide * wide - 1.0).max(0.0).sqrt();
         let all = self.drawn((system, None), common);
         let one = self.drawn((system, Some(cell)), own.hypot(more));
-        Shift { rate: all.rate + one.rate, cpu: all.cpu + one.cpu }
+        SpeedShift { rate: all.rate + one.rate, cpu: all.cpu + one.cpu }
     }
 
-    fn drawn(&mut self, key: (usize, Option<usize>), sd: f64) -> Shift {
+    fn drawn(&mut self, key: (usize, Option<usize>), sd: f64) -> SpeedShift {
         let noise = &mut self.noise;
         *self.shifts.entry(key).or_insert_with(|| {
             let (one, other) = (noise.normal(), noise.normal());
             let rest = (1.0 - SHARED_CPU * SHARED_CPU).sqrt();
-            Shift { rate: sd * one, cpu: -sd * (SHARED_CPU * one + rest * other) }
+            SpeedShift { rate: sd * one, cpu: -sd * (SHARED_CPU * one + rest * other) }
         })
     }
 }
 
-fn exponential(noise: &mut Noise, mean: f64) -> f64 {
+fn exponential(noise: &mut NoiseSource, mean: f64) -> f64 {
     if mean.is_finite() { -mean * (1.0 - noise.uniform()).ln() } else { f64::INFINITY }
 }
 
@@ -365,8 +363,8 @@ mod tests {
         for (ms, low, high) in
             [(2, 0.85, 0.92), (10, 0.76, 0.86), (50, 0.53, 0.68), (100, 0.3, 0.5), (200, 0.1, 0.25)]
         {
-            let found = correlation(&loops, ms / 2);
-            assert!((low..high).contains(&found), "{ms} ms: {found}");
+            let correlation = correlation(&loops, ms / 2);
+            assert!((low..high).contains(&correlation), "{ms} ms: {correlation}");
         }
     }
 
@@ -382,16 +380,14 @@ mod tests {
         pairs.sort_by(f64::total_cmp);
         let robust_sd = pairs[pairs.len() / 2] / 0.674_5;
         let beyond = |times: f64| {
-            let count = pairs.iter().filter(|it| **it > times * robust_sd).count();
+            let count = pairs.iter().filter(|pair| **pair > times * robust_sd).count();
             count as f64 / pairs.len() as f64
         };
-        let sd = (pairs.iter().map(|it| it * it).sum::<f64>() / pairs.len() as f64).sqrt();
-        let found = [beyond(3.0), beyond(4.0), beyond(6.0)];
-        println!("sd {sd:.3} robust {robust_sd:.3} beyond {found:?}");
+        let sd = (pairs.iter().map(|pair| pair * pair).sum::<f64>() / pairs.len() as f64).sqrt();
         assert!((0.1..0.15).contains(&sd), "{sd}");
-        for (found, (low, high)) in found.into_iter().zip([(0.01, 0.1), (0.003, 0.07), (0.0, 0.04)])
-        {
-            assert!((low..high).contains(&found), "{found}");
+        for (times, low, high) in [(3.0, 0.01, 0.1), (4.0, 0.003, 0.07), (6.0, 0.0, 0.04)] {
+            let share = beyond(times);
+            assert!((low..high).contains(&share), "{share}");
         }
     }
 }

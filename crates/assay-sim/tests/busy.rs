@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use assay_model::CellId;
-use assay_sim::{Machine, Scenario};
+use assay_sim::{Scenario, SimMachine};
 use assay_study::{Driver, Executor, Outcome, Shard};
 use assay_verdict::Fitness;
 
@@ -20,7 +20,7 @@ fn a_busy_machine_measures_every_test_briefly_rather_than_some_of_them_well() {
     for budget_s in [60.0, 90.0] {
         let mut scenario = Scenario::quick(3);
         scenario.record.study.budget_s = budget_s;
-        let mut machine = Machine::new(scenario, Shard::WHOLE);
+        let mut machine = SimMachine::new(scenario, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         while let ControlFlow::Continue(action) = driver.next() {
             let outcome = match machine.act(action).unwrap() {
@@ -30,7 +30,7 @@ fn a_busy_machine_measures_every_test_briefly_rather_than_some_of_them_well() {
                 }
                 other => other,
             };
-            driver.came(&outcome, SLOWER * machine.used_s());
+            driver.receive(&outcome, SLOWER * machine.used_s());
         }
         let (record, used_s) = (machine.record(), SLOWER * machine.used_s());
         let measured: BTreeSet<CellId> = record.slices.iter().map(|it| it.cell).collect();
@@ -42,7 +42,7 @@ fn a_busy_machine_measures_every_test_briefly_rather_than_some_of_them_well() {
 /// Runs a study whose actions take `slower` times as long as planned, a function of the seconds used so far. Returns
 /// the number of measured cells, seconds used, and seconds of the longest action.
 fn carried_out(scenario: Scenario, slower: &dyn Fn(f64) -> f64) -> (usize, f64, f64) {
-    let mut machine = Machine::new(scenario, Shard::WHOLE);
+    let mut machine = SimMachine::new(scenario, Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let (mut used_s, mut longest_s) = (0.0, 0.0_f64);
     while let ControlFlow::Continue(action) = driver.next() {
@@ -59,7 +59,7 @@ fn carried_out(scenario: Scenario, slower: &dyn Fn(f64) -> f64) -> (usize, f64, 
         let took_s = factor * (machine.used_s() - before_s);
         used_s += took_s;
         longest_s = longest_s.max(took_s);
-        driver.came(&outcome, used_s);
+        driver.receive(&outcome, used_s);
     }
     let measured: BTreeSet<CellId> = machine.record().slices.iter().map(|it| it.cell).collect();
     (measured.len(), used_s, longest_s)

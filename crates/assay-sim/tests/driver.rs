@@ -9,11 +9,13 @@ use assay_model::{
     StudyEvent, StudyRecord, Verdict,
 };
 use assay_plan::{ROUNDS_MIN, Request};
-use assay_sim::{Ended, Faults, Machine, Scenario, Strike, simulate, study};
-use assay_study::{Action, Driver, End, Executor, Outcome, Shard, Silence, carry_out};
-use assay_verdict::{Fitness, GateVerdict, Sample, judge};
+use assay_sim::{Scenario, SimFaults, SimMachine, SimulatedEnd, Strike, simulate, study};
+use assay_study::{
+    Driver, Executor, Outcome, Shard, SilentEvent, StudyAction, StudyEnd, carry_out,
+};
+use assay_verdict::{Fitness, GateVerdict, SliceSample, judge};
 
-fn ended(scenario: Scenario) -> Ended {
+fn ended(scenario: Scenario) -> SimulatedEnd {
     simulate(scenario).unwrap_or_else(|what| panic!("{what}"))
 }
 
@@ -39,7 +41,7 @@ fn a_thousand_faulty_studies_keep_every_invariant() {
 #[test]
 fn a_quick_study_takes_its_budget_and_no_more() {
     let quick = ended(Scenario::quick(3));
-    assert_eq!(quick.end, End::Complete);
+    assert_eq!(quick.end, StudyEnd::Complete);
     let budget_s = quick.record.study.budget_s;
     assert!((0.95 * budget_s..1.02 * budget_s).contains(&quick.used_s), "{} s", quick.used_s);
     // Error reserved for blocks that never come would be wasted.
@@ -139,7 +141,7 @@ fn a_study_that_is_killed_after_any_action_measures_the_same() {
     let whole = good_rounds(&ended(Scenario::small().undecided()).record);
     let (mut kills, mut kill_after) = (0, 0);
     loop {
-        let mut machine = Machine::new(Scenario::small().undecided(), Shard::WHOLE);
+        let mut machine = SimMachine::new(Scenario::small().undecided(), Shard::WHOLE);
         let mut left = kill_after;
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let broken_off = loop {
@@ -149,7 +151,7 @@ fn a_study_that_is_killed_after_any_action_measures_the_same() {
                 break true;
             }
             left -= 1;
-            driver.came(&outcome, machine.used_s());
+            driver.receive(&outcome, machine.used_s());
         };
         if !broken_off {
             break;
@@ -157,7 +159,7 @@ fn a_study_that_is_killed_after_any_action_measures_the_same() {
         kills += 1;
         machine.restart();
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
-        assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
+        assert_eq!(carry_out(&mut driver, &mut machine), Ok(StudyEnd::Complete));
         let found = good_rounds(machine.record());
         assert!(found.keys().eq(whole.keys()), "killed after {kill_after} actions");
         let blocks = machine.record().blocks.iter();
@@ -183,9 +185,9 @@ fn a_finished_study_that_gets_more_time_measures_more_blocks() {
         let what = EventKind::Extended { seconds, blocks: 2, ended_after: None };
         record.events.push(StudyEvent { when_ms: 0, system: None, what });
         let mut machine =
-            Machine::new(Scenario { record, ..Scenario::small().undecided() }, Shard::WHOLE);
+            SimMachine::new(Scenario { record, ..Scenario::small().undecided() }, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
-        assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
+        assert_eq!(carry_out(&mut driver, &mut machine), Ok(StudyEnd::Complete));
         machine.record().blocks.iter().map(|block| block.number).collect::<Vec<_>>()
     };
     assert_eq!(planned.blocks.len(), 4);
@@ -195,7 +197,7 @@ fn a_finished_study_that_gets_more_time_measures_more_blocks() {
 #[test]
 fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
     let scenario = Scenario::small().undecided();
-    let mut machine = Machine::new(scenario, Shard::WHOLE);
+    let mut machine = SimMachine::new(scenario, Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let mut starts = Vec::new();
     let mut notes = 0;
@@ -205,20 +207,20 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
             ControlFlow::Continue(action) => action,
         };
         let outcome = match &action {
-            Action::StartAll { block: 2, .. } => {
+            StudyAction::StartAll { block: 2, .. } => {
                 starts.push(action);
                 Outcome::Failed { system: 1, why: "struck".to_owned(), also: Vec::new() }
             }
             // The machine is unaware of these failures.
-            Action::Note { .. } => {
+            StudyAction::Note { .. } => {
                 notes += 1;
                 Outcome::Done
             }
             _ => machine.act(action).unwrap(),
         };
-        driver.came(&outcome, machine.used_s());
+        driver.receive(&outcome, machine.used_s());
     };
-    assert_eq!(end, End::Unfinished);
+    assert_eq!(end, StudyEnd::Unfinished);
     // Twice for each of its two phases, with a note per failure.
     assert_eq!((starts.len(), notes), (4, 4));
     let blocks = machine.record().slices.iter().map(|slice| slice.block);
@@ -231,25 +233,25 @@ fn a_study_that_never_starts_is_abandoned() {
     let end = loop {
         match driver.next() {
             ControlFlow::Break(end) => break end,
-            ControlFlow::Continue(Action::Load) => {
-                driver.came(&Outcome::Loaded { rates: vec![100.0; 9] }, 0.0);
+            ControlFlow::Continue(StudyAction::Load) => {
+                driver.receive(&Outcome::Loaded { rates: vec![100.0; 9] }, 0.0);
             }
-            ControlFlow::Continue(Action::StartAll { .. }) => {
-                driver.came(
+            ControlFlow::Continue(StudyAction::StartAll { .. }) => {
+                driver.receive(
                     &Outcome::Failed { system: 0, why: String::new(), also: Vec::new() },
                     0.0,
                 );
             }
-            ControlFlow::Continue(_) => driver.came(&Outcome::Done, 0.0),
+            ControlFlow::Continue(_) => driver.receive(&Outcome::Done, 0.0),
         }
     };
-    assert_eq!(end, End::Abandoned);
+    assert_eq!(end, StudyEnd::Abandoned);
 }
 
 #[test]
 fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
     for also in [Vec::new(), vec![(0, "also struck".to_owned())]] {
-        let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
+        let mut machine = SimMachine::new(Scenario::small(), Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let cell = machine.record().study.cells[1].id;
         let end = loop {
@@ -258,14 +260,14 @@ fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
                 ControlFlow::Continue(action) => action,
             };
             let outcome = match action {
-                Action::Connect { cell: 1, .. } => {
+                StudyAction::Connect { cell: 1, .. } => {
                     Outcome::Failed { system: 1, why: "struck".to_owned(), also: also.clone() }
                 }
                 action => machine.act(action).unwrap(),
             };
-            driver.came(&outcome, machine.used_s());
+            driver.receive(&outcome, machine.used_s());
         };
-        assert_eq!(end, End::Complete);
+        assert_eq!(end, StudyEnd::Complete);
         let of_cell: Vec<&Slice> =
             machine.record().slices.iter().filter(|slice| slice.cell == cell).collect();
         let failed = |slice: &&&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
@@ -289,7 +291,7 @@ fn a_cell_that_fails_on_one_system_is_measured_on_the_others() {
     };
     for failing in [1, 0] {
         let scenario = Scenario { record: study(&request), ..Scenario::small().undecided() };
-        let mut machine = Machine::new(scenario, Shard::WHOLE);
+        let mut machine = SimMachine::new(scenario, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let end = loop {
             let action = match driver.next() {
@@ -298,14 +300,14 @@ fn a_cell_that_fails_on_one_system_is_measured_on_the_others() {
             };
             let outcome = match action {
                 // A write: later writes need new instances, on which all systems did the same.
-                Action::Connect { cell: 0, ref order, .. } if order.contains(&failing) => {
+                StudyAction::Connect { cell: 0, ref order, .. } if order.contains(&failing) => {
                     Outcome::Failed { system: failing, why: "struck".to_owned(), also: Vec::new() }
                 }
                 action => machine.act(action).unwrap(),
             };
-            driver.came(&outcome, machine.used_s());
+            driver.receive(&outcome, machine.used_s());
         };
-        assert_eq!(end, End::Complete);
+        assert_eq!(end, StudyEnd::Complete);
         let record = machine.record();
         let cell = record.study.cells[0].id;
         assert_eq!(cell.test.class, assay_model::Class::Write);
@@ -332,9 +334,9 @@ fn shards_together_measure_the_whole_study() {
     let mut parts = BTreeMap::new();
     for index in 0..3 {
         let shard = Shard::new(index, 3).unwrap();
-        let mut machine = Machine::new(Scenario::small().undecided(), shard);
+        let mut machine = SimMachine::new(Scenario::small().undecided(), shard);
         let mut driver = Driver::new(machine.record(), shard);
-        assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
+        assert_eq!(carry_out(&mut driver, &mut machine), Ok(StudyEnd::Complete));
         let part = good_rounds(machine.record());
         assert!(part.keys().all(|(block, _)| shard.has(*block)));
         parts.extend(part);
@@ -346,8 +348,8 @@ fn shards_together_measure_the_whole_study() {
 #[test]
 fn a_shard_that_is_killed_resumes_its_own_blocks() {
     let shard = Shard::new(1, 2).unwrap();
-    let faults = Faults { kill: 0.05, ..Faults::NONE };
-    let mut machine = Machine::new(Scenario { faults, ..Scenario::small().undecided() }, shard);
+    let faults = SimFaults { kill: 0.05, ..SimFaults::default() };
+    let mut machine = SimMachine::new(Scenario { faults, ..Scenario::small().undecided() }, shard);
     let mut runs = 0;
     let end = loop {
         runs += 1;
@@ -358,7 +360,7 @@ fn a_shard_that_is_killed_resumes_its_own_blocks() {
             Err(strike) => assert_eq!(strike, Strike::Killed),
         }
     };
-    assert!(end == End::Complete && runs > 2, "{end:?} after {runs} runs");
+    assert!(end == StudyEnd::Complete && runs > 2, "{end:?} after {runs} runs");
     let blocks: Vec<u32> = machine.record().blocks.iter().map(|block| block.number).collect();
     assert_eq!(blocks, [1, 3]);
     assert!(machine.record().slices.iter().all(|slice| blocks.contains(&slice.block)));
@@ -376,16 +378,16 @@ fn a_study_ends_with_the_last_block_that_a_ledger_takes() {
         let cells = cells.map(|it| BlockCell { id: it.id, rounds: ROUNDS_MIN }).collect();
         record.blocks.push(Block { number: begun, run: 0, left: 1, cells });
         let mut machine =
-            Machine::new(Scenario { record, ..Scenario::small().undecided() }, Shard::WHOLE);
+            SimMachine::new(Scenario { record, ..Scenario::small().undecided() }, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
-        let ended: Result<End, Strike> = carry_out(&mut driver, &mut machine);
+        let ended: Result<StudyEnd, Strike> = carry_out(&mut driver, &mut machine);
         (ended, machine.record().blocks.last().map(|block| block.number))
     };
     let last = *BLOCKS.end() - 1;
-    assert_eq!(next_block(*BLOCKS.end(), last - 1), (Ok(End::Complete), Some(last)));
-    assert_eq!(next_block(*BLOCKS.end(), last), (Ok(End::Complete), Some(last)));
+    assert_eq!(next_block(*BLOCKS.end(), last - 1), (Ok(StudyEnd::Complete), Some(last)));
+    assert_eq!(next_block(*BLOCKS.end(), last), (Ok(StudyEnd::Complete), Some(last)));
     // Possible in an edited ledger.
-    assert_eq!(next_block(4, last), (Ok(End::Complete), Some(last)));
+    assert_eq!(next_block(4, last), (Ok(StudyEnd::Complete), Some(last)));
 }
 
 fn sequential() -> Scenario {
@@ -404,9 +406,9 @@ fn sequential() -> Scenario {
 fn a_sequential_study_belongs_to_the_first_shard() {
     let slices = |index| {
         let shard = Shard::new(index, 2).unwrap();
-        let mut machine = Machine::new(sequential(), shard);
+        let mut machine = SimMachine::new(sequential(), shard);
         let mut driver = Driver::new(machine.record(), shard);
-        assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
+        assert_eq!(carry_out(&mut driver, &mut machine), Ok(StudyEnd::Complete));
         machine.into_record().slices.len()
     };
     let cells = sequential().record.study.cells.len();
@@ -416,55 +418,57 @@ fn a_sequential_study_belongs_to_the_first_shard() {
 /// Otherwise, a server that ends while repeating unrecorded writes would fail the next test for good.
 #[test]
 fn a_server_is_checked_after_a_repeated_write_fails() {
-    let mut machine = Machine::new(sequential(), Shard::WHOLE);
+    let mut machine = SimMachine::new(sequential(), Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let is_write = |slice: &Slice| slice.cell.test.name() == "update-one";
     while !machine.record().slices.iter().any(is_write) {
         let ControlFlow::Continue(action) = driver.next() else { panic!("no write") };
-        driver.came(&machine.act(action).unwrap(), machine.used_s());
+        driver.receive(&machine.act(action).unwrap(), machine.used_s());
     }
     // The first system is incomplete, so a resumed study repeats its writes.
     machine.restart();
     let mut record = machine.into_record();
     record.slices.retain(is_write);
-    let mut machine = Machine::new(Scenario { record, ..sequential() }, Shard::WHOLE);
+    let mut machine = SimMachine::new(Scenario { record, ..sequential() }, Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let checked = loop {
         let ControlFlow::Continue(action) = driver.next() else { panic!("no repeated write") };
-        let is_repeated = matches!(action, Action::Once { is_recorded: false, .. });
+        let is_repeated = matches!(action, StudyAction::Once { is_recorded: false, .. });
         let mut outcome = machine.act(action).unwrap();
         if let Outcome::Measured { samples, .. } = &mut outcome {
             samples[0].fitness = Fitness::Failed;
         }
-        driver.came(&outcome, machine.used_s());
+        driver.receive(&outcome, machine.used_s());
         if is_repeated {
             break driver.next();
         }
     };
-    assert!(matches!(checked, ControlFlow::Continue(Action::CheckAlive { system: 0, .. })));
+    assert!(matches!(checked, ControlFlow::Continue(StudyAction::CheckAlive { system: 0, .. })));
 }
 
 /// Each action is requested once, whatever its outcome.
 #[test]
 fn an_outcome_that_an_action_cannot_have_ends_the_study() {
     for scenario in [Scenario::small(), sequential()] {
-        let mut machine = Machine::new(scenario, Shard::WHOLE);
+        let mut machine = SimMachine::new(scenario, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let mut asked = 0;
         while let ControlFlow::Continue(action) = driver.next() {
             let wrong = match action {
-                Action::Load | Action::Round { .. } | Action::Once { .. } => Outcome::Done,
-                Action::Size { .. } => Outcome::Loaded { rates: Vec::new() },
+                StudyAction::Load | StudyAction::Round { .. } | StudyAction::Once { .. } => {
+                    Outcome::Done
+                }
+                StudyAction::Size { .. } => Outcome::Loaded { rates: Vec::new() },
                 _ => Outcome::Measured { samples: Vec::new(), seconds: 0.0 },
             };
             let mut misled = driver.clone();
-            misled.came(&wrong, machine.used_s());
-            let ControlFlow::Break(End::WrongOutcome(what)) = misled.next() else {
+            misled.receive(&wrong, machine.used_s());
+            let ControlFlow::Break(StudyEnd::WrongOutcome(what)) = misled.next() else {
                 panic!("{action:?} and {wrong:?}: {:?}", misled.next());
             };
             assert_eq!(what, format!("{action:?} was answered with {wrong:?}"));
             asked += 1;
-            driver.came(&machine.act(action).unwrap(), machine.used_s());
+            driver.receive(&machine.act(action).unwrap(), machine.used_s());
         }
         assert!(asked > 10, "{asked}");
     }
@@ -472,21 +476,21 @@ fn an_outcome_that_an_action_cannot_have_ends_the_study() {
 
 #[test]
 fn slices_that_are_not_those_of_the_round_end_the_study() {
-    let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
+    let mut machine = SimMachine::new(Scenario::small(), Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let samples = loop {
         let ControlFlow::Continue(action) = driver.next() else { panic!("no round") };
         match machine.act(action).unwrap() {
             Outcome::Measured { samples, .. } => break samples,
-            outcome => driver.came(&outcome, machine.used_s()),
+            outcome => driver.receive(&outcome, machine.used_s()),
         }
     };
-    let is_right = |samples: Vec<Sample>| {
+    let is_right = |samples: Vec<SliceSample>| {
         let mut driver = driver.clone();
-        driver.came(&Outcome::Measured { samples, seconds: 1.0 }, machine.used_s());
-        !matches!(driver.next(), ControlFlow::Break(End::WrongOutcome(_)))
+        driver.receive(&Outcome::Measured { samples, seconds: 1.0 }, machine.used_s());
+        !matches!(driver.next(), ControlFlow::Break(StudyEnd::WrongOutcome(_)))
     };
-    let failed = |sample| Sample { fitness: Fitness::Failed, ..sample };
+    let failed = |sample| SliceSample { fitness: Fitness::Failed, ..sample };
     let (first, second) = (|| samples[0].clone(), || samples[1].clone());
     assert!(is_right(vec![first(), second()]));
     assert!(is_right(vec![first(), failed(second())]));
@@ -496,7 +500,7 @@ fn slices_that_are_not_those_of_the_round_end_the_study() {
     assert!(!is_right(vec![first()]));
     assert!(!is_right(vec![second(), first()]));
     assert!(!is_right(vec![first(), second(), second()]));
-    let of_next = |sample: Sample| Sample { round: sample.round + 1, ..sample };
+    let of_next = |sample: SliceSample| SliceSample { round: sample.round + 1, ..sample };
     assert!(!is_right(vec![first(), of_next(second())]));
     assert!(!is_right(vec![failed(of_next(first()))]));
 }
@@ -514,37 +518,37 @@ fn a_large_sequential_study_is_planned_step_by_step() {
     let cells = cells.map(|&setup| PlannedCell { id: CellId { setup, ..cell.id }, ..cell.clone() });
     record.study.cells = cells.collect();
     let mut driver = Driver::new(record, Shard::WHOLE);
-    driver.came(&Outcome::Loaded { rates: vec![0.0; CELLS] }, 0.0);
+    driver.receive(&Outcome::Loaded { rates: vec![0.0; CELLS] }, 0.0);
     let mut audits = 0;
-    while let ControlFlow::Continue(Action::Audit { .. }) = driver.next() {
-        driver.came(&Outcome::Done, 0.0);
+    while let ControlFlow::Continue(StudyAction::Audit { .. }) = driver.next() {
+        driver.receive(&Outcome::Done, 0.0);
         audits += 1;
     }
     assert_eq!(audits, CELLS * SYSTEMS);
     let next = driver.next();
-    assert!(matches!(next, ControlFlow::Continue(Action::StartOne { system: 0, .. })));
+    assert!(matches!(next, ControlFlow::Continue(StudyAction::StartOne { system: 0, .. })));
 }
 
 /// An event takes too long on a system: the cell continues without it, and is judged by the bound.
 #[test]
 fn a_system_that_does_not_answer_is_judged_by_a_bound() {
     for silent in [0, 1] {
-        let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
+        let mut machine = SimMachine::new(Scenario::small(), Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let mut silent_in = None;
         while let ControlFlow::Continue(action) = driver.next() {
             let outcome = match action {
-                Action::Trace { cell, .. } if silent_in.is_none() => {
+                StudyAction::Trace { cell, .. } if silent_in.is_none() => {
                     silent_in = Some(cell);
                     let why = "no answer to `SELECT 1` within 30 s".to_owned();
-                    let silence = Silence { why, events: 0, elapsed_ns: 30_000_000_000 };
+                    let silence = SilentEvent { why, events: 0, elapsed_ns: 30_000_000_000 };
                     Outcome::Silent { system: silent, silence }
                 }
                 action => machine.act(action).unwrap(),
             };
-            driver.came(&outcome, machine.used_s());
+            driver.receive(&outcome, machine.used_s());
         }
-        assert_eq!(driver.next(), ControlFlow::Break(End::Complete));
+        assert_eq!(driver.next(), ControlFlow::Break(StudyEnd::Complete));
         let record = machine.record();
         let id = record.study.cells[silent_in.unwrap()].id;
         let slices = || record.slices.iter().filter(|slice| slice.cell == id);

@@ -2,13 +2,13 @@
 
 use assay_model::StudyRecord;
 use assay_plan::Request;
-use assay_sim::{Machine, Scenario, study};
+use assay_sim::{Scenario, SimMachine, study};
 use assay_study::{Driver, Executor as _, Shard, carry_out, forecast};
 
 /// The plan estimates the duration of rounds; a continued study knows it.
 #[test]
 fn what_fits_in_more_time_is_known_from_what_was_measured() {
-    let mut machine = Machine::new(Scenario::small().undecided(), Shard::WHOLE);
+    let mut machine = SimMachine::new(Scenario::small().undecided(), Shard::WHOLE);
     carry_out(&mut Driver::new(machine.record(), Shard::WHOLE), &mut machine).unwrap();
     let mut record = machine.into_record();
     let once_s = |record: &StudyRecord| forecast(record, 0.0).fitting.once_s;
@@ -43,7 +43,7 @@ fn the_last_block_uses_the_budget() {
         Scenario { record: study(&request), ..Scenario::small().undecided() }
     };
     let used_s = |rounds| {
-        let mut machine = Machine::new(scenario(rounds), Shard::WHOLE);
+        let mut machine = SimMachine::new(scenario(rounds), Shard::WHOLE);
         carry_out(&mut Driver::new(machine.record(), Shard::WHOLE), &mut machine).unwrap();
         machine.used_s()
     };

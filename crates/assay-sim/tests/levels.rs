@@ -3,7 +3,7 @@
 
 use assay_model::{Estimate, StudyRecord};
 use assay_plan::Request;
-use assay_sim::{Faults, Scenario, SpeedModel, Truth, simulate, study};
+use assay_sim::{Scenario, SimFaults, SpeedModel, Truth, simulate, study};
 use assay_verdict::judge;
 
 const STUDIES: u64 = 30;
@@ -26,7 +26,7 @@ fn rates(record: &StudyRecord, model: SpeedModel, seed: u64) -> (u32, Vec<Option
         block_sd: 0.0,
         speed: Some(model),
     };
-    let ended = simulate(Scenario { seed, record, truth, faults: Faults::NONE }).unwrap();
+    let ended = simulate(Scenario { seed, record, truth, faults: SimFaults::default() }).unwrap();
     let judged = judge(&ended.record);
     let blocks = judged.cells.iter().map(|it| it.blocks).max().unwrap_or(0);
     (blocks, judged.cells.iter().filter(|it| it.system == 0).map(|it| it.qps).collect())

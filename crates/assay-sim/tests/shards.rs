@@ -3,7 +3,7 @@
 
 use assay_model::Verdict;
 use assay_plan::Request;
-use assay_sim::{Collected, Faults, Scenario, Truth, on_nodes, simulate, study};
+use assay_sim::{CollectedShards, Scenario, SimFaults, Truth, on_nodes, simulate, study};
 
 /// Preset quick on two equal systems, with the noise of a shared virtual machine.
 fn equal(seed: u64) -> Scenario {
@@ -16,7 +16,7 @@ fn equal(seed: u64) -> Scenario {
 fn calls(studies: u64, nodes: u32, node_sd: f64) -> (usize, usize, usize) {
     let (mut called, mut differing, mut all) = (0, 0, 0);
     for seed in 0..studies {
-        let Collected { record, .. } = on_nodes(&equal(seed), nodes, node_sd).unwrap();
+        let CollectedShards { record, .. } = on_nodes(&equal(seed), nodes, node_sd).unwrap();
         let judged = assay_verdict::judge(&record);
         let others = judged.cells.iter().filter(|cell| cell.system > 0);
         let is_called = |verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
@@ -62,7 +62,7 @@ fn several_nodes_find_about_the_changes_that_one_finds() {
 
 #[test]
 fn the_report_has_the_nodes() {
-    let Collected { record, .. } = on_nodes(&Scenario::small(), 3, 0.0).unwrap();
+    let CollectedShards { record, .. } = on_nodes(&Scenario::small(), 3, 0.0).unwrap();
     let nodes = assay_verdict::judge(&record).nodes.unwrap();
     assert_eq!(nodes.each.len(), 3);
     assert!(nodes.each.iter().all(|node| (node.speed.unwrap() - 1.0).abs() < 0.1));
@@ -77,12 +77,12 @@ fn many(versions: usize, budget_s: f64) -> Scenario {
         ..Request::of_systems(&words)
     };
     let truth = Truth { slice_sd: 0.3, block_sd: 0.1, ..Truth::default() };
-    Scenario { seed: 5, record: study(&request), truth, faults: Faults::NONE }
+    Scenario { seed: 5, record: study(&request), truth, faults: SimFaults::default() }
 }
 
 /// Slices per second of the longest shard.
 fn speed(scenario: &Scenario, nodes: u32) -> f64 {
-    let Collected { record, used_s } = on_nodes(scenario, nodes, 0.0).unwrap();
+    let CollectedShards { record, used_s } = on_nodes(scenario, nodes, 0.0).unwrap();
     let longest_s = used_s.into_iter().fold(0.0, f64::max);
     record.slices.len() as f64 / longest_s
 }

@@ -6,14 +6,14 @@ use assay_model::{
     Block, BlockCell, Broke, EventKind, Slice, SliceOutcome, Statements, StepWork, StudyRecord,
     Verdict, WorkCounters,
 };
-use assay_plan::{InsertBench, Request};
+use assay_plan::{InsertBenchRequest, Request};
 use assay_sim::study;
-use assay_study::{Action, Driver, End, Outcome, Shard};
-use assay_verdict::{Sample, judge};
+use assay_study::{Driver, Outcome, Shard, StudyAction, StudyEnd};
+use assay_verdict::{SliceSample, judge};
 
 fn benchmark() -> StudyRecord {
     let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-    let bench = InsertBench { repeats: Some(2), ..InsertBench::default() };
+    let bench = InsertBenchRequest { repeats: Some(2), ..InsertBenchRequest::default() };
     study(&Request { insert_bench: Some(bench), ..Request::of_systems(&words) })
 }
 
@@ -25,7 +25,7 @@ struct Done {
     steps: Vec<Asked>,
     notes: Vec<EventKind>,
     started: Vec<Vec<usize>>,
-    end: Option<End>,
+    end: Option<StudyEnd>,
 }
 
 /// Runs a study to its end, or until it has requested `most` steps. `fails` selects failing steps.
@@ -39,8 +39,8 @@ fn run(mut record: StudyRecord, shard: Shard, most: usize, fails: impl Fn(&Asked
             ControlFlow::Continue(action) => action,
         };
         let outcome = match action {
-            Action::Load => Outcome::Loaded { rates: Vec::new() },
-            Action::Begin { block, left, ref cells, is_recorded, .. } => {
+            StudyAction::Load => Outcome::Loaded { rates: Vec::new() },
+            StudyAction::Begin { block, left, ref cells, is_recorded, .. } => {
                 if !is_recorded {
                     let cells = cells.iter();
                     let cells = cells.map(|&(cell, rounds)| BlockCell {
@@ -52,30 +52,30 @@ fn run(mut record: StudyRecord, shard: Shard, most: usize, fails: impl Fn(&Asked
                 }
                 Outcome::Done
             }
-            Action::StartAll { ref order, .. } => {
+            StudyAction::StartAll { ref order, .. } => {
                 let mut order = order.clone();
                 order.sort_unstable();
                 started.push(order);
                 Outcome::Done
             }
-            Action::Note { ref what, .. } => {
+            StudyAction::Note { ref what, .. } => {
                 notes.push(what.clone());
                 Outcome::Done
             }
-            Action::Step { cell, system, block, attempt, is_recorded, .. } => {
+            StudyAction::Step { cell, system, block, attempt, is_recorded, .. } => {
                 let asked = (block, cell, system, attempt, is_recorded);
                 let slice = slice(&record, asked, fails(&asked));
                 steps.push(asked);
-                let samples = vec![Sample::of(&slice)];
+                let samples = vec![SliceSample::of(&slice)];
                 if is_recorded {
                     record.slices.push(slice);
                 }
                 Outcome::Measured { samples, seconds: 1.0 }
             }
-            Action::EndPhase => Outcome::Done,
+            StudyAction::EndPhase => Outcome::Done,
             other => panic!("{other:?}"),
         };
-        driver.came(&outcome, 0.0);
+        driver.receive(&outcome, 0.0);
     };
     Done { record, steps, notes, started, end }
 }
@@ -102,7 +102,7 @@ fn never(_: &Asked) -> bool {
 #[test]
 fn systems_alternate_step_by_step() {
     let done = run(benchmark(), Shard::WHOLE, usize::MAX, never);
-    assert_eq!(done.end, Some(End::Complete));
+    assert_eq!(done.end, Some(StudyEnd::Complete));
     assert_eq!(done.steps.len(), 2 * 10 * 2);
     let places: Vec<(u32, usize)> = done.steps.iter().map(|step| (step.0, step.1)).collect();
     assert!(places.is_sorted());
@@ -130,7 +130,7 @@ fn a_resumed_study_repeats_the_steps_before_the_next_one() {
     let stopped = run(benchmark(), Shard::WHOLE, 5, never);
     let ahead = stopped.steps[4].2;
     let done = run(stopped.record, Shard::WHOLE, usize::MAX, never);
-    assert_eq!(done.end, Some(End::Complete));
+    assert_eq!(done.end, Some(StudyEnd::Complete));
     assert_eq!(done.notes, [EventKind::WritesRepeated]);
     let repeated = done.steps.iter().filter(|step| !step.4).count();
     assert_eq!(repeated, 5);
@@ -138,14 +138,14 @@ fn a_resumed_study_repeats_the_steps_before_the_next_one() {
     assert!(of_third.iter().all(|step| step.4 == (step.2 != ahead)), "{of_third:?}");
     assert_eq!(done.record.slices.len(), 40);
     let again = run(done.record, Shard::WHOLE, usize::MAX, never);
-    assert_eq!((again.end, again.steps.len()), (Some(End::Complete), 0));
+    assert_eq!((again.end, again.steps.len()), (Some(StudyEnd::Complete), 0));
 }
 
 #[test]
 fn a_system_that_fails_a_step_leaves_out_the_rest_until_the_study_is_resumed() {
     let fails = |step: &Asked| (step.0, step.1, step.2, step.3) == (0, 4, 1, 0);
     let done = run(benchmark(), Shard::WHOLE, usize::MAX, fails);
-    assert_eq!(done.end, Some(End::Unfinished));
+    assert_eq!(done.end, Some(StudyEnd::Unfinished));
     let of_block = |system, block| {
         done.steps.iter().filter(|step| (step.2, step.0) == (system, block)).count()
     };
@@ -158,7 +158,7 @@ fn a_system_that_fails_a_step_leaves_out_the_rest_until_the_study_is_resumed() {
     assert_eq!(verdict(&done.record), Verdict::Failed);
     // Only the failed system is restarted. Its failed step is attempted once more.
     let resumed = run(done.record, Shard::WHOLE, usize::MAX, never);
-    assert_eq!(resumed.end, Some(End::Complete));
+    assert_eq!(resumed.end, Some(StudyEnd::Complete));
     assert_eq!(resumed.started, [[1]]);
     assert_eq!(resumed.steps[4], (0, 4, 1, 1, true));
     assert!(resumed.steps[..4].iter().all(|step| !step.4));

@@ -1,14 +1,14 @@
 //! Actions of the driver and answers of the executor.
 
 use assay_model::{DataSet, EventKind, PlannedCell, Verdict};
-use assay_verdict::Sample;
+use assay_verdict::SliceSample;
 
 use crate::{Phase, TurnLength, TurnTrace};
 
 /// The next action. Cells and systems are indices into the study's. The executor answers [`Outcome::Done`] unless the
 /// action names other outcomes.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub enum StudyAction {
     /// Load and age the data of all systems, or find them in the cache. Answer: [`Outcome::Loaded`].
     Load,
     /// Read the effective settings of a system, on an instance started and stopped for this purpose.
@@ -88,7 +88,7 @@ pub enum Action {
         system: usize,
         block: u32,
         round: u32,
-        silence: Silence,
+        silence: SilentEvent,
     },
     Note {
         /// `None` for all systems.
@@ -142,7 +142,7 @@ pub enum Action {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Silence {
+pub struct SilentEvent {
     pub why: String,
     pub events: u64,
     pub elapsed_ns: u64,
@@ -167,19 +167,20 @@ pub enum Outcome {
     /// Recorded, unless they only repeat writes.
     Measured {
         /// Slices in measuring order. Only those at the end may have failed, and only the last may lack an answer.
-        samples: Vec<Sample>,
+        samples: Vec<SliceSample>,
         seconds: f64,
     },
-    /// An event of [`Action::Size`] or [`Action::Trace`] took too long on a system and was killed. The cell continues
-    /// without this system.
+    /// An event of [`StudyAction::Size`] or [`StudyAction::Trace`] took too long on a system and was killed. The cell
+    /// continues without this system.
     Silent {
         system: usize,
-        silence: Silence,
+        silence: SilentEvent,
     },
     /// A system failed, and the driver decides what follows: another attempt, a failed cell, postponed tests, or the
-    /// end of the study. Only [`Action::StartAll`], [`Action::StartOne`], [`Action::Connect`], [`Action::Size`],
-    /// [`Action::Trace`] and [`Action::Disconnect`] may fail this way. Every other obstacle, above all an interrupt or
-    /// an unwritable ledger, is an error of the executor and ends the run. A slice that fails is a measured slice.
+    /// end of the study. Only [`StudyAction::StartAll`], [`StudyAction::StartOne`], [`StudyAction::Connect`],
+    /// [`StudyAction::Size`], [`StudyAction::Trace`] and [`StudyAction::Disconnect`] may fail this way. Every other
+    /// obstacle, above all an interrupt or an unwritable ledger, is an error of the executor and ends the run. A slice
+    /// that fails is a measured slice.
     Failed {
         system: usize,
         why: String,
@@ -190,7 +191,7 @@ pub enum Outcome {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum StudyEnd {
     Complete,
     /// A system did not start for some tests. The study can be resumed.
     Unfinished,

@@ -1,11 +1,12 @@
 //! Divides the budget among blocks.
 
-use assay_model::{PlannedCell, Study, StudyRecord, Verdict};
-use assay_plan::{ROUNDS_MIN, round_s, start_s};
-use assay_verdict::Standing;
+use std::collections::BTreeMap;
 
-use crate::learned::{RoundTime, round_times};
-use crate::rounds::RoundsLeft;
+use assay_model::{CellId, PlannedCell, Slice, Study, StudyRecord, Verdict};
+use assay_plan::{Fitting, ROUNDS_MIN, round_s, start_s};
+use assay_verdict::{CellStanding, Fitness, SliceSample};
+
+use crate::block::RoundsLeft;
 
 /// Share of the budget that the first block may take after preparations that took nearly all of it, or more.
 const FIRST: f64 = 0.25;
@@ -18,16 +19,10 @@ const PACE_MOST: f64 = 4.0;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
-    /// Seconds of a round of each cell, all systems together.
-    round_s: Vec<f64>,
-    /// Planned seconds of a round, before the cell was measured.
-    planned_s: Vec<f64>,
-    is_known: Vec<bool>,
+    cells: Vec<CellTime>,
     /// Actual and planned seconds of all rounds so far: a shared machine is slower.
     pace: (f64, f64),
     traces: (f64, f64),
-    /// Rounds per cell after which a few spoiled turns do not determine its estimate.
-    robust: Vec<u32>,
     /// Seconds of a block outside its rounds.
     start_s: f64,
     /// The same for each block so far, ascending.
@@ -36,6 +31,34 @@ pub(crate) struct Budget {
     began_s: Option<f64>,
     rounds_s: f64,
     budget_s: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct CellTime {
+    /// Seconds of a round, all systems together.
+    round_s: f64,
+    /// The same as planned, before the cell was measured.
+    planned_s: f64,
+    is_known: bool,
+    /// Rounds after which a few spoiled turns do not determine the estimate.
+    robust: u32,
+}
+
+impl CellTime {
+    fn planned(cell: &PlannedCell, systems: usize) -> Self {
+        let planned_s = round_s(cell, systems);
+        Self { round_s: planned_s, planned_s, is_known: false, robust: rounds_robust(cell) }
+    }
+}
+
+/// What fits before a study continues.
+#[derive(Debug, Clone)]
+pub struct Forecast {
+    /// Indices of the cells that are measured further.
+    pub cells: Vec<usize>,
+    /// Whether a block begun by an earlier run continues first, however short the time.
+    pub is_begun: bool,
+    pub fitting: Fitting,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -58,33 +81,26 @@ pub(crate) struct BlocksLeft {
 impl Budget {
     pub(crate) fn new(record: &StudyRecord) -> Self {
         let (study, systems) = (&record.study, record.systems.len());
-        let planned_s: Vec<f64> = study.cells.iter().map(|cell| round_s(cell, systems)).collect();
-        let mut new = Self {
+        let mut budget = Self {
             budget_s: record.budget_s(),
-            is_known: vec![false; planned_s.len()],
-            round_s: planned_s.clone(),
-            planned_s,
+            cells: study.cells.iter().map(|cell| CellTime::planned(cell, systems)).collect(),
             pace: (0.0, 0.0),
             traces: (0.0, 0.0),
-            robust: study.cells.iter().map(rounds_robust).collect(),
             starts_s: Vec::new(),
             start_s: start_s(&study.cells, systems),
             began_s: None,
             rounds_s: 0.0,
         };
-        for RoundTime { cell, seconds } in round_times(record) {
-            new.knows(cell, seconds);
+        for (cell, seconds) in round_times(record) {
+            budget.cells[cell].round_s = seconds;
+            budget.is_measured(cell, seconds);
         }
-        new
+        budget
     }
 
     pub(crate) fn round_s(&self, cell: usize) -> f64 {
-        let known = self.round_s.get(cell).copied().unwrap_or(0.0);
-        if self.is_new(cell) { known * self.pace() } else { known }
-    }
-
-    fn is_new(&self, cell: usize) -> bool {
-        self.is_known.get(cell) == Some(&false)
+        let CellTime { round_s, is_known, .. } = self.cells[cell];
+        if is_known { round_s } else { round_s * self.pace() }
     }
 
     fn pace(&self) -> f64 {
@@ -92,35 +108,22 @@ impl Budget {
         if planned_s > 0.0 { took_s / planned_s } else { 1.0 }
     }
 
-    fn knows(&mut self, cell: usize, seconds: f64) {
-        if let Some(known) = self.round_s.get_mut(cell) {
-            *known = seconds;
-        }
-        self.is_measured(cell, seconds);
-    }
-
     /// Records the duration of a round, all systems together. A failed round or one with a clock jump is unusual and
     /// does not predict the next one.
     pub(crate) fn round_took(&mut self, cell: usize, seconds: f64, is_usual: bool) {
         self.rounds_s += seconds;
-        if !is_usual {
-            return;
+        if is_usual {
+            self.cells[cell].round_s = 0.5 * self.round_s(cell) + 0.5 * seconds;
+            self.is_measured(cell, seconds);
         }
-        let so_far_s = self.round_s(cell);
-        if let Some(known) = self.round_s.get_mut(cell) {
-            *known = 0.5 * so_far_s + 0.5 * seconds;
-        }
-        self.is_measured(cell, seconds);
     }
 
     fn is_measured(&mut self, cell: usize, seconds: f64) {
-        if let Some(is_known) = self.is_known.get_mut(cell) {
-            *is_known = true;
-        }
+        let CellTime { planned_s, is_known, .. } = &mut self.cells[cell];
+        *is_known = true;
         // A single slow test does not predict the others.
-        let planned_s = self.planned_s.get(cell).copied().unwrap_or(0.0);
-        self.pace.0 += seconds.min(PACE_MOST * planned_s);
-        self.pace.1 += planned_s;
+        self.pace.0 += seconds.min(PACE_MOST * *planned_s);
+        self.pace.1 += *planned_s;
     }
 
     /// Records the time for the turn length of a cell, which no other block needs.
@@ -136,17 +139,7 @@ impl Budget {
     }
 
     pub(crate) fn planned_anew(&mut self, cell: usize, planned: &PlannedCell, systems: usize) {
-        for known in [&mut self.round_s, &mut self.planned_s] {
-            if let Some(known) = known.get_mut(cell) {
-                *known = round_s(planned, systems);
-            }
-        }
-        if let Some(is_known) = self.is_known.get_mut(cell) {
-            *is_known = false;
-        }
-        if let Some(known) = self.robust.get_mut(cell) {
-            *known = rounds_robust(planned);
-        }
+        self.cells[cell] = CellTime::planned(planned, systems);
     }
 
     /// Ends the current block, if any, and begins the next.
@@ -156,8 +149,7 @@ impl Budget {
             let at = self.starts_s.partition_point(|known| *known < start_s);
             self.starts_s.insert(at, start_s);
             // The lower median, as a disk busy once need not be busy again.
-            let middle = self.starts_s.get((self.starts_s.len() - 1) / 2);
-            self.start_s = middle.copied().unwrap_or(start_s);
+            self.start_s = self.starts_s[(self.starts_s.len() - 1) / 2];
         }
         self.began_s = Some(used_s);
         self.rounds_s = 0.0;
@@ -178,10 +170,10 @@ impl Budget {
         self.budget_s.max((used_s + FIRST * self.budget_s).min(most_s))
     }
 
-    fn robust(&self, cell: usize, wish: Wish) -> u32 {
+    fn robust(&self, cell: usize, wish: RoundsWish) -> u32 {
         match wish {
-            Wish::Share | Wish::Rounds(_) => self.robust.get(cell).copied().unwrap_or(ROUNDS_MIN),
-            Wish::Nothing | Wish::Precision(_) => ROUNDS_MIN,
+            RoundsWish::Share | RoundsWish::Rounds(_) => self.cells[cell].robust,
+            RoundsWish::Nothing | RoundsWish::Precision(_) => ROUNDS_MIN,
         }
     }
 
@@ -189,7 +181,7 @@ impl Budget {
     pub(crate) fn rounds(
         &self,
         study: &Study,
-        wishes: &[(usize, Wish)],
+        wishes: &[(usize, RoundsWish)],
         blocks: BlocksLeft,
         used_s: f64,
     ) -> Option<NextBlock> {
@@ -200,12 +192,14 @@ impl Budget {
         let left_s = self.left_s(used_s);
         let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
         let most = study.rounds.max(ROUNDS_MIN);
-        let robust = |&(cell, wish): &(usize, Wish)| self.robust(cell, wish).min(most);
-        let of_robust = |it: &(usize, Wish)| self.round_s(it.0) * f64::from(robust(it));
-        let robust_s = self.start_s + wishes.iter().map(of_robust).sum::<f64>();
+        let robust = |&(cell, wish): &(usize, RoundsWish)| self.robust(cell, wish).min(most);
+        let robust_rounds_s =
+            wishes.iter().map(|entry| self.round_s(entry.0) * f64::from(robust(entry)));
+        let robust_s = self.start_s + robust_rounds_s.sum::<f64>();
         // A second block is worth more than further rounds of the first.
         let is_robust = left_s >= robust_s && (left_s >= 2.0 * robust_s || left_s < 2.0 * least_s);
-        let least = |it: &(usize, Wish)| if is_robust { robust(it) } else { ROUNDS_MIN };
+        let least =
+            |entry: &(usize, RoundsWish)| if is_robust { robust(entry) } else { ROUNDS_MIN };
         let block_s = if is_robust { robust_s } else { least_s };
         // Plans fewer blocks if the remaining time is too short for all planned blocks at their smallest.
         let fitting = (left_s / block_s).max(0.0) as u32;
@@ -217,20 +211,21 @@ impl Budget {
             return None;
         }
         // Needs beyond the minimum share the time beyond the minimum.
-        let beyond =
-            |it: &(usize, Wish)| (it.1.rounds(equal, blocks_left) - f64::from(least(it))).max(0.0);
-        let beyond_s: f64 = wishes.iter().map(|it| self.round_s(it.0) * beyond(it)).sum();
+        let beyond = |entry: &(usize, RoundsWish)| {
+            (entry.1.rounds(equal, blocks_left) - f64::from(least(entry))).max(0.0)
+        };
+        let beyond_s: f64 = wishes.iter().map(|entry| self.round_s(entry.0) * beyond(entry)).sum();
         let free_s = (share_s - (block_s - self.start_s)).max(0.0);
         let part = if beyond_s > free_s { free_s / beyond_s } else { 1.0 };
-        let rounds = |it: &(usize, Wish)| {
-            let affordable = f64::from(least(it)) + part * beyond(it);
+        let rounds = |entry: &(usize, RoundsWish)| {
+            let affordable = f64::from(least(entry)) + part * beyond(entry);
             (affordable as u32 / ROUNDS_MIN * ROUNDS_MIN).clamp(ROUNDS_MIN, most)
         };
         Some(NextBlock {
             // Before any measurement, an estimate may be far too long. Expecting too many blocks does no harm: the last
             // look of the study spends the rest.
             left: if blocks.done == 0 { blocks.left } else { blocks_left },
-            cells: wishes.iter().map(|it| (it.0, rounds(it))).collect(),
+            cells: wishes.iter().map(|entry| (entry.0, rounds(entry))).collect(),
             until_s: used_s + left_s / f64::from(blocks_left),
             fitting: if left_s < least_s { 0 } else { blocks_left },
         })
@@ -253,7 +248,7 @@ impl Budget {
     fn takes_s(&self, to_come: &[(usize, u32)], cells: usize, rounds: impl Fn(u32) -> u32) -> f64 {
         let slower = if self.starts_s.is_empty() { self.pace().max(1.0) } else { 1.0 };
         let starts_s = slower * self.start_s * to_come.len() as f64 / cells.max(1) as f64;
-        let new = to_come.iter().filter(|(cell, _)| self.is_new(*cell)).count();
+        let new = to_come.iter().filter(|(cell, _)| !self.cells[*cell].is_known).count();
         let traces_s = new as f64 * self.traces.0 / self.traces.1.max(1.0);
         let rounds_s: f64 = to_come
             .iter()
@@ -313,8 +308,44 @@ fn rounds_robust(cell: &PlannedCell) -> u32 {
     rounds.next_multiple_of(ROUNDS_MIN).clamp(ROUNDS_MIN, ROUNDS_ROBUST as u32)
 }
 
+/// Seconds of a usual round in earlier runs, all systems together, by cell, so that a resumed study repeats no wrong
+/// estimate. A round lasts until the next one of the same cell began.
+fn round_times(record: &StudyRecord) -> Vec<(usize, f64)> {
+    let cells = record.study.cells.iter().enumerate();
+    let indices: BTreeMap<CellId, usize> = cells.map(|(index, cell)| (cell.id, index)).collect();
+    // Start of each round, and whether all its slices are representative.
+    let mut rounds: BTreeMap<(usize, u32, usize, u32), (i64, bool)> = BTreeMap::new();
+    for slice in &record.slices {
+        let Some(&cell) = indices.get(&slice.cell) else { continue };
+        let key = (slice.run, slice.block, cell, slice.round);
+        let round = rounds.entry(key).or_insert((slice.started_ms, true));
+        round.0 = round.0.min(slice.started_ms);
+        round.1 &= is_usual(slice);
+    }
+    let pairs = rounds.iter().zip(rounds.iter().skip(1));
+    let mut times: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for ((one, &(began_ms, is_usual)), (next, &(ended_ms, _))) in pairs {
+        let &(run, block, cell, round) = one;
+        let is_next = *next == (run, block, cell, round.saturating_add(1));
+        let seconds = ended_ms.saturating_sub(began_ms) as f64 / 1000.0;
+        if is_next && is_usual && seconds > 0.0 {
+            times.entry(cell).or_default().push(seconds);
+        }
+    }
+    let middle = |(cell, mut times): (usize, Vec<f64>)| {
+        times.sort_unstable_by(f64::total_cmp);
+        // The lower median: the machine may have been busy, or its clock set.
+        (cell, times[(times.len() - 1) / 2])
+    };
+    times.into_iter().map(middle).collect()
+}
+
+fn is_usual(slice: &Slice) -> bool {
+    matches!(SliceSample::of(slice).fitness, Fitness::Good | Fitness::Troubled)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Wish {
+pub(crate) enum RoundsWish {
     /// Takes part only because other cells' writes build on its writes.
     Nothing,
     /// An equal share: too little is known, or no feasible number of rounds suffices.
@@ -336,8 +367,8 @@ const SHARE_MAX: f64 = 3.0;
 /// Safety factor on estimated needs.
 const MARGIN: f64 = 1.3;
 
-impl Wish {
-    pub(crate) fn of(blocks: u32, standing: &Standing) -> Self {
+impl RoundsWish {
+    pub(crate) fn new(blocks: u32, standing: &CellStanding) -> Self {
         match standing.rounds_to_go.filter(|rounds| rounds.is_finite()) {
             Some(rounds) if standing.verdict != Verdict::Undecided => Self::Precision(rounds),
             Some(rounds) if blocks >= BLOCKS_KNOWN => Self::Rounds(rounds),
@@ -360,12 +391,12 @@ impl Wish {
     fn rounds(self, equal: f64, blocks_left: u32) -> f64 {
         // Time left after the last block is useless.
         let least = if blocks_left > 1 { equal.min(ROUNDS_ROBUST) } else { equal };
-        let of_each = |rounds: f64| MARGIN * rounds / f64::from(blocks_left);
+        let per_block = |rounds: f64| MARGIN * rounds / f64::from(blocks_left);
         match self {
             Self::Nothing => 0.0,
             Self::Share => equal,
-            Self::Rounds(rounds) => of_each(rounds).min(SHARE_MAX * equal).max(least),
-            Self::Precision(rounds) => of_each(rounds).max(ROUNDS_ROBUST).min(equal),
+            Self::Rounds(rounds) => per_block(rounds).min(SHARE_MAX * equal).max(least),
+            Self::Precision(rounds) => per_block(rounds).max(ROUNDS_ROBUST).min(equal),
         }
     }
 }

@@ -8,12 +8,12 @@ use assay_plan::Fitting;
 use crate::interleaved::Interleaved;
 use crate::sequential::Sequential;
 use crate::stepwise::Stepwise;
-use crate::{Action, End, Forecast, Outcome, Shard};
+use crate::{Forecast, Outcome, Shard, StudyAction, StudyEnd};
 
 #[derive(Debug, Clone)]
 pub struct Driver {
     policy: Policy,
-    next: ControlFlow<End, Action>,
+    next: ControlFlow<StudyEnd, StudyAction>,
 }
 
 #[derive(Debug, Clone)]
@@ -25,7 +25,6 @@ enum Policy {
 
 impl Driver {
     /// Continues where a record ends; a new study's record has no slices.
-    #[must_use]
     pub fn new(record: &StudyRecord, shard: Shard) -> Self {
         let policy = match record.study.experiment {
             Experiment::Interleaved => {
@@ -41,31 +40,31 @@ impl Driver {
         Self { next: policy.next(), policy }
     }
 
-    /// The next action, or how the study ends, unchanged until [`Self::came`] receives an outcome.
-    pub fn next(&self) -> ControlFlow<End, Action> {
+    /// The next action, or how the study ends, unchanged until [`Self::receive`] gets an outcome.
+    pub fn next(&self) -> ControlFlow<StudyEnd, StudyAction> {
         self.next.clone()
     }
 
     /// Receives the outcome of the action named by [`Self::next`]. `used_s`: seconds spent on the study, earlier runs
     /// included.
-    pub fn came(&mut self, outcome: &Outcome, used_s: f64) {
+    pub fn receive(&mut self, outcome: &Outcome, used_s: f64) {
         let ControlFlow::Continue(asked) = &self.next else { return };
         let fits = match &mut self.policy {
-            Policy::Interleaved(policy) => policy.came(asked, outcome, used_s),
-            Policy::Sequential(policy) => policy.came(asked, outcome),
-            Policy::Stepwise(policy) => policy.came(asked, outcome),
+            Policy::Interleaved(policy) => policy.receive(asked, outcome, used_s),
+            Policy::Sequential(policy) => policy.receive(asked, outcome),
+            Policy::Stepwise(policy) => policy.receive(asked, outcome),
         };
         self.next = if fits {
             self.policy.next()
         } else {
             let what = format!("{asked:?} was answered with {outcome:?}");
-            ControlFlow::Break(End::WrongOutcome(what))
+            ControlFlow::Break(StudyEnd::WrongOutcome(what))
         };
     }
 }
 
 impl Policy {
-    fn next(&self) -> ControlFlow<End, Action> {
+    fn next(&self) -> ControlFlow<StudyEnd, StudyAction> {
         match self {
             Self::Interleaved(policy) => policy.next(),
             Self::Sequential(policy) => policy.next(),
@@ -75,7 +74,6 @@ impl Policy {
 }
 
 /// What fits into the study after `used_s` seconds, as its driver will plan it.
-#[must_use]
 pub fn forecast(record: &StudyRecord, used_s: f64) -> Forecast {
     match record.study.experiment {
         Experiment::Interleaved => Interleaved::new(record, record.into()).forecast(used_s),
@@ -97,18 +95,18 @@ pub trait Executor {
 
     fn used_s(&self) -> f64;
 
-    /// Performs an action and returns one of its outcomes as specified by [`Action`]. After an error, a resumed study
-    /// continues from the state of the ledger.
-    fn act(&mut self, action: Action) -> Result<Outcome, Self::Error>;
+    /// Performs an action and returns one of its outcomes as specified by [`StudyAction`]. After an error, a resumed
+    /// study continues from the state of the ledger.
+    fn act(&mut self, action: StudyAction) -> Result<Outcome, Self::Error>;
 }
 
-pub fn carry_out<E: Executor>(driver: &mut Driver, executor: &mut E) -> Result<End, E::Error> {
+pub fn carry_out<E: Executor>(driver: &mut Driver, executor: &mut E) -> Result<StudyEnd, E::Error> {
     loop {
         match driver.next() {
             ControlFlow::Break(end) => return Ok(end),
             ControlFlow::Continue(action) => {
                 let outcome = executor.act(action)?;
-                driver.came(&outcome, executor.used_s());
+                driver.receive(&outcome, executor.used_s());
             }
         }
     }

@@ -1,22 +1,18 @@
 //! Short slices of all systems alternately, on fresh instances per block, until every cell is decided or time is up.
 
-mod next_block;
-
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::ControlFlow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::{ControlFlow, Range};
 
 use assay_model::{Block, CellId, Class, EventKind, PlannedCell, Study, StudyRecord, Verdict};
-use assay_plan::{ROUNDS_MIN, connect_order, round_order, start_order};
-use assay_verdict::{Fitness, Sample, Samples};
+use assay_plan::{Fitting, ROUNDS_MIN, connect_order, round_order, start_order};
+use assay_verdict::{Fitness, Samples, SliceSample};
 
-use crate::block::{BlockState, CellState, PhaseState};
-use crate::budget::{Budget, NextBlock};
-use crate::left::Left;
-use crate::phase::phases;
-use crate::rounds::{RoundsLeft, RoundsTaken};
-use crate::sizing::{is_unsized, is_untimed, rounds_for, write_events};
-use crate::turn_length::{event_rate, turn_length};
-use crate::{Action, End, Outcome, Phase, Shard, Silence, TurnLength, TurnTrace};
+use crate::block::{
+    BlockState, CellState, PhaseState, RoundsLeft, RoundsTaken, SystemsLeft, phases,
+};
+use crate::budget::{BlocksLeft, Budget, Forecast, NextBlock, RoundsWish};
+use crate::sizing::{event_rate, is_unsized, is_untimed, rounds_for, turn_length, write_events};
+use crate::{Outcome, Phase, Shard, SilentEvent, StudyAction, StudyEnd, TurnLength, TurnTrace};
 
 /// Factor by which a block may be late, as durations of rounds are approximate.
 const LATE: f64 = 1.05;
@@ -28,7 +24,7 @@ pub(crate) struct Interleaved {
     shard: Shard,
     samples: Samples,
     so_far: Vec<Verdict>,
-    left: Left,
+    left: SystemsLeft,
     budget: Budget,
     blocks_max: u32,
     /// Number of the next block after those begun.
@@ -45,15 +41,15 @@ pub(crate) struct Interleaved {
     is_over: bool,
     has_measured: bool,
     is_unfinished: bool,
-    state: State,
+    state: InterleavedState,
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum InterleavedState {
     /// This action outside any block.
-    Next(Action),
+    Next(StudyAction),
     InBlock(BlockState),
-    Ended(End),
+    Ended(StudyEnd),
 }
 
 impl Interleaved {
@@ -68,13 +64,13 @@ impl Interleaved {
             _ => None,
         });
         // The look after a block with which the study had ended was its last.
-        let is_open = |block: &&Block| ended_after.flatten().is_none_or(|it| block.number > it);
+        let is_open = |block: &&Block| ended_after.flatten().is_none_or(|last| block.number > last);
         let begun = record.blocks.iter().rfind(|block| shard.has(block.number));
         let begun = begun.filter(is_open).cloned();
         let mut new = Self {
             samples: Samples::with_blocks(record),
             so_far: Vec::new(),
-            left: Left::new(&record.systems),
+            left: SystemsLeft::new(&record.systems),
             budget: Budget::new(record),
             blocks_max: record.blocks_max(),
             blocks_done: done.map_or(0, |last| last.saturating_add(1)),
@@ -86,7 +82,7 @@ impl Interleaved {
             is_over: false,
             has_measured: false,
             is_unfinished: false,
-            state: State::Next(Action::Load),
+            state: InterleavedState::Next(StudyAction::Load),
             study,
             systems,
             shard,
@@ -96,7 +92,7 @@ impl Interleaved {
         let current = new.begun.as_ref().map(|block| block.number);
         for slice in &record.slices {
             if let Some(&cell) = indices.get(&slice.cell) {
-                new.add(cell, current, &Sample::of(slice));
+                new.add(cell, current, &SliceSample::of(slice));
             }
         }
         new
@@ -106,7 +102,7 @@ impl Interleaved {
         self.study.cells.iter().enumerate().map(|(index, cell)| (index, cell.id))
     }
 
-    fn add(&mut self, cell: usize, current: Option<u32>, sample: &Sample) {
+    fn add(&mut self, cell: usize, current: Option<u32>, sample: &SliceSample) {
         self.samples.add(sample);
         if Some(sample.block) == current {
             self.taken.entry(cell).or_default().add(sample.round, sample.system, sample.fitness);
@@ -118,15 +114,15 @@ impl Interleaved {
         }
     }
 
-    pub(crate) fn next(&self) -> ControlFlow<End, Action> {
+    pub(crate) fn next(&self) -> ControlFlow<StudyEnd, StudyAction> {
         match &self.state {
-            State::Next(action) => ControlFlow::Continue(action.clone()),
-            State::InBlock(block) => ControlFlow::Continue(self.next_in_block(block)),
-            State::Ended(end) => ControlFlow::Break(end.clone()),
+            InterleavedState::Next(action) => ControlFlow::Continue(action.clone()),
+            InterleavedState::InBlock(block) => ControlFlow::Continue(self.next_in_block(block)),
+            InterleavedState::Ended(end) => ControlFlow::Break(end.clone()),
         }
     }
 
-    fn next_in_block(&self, block: &BlockState) -> Action {
+    fn next_in_block(&self, block: &BlockState) -> StudyAction {
         let phase = &block.phase;
         if let Some(action) = phase.pending.front() {
             return action.clone();
@@ -135,39 +131,40 @@ impl Interleaved {
             return self.next_in_cell(block.number, cell);
         }
         if phase.cells.is_empty() {
-            return Action::EndPhase;
+            return StudyAction::EndPhase;
         }
         let (seed, start_from) = (self.study.seed, phase.phase.start_from as u32);
         let order = start_order(seed, block.number, start_from, self.systems);
-        Action::StartAll { block: block.number, phase: phase.phase, order }
+        StudyAction::StartAll { block: block.number, phase: phase.phase, order }
     }
 
     /// Connect, size, then measure in pairs of rounds: an order of the systems and its reverse.
-    fn next_in_cell(&self, block: u32, state: &CellState) -> Action {
+    fn next_in_cell(&self, block: u32, state: &CellState) -> StudyAction {
         let CellState { cell, left, is_connected } = *state;
         if !is_connected {
             let order = connect_order(self.study.seed, block, cell, self.systems);
-            return Action::Connect { cell, block, order: self.left.of(cell, order) };
+            return StudyAction::Connect { cell, block, order: self.left.systems(cell, order) };
         }
-        if let Some(planned) = self.study.cells.get(cell).filter(|cell| is_unsized(cell)) {
+        let planned = &self.study.cells[cell];
+        if is_unsized(planned) {
             let events = write_events(&self.study, planned, self.rate(cell));
-            return Action::Size { cell, events };
+            return StudyAction::Size { cell, events };
         }
-        if self.study.cells.get(cell).is_some_and(is_untimed) {
-            return Action::Trace { cell, block };
+        if is_untimed(planned) {
+            return StudyAction::Trace { cell, block };
         }
         if left.next % ROUNDS_MIN == 0 && (left.are_none() || self.has_no_time(cell)) {
-            return Action::Disconnect;
+            return StudyAction::Disconnect;
         }
         let order = round_order(self.study.seed, block, cell, left.next, self.systems);
-        Action::Round { cell, block, round: left.next, order: self.left.of(cell, order) }
+        StudyAction::Round { cell, block, round: left.next, order: self.left.systems(cell, order) }
     }
 
     /// Processes an outcome; `false` if it is impossible for the action.
-    pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome, used_s: f64) -> bool {
+    pub(crate) fn receive(&mut self, asked: &StudyAction, outcome: &Outcome, used_s: f64) -> bool {
         // Failures, and the addition of a clock jump to a round, take time that no other block needs.
         let usual_s = match (asked, outcome) {
-            (Action::RecordFailure { .. } | Action::RecordSilence { .. }, _)
+            (StudyAction::RecordFailure { .. } | StudyAction::RecordSilence { .. }, _)
             | (_, Outcome::Failed { .. }) => 0.0,
             (_, Outcome::Measured { seconds, .. }) => *seconds,
             _ => f64::INFINITY,
@@ -177,64 +174,63 @@ impl Interleaved {
         // Something is measured in any case.
         self.is_over = used_s >= self.ends_s && self.has_measured;
         match (asked, outcome) {
-            (Action::Load, Outcome::Loaded { rates }) => {
+            (StudyAction::Load, Outcome::Loaded { rates }) => {
                 self.rates.clone_from(rates);
                 self.calibrate_from(0, used_s);
             }
-            (&Action::Calibrate { cell, events }, Outcome::Done) => {
+            (&StudyAction::Calibrate { cell, events }, Outcome::Done) => {
                 self.calibrated(cell, events, used_s);
             }
-            (&Action::Begin { block, left, ref cells, .. }, Outcome::Done) => {
+            (&StudyAction::Begin { block, left, ref cells, .. }, Outcome::Done) => {
                 self.samples.begin(block, left);
                 let indices: Vec<usize> = cells.iter().map(|(cell, _)| *cell).collect();
                 let rounds = cells.iter().copied().collect();
                 self.enter_phase(block, rounds, phases(&self.study, &indices), used_s);
             }
-            (Action::StartAll { .. }, Outcome::Done) => self.enter_cell(),
-            (Action::StartAll { .. }, Outcome::Failed { system, why, .. }) => {
+            (StudyAction::StartAll { .. }, Outcome::Done) => self.enter_cell(),
+            (StudyAction::StartAll { .. }, Outcome::Failed { system, why, .. }) => {
                 self.did_not_start(*system, why);
             }
-            (Action::Connect { .. }, Outcome::Done) => {
-                if let Some(cell) = self.phase_mut().and_then(|phase| phase.cell.as_mut()) {
+            (StudyAction::Connect { .. }, Outcome::Done) => {
+                if let Some(cell) = self.cell_mut() {
                     cell.is_connected = true;
                 }
             }
-            (&Action::Size { cell, .. }, &Outcome::Sized { rate }) => self.sized(cell, rate),
-            (&Action::Trace { cell, .. }, Outcome::Traced { systems, seconds }) => {
+            (&StudyAction::Size { cell, .. }, &Outcome::Sized { rate }) => self.sized(cell, rate),
+            (&StudyAction::Trace { cell, .. }, Outcome::Traced { systems, seconds }) => {
                 self.traced(cell, systems, *seconds);
             }
-            (&Action::SetTurn { cell, length }, Outcome::Done) => self.turn_set(cell, length),
+            (&StudyAction::SetTurn { cell, length }, Outcome::Done) => self.turn_set(cell, length),
             (
-                &(Action::Connect { cell, .. }
-                | Action::Size { cell, .. }
-                | Action::Trace { cell, .. }),
+                &(StudyAction::Connect { cell, .. }
+                | StudyAction::Size { cell, .. }
+                | StudyAction::Trace { cell, .. }),
                 Outcome::Failed { system, why, also },
             ) => self.could_not_begin(cell, (*system, why), also),
             (
-                &(Action::Size { cell, .. } | Action::Trace { cell, .. }),
+                &(StudyAction::Size { cell, .. } | StudyAction::Trace { cell, .. }),
                 Outcome::Silent { system, silence },
             ) => self.is_silent(cell, *system, silence),
-            (Action::Round { .. }, Outcome::Measured { samples, seconds }) => {
+            (StudyAction::Round { .. }, Outcome::Measured { samples, seconds }) => {
                 return self.measured(asked, samples, *seconds);
             }
-            (&Action::RecordFailure { cell, system, block, round, .. }, Outcome::Done) => {
+            (&StudyAction::RecordFailure { cell, system, block, round, .. }, Outcome::Done) => {
                 self.pending_done();
                 self.recorded_failure(cell, system, block, round);
             }
-            (&Action::RecordSilence { cell, system, block, round, ref silence }, Outcome::Done) => {
+            (
+                &StudyAction::RecordSilence { cell, system, block, round, ref silence },
+                Outcome::Done,
+            ) => {
                 self.pending_done();
                 self.recorded_silence(cell, system, (block, round), silence);
             }
-            (Action::Note { .. } | Action::Stop, Outcome::Done) => self.pending_done(),
-            (Action::Disconnect, Outcome::Done) => self.disconnected(),
-            // The measurements left inconsistent tables.
-            (Action::Disconnect, Outcome::Failed { system, why, also }) => {
-                match self.phase_mut().and_then(|phase| phase.cell.as_ref()).map(|it| it.cell) {
-                    Some(cell) => self.could_not_begin(cell, (*system, why), also),
-                    None => self.disconnected(),
-                }
+            (StudyAction::Note { .. } | StudyAction::Stop, Outcome::Done) => self.pending_done(),
+            (StudyAction::Disconnect, Outcome::Done) => self.disconnected(),
+            (StudyAction::Disconnect, Outcome::Failed { system, why, also }) => {
+                self.became_inconsistent((*system, why), also);
             }
-            (Action::EndPhase, Outcome::Done) => self.leave_phase(used_s),
+            (StudyAction::EndPhase, Outcome::Done) => self.leave_phase(used_s),
             _ => return false,
         }
         true
@@ -244,13 +240,13 @@ impl Interleaved {
     /// of several clients, and of tests that age no data, are sized at their first measurement.
     fn calibrate_from(&mut self, first: usize, used_s: f64) {
         let mut cells = self.study.cells.iter().enumerate().skip(first);
-        let is_known =
-            |cell: usize, it: &PlannedCell| it.id.setup.clients == 1 && self.rate(cell) > 0.0;
-        let next = cells.find(|(cell, it)| is_unsized(it) && is_known(*cell, it));
-        match next {
+        let is_known = |cell: usize, planned: &PlannedCell| {
+            planned.id.setup.clients == 1 && self.rate(cell) > 0.0
+        };
+        match cells.find(|(cell, planned)| is_unsized(planned) && is_known(*cell, planned)) {
             Some((cell, planned)) => {
                 let events = write_events(&self.study, planned, self.rate(cell));
-                self.state = State::Next(Action::Calibrate { cell, events });
+                self.state = InterleavedState::Next(StudyAction::Calibrate { cell, events });
             }
             None => self.plan_block(used_s),
         }
@@ -266,49 +262,45 @@ impl Interleaved {
     }
 
     fn calibrated(&mut self, cell: usize, events: u64, used_s: f64) {
-        if let Some(planned) = self.study.cells.get_mut(cell) {
-            planned.events = Some(events);
-        }
-        let State::InBlock(block) = &self.state else {
+        self.study.cells[cell].events = Some(events);
+        let InterleavedState::InBlock(block) = &self.state else {
             return self.calibrate_from(cell + 1, used_s);
         };
         // A cell's rounds may depend on its events.
         let left = self.fitted(cell, block);
         self.pending_done();
-        let state = self.phase_mut().and_then(|phase| phase.cell.as_mut());
-        if let Some((state, left)) = state.filter(|state| state.cell == cell).zip(left) {
+        let state = self.cell_mut().filter(|state| state.cell == cell);
+        if let Some((state, left)) = state.zip(left) {
             state.left = left;
         }
     }
 
     fn sized(&mut self, cell: usize, rate: f64) {
-        let planned = self.study.cells.get(cell);
-        let events = planned.map(|planned| write_events(&self.study, planned, rate));
-        if let Some((phase, events)) = self.phase_mut().zip(events) {
-            phase.pending.push_back(Action::Calibrate { cell, events });
+        let events = write_events(&self.study, &self.study.cells[cell], rate);
+        if let Some(phase) = self.phase_mut() {
+            phase.pending.push_back(StudyAction::Calibrate { cell, events });
         }
     }
 
     fn traced(&mut self, cell: usize, systems: &[Vec<TurnTrace>], seconds: f64) {
         self.budget.traced(seconds);
-        let Some(planned) = self.study.cells.get(cell) else { return };
+        let planned = &self.study.cells[cell];
         let length = turn_length(planned.turn_ms, planned.slice_ms, systems);
         // Until now, writes were sized by the rate of aging, where everything was done first.
         let rate = planned.events.and_then(|_| event_rate(systems));
         let events = rate.map(|rate| write_events(&self.study, planned, rate));
         if let Some(phase) = self.phase_mut() {
             // If assay is killed between the two, the turns are traced again.
-            let sized = events.map(|events| Action::Calibrate { cell, events });
+            let sized = events.map(|events| StudyAction::Calibrate { cell, events });
             phase.pending.extend(sized);
-            phase.pending.push_back(Action::SetTurn { cell, length });
+            phase.pending.push_back(StudyAction::SetTurn { cell, length });
         }
     }
 
     fn turn_set(&mut self, cell: usize, length: TurnLength) {
-        if let Some(planned) = self.study.cells.get_mut(cell) {
-            (planned.turn_ms, planned.warm_us) = (length.turn_ms, Some(length.warm_us));
-            self.budget.planned_anew(cell, planned, self.systems);
-        }
+        let planned = &mut self.study.cells[cell];
+        (planned.turn_ms, planned.warm_us) = (length.turn_ms, Some(length.warm_us));
+        self.budget.planned_anew(cell, planned, self.systems);
         self.pending_done();
     }
 
@@ -318,10 +310,7 @@ impl Interleaved {
         self.is_over = used_s >= self.ends_s && self.has_measured;
         let begin = if let Some(begun) = self.begun.take() {
             self.budget.resume_block();
-            let rounds: BTreeMap<CellId, u32> =
-                begun.cells.iter().map(|cell| (cell.id, cell.rounds)).collect();
-            let cells = self.cells().filter_map(|(cell, id)| Some((cell, *rounds.get(&id)?)));
-            let (left, cells) = (begun.left, cells.collect());
+            let (left, cells) = (begun.left, self.rounds_of(&begun));
             let until_s = used_s + (self.ends_s - used_s) / f64::from(left.max(1));
             let next = NextBlock { left, cells, until_s, fitting: left };
             Some((begun.number, next, true))
@@ -332,10 +321,16 @@ impl Interleaved {
             Some((block, NextBlock { left, cells, until_s, .. }, is_recorded)) => {
                 self.until_s = until_s.min(self.ends_s);
                 let so_far = self.so_far.clone();
-                State::Next(Action::Begin { block, left, cells, is_recorded, so_far })
+                InterleavedState::Next(StudyAction::Begin {
+                    block,
+                    left,
+                    cells,
+                    is_recorded,
+                    so_far,
+                })
             }
-            None if self.is_unfinished => State::Ended(End::Unfinished),
-            None => State::Ended(End::Complete),
+            None if self.is_unfinished => InterleavedState::Ended(StudyEnd::Unfinished),
+            None => InterleavedState::Ended(StudyEnd::Complete),
         };
     }
 
@@ -354,14 +349,14 @@ impl Interleaved {
             }
             let (cell, pending) = (None, VecDeque::new());
             let phase = PhaseState { phase, cells, has_failed_to_start: false, cell, pending };
-            self.state = State::InBlock(BlockState { number, rounds, phases, phase });
+            self.state = InterleavedState::InBlock(BlockState { number, rounds, phases, phase });
             return;
         }
         self.plan_block(used_s);
     }
 
     fn leave_phase(&mut self, used_s: f64) {
-        if let State::InBlock(block) = &mut self.state {
+        if let InterleavedState::InBlock(block) = &mut self.state {
             let (number, rounds) = (block.number, std::mem::take(&mut block.rounds));
             let phases = std::mem::take(&mut block.phases);
             self.enter_phase(number, rounds, phases, used_s);
@@ -369,7 +364,7 @@ impl Interleaved {
     }
 
     fn enter_cell(&mut self) {
-        let State::InBlock(block) = &self.state else { return };
+        let InterleavedState::InBlock(block) = &self.state else { return };
         let first = block.phase.cells.front().filter(|_| !self.is_over);
         let next = first.and_then(|&cell| {
             let left = self.fitted(cell, block)?;
@@ -392,9 +387,9 @@ impl Interleaved {
 
     fn rounds_left(&self, cell: usize, rounds: &BTreeMap<usize, u32>) -> Option<RoundsLeft> {
         let affordable = *rounds.get(&cell)?;
-        let (wanted, most) = rounds_for(&self.study, self.study.cells.get(cell)?, affordable);
+        let (wanted, most) = rounds_for(&self.study, &self.study.cells[cell], affordable);
         let taken = self.taken.get(&cell);
-        let systems = self.left.of(cell, (0..self.systems).collect());
+        let systems = self.left.systems(cell, (0..self.systems).collect());
         Some(RoundsLeft {
             good: taken.map_or(0, |taken| taken.complete(&systems)),
             next: taken.map_or(0, RoundsTaken::next),
@@ -431,9 +426,13 @@ impl Interleaved {
 
     fn phase_mut(&mut self) -> Option<&mut PhaseState> {
         match &mut self.state {
-            State::InBlock(block) => Some(&mut block.phase),
+            InterleavedState::InBlock(block) => Some(&mut block.phase),
             _ => None,
         }
+    }
+
+    fn cell_mut(&mut self) -> Option<&mut CellState> {
+        self.phase_mut()?.cell.as_mut()
     }
 
     fn pending_done(&mut self) {
@@ -442,30 +441,29 @@ impl Interleaved {
         }
     }
 
-    fn measured(&mut self, asked: &Action, samples: &[Sample], seconds: f64) -> bool {
-        let &Action::Round { cell, block, round, ref order } = asked else { return false };
-        let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return false };
+    fn measured(&mut self, asked: &StudyAction, samples: &[SliceSample], seconds: f64) -> bool {
+        let &StudyAction::Round { cell, block, round, ref order } = asked else { return false };
+        let id = self.study.cells[cell].id;
         let has = |fitness| samples.iter().any(|sample| sample.fitness == fitness);
-        let has_failed = has(Fitness::Failed);
-        let is_of_round = |it: &Sample| {
-            (it.cell, it.block, it.round) == (id, block, round) && order.contains(&it.system)
+        let is_of_round = |sample: &SliceSample| {
+            (sample.cell, sample.block, sample.round) == (id, block, round)
+                && order.contains(&sample.system)
         };
-        let is_silent = has(Fitness::Unanswered);
-        // A failed slice ends the round, which may then lack others.
-        let is_whole =
-            has_failed || is_silent || samples.iter().map(|it| it.system).eq(order.iter().copied());
+        let is_broken_off = has(Fitness::Failed) || has(Fitness::Unanswered);
+        // Such a round may lack slices.
+        let is_whole = is_broken_off || samples.iter().map(|sample| &sample.system).eq(order);
         if !is_whole || !samples.iter().all(is_of_round) {
             return false;
         }
         samples.iter().for_each(|sample| self.add(cell, Some(block), sample));
-        let is_usual = !has_failed && !is_silent && !has(Fitness::Mistimed);
+        let is_usual = !is_broken_off && !has(Fitness::Mistimed);
         self.budget.round_took(cell, seconds, is_usual);
-        if has_failed || is_silent {
+        if is_broken_off {
             self.leave_cell(cell);
             return true;
         }
         let is_good = samples.iter().all(|sample| sample.fitness == Fitness::Good);
-        if let Some(state) = self.phase_mut().and_then(|phase| phase.cell.as_mut()) {
+        if let Some(state) = self.cell_mut() {
             state.left.good += u32::from(is_good);
             state.left.next = state.left.next.saturating_add(1);
         }
@@ -474,13 +472,21 @@ impl Interleaved {
 
     /// Records a failure before the cell began or after its last round. It takes an extra round, so earlier
     /// measurements stay unchanged.
-    fn could_not_begin(&mut self, cell: usize, of: (usize, &str), also: &[(usize, String)]) {
+    /// The measurements of a cell left tables that contradict themselves.
+    fn became_inconsistent(&mut self, first: (usize, &str), also: &[(usize, String)]) {
+        match self.cell_mut().map(|state| state.cell) {
+            Some(cell) => self.could_not_begin(cell, first, also),
+            None => self.disconnected(),
+        }
+    }
+
+    fn could_not_begin(&mut self, cell: usize, first: (usize, &str), also: &[(usize, String)]) {
         let also = also.iter().map(|(system, why)| (*system, why.as_str()));
-        for (system, why) in std::iter::once(of).chain(also) {
-            if let State::InBlock(BlockState { number, phase, .. }) = &mut self.state {
+        for (system, why) in std::iter::once(first).chain(also) {
+            if let InterleavedState::InBlock(BlockState { number, phase, .. }) = &mut self.state {
                 let (block, why) = (*number, why.to_owned());
                 let round = phase.cell.as_ref().map_or(0, |state| state.left.next);
-                let failure = Action::RecordFailure { cell, system, block, round, why };
+                let failure = StudyAction::RecordFailure { cell, system, block, round, why };
                 phase.pending.push_back(failure);
             }
             self.left.failed(cell, system);
@@ -489,11 +495,11 @@ impl Interleaved {
     }
 
     /// Records an event that took too long before the first round, in an extra round.
-    fn is_silent(&mut self, cell: usize, system: usize, silence: &Silence) {
-        if let State::InBlock(BlockState { number, phase, .. }) = &mut self.state {
+    fn is_silent(&mut self, cell: usize, system: usize, silence: &SilentEvent) {
+        if let InterleavedState::InBlock(BlockState { number, phase, .. }) = &mut self.state {
             let (block, silence) = (*number, silence.clone());
             let round = phase.cell.as_ref().map_or(0, |state| state.left.next);
-            let record = Action::RecordSilence { cell, system, block, round, silence };
+            let record = StudyAction::RecordSilence { cell, system, block, round, silence };
             phase.pending.push_back(record);
         }
     }
@@ -503,13 +509,13 @@ impl Interleaved {
         cell: usize,
         system: usize,
         (block, round): (u32, u32),
-        silence: &Silence,
+        silence: &SilentEvent,
     ) {
-        let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return };
-        let silent = Sample {
+        let id = self.study.cells[cell].id;
+        let silent = SliceSample {
             events: silence.events,
             elapsed_s: silence.elapsed_ns as f64 / 1e9,
-            ..Sample::without_rate(system, id, (block, round), Fitness::Unanswered)
+            ..SliceSample::without_rate(system, id, (block, round), Fitness::Unanswered)
         };
         self.budget.only_now(silent.elapsed_s);
         self.add(cell, Some(block), &silent);
@@ -517,8 +523,8 @@ impl Interleaved {
     }
 
     fn recorded_failure(&mut self, cell: usize, system: usize, block: u32, round: u32) {
-        let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return };
-        let failed = Sample::without_rate(system, id, (block, round), Fitness::Failed);
+        let id = self.study.cells[cell].id;
+        let failed = SliceSample::without_rate(system, id, (block, round), Fitness::Failed);
         self.add(cell, Some(block), &failed);
     }
 
@@ -533,22 +539,20 @@ impl Interleaved {
             } else if is_closed {
                 phase.cells.pop_front();
             }
-            phase.pending.push_back(Action::Stop);
+            phase.pending.push_back(StudyAction::Stop);
         }
     }
 
     /// Continues with the next cell. A system without the writes of this one has another history, so the rest gets new
     /// instances.
     fn disconnected(&mut self) {
-        let Some(phase) = self.phase_mut() else { return };
-        let Some(cell) = phase.cells.pop_front() else { return };
-        let writes = |it: &PlannedCell| it.id.test.class == Class::Write;
-        let is_unequal =
-            self.left.lacks_a_system(cell) && self.study.cells.get(cell).is_some_and(writes);
+        let Some(cell) = self.phase_mut().and_then(|phase| phase.cells.pop_front()) else { return };
+        let is_write = self.study.cells[cell].id.test.class == Class::Write;
+        let is_unequal = is_write && self.left.lacks_a_system(cell);
         match self.phase_mut() {
             Some(phase) if is_unequal && !phase.cells.is_empty() => {
                 phase.cell = None;
-                phase.pending.push_back(Action::Stop);
+                phase.pending.push_back(StudyAction::Stop);
             }
             _ => self.enter_cell(),
         }
@@ -562,14 +566,95 @@ impl Interleaved {
         if !phase.has_failed_to_start {
             phase.has_failed_to_start = true;
             let what = EventKind::StartedAgain { error };
-            phase.pending.push_back(Action::Note { system: Some(system), what });
+            phase.pending.push_back(StudyAction::Note { system: Some(system), what });
         } else if has_measured {
             let what = EventKind::NotMeasured { tests: phase.cells.len() as u32, error };
-            phase.pending.push_back(Action::Note { system: Some(system), what });
+            phase.pending.push_back(StudyAction::Note { system: Some(system), what });
             phase.cells.clear();
             self.is_unfinished = true;
         } else {
-            self.state = State::Ended(End::Abandoned);
+            self.state = InterleavedState::Ended(StudyEnd::Abandoned);
         }
+    }
+
+    /// The next block and its number. It never exceeds the plan, so its number is valid in a ledger.
+    fn next_block(&mut self, used_s: f64) -> Option<(u32, NextBlock)> {
+        let wishes = self.wishes();
+        let mut left = (self.blocks_done..self.blocks_max).filter(|block| self.shard.has(*block));
+        let number = left.next()?;
+        let blocks = self.blocks_left(number);
+        let next = self.budget.rounds(&self.study, &wishes, blocks, used_s)?;
+        self.blocks_done = number.saturating_add(1);
+        self.taken.clear();
+        Some((number, next))
+    }
+
+    fn blocks_left(&self, number: u32) -> BlocksLeft {
+        let count =
+            |blocks: Range<u32>| blocks.filter(|block| self.shard.has(*block)).count() as u32;
+        BlocksLeft { done: count(0..number), left: count(number..self.blocks_max) }
+    }
+
+    /// Cells of a block of an earlier run, with their rounds.
+    fn rounds_of<C: FromIterator<(usize, u32)>>(&self, begun: &Block) -> C {
+        let rounds: BTreeMap<CellId, u32> =
+            begun.cells.iter().map(|cell| (cell.id, cell.rounds)).collect();
+        self.cells().filter_map(|(cell, id)| Some((cell, *rounds.get(&id)?))).collect()
+    }
+
+    pub(crate) fn forecast(mut self, used_s: f64) -> Forecast {
+        let rounds: BTreeMap<usize, u32> =
+            self.begun.as_ref().map(|begun| self.rounds_of(begun)).unwrap_or_default();
+        let is_begun = rounds.keys().any(|cell| self.is_left(*cell, &rounds));
+        let wishes = self.wishes();
+        let cells: Vec<usize> = wishes.iter().map(|(cell, _)| *cell).collect();
+        let blocks = self.blocks_left(self.blocks_done);
+        let next = self.budget.rounds(&self.study, &wishes, blocks, used_s);
+        let rounds = next.iter().flat_map(|next| next.cells.iter().map(|(_, rounds)| *rounds));
+        let count = cells.len().max(1) as f64;
+        let fitting = Fitting {
+            systems: self.systems,
+            start_s: self.budget.start_s(),
+            once_s: self.budget.once_s(cells.iter().copied()),
+            left_s: self.budget.left_s(used_s),
+            blocks: next.as_ref().map_or(0, |next| next.fitting),
+            rounds: rounds.map(f64::from).sum::<f64>() / count,
+        };
+        Forecast { cells, is_begun, fitting }
+    }
+
+    fn wishes(&mut self) -> Vec<(usize, RoundsWish)> {
+        let mut open: BTreeMap<CellId, RoundsWish> = BTreeMap::new();
+        if self.blocks_done == 0 {
+            open.extend(self.cells().map(|(_, id)| (id, RoundsWish::Share)));
+        } else {
+            let standings = self.samples.standings();
+            let compared = standings.iter().filter(|standing| self.left.compares(standing.system));
+            self.so_far = compared.map(|standing| standing.verdict).collect();
+            for standing in standings.iter().filter(|standing| standing.is_open) {
+                let wish = RoundsWish::new(self.blocks_done, standing);
+                let known = open.entry(standing.cell).or_insert(wish);
+                *known = known.larger(wish);
+            }
+            // A gate has its own limits to decide.
+            if let Some(gate) = self.samples.gate() {
+                open =
+                    gate.open_cells().into_iter().map(|cell| (cell, RoundsWish::Share)).collect();
+            }
+        }
+        let is_open =
+            |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.left.is_closed(cell);
+        // A write test must find the data left by earlier writes, so all on the same instances continue while one is
+        // open.
+        let is_write = |id: CellId| id.test.class == Class::Write;
+        let writes = self.cells().filter(is_open).map(|(_, id)| id).filter(|id| is_write(*id));
+        let writing: BTreeSet<Phase> = writes.map(Phase::of).collect();
+        let takes_part = |entry: &(usize, CellId)| {
+            let (cell, id) = *entry;
+            let is_of_writes = is_write(id) && writing.contains(&Phase::of(id));
+            is_open(entry) || (is_of_writes && !self.left.is_closed(cell))
+        };
+        let wish = |(cell, id)| (cell, open.get(&id).copied().unwrap_or(RoundsWish::Nothing));
+        self.cells().filter(takes_part).map(wish).collect()
     }
 }

@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use assay_model::{
     CellId, Class, DataSet, EventKind, PlannedCell, Setup, SliceOutcome, StudyRecord,
 };
-use assay_plan::{Step, sequence};
+use assay_plan::{SequenceStep, sequence};
 use assay_verdict::Fitness;
 
-use crate::{Action, End, Outcome, Shard};
+use crate::{Outcome, Shard, StudyAction, StudyEnd};
 
 /// Longest rest between two systems: that of the published harness.
 const REST_MAX_MS: u32 = 600_000;
@@ -30,8 +30,8 @@ pub(crate) struct Sequential {
     begun: usize,
     has_started: bool,
     /// Remaining actions of the current instance; empty at the end of the study.
-    left: VecDeque<Action>,
-    end: End,
+    left: VecDeque<StudyAction>,
+    end: StudyEnd,
 }
 
 impl Sequential {
@@ -58,8 +58,8 @@ impl Sequential {
             audited: 0,
             begun: 0,
             has_started: false,
-            left: shard.has(0).then_some(Action::Load).into_iter().collect(),
-            end: End::Complete,
+            left: shard.has(0).then_some(StudyAction::Load).into_iter().collect(),
+            end: StudyEnd::Complete,
         }
     }
 
@@ -68,7 +68,7 @@ impl Sequential {
         Self { begun: usize::MAX, ..Self::new(record, shard) }
     }
 
-    pub(crate) fn next(&self) -> ControlFlow<End, Action> {
+    pub(crate) fn next(&self) -> ControlFlow<StudyEnd, StudyAction> {
         match self.left.front() {
             Some(action) => ControlFlow::Continue(action.clone()),
             None => ControlFlow::Break(self.end.clone()),
@@ -76,26 +76,26 @@ impl Sequential {
     }
 
     /// Processes an outcome; `false` if it is impossible for the action.
-    pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) -> bool {
+    pub(crate) fn receive(&mut self, asked: &StudyAction, outcome: &Outcome) -> bool {
         self.left.pop_front();
         match (asked, outcome) {
-            (&Action::Once { cell, system, .. }, Outcome::Measured { samples, .. }) => {
+            (&StudyAction::Once { cell, system, .. }, Outcome::Measured { samples, .. }) => {
                 let [sample] = samples.as_slice() else { return false };
                 if sample.system != system {
                     return false;
                 }
                 // Nothing more is recorded of a server that is gone: a resumed study continues with the next test.
                 if matches!(sample.fitness, Fitness::Failed | Fitness::Unanswered) {
-                    self.left.push_front(Action::CheckAlive { system, cell });
+                    self.left.push_front(StudyAction::CheckAlive { system, cell });
                 }
             }
-            (Action::StartOne { .. }, Outcome::Failed { .. }) => {
+            (StudyAction::StartOne { .. }, Outcome::Failed { .. }) => {
                 self.left.clear();
-                self.end = End::Abandoned;
+                self.end = StudyEnd::Abandoned;
                 return true;
             }
-            (Action::Load, Outcome::Loaded { .. }) => {}
-            (Action::Load | Action::Once { .. }, _) => return false,
+            (StudyAction::Load, Outcome::Loaded { .. }) => {}
+            (StudyAction::Load | StudyAction::Once { .. }, _) => return false,
             (_, Outcome::Done) => {}
             _ => return false,
         }
@@ -107,7 +107,7 @@ impl Sequential {
     fn plan_next(&mut self) -> bool {
         if let Some((system, data, _)) = self.instance(self.audited) {
             // A system measured before an interruption is not restarted, but its settings are compared.
-            self.left.push_back(Action::Audit { system, data });
+            self.left.push_back(StudyAction::Audit { system, data });
             self.audited += 1;
             return true;
         }
@@ -115,7 +115,7 @@ impl Sequential {
         let is_complete = cells.iter().all(|&cell| self.measured.contains_key(&(system, cell)));
         if !is_complete {
             let actions = self.actions(system, data, cells);
-            self.left.extend(self.has_started.then_some(Action::Rest { ms: self.rest_ms }));
+            self.left.extend(self.has_started.then_some(StudyAction::Rest { ms: self.rest_ms }));
             self.left.extend(actions);
             self.has_started = true;
         }
@@ -131,17 +131,17 @@ impl Sequential {
 
     /// The whole sequence on a new instance. Writes measured by an earlier run are repeated, unrecorded, to restore the
     /// data for later tests.
-    fn actions(&self, system: usize, data: DataSet, cells: &[usize]) -> Vec<Action> {
-        let mut actions = vec![Action::StartOne { system, data }];
+    fn actions(&self, system: usize, data: DataSet, cells: &[usize]) -> Vec<StudyAction> {
+        let mut actions = vec![StudyAction::StartOne { system, data }];
         if cells.iter().any(|&cell| self.measured.contains_key(&(system, cell))) {
             let what = EventKind::WritesRepeated;
-            actions.push(Action::Note { system: Some(system), what });
+            actions.push(StudyAction::Note { system: Some(system), what });
         }
         let planned: Vec<PlannedCell> =
-            cells.iter().filter_map(|&cell| self.cells.get(cell).cloned()).collect();
+            cells.iter().map(|&cell| self.cells[cell].clone()).collect();
         let steps = sequence(&planned).into_iter();
         actions.extend(steps.filter_map(|step| match step {
-            Step::Warm { test, clients, seconds } => {
+            SequenceStep::Warm { test, clients, seconds } => {
                 let DataSet { tables, rows } = data;
                 let cell = PlannedCell {
                     id: CellId { test, setup: Setup { clients, tables, rows } },
@@ -152,20 +152,22 @@ impl Sequential {
                     events: None,
                     ..planned.first()?.clone()
                 };
-                Some(Action::Warm { system, cell: Box::new(cell) })
+                Some(StudyAction::Warm { system, cell: Box::new(cell) })
             }
-            Step::Maintain { seconds } => Some(Action::Maintain { system, data, seconds }),
-            Step::Measure(index) => self.once(system, *cells.get(index)?),
+            SequenceStep::Maintain { seconds } => {
+                Some(StudyAction::Maintain { system, data, seconds })
+            }
+            SequenceStep::Measure(index) => self.once(system, cells[index]),
         }));
-        actions.push(Action::Shutdown { system });
+        actions.push(StudyAction::Shutdown { system });
         actions
     }
 
-    fn once(&self, system: usize, cell: usize) -> Option<Action> {
-        let is_write = self.cells.get(cell)?.id.test.class == Class::Write;
+    fn once(&self, system: usize, cell: usize) -> Option<StudyAction> {
+        let is_write = self.cells[cell].id.test.class == Class::Write;
         match self.measured.get(&(system, cell)) {
-            None => Some(Action::Once { cell, system, is_recorded: true }),
-            Some(has_failed) => (is_write && !has_failed).then_some(Action::Once {
+            None => Some(StudyAction::Once { cell, system, is_recorded: true }),
+            Some(has_failed) => (is_write && !has_failed).then_some(StudyAction::Once {
                 cell,
                 system,
                 is_recorded: false,
@@ -176,17 +178,11 @@ impl Sequential {
 
 fn data_sets(record: &StudyRecord) -> Vec<(DataSet, Vec<usize>)> {
     let mut sets: Vec<(DataSet, Vec<usize>)> = Vec::new();
-    let mut indices: BTreeMap<DataSet, usize> = BTreeMap::new();
     for data in record.study.setups.iter().map(|setup| setup.data()) {
-        indices.entry(data).or_insert_with(|| {
-            sets.push((data, Vec::new()));
-            sets.len() - 1
-        });
-    }
-    for (cell, planned) in record.study.cells.iter().enumerate() {
-        let index = indices.get(&planned.id.setup.data());
-        if let Some((_, cells)) = index.and_then(|&index| sets.get_mut(index)) {
-            cells.push(cell);
+        if sets.iter().all(|(known, _)| *known != data) {
+            let cells = record.study.cells.iter().enumerate();
+            let cells = cells.filter(|(_, cell)| cell.id.setup.data() == data);
+            sets.push((data, cells.map(|(index, _)| index).collect()));
         }
     }
     sets

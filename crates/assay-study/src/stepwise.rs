@@ -7,10 +7,10 @@ use assay_model::{Block, EventKind, SliceOutcome, StudyRecord};
 use assay_plan::{round_order, start_order};
 use assay_verdict::Fitness;
 
-use crate::{Action, End, Outcome, Phase, Shard};
+use crate::{Outcome, Phase, Shard, StudyAction, StudyEnd};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Standing {
+struct StepStanding {
     measured: usize,
     failed: u32,
 }
@@ -26,11 +26,11 @@ pub(crate) struct Stepwise {
     shard: Shard,
     begun: BTreeSet<u32>,
     /// By block and system.
-    standing: BTreeMap<(u32, usize), Standing>,
+    standing: BTreeMap<(u32, usize), StepStanding>,
     block: u32,
     /// Remaining actions of the current block; empty at the end of the study.
-    left: VecDeque<Action>,
-    end: End,
+    left: VecDeque<StudyAction>,
+    end: StudyEnd,
 }
 
 impl Stepwise {
@@ -47,19 +47,19 @@ impl Stepwise {
             standing: BTreeMap::new(),
             block: 0,
             left: VecDeque::new(),
-            end: End::Complete,
+            end: StudyEnd::Complete,
         };
         for slice in &record.slices {
             let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
             policy.note(slice.block, slice.system, has_failed);
         }
         if (0..policy.blocks).any(|block| policy.has_work(block)) {
-            policy.left.push_back(Action::Load);
+            policy.left.push_back(StudyAction::Load);
         }
         policy
     }
 
-    pub(crate) fn next(&self) -> ControlFlow<End, Action> {
+    pub(crate) fn next(&self) -> ControlFlow<StudyEnd, StudyAction> {
         match self.left.front() {
             Some(action) => ControlFlow::Continue(action.clone()),
             None => ControlFlow::Break(self.end.clone()),
@@ -67,11 +67,11 @@ impl Stepwise {
     }
 
     /// Processes an outcome; `false` if it is impossible for the action.
-    pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) -> bool {
+    pub(crate) fn receive(&mut self, asked: &StudyAction, outcome: &Outcome) -> bool {
         self.left.pop_front();
         match (asked, outcome) {
             (
-                &Action::Step { block, system, is_recorded, .. },
+                &StudyAction::Step { block, system, is_recorded, .. },
                 Outcome::Measured { samples, .. },
             ) => {
                 let [sample] = samples.as_slice() else { return false };
@@ -88,16 +88,16 @@ impl Stepwise {
                 }
             }
             // A block without one of its systems compares nothing.
-            (Action::StartAll { block, .. }, Outcome::Failed { system, why, .. }) => {
+            (StudyAction::StartAll { block, .. }, Outcome::Failed { system, why, .. }) => {
                 self.left.clear();
-                self.end = End::Unfinished;
+                self.end = StudyEnd::Unfinished;
                 let tests = u32::try_from(self.cells).unwrap_or(u32::MAX);
                 let what = EventKind::NotMeasured { tests, error: why.clone() };
-                self.left.push_back(Action::Note { system: Some(*system), what });
+                self.left.push_back(StudyAction::Note { system: Some(*system), what });
                 self.block = block.saturating_add(1);
             }
-            (Action::Load, Outcome::Loaded { .. }) => {}
-            (Action::Load | Action::Step { .. }, _) => return false,
+            (StudyAction::Load, Outcome::Loaded { .. }) => {}
+            (StudyAction::Load | StudyAction::Step { .. }, _) => return false,
             (_, Outcome::Done) => {}
             _ => return false,
         }
@@ -110,19 +110,21 @@ impl Stepwise {
 
     fn note(&mut self, block: u32, system: usize, has_failed: bool) {
         let standing = self.standing.entry((block, system)).or_default();
-        match has_failed {
-            true => standing.failed += 1,
-            false => *standing = Standing { measured: standing.measured + 1, failed: 0 },
+        if has_failed {
+            standing.failed += 1;
+        } else {
+            *standing = StepStanding { measured: standing.measured + 1, failed: 0 };
         }
     }
 
     fn give_up(&mut self, failed: usize) {
-        self.end = End::Unfinished;
-        self.left
-            .retain(|action| !matches!(action, Action::Step { system, .. } if *system == failed));
+        self.end = StudyEnd::Unfinished;
+        self.left.retain(
+            |action| !matches!(action, StudyAction::Step { system, .. } if *system == failed),
+        );
     }
 
-    fn standing(&self, block: u32, system: usize) -> Standing {
+    fn standing(&self, block: u32, system: usize) -> StepStanding {
         self.standing.get(&(block, system)).copied().unwrap_or_default()
     }
 
@@ -141,14 +143,21 @@ impl Stepwise {
         let cells = (0..self.cells).map(|cell| (cell, 1)).collect();
         let is_recorded = self.begun.contains(&block);
         let left = self.blocks.saturating_sub(block).max(1);
-        self.left.push_back(Action::Begin { block, left, cells, is_recorded, so_far: Vec::new() });
+        self.left.push_back(StudyAction::Begin {
+            block,
+            left,
+            cells,
+            is_recorded,
+            so_far: Vec::new(),
+        });
         let is_left = |system: &usize| self.standing(block, *system).measured < self.cells;
         let mut order = start_order(self.seed, block, 0, self.systems);
         order.retain(is_left);
         let repeats = order.iter().any(|&system| self.standing(block, system).measured > 0);
-        self.left.push_back(Action::StartAll { block, phase, order: order.clone() });
+        self.left.push_back(StudyAction::StartAll { block, phase, order: order.clone() });
         if repeats {
-            self.left.push_back(Action::Note { system: None, what: EventKind::WritesRepeated });
+            self.left
+                .push_back(StudyAction::Note { system: None, what: EventKind::WritesRepeated });
         }
         for cell in 0..self.cells {
             // The first system of a step is the last in the next.
@@ -157,13 +166,14 @@ impl Stepwise {
                 if !order.contains(&system) {
                     continue;
                 }
-                let Standing { measured, failed } = self.standing(block, system);
+                let StepStanding { measured, failed } = self.standing(block, system);
                 let attempt = if cell == measured { failed } else { 0 };
                 let is_recorded = cell >= measured;
-                let step = Action::Step { cell, system, block, attempt, position, is_recorded };
+                let step =
+                    StudyAction::Step { cell, system, block, attempt, position, is_recorded };
                 self.left.push_back(step);
             }
         }
-        self.left.push_back(Action::EndPhase);
+        self.left.push_back(StudyAction::EndPhase);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A watch periodically measures the newest version together with the previous one and a fixed baseline, so each
 //! version has values from one or several studies. A change is suspected between two neighbours if the levels of the
-//! versions on both sides differ. The suspicion is cheap and sometimes wrong; a [`crate::Bisect`] decides.
+//! versions on both sides differ. The suspicion is cheap and sometimes wrong; a [`crate::BisectSearch`] decides.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,6 @@ const AGAIN: f64 = 0.3;
 /// The most worthwhile search: between the neighbours with the most significant difference, extended by one version on
 /// each side unless the measure is exact, because the level of a few versions does not locate a change exactly. `None`
 /// if no difference calls for a search.
-#[must_use]
 pub fn suspect(
     values: &[WatchValue],
     searches: &[WatchSearch],
@@ -66,16 +65,18 @@ pub fn suspect(
     let reach = if noise.is_exact { 1 } else { REACH };
     // A fruitless search may be repeated once there is more evidence.
     let searched = |[after, at]: [usize; 2]| {
-        let mut over = searches.iter().filter(|it| it.ends[0] <= after && at <= it.ends[1]);
-        let in_vain = over.clone().filter(|it| !it.has_found).count();
-        (over.any(|it| it.has_found), in_vain as f64)
+        let covers = |search: &&WatchSearch| search.ends[0] <= after && at <= search.ends[1];
+        let mut covering = searches.iter().filter(covers);
+        let in_vain = covering.clone().filter(|search| !search.has_found).count();
+        (covering.any(|search| search.has_found), in_vain as f64)
     };
     let found_between = |after: usize, at: usize| {
-        searches.iter().any(|it| it.has_found && it.ends[0] < at && after < it.ends[1])
+        let mut searches = searches.iter().filter(|search| search.has_found);
+        searches.any(|search| search.ends[0] < at && after < search.ends[1])
     };
     let mut best: Option<Suspicion> = None;
     for (place, pair) in levels.windows(2).enumerate() {
-        let [before, after] = pair else { continue };
+        let (before, after) = (&pair[0], &pair[1]);
         let (has_found, in_vain) = searched([before.version, after.version]);
         // An exact measure would repeat its answer.
         if has_found || (noise.is_exact && in_vain > 0.0) {
@@ -83,11 +84,11 @@ pub fn suspect(
         }
         let (left, right) = levels.split_at(place + 1);
         // A level ends at a found change, and where the source of builds changes.
-        let up_to = left.iter().rev().take(reach).take_while(|it| {
-            it.source == before.source && !found_between(it.version, before.version)
+        let up_to = left.iter().rev().take(reach).take_while(|level| {
+            level.source == before.source && !found_between(level.version, before.version)
         });
-        let from = right.iter().take(reach).take_while(|it| {
-            it.source == after.source && !found_between(after.version, it.version)
+        let from = right.iter().take(reach).take_while(|level| {
+            level.source == after.source && !found_between(after.version, level.version)
         });
         let Some(((one, of_one), (other, of_other))) = mean(up_to).zip(mean(from)) else {
             continue;
@@ -100,10 +101,11 @@ pub fn suspect(
             continue;
         }
         if best.is_none_or(|best| significance > best.significance) {
-            let more = |at: usize| levels.get(at).map(|it| it.version).filter(|_| !noise.is_exact);
+            let more =
+                |at: usize| levels.get(at).map(|level| level.version).filter(|_| !noise.is_exact);
             let earlier = place.checked_sub(1).and_then(more);
-            let earlier = earlier.filter(|it| !searched([*it, before.version]).0);
-            let later = more(place + 2).filter(|it| !searched([after.version, *it]).0);
+            let earlier = earlier.filter(|version| !searched([*version, before.version]).0);
+            let later = more(place + 2).filter(|version| !searched([after.version, *version]).0);
             let ends = [earlier.unwrap_or(before.version), later.unwrap_or(after.version)];
             best = Some(Suspicion { ends, significance });
         }
@@ -111,25 +113,25 @@ pub fn suspect(
     best
 }
 
-struct Level {
+struct VersionLevel {
     version: usize,
     source: usize,
     mean: f64,
     variance: f64,
 }
 
-fn levels(values: &[WatchValue], noise: WatchNoise) -> Vec<Level> {
-    let mut of: BTreeMap<usize, (f64, f64, usize)> = BTreeMap::new();
-    for it in values {
-        let weight = 1.0 / (it.se.powi(2) + noise.between.powi(2)).max(f64::MIN_POSITIVE);
-        if it.log_ratio.is_finite() && weight.is_finite() && weight > 0.0 {
-            let (sum, weights, source) = of.entry(it.version).or_default();
-            *sum += weight * it.log_ratio;
+fn levels(values: &[WatchValue], noise: WatchNoise) -> Vec<VersionLevel> {
+    let mut sums: BTreeMap<usize, (f64, f64, usize)> = BTreeMap::new();
+    for value in values {
+        let weight = 1.0 / (value.se.powi(2) + noise.between.powi(2)).max(f64::MIN_POSITIVE);
+        if value.log_ratio.is_finite() && weight.is_finite() && weight > 0.0 {
+            let (sum, weights, source) = sums.entry(value.version).or_default();
+            *sum += weight * value.log_ratio;
             *weights += weight;
-            *source = it.source;
+            *source = value.source;
         }
     }
-    let levels = of.into_iter().map(|(version, (sum, weights, source))| Level {
+    let levels = sums.into_iter().map(|(version, (sum, weights, source))| VersionLevel {
         version,
         source,
         mean: sum / weights,
@@ -138,11 +140,11 @@ fn levels(values: &[WatchValue], noise: WatchNoise) -> Vec<Level> {
     levels.collect()
 }
 
-fn mean<'a>(levels: impl Iterator<Item = &'a Level>) -> Option<(f64, f64)> {
+fn mean<'a>(levels: impl Iterator<Item = &'a VersionLevel>) -> Option<(f64, f64)> {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for it in levels {
-        sum += it.mean / it.variance;
-        weights += 1.0 / it.variance;
+    for level in levels {
+        sum += level.mean / level.variance;
+        weights += 1.0 / level.variance;
     }
     (weights > 0.0).then(|| (sum / weights, 1.0 / weights))
 }
@@ -156,14 +158,14 @@ mod tests {
     const COUNTED: WatchNoise =
         WatchNoise { between: 0.0, build: 0.0005, source: 0.02, least: 0.0025, is_exact: true };
 
-    fn values(of: &[(usize, f64)]) -> Vec<WatchValue> {
+    fn values(log_ratios: &[(usize, f64)]) -> Vec<WatchValue> {
         let value = |&(version, log_ratio): &(usize, f64)| WatchValue {
             version,
             log_ratio,
             se: 0.002,
             source: 0,
         };
-        of.iter().map(value).collect()
+        log_ratios.iter().map(value).collect()
     }
 
     fn ends(
@@ -171,7 +173,7 @@ mod tests {
         searches: &[WatchSearch],
         noise: WatchNoise,
     ) -> Option<[usize; 2]> {
-        suspect(values, searches, noise).map(|it| it.ends)
+        suspect(values, searches, noise).map(|suspicion| suspicion.ends)
     }
 
     #[test]
@@ -190,7 +192,7 @@ mod tests {
     fn counts_place_a_change_between_neighbours_and_small_changes_are_left_alone() {
         let changed = [(0, 0.0), (5, 0.001), (10, 0.03), (15, 0.031)];
         let exact: Vec<_> =
-            values(&changed).iter().map(|it| WatchValue { se: 0.0001, ..*it }).collect();
+            values(&changed).iter().map(|value| WatchValue { se: 0.0001, ..*value }).collect();
         assert_eq!(ends(&exact, &[], COUNTED), Some([5, 10]));
         let found = WatchSearch { ends: [5, 10], has_found: true };
         assert_eq!(ends(&exact, &[found], COUNTED), None);
@@ -203,7 +205,7 @@ mod tests {
     fn builds_from_another_source_are_trusted_less_however_many_there_are() {
         let all = [(0, 0.0), (5, 0.05), (10, 0.051), (15, 0.049), (20, 0.05)];
         let mut mixed = values(&all);
-        mixed.iter_mut().skip(1).for_each(|it| it.source = 1);
+        mixed.iter_mut().skip(1).for_each(|value| value.source = 1);
         assert_eq!(ends(&mixed, &[], TIMED), None);
         mixed[4].log_ratio = 0.13;
         assert_eq!(ends(&mixed, &[], TIMED), Some([10, 20]));

@@ -41,11 +41,11 @@ impl fmt::Display for Length {
 }
 
 /// A position: from the left, and from the top.
-pub trait Place {
+pub trait Position {
     fn parts(self) -> [Length; 2];
 }
 
-impl<X: Into<Length>, Y: Into<Length>> Place for (X, Y) {
+impl<X: Into<Length>, Y: Into<Length>> Position for (X, Y) {
     fn parts(self) -> [Length; 2] {
         [self.0.into(), self.1.into()]
     }
@@ -65,13 +65,11 @@ pub struct Paper {
 }
 
 impl Paper {
-    #[must_use]
     pub fn new(width: f64) -> Self {
         Self { width, marks: String::new() }
     }
 
     /// Starts with a title and notes; returns the position below them.
-    #[must_use]
     pub fn titled(width: f64, title: &str, notes: &[String]) -> (Self, f64) {
         let mut paper = Self::new(width);
         let mut y = MARGIN + LARGE;
@@ -84,13 +82,12 @@ impl Paper {
         (paper, y + 10.0)
     }
 
-    #[must_use]
     pub fn width(&self) -> f64 {
         self.width
     }
 
     /// `at` is on the baseline.
-    pub fn text(&mut self, at: impl Place, anchor: Anchor, class: &str, text: &str) {
+    pub fn text(&mut self, at: impl Position, anchor: Anchor, class: &str, text: &str) {
         self.written(at.parts(), "", anchor, class, text);
     }
 
@@ -123,14 +120,14 @@ impl Paper {
         self.push(format_args!(r#"<text x="{x}" y="{y}"{class}{anchor}{turn}>{text}</text>"#));
     }
 
-    pub fn line(&mut self, class: &str, from: impl Place, to: impl Place) {
+    pub fn line(&mut self, class: &str, from: impl Position, to: impl Position) {
         let ([x1, y1], [x2, y2]) = (from.parts(), to.parts());
         let class = attribute("class", class);
         self.push(format_args!(r#"<line{class} x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#));
     }
 
     /// `corner` is the upper left one.
-    pub fn rect(&mut self, class: &str, corner: impl Place, size: impl Place) {
+    pub fn rect(&mut self, class: &str, corner: impl Position, size: impl Position) {
         let ([x, y], [width, height]) = (corner.parts(), size.parts());
         let class = attribute("class", class);
         self.push(format_args!(
@@ -138,7 +135,7 @@ impl Paper {
         ));
     }
 
-    pub fn circle(&mut self, class: &str, centre: impl Place, radius: f64) {
+    pub fn circle(&mut self, class: &str, centre: impl Position, radius: f64) {
         let [x, y] = centre.parts();
         let class = attribute("class", class);
         self.push(format_args!(r#"<circle{class} cx="{x}" cy="{y}" r="{radius}"/>"#));
@@ -160,7 +157,7 @@ impl Paper {
     }
 
     /// Marks relative to a place.
-    pub fn around(&mut self, class: &str, place: impl Place, draw: impl FnOnce(&mut Self)) {
+    pub fn around(&mut self, class: &str, place: impl Position, draw: impl FnOnce(&mut Self)) {
         let [x, y] = place.parts();
         let class = attribute("class", class);
         self.push(format_args!(r#"<svg{class} x="{x}" y="{y}">"#));
@@ -194,7 +191,6 @@ impl Paper {
     }
 
     /// Part of a page that has the colours of the classes.
-    #[must_use]
     pub fn inline(self, height: f64, label: &str) -> String {
         let Self { width, marks } = self;
         let label = escaped(label);
@@ -204,14 +200,12 @@ impl Paper {
     }
 
     /// Part of a page; fills its place. The text next to it must say what it shows.
-    #[must_use]
     pub fn filling(self, class: &str) -> String {
         let (class, marks) = (attribute("class", class), self.marks);
         format!(r#"<svg{class} aria-hidden="true">{marks}</svg>"#)
     }
 
     /// The same, stretched in both directions.
-    #[must_use]
     pub fn stretched(self, height: f64) -> String {
         let Self { width, marks } = self;
         format!(
@@ -220,7 +214,6 @@ impl Paper {
     }
 
     /// A standalone file with its style; title and description are for those who cannot see it.
-    #[must_use]
     pub fn file(self, height: f64, style: &str, title: &str, description: &str) -> String {
         let Self { width, marks } = self;
         let (title, description) = (escaped(title), escaped(description));
@@ -234,7 +227,6 @@ impl Paper {
 }
 
 /// Distance of round labels: the smallest of 1, 2 and 5 times a power of ten that is not below `least`.
-#[must_use]
 pub fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -249,7 +241,6 @@ fn attribute(name: &str, value: &str) -> String {
 }
 
 /// Escapes markup and characters that control a terminal.
-#[must_use]
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in printable(text).chars() {
@@ -267,7 +258,6 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// Approximate width in a font with wide letters.
-#[must_use]
 pub fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '\'' | '.' | ',' | ':' | ';' | '|' | ' ' | '!' | 'f' | 't'
@@ -282,7 +272,6 @@ pub fn width(text: &str, size: f64) -> f64 {
 }
 
 /// Cuts a text to the room.
-#[must_use]
 pub fn fitted(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
@@ -299,7 +288,6 @@ pub fn fitted(text: &str, size: f64, room: f64) -> String {
 }
 
 /// Breaks a text at spaces into lines that fit.
-#[must_use]
 pub fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use assay_model::{Engine, Product};
+use assay_model::Product;
 use serde::Deserialize;
 
-use crate::terms::{Missing, Setting, Terms, Value};
-use crate::version::Range;
+use crate::terms::{LackingVersions, SettingValue, Terms, TermsSetting, VersionRange};
 
 pub const DEFAULT: &str = "lean";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct TermsFile {
     option: BTreeMap<Product, Vec<OptionRow>>,
     terms: BTreeMap<String, TermsRow>,
 }
@@ -22,15 +21,15 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct OptionRow {
     name: String,
-    kind: Option<Kind>,
+    kind: Option<OptionSubject>,
     #[serde(default)]
-    missing: Vec<Missing>,
+    missing: Vec<LackingVersions>,
 }
 
 /// The subject of an option, if it is not the behaviour of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum OptionSubject {
     /// Memory and logs.
     Size,
     /// Resources that several servers on one machine would compete for.
@@ -44,7 +43,7 @@ enum Kind {
 struct TermsRow {
     about: String,
     is_equal: bool,
-    /// The terms from which options of a [`Kind`] take their values.
+    /// The terms from which options of a [`OptionSubject`] take their values.
     like: Option<String>,
     log_step_mb: u64,
     log_most_mb: Option<u64>,
@@ -53,54 +52,66 @@ struct TermsRow {
     #[serde(default)]
     binary_log_mb: u64,
     #[serde(flatten)]
-    products: BTreeMap<Product, BTreeMap<String, Asked>>,
+    products: BTreeMap<Product, BTreeMap<String, ReasonedValues>>,
+}
+
+/// The values of an option in some terms, and the reason for them.
+#[derive(Debug, Deserialize)]
+#[serde(from = "TermsValue")]
+struct ReasonedValues {
+    values: Vec<SettingValue>,
+    why: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Asked {
+enum TermsValue {
     One(String),
-    Several(Vec<Variant>),
+    Several(Vec<SettingValue>),
     Explained {
         value: Option<String>,
         #[serde(default)]
-        values: Vec<Variant>,
+        values: Vec<SettingValue>,
         why: String,
     },
 }
 
-#[derive(Debug, Deserialize)]
-struct Variant {
-    value: String,
-    #[serde(flatten)]
-    versions: Range,
-    engine: Option<Engine>,
+impl From<TermsValue> for ReasonedValues {
+    fn from(written: TermsValue) -> Self {
+        let always =
+            |value| SettingValue { value, versions: VersionRange::default(), engine: None };
+        match written {
+            TermsValue::One(value) => Self { values: vec![always(value)], why: String::new() },
+            TermsValue::Several(values) => Self { values, why: String::new() },
+            TermsValue::Explained { value, values, why } => {
+                Self { values: value.map(always).into_iter().chain(values).collect(), why }
+            }
+        }
+    }
 }
 
 impl Terms {
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        Self::all().iter().find(|terms| terms.name == name)
+        Self::list().iter().find(|terms| terms.name == name)
     }
 
     /// The default first.
-    #[must_use]
     pub fn names() -> Vec<&'static str> {
-        Self::all().iter().map(|terms| terms.name).collect()
+        Self::list().iter().map(|terms| terms.name).collect()
     }
 
     /// The terms of this name, or the default ones.
-    #[must_use]
     pub fn or_default(name: Option<&str>) -> &'static Self {
-        name.and_then(Self::named).unwrap_or_else(default_terms)
+        let default = || Self::named(DEFAULT).expect("a test finds them");
+        name.and_then(Self::named).unwrap_or_else(default)
     }
 
     /// The default ones first.
-    pub(crate) fn all() -> &'static [Self] {
-        static FILE: LazyLock<File> =
+    pub(crate) fn list() -> &'static [Self] {
+        static FILE: LazyLock<TermsFile> =
             LazyLock::new(|| toml::from_str(include_str!("terms.toml")).expect("a test reads it"));
         static TERMS: LazyLock<Vec<Terms>> = LazyLock::new(|| {
-            let mut all: Vec<_> = FILE.terms.iter().map(|it| of_row(it, &FILE)).collect();
+            let mut all: Vec<_> = FILE.terms.iter().map(|row| terms_of_row(row, &FILE)).collect();
             all.sort_by_key(|terms| terms.name != DEFAULT);
             all
         });
@@ -108,18 +119,18 @@ impl Terms {
     }
 }
 
-fn default_terms() -> &'static Terms {
-    Terms::named(DEFAULT).expect("a test finds them")
-}
-
-fn of_row((name, row): (&'static String, &'static TermsRow), file: &'static File) -> Terms {
+fn terms_of_row(
+    (name, row): (&'static String, &'static TermsRow),
+    file: &'static TermsFile,
+) -> Terms {
     let of_product = |(product, options): (&Product, &'static Vec<OptionRow>)| {
         let like = row.like.as_ref().and_then(|name| file.terms.get(name));
-        let value =
-            |row: &'static TermsRow, it: &OptionRow| row.products.get(product)?.get(&it.name);
-        let settings = options.iter().filter_map(|it| {
-            let of_like = || value(like?, it).filter(|_| it.kind.is_some());
-            Some(setting(it, value(row, it).or_else(of_like)?))
+        let found = |row: &'static TermsRow, name: &String| row.products.get(product)?.get(name);
+        let settings = options.iter().filter_map(|option| {
+            let OptionRow { name, kind, missing } = option;
+            let of_like = || found(like?, name).filter(|_| kind.is_some());
+            let ReasonedValues { values, why } = found(row, name).or_else(of_like)?;
+            Some(TermsSetting { option: name, missing, values, why })
         });
         (*product, settings.collect())
     };
@@ -137,36 +148,19 @@ fn of_row((name, row): (&'static String, &'static TermsRow), file: &'static File
     }
 }
 
-fn setting(row: &'static OptionRow, asked: &'static Asked) -> Setting {
-    let always = |value: &'static String| Value { value, versions: Range::default(), engine: None };
-    let variant = |it: &'static Variant| Value {
-        value: &it.value,
-        versions: it.versions.clone(),
-        engine: it.engine,
-    };
-    let (values, why) = match asked {
-        Asked::One(value) => (vec![always(value)], ""),
-        Asked::Several(values) => (values.iter().map(variant).collect(), ""),
-        Asked::Explained { value, values, why } => {
-            (value.iter().map(always).chain(values.iter().map(variant)).collect(), why.as_str())
-        }
-    };
-    Setting { option: &row.name, missing: &row.missing, values, why }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Sizes;
+    use crate::render::ServerSizes;
 
     #[test]
     fn the_file_is_in_order() {
         let text = include_str!("terms.toml");
-        let file: File = toml::from_str(text).unwrap();
+        let file: TermsFile = toml::from_str(text).unwrap();
         assert!(file.terms.contains_key(DEFAULT));
         let is_version =
             |it: &String| it.split('.').filter(|it| it.parse::<u32>().is_ok()).count() == 3;
-        let sizes = Sizes { pool_mb: 256, log_mb: 512, connections: 256, purge_threads: 2 };
+        let sizes = ServerSizes { pool_mb: 256, log_mb: 512, connections: 256, purge_threads: 2 };
         for (name, terms) in &file.terms {
             assert!(terms.like.iter().all(|like| file.terms.contains_key(like)), "{name}");
             assert!(name.chars().all(|it| it.is_ascii_lowercase() || it == '-'), "{name}");
@@ -184,13 +178,13 @@ mod tests {
             let wrong: Vec<_> = bounds.filter(|it| !is_version(it)).collect();
             assert_eq!(wrong, [""; 0], "not a version");
         }
-        for terms in Terms::all() {
+        for terms in Terms::list() {
             let settings = terms.settings.iter().flat_map(|(_, settings)| settings);
             for setting in settings {
                 let option = setting.option;
                 assert!(!setting.values.is_empty(), "{} gives {option} no value", terms.name);
-                for value in &setting.values {
-                    assert!(sizes.fill(value.value).is_some(), "{option}: {}", value.value);
+                for value in setting.values {
+                    assert!(sizes.fill(&value.value).is_some(), "{option}: {}", value.value);
                     let mut bounds = value.versions.from.iter().chain(&value.versions.until);
                     assert!(bounds.all(is_version), "{option}");
                 }
@@ -201,7 +195,7 @@ mod tests {
     #[test]
     fn shipped_terms_have_only_sizes_places_and_what_a_study_needs() {
         let [lean, shipped] = ["lean", "shipped"].map(|name| Terms::named(name).unwrap());
-        let file: File = toml::from_str(include_str!("terms.toml")).unwrap();
+        let file: TermsFile = toml::from_str(include_str!("terms.toml")).unwrap();
         for (product, options) in &file.option {
             let is_marked =
                 |name: &str| options.iter().any(|it| it.name == name && it.kind.is_some());

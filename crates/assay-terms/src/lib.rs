@@ -4,14 +4,10 @@
 
 mod data;
 mod render;
-mod table;
 mod terms;
-mod value;
-mod version;
 
 pub use data::DEFAULT;
-pub use render::{LeftOut, Rendered};
-pub use table::option_table;
-pub use terms::{Instead, Terms, adds_up, variable};
-pub use value::Sizes;
-pub use version::{Version, version_number};
+pub use render::{OmittedOption, RenderedTerms, ServerSizes};
+pub use terms::{
+    OptionSubstitute, Terms, Version, adds_up, option_table, variable, version_number,
+};

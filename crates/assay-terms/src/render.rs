@@ -1,21 +1,18 @@
-//! Renders terms into each version's options.
+//! Renders terms into each version's options, with sizes filled in.
 
 use assay_model::{Dialect, Engine, EventKind, Prefix, Product};
 
-use crate::terms::{Terms, adds_up};
-use crate::value::Sizes;
-use crate::version::{Version, version_number};
+use crate::terms::{Terms, Version, adds_up, version_number};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedTerms {
     /// Each `--name=value`. Those from the system's name come last.
     pub options: Vec<String>,
-    /// Options of the terms that this version lacks.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedOption>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedOption {
     pub setting: &'static str,
     /// The version's behaviour instead, as a verb phrase.
     pub instead: &'static str,
@@ -23,8 +20,8 @@ pub struct LeftOut {
     pub is_as_asked: bool,
 }
 
-impl From<&LeftOut> for EventKind {
-    fn from(left_out: &LeftOut) -> Self {
+impl From<&OmittedOption> for EventKind {
+    fn from(left_out: &OmittedOption) -> Self {
         Self::OptionLeftOut {
             option: left_out.setting.trim_start_matches("loose-").replace('-', "_"),
             instead: left_out.instead.to_owned(),
@@ -35,17 +32,16 @@ impl From<&LeftOut> for EventKind {
 
 impl Terms {
     /// The options of one build and engine; `overrides` are option names (with `-` or `_`) and values.
-    #[must_use]
     pub fn render(
         &self,
-        sizes: &Sizes,
+        sizes: &ServerSizes,
         prefix: &Prefix,
         engine: Engine,
         overrides: &[(String, String)],
-    ) -> Rendered {
+    ) -> RenderedTerms {
         let version = version_number(&prefix.version);
         let spell = |value: &str| spelt_for(prefix.product, version, value).to_owned();
-        let mut rendered = Rendered { options: Vec::new(), left_out: Vec::new() };
+        let mut rendered = RenderedTerms { options: Vec::new(), left_out: Vec::new() };
         for setting in self.settings(prefix.product) {
             let Some(value) = setting.value(version, engine) else { continue };
             match setting.missing(version) {
@@ -57,7 +53,7 @@ impl Terms {
                 ),
                 Some(missing) => {
                     let setting = plain_name(setting.option);
-                    let left_out = missing.instead(value).map(|instead| LeftOut {
+                    let left_out = missing.instead(value).map(|instead| OmittedOption {
                         setting,
                         instead: instead.does,
                         is_as_asked: instead.is_as_asked,
@@ -124,9 +120,63 @@ fn plain_name(option: &str) -> &str {
     option.strip_prefix("skip-").unwrap_or(option)
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerSizes {
+    /// The engine's cache, MiB.
+    pub pool_mb: u64,
+    /// The redo log, MiB.
+    pub log_mb: u64,
+    pub connections: u32,
+    /// Threads that remove old row versions; see [`ServerSizes::purge_threads_of`].
+    pub purge_threads: u32,
+}
+
+impl ServerSizes {
+    /// Purge threads on a machine with this number of CPUs: half as many, but no more than servers have by default.
+    /// Four of them on two CPUs mostly wait for each other.
+    pub fn purge_threads_of(cpus: u32) -> u32 {
+        (cpus / 2).clamp(1, 4)
+    }
+
+    fn named(&self, name: &str) -> Option<u64> {
+        // A full memtable of MyRocks is written while the next one fills.
+        let memtable = (self.pool_mb / 8).clamp(1, 64);
+        Some(match name {
+            "pool" => self.pool_mb,
+            "log" => self.log_mb,
+            "connections" => self.connections.into(),
+            "purge-threads" => self.purge_threads.into(),
+            "memtable" => memtable,
+            // Without the memory of two memtables, because a buffer pool holds changed pages too.
+            "block-cache" => self.pool_mb.saturating_sub(2 * memtable).max(1),
+            _ => return None,
+        })
+    }
+
+    /// A size in braces: a name, perhaps with `/N` or `*N/M`.
+    fn scaled(&self, size: &str) -> Option<u64> {
+        let (product, divisor) = size.split_once('/').unwrap_or((size, "1"));
+        let (name, factor) = product.split_once('*').unwrap_or((product, "1"));
+        let divisor: u64 = divisor.parse().ok().filter(|it| *it > 0)?;
+        Some(self.named(name)?.checked_mul(factor.parse().ok()?)?.div_ceil(divisor))
+    }
+
+    /// `None` if a size has an unknown name.
+    pub(crate) fn fill(&self, value: &str) -> Option<String> {
+        let mut filled = String::new();
+        let mut rest = value;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (size, after) = after.split_once('}')?;
+            filled += before;
+            filled += &self.scaled(size)?.to_string();
+            rest = after;
+        }
+        Some(filled + rest)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-
     use assay_model::{Build, Layout};
 
     use super::*;
@@ -153,13 +203,14 @@ mod tests {
         }
     }
 
-    const SIZES: Sizes = Sizes { pool_mb: 1024, log_mb: 512, connections: 200, purge_threads: 2 };
+    const SIZES: ServerSizes =
+        ServerSizes { pool_mb: 1024, log_mb: 512, connections: 200, purge_threads: 2 };
 
     fn lean() -> &'static Terms {
         Terms::named("lean").unwrap()
     }
 
-    fn options(version: &str, overrides: &[(&str, &str)]) -> Rendered {
+    fn options(version: &str, overrides: &[(&str, &str)]) -> RenderedTerms {
         let overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         lean().render(&SIZES, &prefix(version), Engine::InnoDb, &overrides)
@@ -167,7 +218,7 @@ mod tests {
 
     #[test]
     fn each_version_gets_the_options_it_knows_and_the_rest_is_reported() {
-        let names = |rendered: &Rendered| -> Vec<String> {
+        let names = |rendered: &RenderedTerms| -> Vec<String> {
             rendered.options.iter().map(|option| variable_of(option).to_owned()).collect()
         };
         for (version, option, has) in [
@@ -259,7 +310,7 @@ mod tests {
         }
     }
 
-    fn mysql(version: &str, overrides: &[(&str, &str)]) -> Rendered {
+    fn mysql(version: &str, overrides: &[(&str, &str)]) -> RenderedTerms {
         let overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         lean().render(&SIZES, &product_prefix(Product::MySql, version), Engine::InnoDb, &overrides)
@@ -327,10 +378,37 @@ mod tests {
             (MariaDb, RocksDb, &["10.11.10"]),
             (Postgres, Heap, &["9.6.24", "14.12", "18.1"]),
         ] {
-            for terms in Terms::all() {
+            for terms in Terms::list() {
                 let name = format!("{}_{product}_{}", terms.name, engine.word());
                 insta::assert_snapshot!(name, message(terms, product, engine, versions));
             }
+        }
+    }
+
+    #[test]
+    fn sizes_are_filled_in() {
+        let sizes = ServerSizes { pool_mb: 1024, log_mb: 512, connections: 200, purge_threads: 2 };
+        for (value, filled) in [
+            ("ON", Some("ON")),
+            ("{pool}M", Some("1024M")),
+            ("{log/15}M", Some("35M")),
+            ("{log*4/3}MB", Some("683MB")),
+            ("a={memtable}m;b={connections}", Some("a=64m;b=200")),
+            ("{purge-threads}", Some("2")),
+            ("{cache}", None),
+            ("{log/0}", None),
+            ("{log", None),
+        ] {
+            assert_eq!(sizes.fill(value).as_deref(), filled, "{value}");
+        }
+    }
+
+    #[test]
+    fn rocksdb_caches_share_the_size_of_the_buffer_pool() {
+        for (pool_mb, blocks, memtable) in [(1024, 896, 64), (256, 192, 32), (8, 6, 1), (1, 1, 1)] {
+            let sizes = ServerSizes { pool_mb, log_mb: 1, connections: 1, purge_threads: 1 };
+            assert_eq!(sizes.named("block-cache"), Some(blocks));
+            assert_eq!(sizes.named("memtable"), Some(memtable));
         }
     }
 }

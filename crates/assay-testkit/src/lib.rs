@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use assay_model::{Origin, Prefix, Product, SystemSpec};
-use assay_provision::{Options, Provisioner};
-use assay_servers::{Listen, Server, Site, Supervisor, Valgrind, initialize};
-use assay_terms::{Sizes, Terms};
+use assay_provision::{ProvisionOptions, Provisioner};
+use assay_servers::{Listen, ServerInstance, Site, Supervisor, ValgrindTool, initialize};
+use assay_terms::{ServerSizes, Terms};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use libtest_mimic::{Arguments, Completion, Trial};
@@ -105,11 +105,12 @@ pub fn supervisor() -> Supervisor {
 }
 
 /// Small and quick.
-const SIZES: Sizes = Sizes { pool_mb: 128, log_mb: 64, connections: 200, purge_threads: 1 };
+const SIZES: ServerSizes =
+    ServerSizes { pool_mb: 128, log_mb: 64, connections: 200, purge_threads: 1 };
 
 #[derive(Debug)]
 pub struct TestServer {
-    server: Server,
+    server: ServerInstance,
     _data_root: TempDir,
 }
 
@@ -175,7 +176,7 @@ fn launch(prefix: &Prefix, options: &[String], template: &Path, listen: Listen) 
     let Prefix { product, version, .. } = prefix;
     let data_root = data_root();
     let site = site(data_root.path());
-    let server = Server::start_listening(&site, prefix, options, template, listen)
+    let server = ServerInstance::start_listening(&site, prefix, options, template, listen)
         .unwrap_or_else(|error| panic!("cannot start {product} {version}: {error}"));
     let created = server.connect().and_then(|mut it| Ok(it.query("CREATE DATABASE test")?));
     created.unwrap_or_else(|error| panic!("cannot create a database: {error}"));
@@ -195,7 +196,7 @@ impl TestServer {
     }
 
     #[must_use]
-    pub fn server(&mut self) -> &mut Server {
+    pub fn server(&mut self) -> &mut ServerInstance {
         &mut self.server
     }
 
@@ -216,7 +217,7 @@ pub fn prefix(version: &str) -> Prefix {
 pub fn product_prefix(product: Product, version: &str) -> Prefix {
     let spec = SystemSpec::of(product, Origin::Version(version.to_owned()));
     let get = |offline| {
-        let options = Options { offline, accept_expired_index: false };
+        let options = ProvisionOptions { offline, accept_expired_index: false };
         Provisioner::new(cache_dir(), options).and_then(|it| it.get(&spec, &mut |_| {}))
     };
     get(true).or_else(|_| get(false)).unwrap_or_else(|error| panic!("cannot get {spec}: {error}"))
@@ -224,18 +225,18 @@ pub fn product_prefix(product: Product, version: &str) -> Prefix {
 
 /// Valgrind as users get it, which stays in the cache while the test runs.
 #[must_use]
-pub fn valgrind() -> Valgrind {
+pub fn valgrind() -> ValgrindTool {
     static HELD: OnceLock<assay_provision::Valgrind> = OnceLock::new();
     let found = HELD.get_or_init(|| {
         let get = |offline| {
-            let options = Options { offline, accept_expired_index: false };
+            let options = ProvisionOptions { offline, accept_expired_index: false };
             Provisioner::new(cache_dir(), options).and_then(|it| it.valgrind(&mut |_| {}))
         };
         let found = get(true).or_else(|_| get(false));
         found.unwrap_or_else(|error| panic!("cannot get valgrind: {error}"))
     });
     let (launcher, library) = (found.launcher.clone(), found.library.clone());
-    Valgrind { launcher, library, vgdb: found.vgdb.clone() }
+    ValgrindTool { launcher, library, vgdb: found.vgdb.clone() }
 }
 
 /// An initialised data directory for a build, created once and kept in the cache. It must only be copied.
@@ -253,7 +254,7 @@ pub fn template(prefix: &Prefix) -> PathBuf {
         }
         initialize(&site(&root), prefix, &options(prefix), &template)
     });
-    made.unwrap_or_else(|error: assay_servers::Error| {
+    made.unwrap_or_else(|error: assay_servers::ServersError| {
         panic!("cannot initialise {} {}: {error}", prefix.product, prefix.version)
     });
     template

@@ -54,7 +54,7 @@ pub(crate) struct Account {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Rest {
+pub(crate) struct AccountRest {
     pub(crate) runq_us: f64,
     /// Time counted twice.
     pub(crate) overlap_us: f64,
@@ -63,7 +63,7 @@ pub(crate) struct Rest {
 
 impl Account {
     /// `None` if the thread was busier than the time allows.
-    pub(crate) fn rest(&self, shares_cpu: bool) -> Option<Rest> {
+    pub(crate) fn rest(&self, shares_cpu: bool) -> Option<AccountRest> {
         let busy_us = self.thread_us - self.runq_us;
         if busy_us > (1.0 + RESOLUTION) * self.time_us {
             return None;
@@ -74,7 +74,7 @@ impl Account {
         let excess = self.client_us + busy_us + runq_us - self.time_us;
         let behind_client = if shares_cpu { runq_us.min(self.client_us) } else { 0.0 };
         let overlap_us = excess.max(behind_client).max(0.0);
-        Some(Rest { runq_us, overlap_us, other_us: overlap_us - excess })
+        Some(AccountRest { runq_us, overlap_us, other_us: overlap_us - excess })
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn where_nothing_overlaps_all_terms_add_up() {
         let idle = Account { time_us: 100.0, client_us: 5.0, thread_us: 40.0, runq_us: 0.0 };
-        let rest = Rest { runq_us: 0.0, overlap_us: 0.0, other_us: 55.0 };
+        let rest = AccountRest { runq_us: 0.0, overlap_us: 0.0, other_us: 55.0 };
         assert_eq!(idle.rest(true), Some(rest));
         assert_eq!(idle.rest(false), Some(rest));
     }

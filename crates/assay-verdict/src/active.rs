@@ -3,7 +3,7 @@
 use assay_model::{CellId, Slice, StudyRecord};
 
 use crate::account::{Latency, latency};
-use crate::sample::{Fitness, Sample};
+use crate::sample::{Fitness, SliceSample};
 
 /// About a second of measured time of a system in a cell: measured parts of consecutive turns, without other systems'
 /// turns and warm parts.
@@ -19,7 +19,6 @@ pub struct ActiveSecond {
 
 /// The seconds of a system in a cell, in order. Slices in machine trouble are omitted unless the cell `is_disturbed`,
 /// so that verdicts use them. Each block has fresh instances.
-#[must_use]
 pub fn active_seconds(
     record: &StudyRecord,
     cell: CellId,
@@ -27,12 +26,15 @@ pub fn active_seconds(
     is_disturbed: bool,
 ) -> Vec<ActiveSecond> {
     let is_wanted = |slice: &&Slice| {
-        let is_used = match Sample::of(slice).fitness {
+        // First, because it is cheap, and every result looks at all slices.
+        if (slice.cell, slice.system) != (cell, system) {
+            return false;
+        }
+        match SliceSample::of(slice).fitness {
             Fitness::Good => true,
             Fitness::Troubled => is_disturbed,
             Fitness::Missed | Fitness::Mistimed | Fitness::Failed | Fitness::Unanswered => false,
-        };
-        is_used && (slice.cell, slice.system) == (cell, system)
+        }
     };
     let mut slices: Vec<&Slice> = record.slices_that_count().filter(is_wanted).collect();
     slices.sort_by_key(|slice| (slice.block, slice.round));

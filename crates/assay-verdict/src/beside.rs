@@ -12,7 +12,7 @@ use crate::{CellJudgement, GroupSummary, Judgement};
 const TESTS_MIN: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Judged<'a> {
+pub struct BesideStudy<'a> {
     pub record: &'a StudyRecord,
     pub judgement: &'a Judgement,
 }
@@ -41,11 +41,11 @@ pub struct TestBeside {
     pub theirs: Estimate,
     /// `ours` divided by `theirs`, with the known uncertainty of both; NaN if bounds leave it unknown.
     pub quotient: Estimate,
-    pub agreement: Agreement,
+    pub agreement: StudyAgreement,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agreement {
+pub enum StudyAgreement {
     /// The interval of the quotient contains 1, or its value lies within the threshold around 1, and the interval is
     /// narrow enough to reveal a disagreement ([`could_disagree`]).
     Agrees,
@@ -73,8 +73,11 @@ pub struct GroupBeside {
 /// Compares studies; `groups` are published for the other one. One entry per system of the first study, other than base
 /// and twin, if it and the base have counterparts: systems of the same product, engine and series, preferably of the
 /// same version.
-#[must_use]
-pub fn beside(ours: Judged, theirs: Judged, groups: &[PublishedGroup]) -> Vec<PairBeside> {
+pub fn beside(
+    ours: BesideStudy,
+    theirs: BesideStudy,
+    groups: &[PublishedGroup],
+) -> Vec<PairBeside> {
     let Some(base) = ours.record.systems.iter().position(|it| it.is_base) else {
         return Vec::new();
     };
@@ -118,8 +121,8 @@ fn counterpart(system: &System, record: &StudyRecord) -> Option<usize> {
 }
 
 fn pair(
-    ours: Judged,
-    theirs: Judged,
+    ours: BesideStudy,
+    theirs: BesideStudy,
     our: [usize; 2],
     their: [usize; 2],
     published: &[PublishedGroup],
@@ -190,12 +193,12 @@ fn same_test(cell: CellId, ours: &StudyRecord, theirs: &StudyRecord) -> Option<C
 }
 
 /// Where nothing was timed: the relative rate a system would have if every instruction took as long as the base's.
-fn of_instructions(ours: Judged, cell: &CellJudgement) -> Option<Estimate> {
+fn of_instructions(ours: BesideStudy, cell: &CellJudgement) -> Option<Estimate> {
     let ratio = cell.count.as_ref().filter(|_| ours.record.counts_only())?.ratio?;
     Some(Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low })
 }
 
-fn relative(theirs: Judged, cell: CellId, [base, other]: [usize; 2]) -> Option<Estimate> {
+fn relative(theirs: BesideStudy, cell: CellId, [base, other]: [usize; 2]) -> Option<Estimate> {
     let judged = |system| {
         let judged = theirs.judgement.cell(cell, system)?;
         (judged.verdict != Verdict::Failed).then_some(judged)
@@ -209,7 +212,6 @@ fn relative(theirs: Judged, cell: CellId, [base, other]: [usize; 2]) -> Option<E
 }
 
 impl TestBeside {
-    #[must_use]
     pub fn has_bound(&self) -> bool {
         self.ours.is_bound() || self.theirs.is_bound()
     }
@@ -241,19 +243,19 @@ fn could_disagree(quotient: Estimate, [ours, theirs]: [Estimate; 2], threshold: 
     half_width <= change.max(DISAGREEMENT.max(threshold).ln_1p())
 }
 
-fn agreement(quotient: Estimate, found: [Estimate; 2], threshold: f64) -> Agreement {
+fn agreement(quotient: Estimate, found: [Estimate; 2], threshold: f64) -> StudyAgreement {
     if quotient.is_bound() {
         let is_far = quotient.high < 1.0 - threshold || quotient.low > 1.0 + threshold;
-        return if is_far { Agreement::Differs } else { Agreement::Unknown };
+        return if is_far { StudyAgreement::Differs } else { StudyAgreement::Unknown };
     }
     if !quotient.has_interval() {
-        return Agreement::Unknown;
+        return StudyAgreement::Unknown;
     }
     let is_near = quotient.value.ln().abs() <= threshold.ln_1p();
     match is_near || (quotient.low..=quotient.high).contains(&1.0) {
-        true if could_disagree(quotient, found, threshold) => Agreement::Agrees,
-        true => Agreement::TooWide,
-        false => Agreement::Differs,
+        true if could_disagree(quotient, found, threshold) => StudyAgreement::Agrees,
+        true => StudyAgreement::TooWide,
+        false => StudyAgreement::Differs,
     }
 }
 
@@ -306,7 +308,11 @@ fn range(values: &[f64]) -> [f64; 2] {
 }
 
 /// Tests of a published group, one entry per setup of the first study that has any.
-fn published_group(ours: Judged, system: usize, published: &PublishedGroup) -> Vec<GroupBeside> {
+fn published_group(
+    ours: BesideStudy,
+    system: usize,
+    published: &PublishedGroup,
+) -> Vec<GroupBeside> {
     let group = |&setup: &Setup| {
         let cells =
             ours.judgement.cells.iter().filter(|it| (it.system, it.cell.setup) == (system, setup));
@@ -344,13 +350,13 @@ mod tests {
         // The square root of two times the half-width of one.
         let reach = (found.high / found.value).ln();
         assert!((reach - 2_f64.sqrt() * 1.02_f64.ln()).abs() < 1e-9, "{reach}");
-        assert_eq!(agreement(found, [ours, theirs], 0.02), Agreement::Differs);
-        assert_eq!(agreement(found, [ours, theirs], 0.11), Agreement::Agrees);
+        assert_eq!(agreement(found, [ours, theirs], 0.02), StudyAgreement::Differs);
+        assert_eq!(agreement(found, [ours, theirs], 0.11), StudyAgreement::Agrees);
         let published = Estimate::without_interval(1.019);
         let single = quotient(ours, published);
-        assert_eq!(agreement(single, [ours, published], 0.001), Agreement::Agrees);
+        assert_eq!(agreement(single, [ours, published], 0.001), StudyAgreement::Agrees);
         let none = Estimate::without_interval(1.0);
-        assert_eq!(agreement(quotient(none, none), [none, none], 0.02), Agreement::Unknown);
+        assert_eq!(agreement(quotient(none, none), [none, none], 0.02), StudyAgreement::Unknown);
     }
 
     #[test]
@@ -358,16 +364,16 @@ mod tests {
         let found = |ours, theirs| agreement(quotient(ours, theirs), [ours, theirs], 0.02);
         let wide = known(1.0, 0.55, 1.82);
         // Neither study would have seen a difference of 5%.
-        assert_eq!(found(wide, known(1.04, 0.98, 1.1)), Agreement::TooWide);
+        assert_eq!(found(wide, known(1.04, 0.98, 1.1)), StudyAgreement::TooWide);
         // Values that happen to be close prove no more.
-        assert_eq!(found(wide, wide), Agreement::TooWide);
+        assert_eq!(found(wide, wide), StudyAgreement::TooWide);
         // A change found by both exceeds the uncertainty of both.
         let slow = known(0.3, 0.25, 0.36);
-        assert_eq!(found(slow, known(0.32, 0.28, 0.37)), Agreement::Agrees);
-        assert_eq!(found(slow, known(1.0, 0.9, 1.1)), Agreement::Differs);
+        assert_eq!(found(slow, known(0.32, 0.28, 0.37)), StudyAgreement::Agrees);
+        assert_eq!(found(slow, known(1.0, 0.9, 1.1)), StudyAgreement::Differs);
         // One study found a change that the other would have missed.
-        assert_eq!(found(known(0.8, 0.75, 0.85), wide), Agreement::TooWide);
-        assert_eq!(found(known(1.0, 0.98, 1.02), known(1.01, 0.99, 1.03)), Agreement::Agrees);
+        assert_eq!(found(known(0.8, 0.75, 0.85), wide), StudyAgreement::TooWide);
+        assert_eq!(found(known(1.0, 0.98, 1.02), known(1.01, 0.99, 1.03)), StudyAgreement::Agrees);
     }
 
     #[test]
@@ -377,12 +383,15 @@ mod tests {
         let agrees = |ours, theirs| agreement(quotient(ours, theirs), [ours, theirs], 0.02);
         let found = quotient(slow, usual);
         assert!(found.is_bound() && (found.high - 0.002 / 0.93).abs() < 1e-9, "{found:?}");
-        assert_eq!(agrees(slow, usual), Agreement::Differs);
-        assert_eq!((quotient(usual, slow).low, agrees(usual, slow)), (465.0, Agreement::Differs));
-        assert_eq!(agrees(slow, known(0.001, 0.0009, 0.0011)), Agreement::Unknown);
+        assert_eq!(agrees(slow, usual), StudyAgreement::Differs);
+        assert_eq!(
+            (quotient(usual, slow).low, agrees(usual, slow)),
+            (465.0, StudyAgreement::Differs)
+        );
+        assert_eq!(agrees(slow, known(0.001, 0.0009, 0.0011)), StudyAgreement::Unknown);
         let other = Estimate::at_most(0.003);
         assert!(quotient(slow, other).value.is_nan());
-        assert_eq!(agrees(slow, other), Agreement::Unknown);
+        assert_eq!(agrees(slow, other), StudyAgreement::Unknown);
     }
 
     /// r = 0.5 over 28 pairs has the interval tanh(0.5493 ± 0.3920).

@@ -2,10 +2,10 @@
 
 use assay_model::{Estimate, Verdict};
 
-use crate::sample::{Fitness, Sample};
+use crate::sample::{Fitness, SliceSample};
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Pace {
+pub(crate) struct EventPace {
     events: u64,
     elapsed_s: f64,
     is_unanswered: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Pace {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Bound {
+pub(crate) enum RatioBound {
     /// Only the first did not answer.
     AtMost(f64),
     /// Only the second did not answer.
@@ -24,8 +24,8 @@ pub(crate) enum Bound {
     Unmeasured,
 }
 
-impl Pace {
-    pub(crate) fn add(&mut self, sample: &Sample) {
+impl EventPace {
+    pub(crate) fn add(&mut self, sample: &SliceSample) {
         match sample.fitness {
             Fitness::Failed | Fitness::Mistimed => return,
             Fitness::Good | Fitness::Troubled => self.is_measured = true,
@@ -54,8 +54,8 @@ impl Pace {
     }
 }
 
-impl Bound {
-    pub(crate) fn of(one: &Pace, other: &Pace, clients: u32) -> Option<Self> {
+impl RatioBound {
+    pub(crate) fn of(one: &EventPace, other: &EventPace, clients: u32) -> Option<Self> {
         let unmeasured = Some(Self::Unmeasured);
         let ratio = |most: f64, rate: Option<f64>| Some(most / rate?).filter(|it| it.is_finite());
         match (one.is_bounded(), other.is_bounded()) {
@@ -95,44 +95,47 @@ impl Bound {
 mod tests {
     use super::*;
 
-    fn pace(events: u64, elapsed_s: f64, is_unanswered: bool) -> Pace {
-        Pace { events, elapsed_s, is_unanswered, is_measured: false }
+    fn pace(events: u64, elapsed_s: f64, is_unanswered: bool) -> EventPace {
+        EventPace { events, elapsed_s, is_unanswered, is_measured: false }
     }
 
     #[test]
     fn an_event_that_does_not_end_bounds_the_ratio() {
         let (slow, fast) = (pace(0, 32.0, true), pace(128, 32.0, false));
-        let bound = Bound::of(&slow, &fast, 1).unwrap();
-        assert_eq!(bound, Bound::AtMost(1.0 / 128.0));
+        let bound = RatioBound::of(&slow, &fast, 1).unwrap();
+        assert_eq!(bound, RatioBound::AtMost(1.0 / 128.0));
         assert_eq!(bound.verdict(0.02), Some(Verdict::Slower));
-        let bound = Bound::of(&fast, &slow, 1).unwrap();
-        assert_eq!(bound, Bound::AtLeast(128.0));
+        let bound = RatioBound::of(&fast, &slow, 1).unwrap();
+        assert_eq!(bound, RatioBound::AtLeast(128.0));
         assert_eq!(bound.verdict(0.02), Some(Verdict::Faster));
-        assert_eq!(Bound::of(&fast, &fast, 1), None);
-        assert_eq!(Bound::of(&slow, &slow, 1).unwrap().verdict(0.02), Some(Verdict::Failed));
+        assert_eq!(RatioBound::of(&fast, &fast, 1), None);
+        assert_eq!(RatioBound::of(&slow, &slow, 1).unwrap().verdict(0.02), Some(Verdict::Failed));
     }
 
     #[test]
     fn events_that_ended_before_count_as_do_those_of_all_clients() {
         let slow = pace(52, 30.0, true);
-        assert_eq!(Bound::of(&slow, &pace(100, 20.0, false), 8), Some(Bound::AtMost(0.4)));
+        assert_eq!(
+            RatioBound::of(&slow, &pace(100, 20.0, false), 8),
+            Some(RatioBound::AtMost(0.4))
+        );
     }
 
     /// A stall of half a minute after 20 s of usual work is no change of speed.
     #[test]
     fn a_system_that_was_measured_is_not_bounded_by_one_stall() {
-        let stalled = Pace { is_measured: true, ..pace(20_000, 50.0, true) };
-        assert_eq!(Bound::of(&stalled, &pace(50_000, 50.0, false), 1), None);
+        let stalled = EventPace { is_measured: true, ..pace(20_000, 50.0, true) };
+        assert_eq!(RatioBound::of(&stalled, &pace(50_000, 50.0, false), 1), None);
     }
 
     #[test]
     fn a_bound_beyond_one_decides_nothing() {
         let slow = pace(0, 30.0, true);
-        let bound = Bound::of(&slow, &pace(2, 62.0, false), 1).unwrap();
-        assert!(matches!(bound, Bound::AtMost(most) if most > 1.0));
+        let bound = RatioBound::of(&slow, &pace(2, 62.0, false), 1).unwrap();
+        assert!(matches!(bound, RatioBound::AtMost(most) if most > 1.0));
         assert_eq!(bound.verdict(0.02), Some(Verdict::Undecided));
-        let unmeasured = Bound::of(&slow, &Pace::default(), 1).unwrap();
-        assert_eq!(unmeasured, Bound::Unmeasured);
+        let unmeasured = RatioBound::of(&slow, &EventPace::default(), 1).unwrap();
+        assert_eq!(unmeasured, RatioBound::Unmeasured);
         assert_eq!(unmeasured.verdict(0.02), None);
     }
 }

@@ -11,7 +11,7 @@ const MOST: f64 = 0.6;
 const EXPLAINED: f64 = 0.8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
+pub enum ChangeCause {
     Stalls,
     Commit,
     Plan,
@@ -26,8 +26,7 @@ pub enum Cause {
     Unknown,
 }
 
-impl Cause {
-    #[must_use]
+impl ChangeCause {
     pub fn key(self) -> &'static str {
         match self {
             Self::Stalls => "stalls",
@@ -45,7 +44,6 @@ impl Cause {
         }
     }
 
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Stalls => "because one of the systems stalls",
@@ -64,7 +62,7 @@ impl Cause {
     }
 }
 
-pub(crate) struct Facts<'a> {
+pub(crate) struct CauseFacts<'a> {
     pub(crate) verdict: Verdict,
     pub(crate) has_other_commits: bool,
     pub(crate) has_other_plan: bool,
@@ -73,7 +71,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) change: Option<&'a TimeChange>,
 }
 
-impl Facts<'_> {
+impl CauseFacts<'_> {
     /// Share of a term in the whole change, if both changed significantly.
     fn share(&self, term: Term) -> f64 {
         let shares = self.change.map(TimeChange::shares).unwrap_or_default();
@@ -93,24 +91,24 @@ impl Facts<'_> {
     }
 }
 
-type Applies = fn(&Facts<'_>) -> bool;
+type Applies = fn(&CauseFacts<'_>) -> bool;
 
-const RULES: [(Cause, Applies); 12] = [
-    (Cause::Stalls, |it| it.verdict == Verdict::Uneven),
-    (Cause::Commit, |it| it.has_other_commits),
-    (Cause::Plan, |it| it.has_other_plan),
-    (Cause::Threads, |it| it.has_other_threads),
-    (Cause::ServerCpu, |it| it.is_mostly(Term::ServerCpu)),
-    (Cause::ClientCpu, |it| it.is_mostly(Term::ClientCpu)),
-    (Cause::CpuWait, |it| it.is_mostly(Term::CpuWait)),
-    (Cause::DiskWait, |it| it.is_mostly(Term::DiskWait)),
-    (Cause::OtherWait, |it| it.is_mostly(Term::OtherWait)),
-    (Cause::Several, |it| it.is_explained()),
-    (Cause::Work, |it| it.has_other_work),
-    (Cause::Unknown, |_| true),
+const RULES: [(ChangeCause, Applies); 12] = [
+    (ChangeCause::Stalls, |it| it.verdict == Verdict::Uneven),
+    (ChangeCause::Commit, |it| it.has_other_commits),
+    (ChangeCause::Plan, |it| it.has_other_plan),
+    (ChangeCause::Threads, |it| it.has_other_threads),
+    (ChangeCause::ServerCpu, |it| it.is_mostly(Term::ServerCpu)),
+    (ChangeCause::ClientCpu, |it| it.is_mostly(Term::ClientCpu)),
+    (ChangeCause::CpuWait, |it| it.is_mostly(Term::CpuWait)),
+    (ChangeCause::DiskWait, |it| it.is_mostly(Term::DiskWait)),
+    (ChangeCause::OtherWait, |it| it.is_mostly(Term::OtherWait)),
+    (ChangeCause::Several, |it| it.is_explained()),
+    (ChangeCause::Work, |it| it.has_other_work),
+    (ChangeCause::Unknown, |_| true),
 ];
 
-pub(crate) fn cause(facts: &Facts<'_>) -> Option<Cause> {
+pub(crate) fn cause(facts: &CauseFacts<'_>) -> Option<ChangeCause> {
     let is_change = matches!(facts.verdict, Verdict::Faster | Verdict::Slower | Verdict::Uneven);
     let found = RULES.iter().find(|(_, applies)| applies(facts));
     found.filter(|_| is_change).map(|(cause, _)| *cause)
@@ -138,8 +136,8 @@ mod tests {
         }
     }
 
-    fn facts(verdict: Verdict) -> Facts<'static> {
-        Facts {
+    fn facts(verdict: Verdict) -> CauseFacts<'static> {
+        CauseFacts {
             verdict,
             has_other_commits: false,
             has_other_plan: false,
@@ -149,43 +147,46 @@ mod tests {
         }
     }
 
-    fn of(verdict: Verdict, has_other_plan: bool, terms: &[(Term, f64)]) -> Option<Cause> {
+    fn of(verdict: Verdict, has_other_plan: bool, terms: &[(Term, f64)]) -> Option<ChangeCause> {
         let change = change(terms);
-        cause(&Facts { has_other_plan, change: Some(&change), ..facts(verdict) })
+        cause(&CauseFacts { has_other_plan, change: Some(&change), ..facts(verdict) })
     }
 
     #[test]
     fn the_first_rule_that_applies_is_the_cause() {
         use Verdict::{Faster, Same, Slower, Uneven};
         let cpu = [(Term::ServerCpu, 8.0), (Term::OtherWait, 2.0)];
-        assert_eq!(of(Slower, false, &cpu), Some(Cause::ServerCpu));
-        assert_eq!(of(Slower, true, &cpu), Some(Cause::Plan));
-        assert_eq!(of(Uneven, true, &cpu), Some(Cause::Stalls));
+        assert_eq!(of(Slower, false, &cpu), Some(ChangeCause::ServerCpu));
+        assert_eq!(of(Slower, true, &cpu), Some(ChangeCause::Plan));
+        assert_eq!(of(Uneven, true, &cpu), Some(ChangeCause::Stalls));
         assert_eq!(of(Same, true, &cpu), None);
         let less = [(Term::ServerCpu, 0.5), (Term::DiskWait, -4.0)];
-        assert_eq!(of(Faster, false, &less), Some(Cause::DiskWait));
+        assert_eq!(of(Faster, false, &less), Some(ChangeCause::DiskWait));
         // Shares may exceed 1 where other terms decreased.
         let more = [(Term::ServerCpu, 6.5), (Term::OtherWait, 9.5), (Term::ClientCpu, -6.0)];
-        assert_eq!(of(Slower, false, &more), Some(Cause::OtherWait));
+        assert_eq!(of(Slower, false, &more), Some(ChangeCause::OtherWait));
         let both = [(Term::ServerCpu, 5.0), (Term::OtherWait, 5.0)];
-        assert_eq!(of(Slower, false, &both), Some(Cause::Several));
+        assert_eq!(of(Slower, false, &both), Some(ChangeCause::Several));
         let unknown = [(Term::ServerCpu, 1.0), (Term::Unknown, 9.0)];
-        assert_eq!(of(Slower, false, &unknown), Some(Cause::Unknown));
+        assert_eq!(of(Slower, false, &unknown), Some(ChangeCause::Unknown));
     }
 
     #[test]
     fn a_change_without_terms_is_explained_by_work_or_not_at_all() {
-        let of = |has_other_work| cause(&Facts { has_other_work, ..facts(Verdict::Slower) });
-        assert_eq!([of(false), of(true)], [Some(Cause::Unknown), Some(Cause::Work)]);
+        let of = |has_other_work| cause(&CauseFacts { has_other_work, ..facts(Verdict::Slower) });
+        assert_eq!([of(false), of(true)], [Some(ChangeCause::Unknown), Some(ChangeCause::Work)]);
     }
 
     #[test]
     fn commits_come_before_plans_and_threads_before_waiting_for_a_cpu() {
         let change = change(&[(Term::CpuWait, 7.0), (Term::ServerCpu, 3.0)]);
-        let slower = || Facts { change: Some(&change), ..facts(Verdict::Slower) };
-        assert_eq!(cause(&slower()), Some(Cause::CpuWait));
-        assert_eq!(cause(&Facts { has_other_threads: true, ..slower() }), Some(Cause::Threads));
-        let both = Facts { has_other_commits: true, has_other_plan: true, ..slower() };
-        assert_eq!(cause(&both), Some(Cause::Commit));
+        let slower = || CauseFacts { change: Some(&change), ..facts(Verdict::Slower) };
+        assert_eq!(cause(&slower()), Some(ChangeCause::CpuWait));
+        assert_eq!(
+            cause(&CauseFacts { has_other_threads: true, ..slower() }),
+            Some(ChangeCause::Threads)
+        );
+        let both = CauseFacts { has_other_commits: true, has_other_plan: true, ..slower() };
+        assert_eq!(cause(&both), Some(ChangeCause::Commit));
     }
 }

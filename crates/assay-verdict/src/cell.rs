@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use assay_model::CellId;
 
-use crate::bound::{Bound, Pace};
-use crate::effect::Reduced;
-use crate::robust::{Value, centres};
-use crate::sample::{Fitness, Sample};
-use crate::uneven::{Surplus, Totals, surplus};
+use crate::bound::{EventPace, RatioBound};
+use crate::effect::BlockCentres;
+use crate::robust::{RoundValue, centres};
+use crate::sample::{Fitness, SliceSample};
+use crate::uneven::{RoundTotals, Surplus, surplus};
 
 /// If a smaller share of a cell's rounds is free of machine trouble, troubled rounds are judged too, and the cell is
 /// marked: on an always busy machine, a marked answer is better than none.
@@ -21,17 +21,17 @@ pub(crate) struct CellSamples {
     nodes: BTreeMap<u32, u32>,
     failed: Vec<bool>,
     /// Best speed of each system over all slices.
-    paces: Vec<Pace>,
+    paces: Vec<EventPace>,
     has_changed: bool,
     is_disturbed: bool,
-    relative: Vec<Relative>,
+    relative: Vec<RelativeFigures>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Relative {
-    rate: Option<Reduced>,
+struct RelativeFigures {
+    rate: Option<BlockCentres>,
     surplus: Option<Surplus>,
-    cpu: Option<Reduced>,
+    cpu: Option<BlockCentres>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -62,13 +62,13 @@ struct Figures {
 }
 
 #[derive(Debug, Default)]
-struct Spent {
+struct RoundSums {
     ops: f64,
     seconds: f64,
     waits_ns: f64,
 }
 
-impl Spent {
+impl RoundSums {
     fn add(&mut self, figures: &Figures) {
         let ops = figures.rate * figures.seconds;
         self.ops += ops;
@@ -91,71 +91,61 @@ impl CellSamples {
             blocks: BTreeMap::new(),
             nodes: BTreeMap::new(),
             failed: vec![false; systems],
-            paces: vec![Pace::default(); systems],
+            paces: vec![EventPace::default(); systems],
             has_changed: false,
             is_disturbed: false,
-            relative: vec![Relative::default(); systems],
+            relative: vec![RelativeFigures::default(); systems],
         }
     }
 
-    pub(crate) fn add(&mut self, sample: &Sample) {
-        match sample.fitness {
+    pub(crate) fn add(&mut self, sample: &SliceSample) {
+        let drops_out = match sample.fitness {
             Fitness::Failed | Fitness::Missed => {
-                let failed = self.failed.get_mut(sample.system);
-                if failed.is_some_and(|it| !std::mem::replace(it, true)) {
-                    // A round is complete without it.
-                    self.blocks.values_mut().for_each(|block| block.has_changed = true);
-                    self.has_changed = true;
-                }
+                !std::mem::replace(&mut self.failed[sample.system], true)
             }
-            Fitness::Mistimed | Fitness::Good | Fitness::Troubled | Fitness::Unanswered => {}
+            Fitness::Unanswered => true,
+            Fitness::Mistimed | Fitness::Good | Fitness::Troubled => false,
+        };
+        if drops_out {
+            // A round is complete without it.
+            self.blocks.values_mut().for_each(|block| block.has_changed = true);
+            self.has_changed = true;
         }
-        if let Some(pace) = self.paces.get_mut(sample.system) {
-            pace.add(sample);
-        }
-        match sample.fitness {
-            Fitness::Failed | Fitness::Mistimed => {}
-            Fitness::Unanswered => {
-                // A round is complete without it.
-                self.blocks.values_mut().for_each(|block| block.has_changed = true);
-                self.has_changed = true;
-            }
-            Fitness::Good | Fitness::Troubled | Fitness::Missed => {
-                self.nodes.insert(sample.block, sample.node);
-                let block = self.blocks.entry(sample.block).or_default();
-                block.add(sample);
-                block.has_changed = true;
-                self.has_changed = true;
-            }
+        self.paces[sample.system].add(sample);
+        if matches!(sample.fitness, Fitness::Good | Fitness::Troubled | Fitness::Missed) {
+            self.nodes.insert(sample.block, sample.node);
+            let block = self.blocks.entry(sample.block).or_default();
+            block.add(sample);
+            block.has_changed = true;
+            self.has_changed = true;
         }
     }
 
     pub(crate) fn has_failed(&self, system: usize) -> bool {
-        self.failed.get(system).copied().unwrap_or(false)
+        self.failed[system]
     }
 
-    pub(crate) fn bound(&self, system: usize, other: usize) -> Option<Bound> {
-        let clients = self.id.setup.clients;
-        Bound::of(self.paces.get(system)?, self.paces.get(other)?, clients)
+    pub(crate) fn bound(&self, system: usize, other: usize) -> Option<RatioBound> {
+        RatioBound::of(&self.paces[system], &self.paces[other], self.id.setup.clients)
     }
 
     pub(crate) fn is_disturbed(&self) -> bool {
         self.is_disturbed
     }
 
-    pub(crate) fn relative_rate(&self, system: usize) -> Option<Reduced> {
-        self.relative.get(system)?.rate.clone()
+    pub(crate) fn relative_rate(&self, system: usize) -> Option<BlockCentres> {
+        self.relative[system].rate.clone()
     }
 
-    pub(crate) fn relative_cpu(&self, system: usize) -> Option<Reduced> {
-        self.relative.get(system)?.cpu.clone()
+    pub(crate) fn relative_cpu(&self, system: usize) -> Option<BlockCentres> {
+        self.relative[system].cpu.clone()
     }
 
     pub(crate) fn surplus(&self, system: usize) -> Option<Surplus> {
-        self.relative.get(system)?.surplus
+        self.relative[system].surplus
     }
 
-    pub(crate) fn rate(&self, system: usize) -> Option<Reduced> {
+    pub(crate) fn rate(&self, system: usize) -> Option<BlockCentres> {
         self.reduce(|round| Some(round.judged(system)?.rate.ln()))
     }
 
@@ -165,7 +155,7 @@ impl CellSamples {
         }
         let systems = self.failed.len();
         // A failed or silent system does not hold up the others.
-        let is_left = |(failed, pace): (&bool, &Pace)| !failed && !pace.is_unanswered();
+        let is_left = |(failed, pace): (&bool, &EventPace)| !failed && !pace.is_unanswered();
         let left: Vec<bool> = self.failed.iter().zip(&self.paces).map(is_left).collect();
         for block in self.blocks.values_mut().filter(|block| block.has_changed) {
             block.sort(&left);
@@ -175,27 +165,26 @@ impl CellSamples {
         };
         self.is_disturbed = sum(|block| block.quiet) < QUIET_SHARE * sum(|block| block.complete);
         self.has_changed = false;
-        self.relative =
-            (0..systems)
-                .map(|system| {
-                    if system == base {
-                        Relative::default()
-                    } else {
-                        self.relative_to(system, base)
-                    }
-                })
-                .collect();
+        self.relative = (0..systems)
+            .map(|system| {
+                if system == base {
+                    RelativeFigures::default()
+                } else {
+                    self.relative_to(system, base)
+                }
+            })
+            .collect();
     }
 
-    fn relative_to(&self, system: usize, other: usize) -> Relative {
+    fn relative_to(&self, system: usize, other: usize) -> RelativeFigures {
         if self.bound(system, other).is_some() {
-            return Relative::default();
+            return RelativeFigures::default();
         }
         let (rate, surplus) = self.rate_to(system, other);
-        Relative { rate, surplus, cpu: self.cpu_to(system, other) }
+        RelativeFigures { rate, surplus, cpu: self.cpu_to(system, other) }
     }
 
-    pub(crate) fn cpu_to(&self, system: usize, other: usize) -> Option<Reduced> {
+    pub(crate) fn cpu_to(&self, system: usize, other: usize) -> Option<BlockCentres> {
         self.reduce(|round| {
             Some((round.judged(system)?.cpu_per_op / round.judged(other)?.cpu_per_op).ln())
         })
@@ -205,7 +194,7 @@ impl CellSamples {
         &self,
         system: usize,
         other: usize,
-    ) -> (Option<Reduced>, Option<Surplus>) {
+    ) -> (Option<BlockCentres>, Option<Surplus>) {
         let (mut values, mut totals) = (Vec::new(), Vec::new());
         for round in self.rounds() {
             let Some((one, other)) = round.judged(system).zip(round.judged(other)) else {
@@ -214,25 +203,21 @@ impl CellSamples {
             let before = values.len();
             round.ratios(one, other, &mut values);
             if values.len() > before {
-                totals.push(Totals {
+                totals.push(RoundTotals {
                     block: round.number,
                     ops: [one.rate * one.seconds, other.rate * other.seconds],
                     seconds: [one.seconds, other.seconds],
                 });
             }
         }
-        match centres(&values) {
-            Some(centres) => {
-                (Some(Reduced::new(&centres, &self.nodes)), surplus(&centres, &totals))
-            }
-            None => (None, None),
-        }
+        let Some(centres) = centres(&values) else { return (None, None) };
+        (Some(BlockCentres::new(&centres, &self.nodes)), surplus(&centres, &totals))
     }
 
     /// Share of waits for a CPU in the difference of two systems' time per operation, over all judged rounds; `None` if
     /// not measured. It may exceed 1, as waits between turns count too.
     pub(crate) fn waits_share(&self, system: usize, other: usize) -> Option<f64> {
-        let (mut first, mut second) = (Spent::default(), Spent::default());
+        let (mut first, mut second) = (RoundSums::default(), RoundSums::default());
         for round in self.rounds() {
             if let Some((one, other)) = round.judged(system).zip(round.judged(other)) {
                 first.add(one);
@@ -245,13 +230,13 @@ impl CellSamples {
         share.is_finite().then_some(share)
     }
 
-    fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<Reduced> {
-        let values: Vec<Value> = self
+    fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<BlockCentres> {
+        let values: Vec<RoundValue> = self
             .rounds()
             .filter_map(|round| Some(round.value(quantity(&round)?)))
             .filter(|it| it.value.is_finite())
             .collect();
-        centres(&values).map(|centres| Reduced::new(&centres, &self.nodes))
+        centres(&values).map(|centres| BlockCentres::new(&centres, &self.nodes))
     }
 
     fn rounds(&self) -> impl Iterator<Item = Round<'_>> {
@@ -264,7 +249,7 @@ impl CellSamples {
 }
 
 impl BlockSamples {
-    fn add(&mut self, sample: &Sample) {
+    fn add(&mut self, sample: &SliceSample) {
         let first = self.twos.len() as u32;
         self.twos.extend(&sample.twos);
         self.figures.push(Figures::of(sample, (first, self.twos.len() as u32)));
@@ -272,7 +257,7 @@ impl BlockSamples {
 
     fn twos(&self, figures: &Figures) -> &[f64] {
         let (first, end) = figures.twos;
-        self.twos.get(first as usize..end as usize).unwrap_or_default()
+        &self.twos[first as usize..end as usize]
     }
 
     /// Sorts samples and counts rounds completed by all remaining systems. A later sample of the same round and system
@@ -289,7 +274,7 @@ impl BlockSamples {
             is_same
         });
         (self.complete, self.quiet) = (0, 0);
-        let is_left = |figures: &&Figures| left.get(figures.system as usize) == Some(&true);
+        let is_left = |figures: &&Figures| left[figures.system as usize];
         let all = left.iter().filter(|it| **it).count();
         for round in self.figures.chunk_by(|one, next| one.round == next.round) {
             let of_left = || round.iter().filter(is_left);
@@ -303,7 +288,7 @@ impl BlockSamples {
 }
 
 impl Figures {
-    fn of(sample: &Sample, twos: (u32, u32)) -> Self {
+    fn of(sample: &SliceSample, twos: (u32, u32)) -> Self {
         Self {
             round: sample.round,
             twos,
@@ -324,19 +309,20 @@ impl Round<'_> {
         self.figures.get(index).filter(|figures| self.is_disturbed || figures.is_good)
     }
 
-    fn value(&self, value: f64) -> Value {
-        let round = self.figures.first().map_or(0, |it| it.round);
-        Value { block: self.number, round, value }
+    fn value(&self, value: f64) -> RoundValue {
+        RoundValue { block: self.number, round: self.figures[0].round, value }
     }
 
     /// Log ratios of two systems' rates: of every two turns, or of the whole if they did not alternate.
-    fn ratios(&self, one: &Figures, other: &Figures, values: &mut Vec<Value>) {
+    fn ratios(&self, one: &Figures, other: &Figures, values: &mut Vec<RoundValue>) {
         let (twos, of_other) = (self.block.twos(one), self.block.twos(other));
-        let whole = [(one.rate / other.rate).ln()];
-        let in_turns = !twos.is_empty() && twos.len() == of_other.len();
-        let each = twos.iter().zip(of_other).map(|(one, other)| one - other).filter(|_| in_turns);
-        let whole = whole.into_iter().filter(|_| !in_turns);
-        values.extend(each.chain(whole).filter(|it| it.is_finite()).map(|it| self.value(it)));
+        let mut ratios: Vec<f64> =
+            twos.iter().zip(of_other).map(|(one, other)| one - other).collect();
+        if twos.is_empty() || twos.len() != of_other.len() {
+            ratios = vec![(one.rate / other.rate).ln()];
+        }
+        let finite = ratios.into_iter().filter(|ratio| ratio.is_finite());
+        values.extend(finite.map(|ratio| self.value(ratio)));
     }
 }
 

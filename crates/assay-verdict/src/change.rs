@@ -11,8 +11,8 @@ use assay_model::{Estimate, Slice};
 use crate::account::RESOLUTION;
 use crate::figures::PerOp;
 use crate::looks::ALPHA;
+use crate::slice_totals::SliceTotals;
 use crate::student::upper_quantile;
-use crate::sums::Totals;
 
 /// Fewest blocks that show a spread.
 const BLOCKS_MIN: usize = 3;
@@ -41,7 +41,6 @@ impl Term {
         Self::Unknown,
     ];
 
-    #[must_use]
     pub fn key(self) -> &'static str {
         match self {
             Self::ClientCpu => "client_cpu",
@@ -54,7 +53,6 @@ impl Term {
     }
 
     /// Name for people. `tells_disk`: see [`TimeChange::tells_disk`].
-    #[must_use]
     pub fn word(self, tells_disk: bool) -> &'static str {
         match self {
             Self::ClientCpu => "CPU of clients",
@@ -77,7 +75,6 @@ pub struct Changed {
 }
 
 impl Changed {
-    #[must_use]
     pub fn is_certain(&self) -> bool {
         self.by.has_interval() && (self.by.low > 0.0 || self.by.high < 0.0)
     }
@@ -97,14 +94,12 @@ pub struct TimeChange {
 }
 
 impl TimeChange {
-    #[must_use]
     pub fn tells_disk(&self) -> bool {
         self.terms.iter().any(|(term, _)| *term == Term::DiskWait)
     }
 
     /// Significantly changed terms with their share of the whole change, the largest first; empty if the whole change
     /// is not significant.
-    #[must_use]
     pub fn shares(&self) -> Vec<(Term, f64)> {
         if !self.time.is_certain() {
             return Vec::new();
@@ -119,15 +114,15 @@ impl TimeChange {
 }
 
 /// Change between two systems over their common blocks; `None` if nothing was counted. Slices are in order of block.
-/// `shares_cpu`: see [`Totals::per_op`].
+/// `shares_cpu`: see [`SliceTotals::per_op`].
 pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Option<TimeChange> {
     let (base, other) = (by_block(base), by_block(other));
     let pairs = base.iter().filter_map(|(block, base)| Some([base, other.get(block)?]));
-    let pairs: Vec<[&Totals; 2]> = pairs.collect();
+    let pairs: Vec<[&SliceTotals; 2]> = pairs.collect();
     let of_pair = |side: usize, left_out: Option<usize>| {
         let kept = pairs.iter().enumerate().filter(|(at, _)| Some(*at) != left_out);
-        let totals = kept.filter_map(|(_, pair)| pair.get(side).copied());
-        Totals::sum(totals)?.per_op(shares_cpu)
+        let totals = kept.map(|(_, pair)| pair[side]);
+        SliceTotals::sum(totals)?.per_op(shares_cpu)
     };
     let (before, after) = (of_pair(0, None)?, of_pair(1, None)?);
     let partial: Vec<[PerOp; 2]> = (0..pairs.len())
@@ -158,10 +153,10 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
     })
 }
 
-fn by_block(slices: &[&Slice]) -> BTreeMap<u32, Totals> {
+fn by_block(slices: &[&Slice]) -> BTreeMap<u32, SliceTotals> {
     let blocks = slices.chunk_by(|one, next| one.block == next.block);
     let of_block = |slices: &[&Slice]| {
-        let totals = Totals::of_all(slices.iter().copied())?;
+        let totals = SliceTotals::of_slices(slices.iter().copied())?;
         Some((slices.first()?.block, totals))
     };
     blocks.filter_map(of_block).collect()
@@ -203,7 +198,7 @@ impl CpuAccount {
     /// Time in these terms; `None` if one is unknown, or if they contradict the time.
     fn of(kinds: &[Term], per_op: &PerOp) -> Option<Self> {
         let time_us = per_op.time_us();
-        let mut message = 0.0;
+        let mut known_us = 0.0;
         let mut terms = Vec::with_capacity(kinds.len());
         for term in kinds {
             let value = match term {
@@ -216,13 +211,13 @@ impl CpuAccount {
                     per_op.get("other_wait_us")?
                 }
                 Term::OtherWait => per_op.get("wait_us")?,
-                Term::Unknown => time_us - message,
+                Term::Unknown => time_us - known_us,
             };
             // CPU time exceeding the whole time explains nothing.
             if *term == Term::Unknown && value < -RESOLUTION * time_us {
                 return None;
             }
-            message += value;
+            known_us += value;
             terms.push(value);
         }
         let background = per_op.get("background_cpu_us");
@@ -285,8 +280,11 @@ mod tests {
             assert!((account.terms.iter().sum::<f64>() - account.time).abs() < 1e-9);
         }
         let [before, after] = accounts;
-        for (at, message) in [0.5, 3.0, 1.5, 2.0].into_iter().enumerate() {
-            assert!((after.terms[at] - before.terms[at] - message).abs() < 1e-9, "{at} {message}");
+        for (at, difference) in [0.5, 3.0, 1.5, 2.0].into_iter().enumerate() {
+            assert!(
+                (after.terms[at] - before.terms[at] - difference).abs() < 1e-9,
+                "{at} {difference}"
+            );
         }
         assert_eq!((before.background, after.background), (Some(3.0), Some(3.0)));
         let [before, after] = [before, after].map(|it| it.kernel.unwrap());

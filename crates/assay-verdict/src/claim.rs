@@ -10,7 +10,7 @@ use assay_model::{
     StudyRecord, Summary, Verdict,
 };
 
-use crate::effect::Reduced;
+use crate::effect::BlockCentres;
 use crate::judge::with_rates;
 use crate::robust::median;
 use crate::{CellJudgement, Judgement, group};
@@ -23,7 +23,6 @@ pub enum ClaimStatus {
 }
 
 impl ClaimStatus {
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -33,7 +32,6 @@ impl ClaimStatus {
     }
 
     /// Conjunction: all must hold, and one failure suffices to fail.
-    #[must_use]
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         all.into_iter().fold(Self::Holds, |so_far, it| match (so_far, it) {
             (Self::Fails, _) | (_, Self::Fails) => Self::Fails,
@@ -79,11 +77,10 @@ pub struct CheckedStatement {
 pub struct ClaimSource<'a> {
     record: &'a StudyRecord,
     /// By base, computed on demand.
-    judged: BTreeMap<usize, (Judgement, Vec<Option<Reduced>>)>,
+    judged: BTreeMap<usize, (Judgement, Vec<Option<BlockCentres>>)>,
 }
 
 impl<'a> ClaimSource<'a> {
-    #[must_use]
     pub fn new(record: &'a StudyRecord) -> Self {
         Self { record, judged: BTreeMap::new() }
     }
@@ -97,7 +94,7 @@ impl<'a> ClaimSource<'a> {
             let judge = || with_rates(&compared_with(record, base));
             let (judgement, rates) = self.judged.entry(base).or_insert_with(judge);
             let cells = &judgement.cells;
-            let values = Values { record, scope, statement, system, than, cells, rates };
+            let values = ClaimValues { record, scope, statement, system, than, cells, rates };
             match statement.summary {
                 None => figures.extend(scope.cells.iter().map(|cell| values.of_test(*cell))),
                 Some(summary) => figures.extend(values.of_setups(summary)),
@@ -115,17 +112,17 @@ fn compared_with(record: &StudyRecord, base: usize) -> StudyRecord {
     record
 }
 
-struct Values<'a> {
+struct ClaimValues<'a> {
     record: &'a StudyRecord,
     scope: &'a ClaimScope,
     statement: &'a Statement,
     system: usize,
     than: Option<usize>,
     cells: &'a [CellJudgement],
-    rates: &'a [Option<Reduced>],
+    rates: &'a [Option<BlockCentres>],
 }
 
-impl Values<'_> {
+impl ClaimValues<'_> {
     fn of_test(&self, cell: CellId) -> ClaimFigure {
         let value = self.values().find(|(judged, _)| judged.cell == cell).and_then(|(_, it)| it);
         self.figure(
@@ -262,7 +259,6 @@ impl ClaimFigure {
     }
 }
 
-#[must_use]
 pub fn check_claim(statement: &Statement, figures: Vec<ClaimFigure>) -> CheckedStatement {
     let figures = match &statement.relation {
         Relation::In(region) => {

@@ -2,9 +2,9 @@
 
 use assay_model::{CellId, StudyRecord, UserStep, Verdict};
 
-use crate::part::{MOST, PartTime};
 use crate::phrases::{per_operation, times};
-use crate::plans::Place;
+use crate::plans::StatementPlace;
+use crate::statements::{MOST, PartTime};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CommitTime(PartTime);
@@ -38,7 +38,7 @@ impl CommitTime {
 }
 
 /// Whether the statement at a place ends a transaction and keeps its effects.
-fn is_commit(cell: CellId, (kind, step): Place) -> bool {
+fn is_commit(cell: CellId, (kind, step): StatementPlace) -> bool {
     let mut kinds = cell.test.roles.iter().flat_map(|role| &role.script.mix);
     let step = kinds.nth(kind as usize).and_then(|kind| kind.steps.get(step as usize));
     let Some(UserStep::Send { sql, .. }) = step else { return false };

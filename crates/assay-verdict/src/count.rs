@@ -2,7 +2,7 @@
 
 use assay_model::{
     COUNT_THRESHOLD, CellId, Count, CountBatch, CountVerdict, CountedBy, Estimate, EventKind,
-    Experiment, Study, StudyRecord, Verdict,
+    Experiment, Study, StudyDocument as _, StudyRecord, Verdict,
 };
 
 use crate::CellJudgement;
@@ -77,8 +77,9 @@ pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
         cell.doubt = None;
         if cell.count.is_none() {
             cell.failure = record.events.iter().find_map(|event| match &event.what {
-                EventKind::NotCounted { test, data, why }
-                    if (test, *data) == (&cell.cell.test.name, cell.cell.setup.data()) =>
+                EventKind::NotDone { afterward, test, data, why, .. }
+                    if afterward == Count::NAME
+                        && (test, *data) == (&cell.cell.test.name, cell.cell.setup.data()) =>
                 {
                     Some(why.clone())
                 }

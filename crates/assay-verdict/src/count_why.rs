@@ -34,15 +34,15 @@ pub(crate) fn sentence(
         _ if !agrees => {
             format!("{speed} despite {instructions}: the change is not in instructions {REST}")
         }
-        _ => match Rest::of(rqps, ratio) {
-            Rest::Small => format!("{speed}; {instructions}, about in proportion"),
-            Rest::Unknown => {
+        _ => match UnexplainedRest::of(rqps, ratio) {
+            UnexplainedRest::Small => format!("{speed}; {instructions}, about in proportion"),
+            UnexplainedRest::Unknown => {
                 format!("{speed}; {instructions}; whether anything else changed too is uncertain")
             }
-            Rest::Known(rest) if (rest > 0.0) == is_slower => {
+            UnexplainedRest::Known(rest) if (rest > 0.0) == is_slower => {
                 format!("{speed}; {instructions}, the rest is not instructions {REST}")
             }
-            Rest::Known(_) => {
+            UnexplainedRest::Known(_) => {
                 let changed = if is_slower { "grew" } else { "shrank" };
                 format!("{speed}; {instructions}; the rest of an operation {changed} less {REST}")
             }
@@ -81,7 +81,7 @@ fn is_change(verdict: CountVerdict) -> bool {
 }
 
 /// The part of a change of QPS not due to instructions: log ratio of times minus that of instructions.
-enum Rest {
+enum UnexplainedRest {
     /// Its interval excludes zero.
     Known(f64),
     Small,
@@ -91,7 +91,7 @@ enum Rest {
 /// A rest is small if its whole interval is below this share of the change.
 const SMALL: f64 = 0.25;
 
-impl Rest {
+impl UnexplainedRest {
     fn of(rqps: Estimate, count: Estimate) -> Self {
         let half = |it: Estimate| 0.5 * (it.high / it.low).ln();
         let change = -rqps.value.ln();

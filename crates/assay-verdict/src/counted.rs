@@ -146,11 +146,11 @@ fn change(kind: Kind, functions: Vec<FunctionCounts>, ops: [u64; 2]) -> CountCha
 }
 
 struct Matched<'a> {
-    found: BTreeMap<FunctionKey<'a>, Found<'a>>,
+    found: BTreeMap<FunctionKey<'a>, FoundCounts<'a>>,
 }
 
 #[derive(Default)]
-struct Found<'a> {
+struct FoundCounts<'a> {
     counts: FunctionCounts,
     callers: [BTreeSet<FunctionKey<'a>>; 2],
 }
@@ -176,7 +176,7 @@ impl<'a> Matched<'a> {
     fn of(sides: [Counted<'a>; 2], is_same_build: bool) -> Self {
         let [base, other] = sides;
         let modules = counted_modules(base, other, is_same_build);
-        let mut found: BTreeMap<FunctionKey<'a>, Found<'a>> = BTreeMap::new();
+        let mut found: BTreeMap<FunctionKey<'a>, FoundCounts<'a>> = BTreeMap::new();
         for (at, (side, modules)) in sides.iter().zip(&modules).enumerate() {
             let key = |function: &'a FunctionCount| modules.key(&function.frame);
             for function in side.functions {
@@ -224,9 +224,9 @@ impl<'a> Matched<'a> {
         }
     }
 
-    fn alone(&self) -> impl Iterator<Item = (FunctionKey<'a>, usize, &Found<'a>)> {
+    fn alone(&self) -> impl Iterator<Item = (FunctionKey<'a>, usize, &FoundCounts<'a>)> {
         let alone = |(key, found): (&FunctionKey<'a>, _)| {
-            let found: &Found<'a> = found;
+            let found: &FoundCounts<'a> = found;
             // The group of unnamed functions is no function.
             key.function?;
             Some((*key, found.counts.alone_in()?, found))
@@ -293,7 +293,8 @@ impl<'a> Matched<'a> {
     }
 
     fn are_alike(&self, [before, after]: &[FunctionKey<'a>; 2], ops: [u64; 2]) -> bool {
-        let cost = |key, side| self.found.get(key).map_or(0.0, |it: &Found<'_>| it.cost(side, ops));
+        let cost =
+            |key, side| self.found.get(key).map_or(0.0, |it: &FoundCounts<'_>| it.cost(side, ops));
         (1.0 / ALIKE..=ALIKE).contains(&(cost(after, 1) / cost(before, 0)))
     }
 
@@ -345,7 +346,7 @@ fn are_related(one: &FunctionKey<'_>, other: &FunctionKey<'_>) -> bool {
     one.module == other.module && short.len() >= COMMON_LEAST && is_word
 }
 
-impl Found<'_> {
+impl FoundCounts<'_> {
     fn cost(&self, side: usize, ops: [u64; 2]) -> f64 {
         let own = self.counts.own.get(side).copied().unwrap_or(0);
         own as f64 / ops.get(side).copied().unwrap_or(1).max(1) as f64

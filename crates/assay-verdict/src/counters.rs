@@ -27,12 +27,12 @@ pub struct CounterChange {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Block<'a> {
+struct BlockCounters<'a> {
     ops: f64,
     grown: BTreeMap<&'a str, f64>,
 }
 
-impl Block<'_> {
+impl BlockCounters<'_> {
     fn of(&self, name: &str) -> f64 {
         self.grown.get(name).copied().unwrap_or(0.0)
     }
@@ -46,7 +46,7 @@ impl Block<'_> {
 pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterChange>> {
     let slices = [base, other];
     let (base, other) = (by_block(base)?, by_block(other)?);
-    let pairs: Vec<[&Block; 2]> =
+    let pairs: Vec<[&BlockCounters; 2]> =
         base.iter().filter_map(|(block, base)| Some([base, other.get(block)?])).collect();
     let names = |side: usize| -> BTreeSet<&str> {
         let blocks = pairs.iter().filter_map(|pair| pair.get(side));
@@ -68,7 +68,7 @@ pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterCh
 /// Change of a counter, if significant at this level and large enough to matter. With too few blocks for an interval,
 /// it is significant if all slices of one system exceed all slices of the other by most of the change.
 fn change(
-    pairs: &[[&Block; 2]],
+    pairs: &[[&BlockCounters; 2]],
     slices: [&[&Slice]; 2],
     name: &str,
     level: f64,
@@ -78,7 +78,7 @@ fn change(
         blocks.fold((0.0, 0.0), |(ops, grown), block| (ops + block.ops, grown + block.of(name)))
     });
     // Counts are integers, so leave-one-out sums are exact.
-    let per_op = |left_out: Option<&[&Block; 2]>| -> Option<[f64; 2]> {
+    let per_op = |left_out: Option<&[&BlockCounters; 2]>| -> Option<[f64; 2]> {
         let mut values = [0.0; 2];
         for (side, (value, (ops, grown))) in values.iter_mut().zip(sums).enumerate() {
             let without = left_out.and_then(|pair| pair.get(side));
@@ -143,8 +143,8 @@ fn size(change: &CounterChange) -> f64 {
         .abs()
 }
 
-fn by_block<'a>(slices: &[&'a Slice]) -> Option<BTreeMap<u32, Block<'a>>> {
-    let mut blocks: BTreeMap<u32, Block> = BTreeMap::new();
+fn by_block<'a>(slices: &[&'a Slice]) -> Option<BTreeMap<u32, BlockCounters<'a>>> {
+    let mut blocks: BTreeMap<u32, BlockCounters> = BTreeMap::new();
     for slice in slices {
         let block = blocks.entry(slice.block).or_default();
         block.ops += slice.counted_ops();
@@ -164,8 +164,8 @@ fn by_block<'a>(slices: &[&'a Slice]) -> Option<BTreeMap<u32, Block<'a>>> {
 mod tests {
     use super::*;
 
-    fn block(ops: f64, counters: &[(&'static str, f64)]) -> Block<'static> {
-        Block { ops, grown: counters.iter().copied().collect() }
+    fn block(ops: f64, counters: &[(&'static str, f64)]) -> BlockCounters<'static> {
+        BlockCounters { ops, grown: counters.iter().copied().collect() }
     }
 
     const NO_SLICES: [&[&Slice]; 2] = [&[], &[]];
@@ -182,16 +182,16 @@ mod tests {
 
     #[test]
     fn what_changed_for_certain_is_told_per_operation() {
-        let base: Vec<Block> = (0..5)
+        let base: Vec<BlockCounters> = (0..5)
             .map(|at| block(1000.0, &[("read", 1000.0), ("noisy", f64::from(at) * 90.0)]))
             .collect();
-        let other: Vec<Block> = (0..5)
+        let other: Vec<BlockCounters> = (0..5)
             .map(|at| {
                 let noisy = f64::from(4 - at) * 100.0;
                 block(500.0, &[("read", 1000.0 + f64::from(at)), ("waits", 50.0), ("noisy", noisy)])
             })
             .collect();
-        let pairs: Vec<[&Block; 2]> =
+        let pairs: Vec<[&BlockCounters; 2]> =
             base.iter().zip(&other).map(|(base, other)| [base, other]).collect();
         let read = change(&pairs, NO_SLICES, "read", ALPHA).unwrap().changed;
         assert!((read.before - 1.0).abs() < 1e-9 && (read.after - 2.004).abs() < 1e-9, "{read:?}");

@@ -38,7 +38,7 @@ struct Point {
 }
 
 #[derive(Debug, PartialEq)]
-struct Crossing {
+struct ClientCrossing {
     few: usize,
     many: usize,
     x: Estimate,
@@ -59,7 +59,7 @@ pub(crate) fn crossovers(record: &StudyRecord, cells: &[CellJudgement]) -> Vec<C
         series.sort_by_key(|(cell, _)| cell.setup.clients);
         let (cells, points): (Vec<CellId>, Vec<Point>) = series.into_iter().unzip();
         found.extend(
-            crossings(&points).into_iter().filter_map(|it| crossover(&cells, &points, system, &it)),
+            crossings(&points).iter().map(|crossing| crossover(&cells, &points, system, crossing)),
         );
     }
     found
@@ -69,20 +69,20 @@ fn crossover(
     cells: &[CellId],
     points: &[Point],
     system: usize,
-    crossing: &Crossing,
-) -> Option<Crossover> {
+    crossing: &ClientCrossing,
+) -> Crossover {
     let (few, many) = (crossing.few, crossing.many);
-    let verdict = points.get(few)?.verdict;
+    let verdict = points[few].verdict;
     let Estimate { value, low, high } = crossing.x;
-    Some(Crossover {
-        few: *cells.get(few)?,
-        many: *cells.get(many)?,
+    Crossover {
+        few: cells[few],
+        many: cells[many],
         system,
         verdict,
-        holds_below: points.iter().take(few).all(|point| point.verdict == verdict),
-        holds_above: points.iter().skip(many).all(|point| is_opposite(point.verdict, verdict)),
+        holds_below: points[..few].iter().all(|point| point.verdict == verdict),
+        holds_above: points[many..].iter().all(|point| is_opposite(point.verdict, verdict)),
         clients: Estimate { value: value.exp2(), low: low.exp2(), high: high.exp2() },
-    })
+    }
 }
 
 impl Point {
@@ -103,7 +103,7 @@ fn is_opposite(one: Verdict, other: Verdict) -> bool {
 }
 
 /// Changes between faster and slower, of points in order of `x`. Undecided points do not interrupt a change.
-fn crossings(points: &[Point]) -> Vec<Crossing> {
+fn crossings(points: &[Point]) -> Vec<ClientCrossing> {
     let is_called = |point: &Point| matches!(point.verdict, Verdict::Faster | Verdict::Slower);
     let called: Vec<(usize, &Point)> =
         points.iter().enumerate().filter(|(_, point)| is_called(point)).collect();
@@ -111,9 +111,8 @@ fn crossings(points: &[Point]) -> Vec<Crossing> {
     pairs
         .filter(|((_, one), (_, next))| is_opposite(one.verdict, next.verdict))
         .filter_map(|((few, one), (many, _))| {
-            let between = points.get(*few..=*many)?;
-            let x = meeting(between, one.verdict == Verdict::Slower)?;
-            Some(Crossing { few: *few, many: *many, x })
+            let x = meeting(&points[*few..=*many], one.verdict == Verdict::Slower)?;
+            Some(ClientCrossing { few: *few, many: *many, x })
         })
         .collect()
 }

@@ -1,7 +1,6 @@
 //! False discovery rate over cells.
 
 /// Hypotheses rejected at false discovery rate `rate` (Benjamini and Hochberg 1995).
-#[must_use]
 pub fn benjamini_hochberg(p_values: &[f64], rate: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Estimate;
 
-use crate::assumed::{Assumed, COMMON, DEPENDENCE, DEPENDENCE_DF, DESIGN_DF, KNOWN_DF, ROUND_SD};
 use crate::looks::ALPHA;
 use crate::moderate::{CELLS_MIN, Prior, fit_prior};
 use crate::node_test::{NodeTest, between_nodes};
+use crate::prior_variance::{
+    COMMON, DEPENDENCE, DEPENDENCE_DF, DESIGN_DF, KNOWN_DF, PriorVariance, ROUND_SD,
+};
 use crate::robust::{Centres, mean, variance};
 use crate::student::{is_of_use, two_sided, upper_quantile, upper_tail};
 use crate::uneven::Surplus;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Reduced {
+pub(crate) struct BlockCentres {
     pub(crate) blocks: Vec<(u32, f64)>,
     counts: Vec<f64>,
     /// Variance of a centre within its block times its number of values, from sums of rounds.
@@ -37,7 +39,7 @@ pub(crate) struct Effect {
     rounds: usize,
 }
 
-impl Reduced {
+impl BlockCentres {
     /// `nodes` has the node of each block, if several measured them.
     pub(crate) fn new(centres: &Centres, nodes: &BTreeMap<u32, u32>) -> Self {
         let blocks: Vec<(u32, f64)> =
@@ -81,17 +83,22 @@ impl Reduced {
 }
 
 #[derive(Debug, Clone)]
-struct Cell<'a> {
-    reduced: &'a Reduced,
-    class: Class,
+struct EffectCell<'a> {
+    reduced: &'a BlockCentres,
+    class: EffectClass,
     within: Vec<f64>,
     /// Degrees of freedom of `within`; 0 if unknown.
     within_df: f64,
 }
 
-impl<'a> Cell<'a> {
+impl<'a> EffectCell<'a> {
     /// `usual`: plain spread expected from other cells.
-    fn new(reduced: &'a Reduced, class: Class, usual: f64, assumed: Assumed) -> Self {
+    fn new(
+        reduced: &'a BlockCentres,
+        class: EffectClass,
+        usual: f64,
+        assumed: PriorVariance,
+    ) -> Self {
         let (spread, within_df) = match (reduced.spread, reduced.plain) {
             (Some(spread), Some(plain)) => {
                 let (plain, df) = assumed.fill(usual, (plain, reduced.free_values()), DESIGN_DF);
@@ -102,7 +109,7 @@ impl<'a> Cell<'a> {
                         assumed.fill(DEPENDENCE * plain, measured, DEPENDENCE_DF);
                     (
                         spread,
-                        if assumed == Assumed::Nothing {
+                        if assumed == PriorVariance::Nothing {
                             of_rounds
                         } else {
                             product(df, of_rounds)
@@ -119,7 +126,7 @@ impl<'a> Cell<'a> {
     }
 
     /// Inverse-variance weighted mean of the blocks, for variance `between` of instances.
-    fn weighted(&self, between: f64) -> Weighted {
+    fn weighted(&self, between: f64) -> WeightedMean {
         let variances = || self.within.iter().map(|within| between + within);
         let is_equal = variances().any(|variance| variance <= 0.0);
         let weight = |variance: f64| if is_equal { 1.0 } else { 1.0 / variance };
@@ -134,7 +141,7 @@ impl<'a> Cell<'a> {
             *of_nodes.entry(*node).or_default() += weight / sum;
         }
         let node_share = of_nodes.values().map(|part| part * part).sum();
-        Weighted { log, sum, squares, within: within / (sum * sum), node_share }
+        WeightedMean { log, sum, squares, within: within / (sum * sum), node_share }
     }
 }
 
@@ -142,13 +149,13 @@ fn product(one: f64, other: f64) -> f64 {
     1.0 / (1.0 / one + 1.0 / other)
 }
 
-fn usual_spread(cells: &[&Reduced]) -> f64 {
+fn usual_spread(cells: &[&BlockCentres]) -> f64 {
     let known = cells.iter().filter(|cell| cell.free_values() > 0.0);
     let known: Vec<f64> = known.filter_map(|cell| cell.plain).collect();
     if known.len() < CELLS_MIN { ROUND_SD * ROUND_SD } else { mean(&known) }
 }
 
-struct Weighted {
+struct WeightedMean {
     log: f64,
     /// Sum of the weights: the inverse variance of the mean, if the weights are right.
     sum: f64,
@@ -160,9 +167,9 @@ struct Weighted {
     node_share: f64,
 }
 
-struct Shared {
-    assumed: Assumed,
-    between: BTreeMap<Class, f64>,
+struct SharedVariance {
+    assumed: PriorVariance,
+    between: BTreeMap<EffectClass, f64>,
     between_all: f64,
     /// Distribution of single cells' variances relative to `between`.
     prior: Option<Prior>,
@@ -175,7 +182,7 @@ struct Shared {
 }
 
 /// Cells with the same variance between instances, by assumption.
-pub(crate) type Class = (assay_model::Class, assay_model::Setup);
+pub(crate) type EffectClass = (assay_model::Class, assay_model::Setup);
 
 /// Estimates the cells of a system together, as they share information on the spread between blocks.
 ///
@@ -183,22 +190,21 @@ pub(crate) type Class = (assay_model::Class, assay_model::Setup);
 /// weights. It is moderated across cells and scales the variance of the mean (Hartung and Knapp 2001, with the
 /// moderation of Smyth 2004 instead of the cell's own Q alone).
 pub(crate) fn estimate(
-    reduced: &[&Option<Reduced>],
-    classes: &[Class],
-    assumed: Assumed,
+    reduced: &[&Option<BlockCentres>],
+    classes: &[EffectClass],
+    assumed: PriorVariance,
 ) -> Vec<Option<Effect>> {
-    let mut of_class: BTreeMap<Class, Vec<&Reduced>> = BTreeMap::new();
+    let mut of_class: BTreeMap<EffectClass, Vec<&BlockCentres>> = BTreeMap::new();
     for (one, class) in reduced.iter().zip(classes) {
         of_class.entry(*class).or_default().extend(one.as_ref());
     }
-    let usual: BTreeMap<Class, f64> =
+    let usual: BTreeMap<EffectClass, f64> =
         of_class.iter().map(|(class, cells)| (*class, usual_spread(cells))).collect();
-    let mut cells: Vec<Option<Cell>> = Vec::with_capacity(reduced.len());
+    let mut cells: Vec<Option<EffectCell>> = Vec::with_capacity(reduced.len());
     for (one, class) in reduced.iter().zip(classes) {
-        let usual = usual.get(class).copied().unwrap_or(ROUND_SD * ROUND_SD);
-        cells.push(one.as_ref().map(|one| Cell::new(one, *class, usual, assumed)));
+        cells.push(one.as_ref().map(|one| EffectCell::new(one, *class, usual[class], assumed)));
     }
-    let shared = Shared::of(&cells.iter().flatten().collect::<Vec<_>>(), assumed);
+    let shared = SharedVariance::of(&cells.iter().flatten().collect::<Vec<_>>(), assumed);
     cells.iter().map(|cell| effect(cell.as_ref()?, &shared)).collect()
 }
 
@@ -208,7 +214,7 @@ const HALVINGS: u32 = 120;
 
 /// Variance between instances for which the weighted squares of all cells, and assumed ones, add up to their degrees of
 /// freedom (Paule and Mandel 1982, over several cells).
-fn variance_between(cells: &[&Cell], assumed: Assumed) -> f64 {
+fn variance_between(cells: &[&EffectCell], assumed: PriorVariance) -> f64 {
     let own: f64 = cells.iter().map(|cell| cell.reduced.degrees()).sum();
     // Cells share their instances.
     let of_blocks = cells.iter().map(|cell| cell.reduced.degrees()).fold(0.0, f64::max);
@@ -232,7 +238,7 @@ fn variance_between(cells: &[&Cell], assumed: Assumed) -> f64 {
 }
 
 /// Variance of the mean over cells of their blocks' deviations, and its degrees of freedom.
-pub(crate) fn common_variance(cells: &[&Reduced]) -> (f64, f64) {
+pub(crate) fn common_variance(cells: &[&BlockCentres]) -> (f64, f64) {
     let mut deviations: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.blocks.len() > 1) {
         let log = cell.log();
@@ -246,7 +252,7 @@ pub(crate) fn common_variance(cells: &[&Reduced]) -> (f64, f64) {
     (variance(&means).unwrap_or(0.0), means.len().saturating_sub(1) as f64)
 }
 
-fn effect(cell: &Cell, shared: &Shared) -> Option<Effect> {
+fn effect(cell: &EffectCell, shared: &SharedVariance) -> Option<Effect> {
     let reduced = cell.reduced;
     let count = reduced.blocks.len() as f64;
     let between = shared.between(cell);
@@ -277,9 +283,9 @@ fn effect(cell: &Cell, shared: &Shared) -> Option<Effect> {
     })
 }
 
-impl Shared {
-    fn of(cells: &[&Cell], assumed: Assumed) -> Self {
-        let mut by_class: BTreeMap<Class, Vec<&Cell>> = BTreeMap::new();
+impl SharedVariance {
+    fn of(cells: &[&EffectCell], assumed: PriorVariance) -> Self {
+        let mut by_class: BTreeMap<EffectClass, Vec<&EffectCell>> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.reduced.blocks.len() > 1) {
             by_class.entry(cell.class).or_default().push(cell);
         }
@@ -289,7 +295,7 @@ impl Shared {
             true => assumed.fill(COMMON * assumed.between(), (common, df), DESIGN_DF),
             false => (common, df),
         };
-        let between = |cells: &[&Cell]| variance_between(cells, assumed);
+        let between = |cells: &[&EffectCell]| variance_between(cells, assumed);
         let mut shared = Self {
             assumed,
             between: by_class.iter().map(|(class, cells)| (*class, between(cells))).collect(),
@@ -311,7 +317,7 @@ impl Shared {
         shared
     }
 
-    fn between(&self, cell: &Cell) -> f64 {
+    fn between(&self, cell: &EffectCell) -> f64 {
         match self.between.get(&cell.class) {
             Some(between) => *between,
             // Without a second block anywhere, only the design is known.
@@ -322,9 +328,9 @@ impl Shared {
 
     /// Degrees of freedom of a block's variance known without its deviations (Satterthwaite): the part within blocks is
     /// measured, and cells differ in the part between them.
-    fn known_df(&self, between: f64, cell: &Cell) -> f64 {
+    fn known_df(&self, between: f64, cell: &EffectCell) -> f64 {
         let within = mean(&cell.within);
-        if self.assumed == Assumed::Nothing || cell.within_df <= 0.0 {
+        if self.assumed == PriorVariance::Nothing || cell.within_df <= 0.0 {
             return if self.prior.is_some() { 0.0 } else { cell.within_df };
         }
         let sum = within + between;
@@ -336,8 +342,8 @@ impl Shared {
     /// differences is known from all cells; a cell with larger differences counts with its own.
     fn on_other_nodes(
         &self,
-        reduced: &Reduced,
-        weighted: &Weighted,
+        reduced: &BlockCentres,
+        weighted: &WeightedMean,
         (variance, df): (f64, f64),
     ) -> (f64, f64) {
         let own = reduced.node_test.filter(|test| test.p_value < ALPHA);
@@ -453,21 +459,21 @@ pub(crate) mod tests {
     use assay_model::Setup;
 
     use super::*;
-    use crate::robust::{Value, centres};
+    use crate::robust::{RoundValue, centres};
 
     pub(crate) fn effect(log: f64, se: f64, df: f64) -> Effect {
         Effect { log, se, df, blocks: 4, last: 3, within: 0.0, rounds: 40 }
     }
 
     /// A cell with four rounds of twelve values per block, whose second block differs from the first.
-    fn reduced(blocks: u32, apart: f64) -> Option<Reduced> {
+    fn reduced(blocks: u32, apart: f64) -> Option<BlockCentres> {
         let value = |index: u32| {
             let (block, round) = (index / 48, index / 12 % 4);
             let noise = 0.03 * (f64::from(index * 7 % 11) - 5.0) / 5.0;
-            Value { block, round, value: noise + f64::from(block) * apart }
+            RoundValue { block, round, value: noise + f64::from(block) * apart }
         };
-        let values: Vec<Value> = (0..48 * blocks).map(value).collect();
-        centres(&values).map(|it| Reduced::new(&it, &BTreeMap::new()))
+        let values: Vec<RoundValue> = (0..48 * blocks).map(value).collect();
+        centres(&values).map(|it| BlockCentres::new(&it, &BTreeMap::new()))
     }
 
     /// Two blocks have one degree of freedom in each of eight cells: by chance, the variances of cells seem very
@@ -477,8 +483,10 @@ pub(crate) mod tests {
         let class = (assay_model::Class::Read, Setup { clients: 1, tables: 1, rows: 1 });
         let apart = [1e-5, 0.02, 1e-4, 0.012, 1e-5, 0.015, 2e-3, 1e-4];
         let of = |blocks: u32| -> Vec<Effect> {
-            let cells: Vec<Option<Reduced>> = apart.iter().map(|it| reduced(blocks, *it)).collect();
-            let found = estimate(&cells.iter().collect::<Vec<_>>(), &[class; 8], Assumed::Design);
+            let cells: Vec<Option<BlockCentres>> =
+                apart.iter().map(|it| reduced(blocks, *it)).collect();
+            let found =
+                estimate(&cells.iter().collect::<Vec<_>>(), &[class; 8], PriorVariance::Design);
             found.into_iter().flatten().collect()
         };
         let (first, second) = (of(1), of(2));
@@ -498,7 +506,7 @@ pub(crate) mod tests {
             let found = estimate(&cells.iter().collect::<Vec<_>>(), &[class], assumed);
             found[0].unwrap().half_width(ALPHA)
         };
-        let (level, alone) = (of(Assumed::Level), of(Assumed::Nothing));
+        let (level, alone) = (of(PriorVariance::Level), of(PriorVariance::Nothing));
         assert!(level > 0.02 && level < 0.12 && alone > 2.0 * level, "{level} {alone}");
     }
 

@@ -4,26 +4,26 @@
 use assay_model::{RESPONSE_CLASSES, TpccKind, response_bound_us};
 
 use crate::CellJudgement;
-use crate::account::{Latency, Rest};
-use crate::sums::Totals;
+use crate::account::{Account, AccountRest, Latency};
+use crate::slice_totals::SliceTotals;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Figure {
+pub struct CellFigure {
     /// Name in files, which ends with its unit.
     pub key: &'static str,
     /// `µs`, `KiB`; empty for a count.
     pub unit: &'static str,
     pub about: &'static str,
-    pub place: Place,
+    pub place: FigurePlace,
     /// Heading for a narrow column of a page; empty if the page omits it.
     pub heading: &'static str,
     /// Whether only some tests or machines have it. Pages omit it if no test has it.
     pub is_rare: bool,
-    pub(crate) of: Of,
+    pub(crate) of: FigureSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FigurePlace {
     Files,
     /// In all files; in CSV, after all other columns, whose positions are fixed.
     FilesLast,
@@ -32,34 +32,33 @@ pub enum Place {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Of {
+pub(crate) enum FigureSource {
     Latency(fn(&Latency) -> Option<f64>),
     /// From the slices' summed counters, to be divided by operations. Known if all slices counted it.
-    Counted(fn(&Totals) -> Option<f64>),
+    Counted(fn(&SliceTotals) -> Option<f64>),
     /// From summed counters of some tests. Unknown, and hidden, for other tests.
-    Whole(fn(&Totals) -> Option<f64>),
+    Whole(fn(&SliceTotals) -> Option<f64>),
     /// Computed from preceding figures, and from the rest of the time per operation, if known.
-    Follows(fn(&PerOp, Option<&Rest>) -> Option<f64>),
+    Follows(fn(&PerOp, Option<&AccountRest>) -> Option<f64>),
 }
 
-impl Figure {
-    #[must_use]
+impl CellFigure {
     pub fn value(&self, cell: &CellJudgement) -> Option<f64> {
         match self.of {
-            Of::Latency(of) => cell.latency.as_ref().and_then(of),
-            Of::Counted(_) | Of::Whole(_) | Of::Follows(_) => cell.per_op?.get(self.key),
+            FigureSource::Latency(of) => cell.latency.as_ref().and_then(of),
+            FigureSource::Counted(_) | FigureSource::Whole(_) | FigureSource::Follows(_) => {
+                cell.per_op?.get(self.key)
+            }
         }
     }
 
-    #[must_use]
     pub fn of_latency(&self, latency: &Latency) -> Option<f64> {
         match self.of {
-            Of::Latency(of) => of(latency),
-            Of::Counted(_) | Of::Whole(_) | Of::Follows(_) => None,
+            FigureSource::Latency(of) => of(latency),
+            FigureSource::Counted(_) | FigureSource::Whole(_) | FigureSource::Follows(_) => None,
         }
     }
 
-    #[must_use]
     pub fn meaning(&self) -> String {
         match self.unit {
             "" => self.about.to_owned(),
@@ -68,17 +67,21 @@ impl Figure {
     }
 
     /// Whether files have it.
-    #[must_use]
     pub fn is_in_files(&self) -> bool {
-        self.place != Place::Nowhere
+        self.place != FigurePlace::Nowhere
     }
 
-    const fn row(key: &'static str, unit: &'static str, about: &'static str, of: Of) -> Self {
-        let is_rare = matches!(of, Of::Whole(_));
-        Self { key, unit, about, place: Place::Files, heading: "", is_rare, of }
+    const fn row(
+        key: &'static str,
+        unit: &'static str,
+        about: &'static str,
+        of: FigureSource,
+    ) -> Self {
+        let is_rare = matches!(of, FigureSource::Whole(_));
+        Self { key, unit, about, place: FigurePlace::Files, heading: "", is_rare, of }
     }
 
-    const fn at(self, place: Place) -> Self {
+    const fn at(self, place: FigurePlace) -> Self {
         Self { place, ..self }
     }
 
@@ -95,40 +98,40 @@ const fn latency(
     key: &'static str,
     about: &'static str,
     of: fn(&Latency) -> Option<f64>,
-) -> Figure {
-    Figure::row(key, "µs", about, Of::Latency(of))
+) -> CellFigure {
+    CellFigure::row(key, "µs", about, FigureSource::Latency(of))
 }
 
 const fn counted(
     key: &'static str,
     unit: &'static str,
     about: &'static str,
-    of: fn(&Totals) -> Option<f64>,
-) -> Figure {
-    Figure::row(key, unit, about, Of::Counted(of))
+    of: fn(&SliceTotals) -> Option<f64>,
+) -> CellFigure {
+    CellFigure::row(key, unit, about, FigureSource::Counted(of))
 }
 
 const fn whole(
     key: &'static str,
     unit: &'static str,
     about: &'static str,
-    of: fn(&Totals) -> Option<f64>,
-) -> Figure {
-    Figure::row(key, unit, about, Of::Whole(of)).at(Place::FilesLast)
+    of: fn(&SliceTotals) -> Option<f64>,
+) -> CellFigure {
+    CellFigure::row(key, unit, about, FigureSource::Whole(of)).at(FigurePlace::FilesLast)
 }
 
 const fn follows(
     key: &'static str,
     unit: &'static str,
     about: &'static str,
-    of: fn(&PerOp, Option<&Rest>) -> Option<f64>,
-) -> Figure {
-    Figure::row(key, unit, about, Of::Follows(of))
+    of: fn(&PerOp, Option<&AccountRest>) -> Option<f64>,
+) -> CellFigure {
+    CellFigure::row(key, unit, about, FigureSource::Follows(of))
 }
 
-pub const LATENCIES: &[Figure] = &[
+pub const LATENCIES: &[CellFigure] = &[
     latency("latency_avg_us", "mean latency of events", |latency| latency.mean)
-        .at(Place::FilesLast),
+        .at(FigurePlace::FilesLast),
     latency("latency_p50_us", "median latency of events", |latency| latency.p50).headed("p50 µs"),
     latency("latency_p95_us", "95th percentile of the latency of events", |latency| latency.p95)
         .headed("p95 µs"),
@@ -138,7 +141,7 @@ pub const LATENCIES: &[Figure] = &[
 ];
 
 /// Time and hardware per operation. For `scan`, an operation is a thousand rows read by any client.
-pub const PER_OP: &[Figure] = &[
+pub const PER_OP: &[CellFigure] = &[
     counted("time_us", "µs", "clients × time per operation", |total| {
         Some(f64::from(total.clients) * us(total.ns))
     }),
@@ -161,7 +164,7 @@ pub const PER_OP: &[Figure] = &[
     counted("scheduled_runq_us", "µs", "time of these threads on the run queue", |total| {
         total.counters.get("connection_runq_ns").map(us)
     })
-    .at(Place::Nowhere),
+    .at(FigurePlace::Nowhere),
     follows(
         "runq_us",
         "µs",
@@ -186,14 +189,14 @@ pub const PER_OP: &[Figure] = &[
         "time per operation that is both in `client_cpu_us` and in a term of the server",
         |_, rest| Some(rest?.overlap_us),
     )
-    .at(Place::FilesLast),
+    .at(FigurePlace::FilesLast),
     follows(
         "all_cpu_us",
         "µs",
         "CPU time per operation of all threads of the server, as in the ratio",
         |per_op, _| Some(per_op.get("server_cpu_us")? + per_op.get("background_cpu_us")?),
     )
-    .at(Place::Nowhere)
+    .at(FigurePlace::Nowhere)
     .headed("server µs/op"),
     counted(
         "background_cpu_us",
@@ -209,14 +212,14 @@ pub const PER_OP: &[Figure] = &[
          a statement starts; no part of the other figures",
         |total| total.counters.get("server_short_lived_cpu_ns").map(us),
     )
-    .at(Place::FilesLast),
+    .at(FigurePlace::FilesLast),
     follows(
         "cpu_wait_us",
         "µs",
         "time of serving threads on the run queue, except while their own client has the CPU",
         |per_op, _| Some((per_op.get("runq_us")? - per_op.get("overlap_us")?).max(0.0)),
     )
-    .at(Place::Nowhere)
+    .at(FigurePlace::Nowhere)
     .headed("CPU wait µs/op"),
     follows(
         "wait_us",
@@ -226,12 +229,12 @@ pub const PER_OP: &[Figure] = &[
             Some(per_op.get("other_wait_us")? + per_op.get("disk_wait_us").unwrap_or(0.0))
         },
     )
-    .at(Place::Nowhere)
+    .at(FigurePlace::Nowhere)
     .headed("other wait µs/op"),
     counted("client_cs", "", "context switches of assay's clients per operation", |total| {
         total.counters.get("client_context_switches").map(number)
     })
-    .at(Place::Nowhere),
+    .at(FigurePlace::Nowhere),
     counted("cs", "", "context switches of the server per operation", |total| {
         let background = total.counters.get("background_context_switches").map(number)?;
         Some(total.counters.get("connection_context_switches").map(number)? + background)
@@ -247,11 +250,11 @@ pub const PER_OP: &[Figure] = &[
     counted("device_read_kb", "", "KiB read from this device per operation", |total| {
         total.counters.get("host_device_read_kb").map(number)
     })
-    .at(Place::Nowhere),
+    .at(FigurePlace::Nowhere),
     counted("device_write_kb", "", "KiB written to this device per operation", |total| {
         total.counters.get("host_device_write_kb").map(number)
     })
-    .at(Place::Nowhere),
+    .at(FigurePlace::Nowhere),
     counted("read_kb", "", "KiB that the server read from block devices per operation", |total| {
         total.counters.get("server_read_bytes").map(kb)
     }),
@@ -319,18 +322,18 @@ pub const PER_OP: &[Figure] = &[
         "instructions per operation of all threads of the server, outside the kernel, where the processor counts them",
         |total| total.counters.get("server_instructions").map(number),
     )
-    .at(Place::FilesLast)
+    .at(FigurePlace::FilesLast)
     .headed("instr./op")
     .rare(),
 ];
 
-fn per_minute(total: &Totals, kinds: &[TpccKind]) -> Option<f64> {
+fn per_minute(total: &SliceTotals, kinds: &[TpccKind]) -> Option<f64> {
     let counts = kinds.iter().map(|kind| total.counters.get(kind.counter()));
     let count: u64 = counts.sum::<Option<u64>>()?;
     (total.measured_ns > 0).then(|| count as f64 / (total.measured_ns as f64 / 60e9))
 }
 
-fn mean_us(total: &Totals, kind: TpccKind) -> Option<f64> {
+fn mean_us(total: &SliceTotals, kind: TpccKind) -> Option<f64> {
     let count = total.counters.get(kind.counter()).filter(|count| *count > 0)?;
     let ns = total.counters.get(&format!("{}_ns", kind.counter()))?;
     Some(us(ns) / count as f64)
@@ -338,7 +341,7 @@ fn mean_us(total: &Totals, kind: TpccKind) -> Option<f64> {
 
 /// 95th percentile of the response time of transactions of a kind, microseconds, from their numbers by class; `None`
 /// without any, or above the last class. Response times are assumed to be log-uniform within a class.
-fn p95_us(total: &Totals, kind: TpccKind) -> Option<f64> {
+fn p95_us(total: &SliceTotals, kind: TpccKind) -> Option<f64> {
     let count = |class| total.counters.get(&kind.response_counter(class)).map(number);
     let counts: Vec<f64> = (0..RESPONSE_CLASSES).map(count).collect::<Option<_>>()?;
     let wanted = 0.95 * counts.iter().sum::<f64>();
@@ -358,7 +361,6 @@ fn p95_us(total: &Totals, kind: TpccKind) -> Option<f64> {
 pub struct PerOp(pub(crate) [Option<f64>; PER_OP.len()]);
 
 impl PerOp {
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<f64> {
         let at = PER_OP.iter().position(|figure| figure.key == key);
         debug_assert!(at.is_some(), "`{key}` is no figure per operation");
@@ -366,13 +368,11 @@ impl PerOp {
     }
 
     /// Clients times wall time, microseconds.
-    #[must_use]
     pub fn time_us(&self) -> f64 {
         self.get("time_us").unwrap_or_default()
     }
 
     /// User-space share of the CPU time of serving threads; `None` if the clock did not distinguish modes.
-    #[must_use]
     pub fn user_part(&self) -> Option<f64> {
         let user_us = self.get("server_user_us")?;
         let part = user_us / (user_us + self.get("server_sys_us")?);
@@ -384,11 +384,37 @@ impl PerOp {
         let value = |key: &str| figures.iter().find(|(of, _)| *of == key).map(|(_, value)| *value);
         let mut all = Self(std::array::from_fn(|at| value(PER_OP[at].key)));
         for (at, figure) in PER_OP.iter().enumerate() {
-            if let (Of::Follows(of), None) = (figure.of, all.0[at]) {
+            if let (FigureSource::Follows(of), None) = (figure.of, all.0[at]) {
                 all.0[at] = of(&all, None);
             }
         }
         all
+    }
+}
+
+impl SliceTotals {
+    /// Means per operation; `None` without operations. `shares_cpu`: whether a single client shares a CPU with the
+    /// threads that serve it.
+    pub(crate) fn per_op(&self, shares_cpu: bool) -> Option<PerOp> {
+        let mut means = PerOp(std::array::from_fn(|at| match PER_OP[at].of {
+            FigureSource::Counted(of) => Some(of(self)? / self.ops),
+            FigureSource::Whole(of) => of(self),
+            FigureSource::Latency(_) | FigureSource::Follows(_) => None,
+        }));
+        let thread = means.get("server_cpu_us").zip(means.get("scheduled_runq_us"));
+        let account = thread.map(|(cpu_us, runq_us)| Account {
+            time_us: means.time_us(),
+            client_us: means.get("client_cpu_us").unwrap_or(0.0),
+            thread_us: cpu_us + runq_us + means.get("disk_wait_us").unwrap_or(0.0),
+            runq_us,
+        });
+        let rest = account.and_then(|account| account.rest(shares_cpu));
+        for (at, figure) in PER_OP.iter().enumerate() {
+            if let FigureSource::Follows(of) = figure.of {
+                means.0[at] = of(&means, rest.as_ref());
+            }
+        }
+        (self.ops > 0.0).then_some(means)
     }
 }
 
@@ -406,7 +432,7 @@ fn us(nanoseconds: u64) -> f64 {
 
 /// A hardware metric per operation as in the author's files.
 #[derive(Debug, Clone, Copy)]
-pub struct Metric {
+pub struct PublishedMetric {
     pub name: &'static str,
     /// Column in CSV, which has published values only.
     pub column: &'static str,
@@ -417,8 +443,8 @@ pub struct Metric {
 }
 
 /// The author's metrics, in the order of his files.
-pub const METRICS: [Metric; 5] = [
-    Metric {
+pub const METRICS: [PublishedMetric; 5] = [
+    PublishedMetric {
         name: "cpu/o",
         column: "published_cpu_o",
         decimals: 6,
@@ -430,28 +456,28 @@ pub const METRICS: [Metric; 5] = [
             (cpus > 0.0).then(|| 100.0 * cpu_us / 1e6 / cpus)
         },
     },
-    Metric {
+    PublishedMetric {
         name: "cs/o",
         column: "published_cs_o",
         decimals: 3,
         about: "context switches of the machine per operation",
         of: |per_op, _| Some(per_op.get("client_cs")? + per_op.get("cs")?),
     },
-    Metric {
+    PublishedMetric {
         name: "r/o",
         column: "published_r_o",
         decimals: 3,
         about: "reads of the block device per operation",
         of: |per_op, _| per_op.get("reads"),
     },
-    Metric {
+    PublishedMetric {
         name: "rKB/o",
         column: "published_rkb_o",
         decimals: 3,
         about: "KiB read from the block device per operation",
         of: |per_op, _| per_op.get("device_read_kb"),
     },
-    Metric {
+    PublishedMetric {
         name: "wKB/o",
         column: "published_wkb_o",
         decimals: 3,
@@ -472,11 +498,11 @@ mod tests {
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
     }
 
-    fn payments(counts: &[(usize, u64)]) -> Totals {
+    fn payments(counts: &[(usize, u64)]) -> SliceTotals {
         let count = |class| counts.iter().find(|it| it.0 == class).map_or(0, |it| it.1);
         let counters = (0..RESPONSE_CLASSES)
             .map(|class| (TpccKind::Payment.response_counter(class), count(class)));
-        Totals { ops: 1.0, clients: 1, ns: 1, measured_ns: 1, counters: counters.collect() }
+        SliceTotals { ops: 1.0, clients: 1, ns: 1, measured_ns: 1, counters: counters.collect() }
     }
 
     #[test]

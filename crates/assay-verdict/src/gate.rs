@@ -5,8 +5,8 @@
 
 use assay_model::{CellId, Estimate};
 
-use crate::Doubt;
-use crate::bound::Bound;
+use crate::VerdictDoubt;
+use crate::bound::RatioBound;
 use crate::effect::Effect;
 use crate::looks::ALPHA;
 use crate::rules::{NEAR, Rules};
@@ -25,7 +25,6 @@ pub enum GateVerdict {
 }
 
 impl GateVerdict {
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -46,7 +45,7 @@ pub struct GateCell {
     /// operation with its 95% interval. `None` if its uncertainty is unknown.
     pub ratio: Option<Estimate>,
     pub verdict: GateVerdict,
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<VerdictDoubt>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -58,13 +57,11 @@ pub struct GateJudgement {
 
 impl GateJudgement {
     /// Exceeded if any cell is, else failed, else undecided, else passed.
-    #[must_use]
     pub fn verdict(&self) -> GateVerdict {
         let order = [GateVerdict::Exceeded, GateVerdict::Failed, GateVerdict::Undecided];
         order.into_iter().find(|it| self.count(*it) > 0).unwrap_or(GateVerdict::Passed)
     }
 
-    #[must_use]
     pub fn count(&self, verdict: GateVerdict) -> usize {
         self.of(verdict).count()
     }
@@ -75,7 +72,6 @@ impl GateJudgement {
 
     /// Undecided cells for further blocks, in the study's order; empty once a limit is exceeded, since nothing can make
     /// the gate pass then.
-    #[must_use]
     pub fn open_cells(&self) -> Vec<CellId> {
         if self.verdict() == GateVerdict::Exceeded {
             return Vec::new();
@@ -87,21 +83,21 @@ impl GateJudgement {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Claim {
+pub(crate) struct GateClaim {
     pub(crate) cell: CellId,
     pub(crate) system: usize,
     pub(crate) margin: f64,
     pub(crate) effect: Option<Effect>,
     pub(crate) is_measured: bool,
     pub(crate) has_failed: bool,
-    pub(crate) bound: Option<Bound>,
+    pub(crate) bound: Option<RatioBound>,
     /// Whether the change is known [of one busy block](crate::rules::is_of_one_busy_block) only.
     pub(crate) is_of_one: bool,
     pub(crate) stalled: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct GateLook {
     effect: Effect,
     /// Log of the smallest relative rate that is not too slow.
     limit: f64,
@@ -110,7 +106,7 @@ struct Look {
     share: f64,
 }
 
-impl Look {
+impl GateLook {
     fn passes(&self) -> bool {
         self.effect.log - self.effect.half_width(self.level) > self.limit
     }
@@ -125,12 +121,12 @@ impl Look {
     }
 
     /// Why it is undecided. `rivals`: number of claims among which a slowdown must stand out.
-    fn doubt(&self, rivals: usize) -> Doubt {
+    fn doubt(&self, rivals: usize) -> VerdictDoubt {
         let room = (self.effect.log - self.limit).abs();
         let near = NEAR * self.limit.abs();
         let known = self.effect.half_width(self.level);
         if room < near && known <= self.limit.abs() {
-            return Doubt::AtThreshold;
+            return VerdictDoubt::AtThreshold;
         }
         let half = if self.effect.log > self.limit {
             known
@@ -139,19 +135,19 @@ impl Look {
         };
         let times = (half / room.max(near)).powi(2);
         let is_between_blocks = self.effect.is_between_blocks();
-        Doubt::Wide { times: times.max(1.0), is_between_blocks }
+        VerdictDoubt::Wide { times: times.max(1.0), is_between_blocks }
     }
 }
 
-pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
-    let look = |claim: &Claim| {
+pub(crate) fn judge(claims: &[GateClaim], rules: &Rules) -> GateJudgement {
+    let look = |claim: &GateClaim| {
         let effect = claim.effect.filter(|it| !claim.has_failed && it.blocks >= rules.blocks_min());
         let (effect, limit) = (effect?, (-claim.margin).ln_1p());
         let (level, share) = rules.look(&effect);
-        Some(Look { effect, limit, level, share })
+        Some(GateLook { effect, limit, level, share })
     };
-    let looks: Vec<Option<Look>> = claims.iter().map(look).collect();
-    let p_value = |(claim, look): (&Claim, &Option<Look>)| match look {
+    let looks: Vec<Option<GateLook>> = claims.iter().map(look).collect();
+    let p_value = |(claim, look): (&GateClaim, &Option<GateLook>)| match look {
         Some(look) if !claim.is_of_one => look.p_too_slow(),
         _ => 1.0,
     };
@@ -162,36 +158,38 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
         let least = 1.0 - claim.margin;
         let verdict = match (look, claim.bound) {
             _ if claim.has_failed => GateVerdict::Failed,
-            (_, Some(Bound::AtMost(most))) if most < least => GateVerdict::Exceeded,
-            (_, Some(Bound::AtLeast(ratio))) if ratio > least => GateVerdict::Passed,
+            (_, Some(RatioBound::AtMost(most))) if most < least => GateVerdict::Exceeded,
+            (_, Some(RatioBound::AtLeast(ratio))) if ratio > least => GateVerdict::Passed,
             _ if too_slow => GateVerdict::Exceeded,
             _ if claim.is_of_one => GateVerdict::Undecided,
             (Some(look), _) if look.passes() && claim.stalled.is_none() => GateVerdict::Passed,
             _ => GateVerdict::Undecided,
         };
         let doubt = (verdict == GateVerdict::Undecided).then(|| match (claim.stalled, look) {
-            (Some(total), _) => Doubt::PerhapsUneven { total },
-            (None, Some(_)) if claim.is_of_one => Doubt::OneBusyBlock,
+            (Some(total), _) => VerdictDoubt::PerhapsUneven { total },
+            (None, Some(_)) if claim.is_of_one => VerdictDoubt::OneBusyBlock,
             (None, Some(look)) => look.doubt(rivals),
             (None, None) => claim.doubt(rules),
         });
         let ratio = claim.effect.map(|effect| effect.interval(rules.look(&effect).0));
         let ratio = ratio.or_else(|| claim.bound?.estimate());
-        let Claim { cell, system, margin, .. } = *claim;
+        let GateClaim { cell, system, margin, .. } = *claim;
         GateCell { cell, system, margin, ratio, verdict, doubt }
     });
     GateJudgement { cells: cells.collect() }
 }
 
-impl Claim {
-    fn doubt(&self, rules: &Rules) -> Doubt {
+impl GateClaim {
+    fn doubt(&self, rules: &Rules) -> VerdictDoubt {
         match self.effect {
-            Some(effect) => Doubt::FewBlocks { blocks: effect.blocks, needed: rules.blocks_min() },
-            None if matches!(self.bound, Some(Bound::AtMost(_) | Bound::AtLeast(_))) => {
-                Doubt::AlsoSlow
+            Some(effect) => {
+                VerdictDoubt::FewBlocks { blocks: effect.blocks, needed: rules.blocks_min() }
             }
-            None if self.is_measured => Doubt::SinglePair,
-            None => Doubt::Unmeasured,
+            None if matches!(self.bound, Some(RatioBound::AtMost(_) | RatioBound::AtLeast(_))) => {
+                VerdictDoubt::AlsoSlow
+            }
+            None if self.is_measured => VerdictDoubt::SinglePair,
+            None => VerdictDoubt::Unmeasured,
         }
     }
 }
@@ -205,9 +203,7 @@ fn holm(p_values: &[f64], error: f64) -> Vec<bool> {
         if p > error / left as f64 {
             break;
         }
-        if let Some(it) = rejected.get_mut(index) {
-            *it = true;
-        }
+        rejected[index] = true;
     }
     rejected
 }

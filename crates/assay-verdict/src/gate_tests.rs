@@ -8,10 +8,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::*;
 use crate::effect::tests::effect;
 
-fn claim(effect: Option<Effect>) -> Claim {
+fn claim(effect: Option<Effect>) -> GateClaim {
     let setup = Setup { clients: 1, tables: 1, rows: 1 };
     let cell = CellId { test: tests_of(TestSet::Set32)[0], setup };
-    Claim {
+    GateClaim {
         bound: None,
         cell,
         system: 1,
@@ -24,26 +24,26 @@ fn claim(effect: Option<Effect>) -> Claim {
     }
 }
 
-fn after(blocks: u32, ratio: f64, se: f64) -> Claim {
+fn after(blocks: u32, ratio: f64, se: f64) -> GateClaim {
     let mut effect = effect(ratio.ln(), se, f64::INFINITY);
     (effect.blocks, effect.last) = (blocks, blocks - 1);
     claim(Some(effect))
 }
 
-fn verdicts(claims: &[Claim], planned: u32) -> Vec<GateVerdict> {
+fn verdicts(claims: &[GateClaim], planned: u32) -> Vec<GateVerdict> {
     judge(claims, &Rules::of_blocks(planned)).cells.iter().map(|it| it.verdict).collect()
 }
 
 #[test]
 fn one_busy_block_neither_fails_nor_passes_a_gate() {
-    let claims = [true, false].map(|is_of_one| Claim { is_of_one, ..after(1, 0.5, 0.02) });
+    let claims = [true, false].map(|is_of_one| GateClaim { is_of_one, ..after(1, 0.5, 0.02) });
     assert_eq!(verdicts(&claims, 1), [GateVerdict::Undecided, GateVerdict::Exceeded]);
     // The base may have been the one that waited.
-    let faster = [true, false].map(|is_of_one| Claim { is_of_one, ..after(1, 3.0, 0.02) });
+    let faster = [true, false].map(|is_of_one| GateClaim { is_of_one, ..after(1, 3.0, 0.02) });
     assert_eq!(verdicts(&faster, 1), [GateVerdict::Undecided, GateVerdict::Passed]);
     for claims in [claims, faster] {
         let judged = judge(&claims, &Rules::of_blocks(1));
-        assert_eq!(judged.cells[0].doubt, Some(Doubt::OneBusyBlock));
+        assert_eq!(judged.cells[0].doubt, Some(VerdictDoubt::OneBusyBlock));
     }
 }
 
@@ -65,27 +65,27 @@ fn bounds_decide() {
         (many(0.985, 0.007), many(0.95, 0.009), many(0.95, 0.006)),
         (Passed, Undecided, Exceeded)
     );
-    let failed = Claim { has_failed: true, ..after(1, 0.5, 0.01) };
+    let failed = GateClaim { has_failed: true, ..after(1, 0.5, 0.01) };
     assert_eq!(verdicts(&[failed, claim(None)], 1), [Failed, Undecided]);
 }
 
 #[test]
 fn a_system_that_stalls_does_not_pass() {
-    let stalled = Claim { stalled: Some(0.83), ..after(1, 1.0, 0.005) };
+    let stalled = GateClaim { stalled: Some(0.83), ..after(1, 1.0, 0.005) };
     let judged = judge(&[stalled, after(1, 1.0, 0.005)], &Rules::of_blocks(1));
     assert_eq!(judged.verdict(), GateVerdict::Undecided);
-    assert_eq!(judged.cells[0].doubt, Some(Doubt::PerhapsUneven { total: 0.83 }));
+    assert_eq!(judged.cells[0].doubt, Some(VerdictDoubt::PerhapsUneven { total: 0.83 }));
     assert_eq!(judged.cells[1].verdict, GateVerdict::Passed);
 }
 
 #[test]
 fn the_worst_cell_decides_for_the_study() {
-    let of = |claims: &[Claim]| {
+    let of = |claims: &[GateClaim]| {
         let judged = judge(claims, &Rules::of_blocks(1));
         (judged.verdict(), judged.open_cells().len())
     };
     let (good, open, bad) = (after(1, 1.0, 0.001), after(1, 0.97, 0.01), after(1, 0.9, 0.001));
-    let failed = Claim { has_failed: true, ..good };
+    let failed = GateClaim { has_failed: true, ..good };
     assert_eq!(of(&[good, good]), (GateVerdict::Passed, 0));
     assert_eq!(of(&[good, open]), (GateVerdict::Undecided, 1));
     assert_eq!(of(&[good, open, failed]), (GateVerdict::Failed, 1));
@@ -95,12 +95,15 @@ fn the_worst_cell_decides_for_the_study() {
 #[test]
 fn an_undecided_cell_says_how_much_longer_it_needs() {
     let doubt = |claim| judge(&[claim], &Rules::of_blocks(6)).cells[0].doubt;
-    assert_eq!(doubt(after(6, 0.972, 0.005)), Some(Doubt::AtThreshold));
-    let Some(Doubt::Wide { times, .. }) = doubt(after(6, 1.0, 0.03)) else { panic!() };
+    assert_eq!(doubt(after(6, 0.972, 0.005)), Some(VerdictDoubt::AtThreshold));
+    let Some(VerdictDoubt::Wide { times, .. }) = doubt(after(6, 1.0, 0.03)) else { panic!() };
     // The half-width is twice the distance to the limit.
     assert!((times - 4.0).abs() < 0.5, "{times}");
-    assert_eq!(doubt(Claim { is_measured: false, ..claim(None) }), Some(Doubt::Unmeasured));
-    assert_eq!(doubt(claim(None)), Some(Doubt::SinglePair));
+    assert_eq!(
+        doubt(GateClaim { is_measured: false, ..claim(None) }),
+        Some(VerdictDoubt::Unmeasured)
+    );
+    assert_eq!(doubt(claim(None)), Some(VerdictDoubt::SinglePair));
     assert_eq!(doubt(after(6, 1.0, 0.001)), None);
 }
 
@@ -137,7 +140,7 @@ fn simulated(ratio: f64, sd: f64, df: f64, studies: u32) -> Errors {
             for (values, _) in values.iter_mut().zip(open).filter(|(_, open)| *open) {
                 values.push(ratio.ln() + sd * normal());
             }
-            let claims: Vec<Claim> =
+            let claims: Vec<GateClaim> =
                 values.iter().map(|it| estimated(it, squares * sd * sd, df)).collect();
             judged = judge(&claims, &rules);
             for (open, cell) in open.iter_mut().zip(&judged.cells) {
@@ -158,7 +161,7 @@ fn simulated(ratio: f64, sd: f64, df: f64, studies: u32) -> Errors {
     }
 }
 
-fn estimated(values: &[f64], squares: f64, df: f64) -> Claim {
+fn estimated(values: &[f64], squares: f64, df: f64) -> GateClaim {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let own: f64 = values.iter().map(|it| (it - mean).powi(2)).sum();

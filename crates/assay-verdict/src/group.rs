@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-use crate::effect::Reduced;
+use crate::effect::BlockCentres;
 use crate::looks::ALPHA;
 use crate::robust::{mean, median, median_of_any_order, variance};
 use crate::{CellJudgement, GroupSummary};
@@ -17,40 +17,36 @@ const RESAMPLES: usize = 2000;
 /// Distances between logarithms up to this are rounding errors.
 const NO_DISTANCE: f64 = 1e-9;
 
-struct Member<'a> {
+struct GroupMember<'a> {
     rqps: Estimate,
-    reduced: &'a Reduced,
+    reduced: &'a BlockCentres,
 }
 
 pub(crate) fn summaries(
     record: &StudyRecord,
     cells: &[CellJudgement],
-    reduced: &[Option<Reduced>],
+    reduced: &[Option<BlockCentres>],
     base: usize,
 ) -> Vec<GroupSummary> {
-    let mut members: BTreeMap<(Setup, &'static Group, usize), Vec<Member<'_>>> = BTreeMap::new();
-    let mut bounded: BTreeMap<(Setup, &'static Group, usize), u32> = BTreeMap::new();
+    let mut groups: BTreeMap<(Setup, &'static Group, usize), (Vec<GroupMember>, u32)> =
+        BTreeMap::new();
     for (judged, reduced) in cells.iter().zip(reduced) {
-        let key = (judged.cell.setup, judged.group, judged.system);
-        let counts = judged.system != base && judged.verdict != Verdict::Failed;
-        if counts && judged.has_bound() {
-            *bounded.entry(key).or_default() += 1;
+        if judged.system == base || judged.verdict == Verdict::Failed {
+            continue;
         }
-        let member = judged.rqps.zip(reduced.as_ref()).filter(|_| counts);
-        if let Some((rqps, reduced)) = member {
-            members.entry(key).or_default().push(Member { rqps, reduced });
+        let key = (judged.cell.setup, judged.group, judged.system);
+        let (members, bounded) = groups.entry(key).or_default();
+        *bounded += u32::from(judged.has_bound());
+        if let Some((rqps, reduced)) = judged.rqps.zip(reduced.as_ref()) {
+            members.push(GroupMember { rqps, reduced });
         }
     }
-    let summary = |(key, members): (&_, &Vec<Member>)| {
-        let summary = summary(*key, members, record.study.seed)?;
-        Some(GroupSummary { bounded: bounded.get(key).copied().unwrap_or(0), ..summary })
-    };
-    members.iter().filter_map(summary).collect()
+    groups.iter().filter_map(|(key, group)| summary(*key, group, record.study.seed)).collect()
 }
 
 fn summary(
     (setup, group, system): (Setup, &'static Group, usize),
-    members: &[Member],
+    (members, bounded): &(Vec<GroupMember>, u32),
     seed: u64,
 ) -> Option<GroupSummary> {
     let ratios: Vec<f64> = members.iter().map(|member| member.rqps.value).collect();
@@ -60,7 +56,7 @@ fn summary(
         setup,
         system,
         n: ratios.len() as u32,
-        bounded: 0,
+        bounded: *bounded,
         min: ratios.iter().copied().fold(f64::INFINITY, f64::min),
         max: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         avg: mean(&ratios),
@@ -70,26 +66,17 @@ fn summary(
     })
 }
 
-/// Median over all tests of a system that did not fail; without interval for too few blocks.
-pub(crate) fn median_of_system(
-    record: &StudyRecord,
-    cells: &[CellJudgement],
-    reduced: &[Option<Reduced>],
-    system: usize,
-) -> Option<Estimate> {
-    median_of(record, cells, reduced, |judged| judged.system == system)
-}
-
+/// Median over the cells that are meant and did not fail; without interval for too few blocks.
 pub(crate) fn median_of(
     record: &StudyRecord,
     cells: &[CellJudgement],
-    reduced: &[Option<Reduced>],
+    reduced: &[Option<BlockCentres>],
     is_meant: impl Fn(&CellJudgement) -> bool,
 ) -> Option<Estimate> {
-    let members: Vec<Member> = (cells.iter().zip(reduced))
+    let members: Vec<GroupMember> = (cells.iter().zip(reduced))
         .filter(|(judged, _)| is_meant(judged) && judged.verdict != Verdict::Failed)
         .filter_map(|(judged, reduced)| {
-            Some(Member { rqps: judged.rqps?, reduced: reduced.as_ref()? })
+            Some(GroupMember { rqps: judged.rqps?, reduced: reduced.as_ref()? })
         })
         .collect();
     let median = median(&members.iter().map(|it| it.rqps.value).collect::<Vec<_>>())?;
@@ -97,7 +84,7 @@ pub(crate) fn median_of(
     Some(interval.unwrap_or(Estimate::without_interval(median)))
 }
 
-fn median_interval(members: &[Member], median: f64, seed: u64) -> Option<Estimate> {
+fn median_interval(members: &[GroupMember], median: f64, seed: u64) -> Option<Estimate> {
     match members {
         // The group is the test, so both must have the same interval.
         [only] => Some(only.rqps).filter(|rqps| rqps.has_interval()),
@@ -109,7 +96,7 @@ const RESAMPLED_MIN: usize = 4;
 
 /// Resamples blocks, the same for all tests of the group, because instances shift nearly all tests together. `None`
 /// with few blocks: two blocks have three resamples, whose spread is meaningless.
-fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
+fn bootstrap(members: &[GroupMember], value: f64, seed: u64) -> Option<Estimate> {
     let mut blocks: Vec<u32> =
         members.iter().flat_map(|it| it.reduced.blocks.iter().map(|(block, _)| *block)).collect();
     blocks.sort_unstable();
@@ -118,8 +105,8 @@ fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     if fewest < RESAMPLED_MIN {
         return None;
     }
-    let tests: Vec<Resampled> =
-        members.iter().map(|member| Resampled::new(member.reduced, &blocks)).collect();
+    let tests: Vec<ResampledTest> =
+        members.iter().map(|member| ResampledTest::new(member.reduced, &blocks)).collect();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut ratios = Vec::with_capacity(tests.len());
     let mut medians: Vec<f64> = (0..RESAMPLES)
@@ -132,14 +119,12 @@ fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
         })
         .collect();
     medians.sort_by(f64::total_cmp);
-    let quantile = |share: f64| {
-        medians.get((share * (medians.len() - 1) as f64).round() as usize).map(|m| m.ln())
-    };
+    let quantile = |share: f64| medians[(share * (medians.len() - 1) as f64).round() as usize].ln();
     let centre = value.ln();
     let widen = widening(fewest)?;
     let [below, above] = both_sides(
-        widen * (centre - quantile(ALPHA / 2.0)?),
-        widen * (quantile(1.0 - ALPHA / 2.0)? - centre),
+        widen * (centre - quantile(ALPHA / 2.0)),
+        widen * (quantile(1.0 - ALPHA / 2.0) - centre),
     );
     Some(Estimate { value, low: (centre - below).exp(), high: (centre + above).exp() })
 }
@@ -163,23 +148,23 @@ fn widening(blocks: usize) -> Option<f64> {
     Some((count / (count - 1.0)).sqrt() * t / Normal::standard().inverse_cdf(upper))
 }
 
-struct Resampled {
+struct ResampledTest {
     /// Centres of all blocks of its group; `None` where missing.
     centres: Vec<Option<f64>>,
     /// Its estimate, kept if none of its blocks is drawn.
     log: f64,
 }
 
-impl Resampled {
-    fn new(test: &Reduced, blocks: &[u32]) -> Self {
-        let of = |block: &u32| test.blocks.iter().find(|(it, _)| it == block);
-        let centres = blocks.iter().map(|block| of(block).map(|(_, centre)| *centre)).collect();
+impl ResampledTest {
+    fn new(test: &BlockCentres, blocks: &[u32]) -> Self {
+        let known: BTreeMap<u32, f64> = test.blocks.iter().copied().collect();
+        let centres = blocks.iter().map(|block| known.get(block).copied()).collect();
         Self { centres, log: test.log() }
     }
 
     fn ratio(&self, drawn: &[usize]) -> f64 {
         let (mut sum, mut count) = (0.0, 0_u32);
-        for centre in drawn.iter().filter_map(|&block| *self.centres.get(block)?) {
+        for centre in drawn.iter().filter_map(|&block| self.centres[block]) {
             sum += centre;
             count += 1;
         }
@@ -190,20 +175,21 @@ impl Resampled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::robust::{Value, centres};
+    use crate::robust::{RoundValue, centres};
 
-    fn reduced(logs: &[f64]) -> Reduced {
-        let value =
-            |(block, &value): (u32, &f64)| [0, 1, 2, 3].map(|round| Value { block, round, value });
+    fn reduced(logs: &[f64]) -> BlockCentres {
+        let value = |(block, &value): (u32, &f64)| {
+            [0, 1, 2, 3].map(|round| RoundValue { block, round, value })
+        };
         let values = (0..).zip(logs).flat_map(value).collect::<Vec<_>>();
-        Reduced::new(&centres(&values).unwrap(), &BTreeMap::new())
+        BlockCentres::new(&centres(&values).unwrap(), &BTreeMap::new())
     }
 
     fn interval(tests: &[&[f64]]) -> Option<Estimate> {
-        let reduced: Vec<Reduced> = tests.iter().map(|blocks| reduced(blocks)).collect();
-        let members: Vec<Member> = reduced
+        let reduced: Vec<BlockCentres> = tests.iter().map(|blocks| reduced(blocks)).collect();
+        let members: Vec<GroupMember> = reduced
             .iter()
-            .map(|reduced| Member {
+            .map(|reduced| GroupMember {
                 rqps: Estimate::without_interval(reduced.log().exp()),
                 reduced,
             })

@@ -46,7 +46,6 @@ pub struct InstructionSets<'a> {
 }
 
 /// `None` unless valgrind counted.
-#[must_use]
 pub fn instruction_sets(counts: &[CellCount]) -> Option<InstructionSets<'_>> {
     let counts = || counts.iter().filter(|of| of.count.by == CountedBy::Callgrind);
     counts().next()?;

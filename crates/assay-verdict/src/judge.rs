@@ -7,24 +7,24 @@ use assay_model::{
 };
 
 use crate::account::{latency, operations, published, published_latency, shares_cpu};
-use crate::bound::Bound;
-use crate::effect::Reduced;
+use crate::bound::RatioBound;
+use crate::effect::BlockCentres;
 use crate::reads::reads_go_on;
 use crate::rules::Decision;
-use crate::sample::{Fitness, Sample};
-use crate::samples::{Decided, Quantity, Samples};
+use crate::sample::{Fitness, SliceSample};
+use crate::samples::{QuantityEstimates, Samples, StudyDecisions};
+use crate::slice_totals::SliceTotals;
 use crate::threads::share_turns;
-use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
-    CellJudgement, Doubt, GateJudgement, Judgement, Silence, SystemSummary, TroubledBy, change,
-    count, counters, crossover, group, nodes, profile, ranking, robust, step, steps, why,
+    CellJudgement, Judgement, Silence, SystemSummary, TroubledBy, VerdictDoubt, change, count,
+    counters, crossover, group, ibench_step, nodes, profile, ranking, robust, steps, why,
 };
 
-impl Quantity {
+impl QuantityEstimates {
     /// Estimate with its interval. A single measurement has none, as its uncertainty is unknown.
     pub(crate) fn shown(&self, index: usize) -> Option<Estimate> {
-        match (self.effects.get(index)?, self.reduced.get(index)?) {
+        match (&self.effects[index], &self.reduced[index]) {
             (Some(effect), _) => Some(effect.shown()),
             (None, Some(reduced)) => Some(Estimate::without_interval(reduced.log().exp())),
             (None, None) => None,
@@ -32,26 +32,24 @@ impl Quantity {
     }
 
     fn forget(&mut self, index: usize) {
-        self.reduced.get_mut(index).into_iter().for_each(|it| *it = None);
-        self.effects.get_mut(index).into_iter().for_each(|it| *it = None);
+        self.reduced[index] = None;
+        self.effects[index] = None;
     }
 
     fn total(&self, index: usize, surplus: &[Option<Surplus>]) -> Option<Estimate> {
-        let effect = self.effects.get(index)?.as_ref()?;
-        Some(effect.with(surplus.get(index)?.as_ref()?).shown())
+        Some(self.effects[index].as_ref()?.with(surplus[index].as_ref()?).shown())
     }
 }
 
-#[must_use]
 pub fn judge(record: &StudyRecord) -> Judgement {
     with_rates(record).0
 }
 
 /// Judgement of a record, and relative rates in the order of the judged cells.
-pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced>>) {
+pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
     let mut samples = Samples::of(record);
     let base = samples.base();
-    let Decided {
+    let StudyDecisions {
         rates: mut rqps,
         rate_decisions: mut decisions,
         bounds,
@@ -68,7 +66,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let counts = counts(record);
     let cpus = record.host().cpus;
     forget_paced(record, &paced, base, &mut rqps, &mut decisions);
-    let nothing = Counts::default();
+    let nothing = CellTroubles::default();
     let keys = record.study.cells.iter();
     let keys = keys.flat_map(|cell| (0..record.systems.len()).map(move |system| (cell, system)));
     let mut cells = Vec::with_capacity(decisions.len());
@@ -77,13 +75,13 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         let judged = slices.get(&(cell.id, system)).map(Vec::as_slice).unwrap_or_default();
         let of_base = slices.get(&(cell.id, base)).filter(|_| system != base);
         if of_base.is_some_and(|it| share_turns(cell, it) || share_turns(cell, judged)) {
-            decision.leave_open_for(Doubt::SharedTurns);
+            decision.leave_open_for(VerdictDoubt::SharedTurns);
         }
         let mut described = described(record, judged, cell, system, mine);
         described.is_disturbed = samples.is_disturbed(cell.id);
         described.qps = qps.shown(index);
         described.rqps = rqps.shown(index);
-        hear(&mut described, bounds.get(index).copied().flatten(), &counts, base);
+        apply_bound(&mut described, bounds[index], &counts, base);
         described.total = rqps.total(index, &surplus);
         described.beyond_threshold = decision.beyond;
         described.bound = decision.bound;
@@ -96,25 +94,24 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
             .and_then(|(of_base, mine)| profile::compare(of_base, mine, described.change.as_ref()));
         described.count = count::of(record, cell.id, (base, system));
         described.cpu_ratio = cpu.shown(index);
-        let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
         described.cpu_verdict =
-            cpu_effect.and(cpu_decisions.get(index)).map(|it| of_cost(it.verdict));
+            cpu.effects[index].map(|_| cost_verdict(cpu_decisions[index].verdict));
         described.detectable = decision.detectable;
         described.doubt = doubt(&decision, &described, paced.contains(&cell.id));
         described.verdict = decision.verdict;
-        if described.step.is_some() && described.verdict == Verdict::Failed {
-            // A rate that met fewer writes is no faster.
-            (described.rqps, described.total, described.cpu_ratio) = (None, None, None);
-            (described.change, described.counters) = (None, None);
-        }
+        forget_failed_step(&mut described);
         cells.push(described);
     }
-    explain(record, &mut cells, base);
+    if record.counts_only() {
+        count::settle(record, &mut cells);
+    } else {
+        why::explain(record, &mut cells, base);
+    }
     let groups = group::summaries(record, &cells, &rqps.reduced, base);
     let systems = summaries(record, &cells, &rqps.reduced, base);
     let (steps, lines) = steps::steps(record, &samples, &cells);
     let crossovers = crossover::crossovers(record, &cells);
-    let gate = gate(record, &mut samples, &cells);
+    let gate = if record.counts_only() { count::gate(record, &cells) } else { samples.gate() };
     let nodes = nodes::summaries(record, &cells, &rqps.reduced);
     let rankings = ranking::rankings(record, &samples, &paced);
     let judgement =
@@ -122,25 +119,18 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     (judgement, rqps.reduced)
 }
 
-fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
-    match record.counts_only() {
-        true => count::settle(record, cells),
-        false => why::explain(record, cells, base),
+/// A rate that met fewer writes is no faster.
+fn forget_failed_step(cell: &mut CellJudgement) {
+    if cell.step.is_some() && cell.verdict == Verdict::Failed {
+        (cell.rqps, cell.total, cell.cpu_ratio) = (None, None, None);
+        (cell.change, cell.counters) = (None, None);
     }
 }
 
-fn gate(
-    record: &StudyRecord,
-    samples: &mut Samples,
-    cells: &[CellJudgement],
-) -> Option<GateJudgement> {
-    if record.counts_only() { count::gate(record, cells) } else { samples.gate() }
-}
-
-fn hear(
+fn apply_bound(
     described: &mut CellJudgement,
-    bound: Option<Bound>,
-    counts: &BTreeMap<(CellId, usize), Counts>,
+    bound: Option<RatioBound>,
+    counts: &BTreeMap<(CellId, usize), CellTroubles>,
     base: usize,
 ) {
     let cell = described.cell;
@@ -148,17 +138,17 @@ fn hear(
     let silence = |system| Some(Silence { system, what: what(system)? });
     described.silence = silence(described.system).or_else(|| bound.and_then(|_| silence(base)));
     described.rqps = described.rqps.or_else(|| bound?.estimate());
-    if bound == Some(Bound::Neither) {
+    if bound == Some(RatioBound::Neither) {
         described.failure = what(described.system).map(|what| format!("on both sides {what}"));
     }
 }
 
-fn doubt(decision: &Decision, described: &CellJudgement, is_paced: bool) -> Option<Doubt> {
+fn doubt(decision: &Decision, described: &CellJudgement, is_paced: bool) -> Option<VerdictDoubt> {
     match decision.doubt {
         _ if decision.verdict != Verdict::Undecided => None,
-        _ if is_paced => Some(Doubt::Paced),
-        None if described.rqps.is_none() => Some(Doubt::Unmeasured),
-        None => Some(Doubt::SinglePair),
+        _ if is_paced => Some(VerdictDoubt::Paced),
+        None if described.rqps.is_none() => Some(VerdictDoubt::Unmeasured),
+        None => Some(VerdictDoubt::SinglePair),
         doubt => doubt,
     }
 }
@@ -168,7 +158,7 @@ fn forget_paced(
     record: &StudyRecord,
     paced: &BTreeSet<CellId>,
     base: usize,
-    rqps: &mut Quantity,
+    rqps: &mut QuantityEstimates,
     decisions: &mut [Decision],
 ) {
     let systems = record.systems.len();
@@ -196,7 +186,7 @@ fn judged_slices<'a>(
 ) -> BTreeMap<(CellId, usize), Vec<&'a Slice>> {
     let mut judged: BTreeMap<(CellId, usize), Vec<&Slice>> = BTreeMap::new();
     for slice in record.slices_that_count() {
-        let is_judged = match Sample::of(slice).fitness {
+        let is_judged = match SliceSample::of(slice).fitness {
             Fitness::Good | Fitness::Missed => true,
             Fitness::Troubled => samples.is_disturbed(slice.cell),
             Fitness::Mistimed | Fitness::Failed | Fitness::Unanswered => false,
@@ -210,7 +200,7 @@ fn judged_slices<'a>(
 }
 
 /// Verdict on a ratio for which less is better.
-fn of_cost(verdict: Verdict) -> Verdict {
+fn cost_verdict(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Faster => Verdict::Slower,
         Verdict::Slower => Verdict::Faster,
@@ -219,7 +209,7 @@ fn of_cost(verdict: Verdict) -> Verdict {
 }
 
 #[derive(Default)]
-struct Counts {
+struct CellTroubles {
     troubled: u32,
     troubled_by: TroubledBy,
     errors: u64,
@@ -227,12 +217,12 @@ struct Counts {
     unanswered: Option<String>,
 }
 
-impl Counts {
+impl CellTroubles {
     fn add(&mut self, slice: &Slice) {
         self.errors += slice.work.error_count();
         match &slice.outcome {
             _ if slice.misses_sla() => {
-                self.failure.get_or_insert_with(|| step::missed(slice));
+                self.failure.get_or_insert_with(|| ibench_step::missed(slice));
             }
             SliceOutcome::Good => {}
             SliceOutcome::Troubled => {
@@ -253,8 +243,8 @@ impl Counts {
     }
 }
 
-fn counts(record: &StudyRecord) -> BTreeMap<(CellId, usize), Counts> {
-    let mut counts: BTreeMap<(CellId, usize), Counts> = BTreeMap::new();
+fn counts(record: &StudyRecord) -> BTreeMap<(CellId, usize), CellTroubles> {
+    let mut counts: BTreeMap<(CellId, usize), CellTroubles> = BTreeMap::new();
     for slice in record.slices_that_count() {
         counts.entry((slice.cell, slice.system)).or_default().add(slice);
     }
@@ -267,7 +257,7 @@ fn described(
     judged: &[&Slice],
     planned: &PlannedCell,
     system: usize,
-    counts: &Counts,
+    counts: &CellTroubles,
 ) -> CellJudgement {
     let cpus = record.host().cpus;
     let slices = || judged.iter().copied();
@@ -296,9 +286,10 @@ fn described(
         failure: counts.failure.clone(),
         silence: None,
         published: published(judged),
-        step: step::summary(judged),
+        step: ibench_step::summary(judged),
         latency: latency(slices()).or_else(|| published_latency(&published(judged))),
-        per_op: per_op(slices(), shares_cpu(planned, cpus)),
+        per_op: SliceTotals::of_slices(slices())
+            .and_then(|totals| totals.per_op(shares_cpu(planned, cpus))),
         usual_read_kb: robust::median(
             &slices()
                 .filter_map(|slice| {
@@ -329,12 +320,12 @@ fn events_per_second(slices: &[&Slice]) -> Option<f64> {
 fn summaries(
     record: &StudyRecord,
     cells: &[CellJudgement],
-    reduced: &[Option<Reduced>],
+    reduced: &[Option<BlockCentres>],
     base: usize,
 ) -> Vec<SystemSummary> {
     let others = (0..record.systems.len()).filter(|&system| system != base);
     let of_system = |system| {
-        let median = group::median_of_system(record, cells, reduced, system);
+        let median = group::median_of(record, cells, reduced, |cell| cell.system == system);
         summary(cells, system, median)
     };
     others.map(of_system).collect()

@@ -4,8 +4,6 @@
 
 mod account;
 mod active;
-mod asked;
-mod assumed;
 mod beside;
 mod bound;
 mod cause;
@@ -25,17 +23,18 @@ mod evidence;
 mod figures;
 mod gate;
 mod group;
+mod ibench_step;
 mod instruction_sets;
 mod judge;
 mod looks;
 mod moderate;
 mod node_test;
 mod nodes;
-mod over_tests;
-mod part;
+mod options;
 mod phrases;
 mod plan_change;
 mod plans;
+mod prior_variance;
 mod processor;
 mod profile;
 mod ranking;
@@ -44,15 +43,12 @@ mod robust;
 mod rules;
 mod sample;
 mod samples;
-mod soak;
+mod slice_totals;
 mod special;
 mod statements;
-mod step;
 mod steps;
 mod student;
-mod sums;
 mod threads;
-mod totals;
 mod trend;
 mod uneven;
 mod waits;
@@ -64,10 +60,8 @@ use assay_model::{CellId, Conclusion, Estimate, Group, Setup, StudyRecord, Verdi
 
 pub use account::Latency;
 pub use active::{ActiveSecond, active_seconds};
-pub use asked::can_act;
-pub use assumed::BLOCK_SD;
-pub use beside::{Agreement, GroupBeside, Judged, PairBeside, TestBeside, beside};
-pub use cause::Cause;
+pub use beside::{BesideStudy, GroupBeside, PairBeside, StudyAgreement, TestBeside, beside};
+pub use cause::ChangeCause;
 pub use cell::QUIET_SHARE;
 pub use change::{Changed, Term, TimeChange};
 pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
@@ -80,14 +74,17 @@ pub use counted_modules::Counted;
 pub use counters::CounterChange;
 pub use crossover::Crossover;
 pub use discoveries::benjamini_hochberg;
-pub use figures::{Figure, LATENCIES, METRICS, Metric, PER_OP, PerOp, Place};
+pub use figures::{CellFigure, FigurePlace, LATENCIES, METRICS, PER_OP, PerOp, PublishedMetric};
 pub use gate::{GateCell, GateJudgement, GateVerdict};
+pub use ibench_step::StepSummary;
 pub use instruction_sets::{InstructionSets, instruction_sets};
 pub use judge::judge;
 pub use looks::{ALPHA, KEPT_BACK, last_level};
 pub use moderate::{Prior, fit_prior};
 pub use nodes::{NodeRate, NodeSummary, Nodes};
+pub use options::can_act;
 pub use plans::PlanFindings;
+pub use prior_variance::BLOCK_SD;
 pub use processor::ProcessorChange;
 pub use profile::{
     FunctionChange, FunctionKey, Modules, ProfileChange, are_comparable, dispersion,
@@ -95,12 +92,11 @@ pub use profile::{
 pub use ranking::{RANKED_MIN, RankedPair, Ranking, Rankings};
 pub use robust::{TRIM, median};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
-pub use sample::{Fitness, Sample};
-pub use samples::{Samples, Standing};
-pub use soak::{SOAK_INTERVALS_S, SOAK_STALL, SoakJudgement, SoakStalls, soak, soak_rounds};
+pub use sample::{Fitness, SliceSample};
+pub use samples::{CellStanding, Samples};
 pub use statements::{StatementChange, statement_changes};
-pub use step::StepSummary;
-pub use steps::{LineSummary, MainStep, Step};
+pub use steps::{LineStep, LineSummary, MainStep};
+pub use student::upper_quantile;
 pub use threads::{SHORT_LIVED_NS, waits_for_turns};
 pub use trend::{
     Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, comparable, trend,
@@ -117,7 +113,7 @@ pub struct Judgement {
     pub systems: Vec<SystemSummary>,
     /// One per cell and step of a line of versions, in this order. Excludes lines whose only step leads from the base,
     /// because cells compare these two.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LineStep>,
     /// One per cell and line of three or more versions, in this order.
     pub lines: Vec<LineSummary>,
     pub crossovers: Vec<Crossover>,
@@ -182,24 +178,21 @@ pub struct CellJudgement {
     /// Smallest relative change that 4 of 5 such studies would call in this cell, other cells unchanged. `None` if too
     /// few blocks were measured for any call.
     pub detectable: Option<f64>,
-    pub doubt: Option<Doubt>,
-    pub cause: Option<Cause>,
+    pub doubt: Option<VerdictDoubt>,
+    pub cause: Option<ChangeCause>,
     pub why: Option<String>,
 }
 
 impl CellJudgement {
-    #[must_use]
     pub fn has_bound(&self) -> bool {
         self.rqps.is_some_and(Estimate::is_bound)
     }
 
-    #[must_use]
     pub fn published(&self, name: &str) -> Option<f64> {
         self.published.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
     /// Whether its operations and errors were counted. A published rate becomes a slice in which only the rate is real.
-    #[must_use]
     pub fn is_counted(&self, record: &StudyRecord) -> bool {
         !record.is_reported() || self.tps.is_some()
     }
@@ -221,7 +214,7 @@ pub struct Silence {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Doubt {
+pub enum VerdictDoubt {
     Unmeasured,
     SinglePair,
     /// One side did not answer within the limit, and the other takes about as long.
@@ -290,14 +283,12 @@ pub struct SystemSummary {
 }
 
 impl SystemSummary {
-    #[must_use]
     pub fn cells(&self) -> u32 {
         self.slower + self.faster + self.same + self.uneven + self.undecided + self.failed
     }
 }
 
 impl Judgement {
-    #[must_use]
     pub fn conclusions(&self) -> Vec<Conclusion> {
         let mut cell = 0;
         let mut previous = None;
@@ -317,7 +308,6 @@ impl Judgement {
         concluded.collect()
     }
 
-    #[must_use]
     pub fn cell(&self, cell: CellId, system: usize) -> Option<&CellJudgement> {
         self.cells.iter().find(|judged| judged.cell == cell && judged.system == system)
     }

@@ -25,14 +25,14 @@ const HALVINGS: u32 = 50;
 pub(crate) struct Looks {
     /// Blocks planned before the first one.
     planned: u32,
-    looks: Vec<Look>,
+    looks: Vec<BlockLook>,
     to_come: u32,
     /// Whether the study has ended: the last look at each test spends the rest.
     has_ended: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Look {
+struct BlockLook {
     /// Two-sided nominal level.
     level: f64,
     spends: f64,
@@ -89,7 +89,7 @@ impl Looks {
         self.looks.truncate(block as usize + 1);
         if let Some(look) = self.looks.pop() {
             let before = self.path();
-            let mut closed = Look::new(&before, look.path.share, spent(1.0));
+            let mut closed = BlockLook::new(&before, look.path.share, spent(1.0));
             closed.path.share = 1.0_f64.max(look.path.share);
             // In units of the information that the study turned out to have.
             let scale = (closed.path.share / look.path.share).sqrt();
@@ -122,7 +122,7 @@ impl Looks {
     fn skip_to(&mut self, block: u32) {
         while self.looks.len() < block as usize {
             let path = self.path();
-            self.looks.push(Look {
+            self.looks.push(BlockLook {
                 level: 0.0,
                 spends: 0.0,
                 last_level: 0.0,
@@ -138,11 +138,11 @@ impl Looks {
     }
 
     fn push(&mut self, before: &Path, share: f64) {
-        self.looks.push(Look::new(before, share, spent(share)));
+        self.looks.push(BlockLook::new(before, share, spent(share)));
     }
 }
 
-impl Look {
+impl BlockLook {
     fn new(before: &Path, share: f64, total: f64) -> Self {
         let sd = (share - before.share).max(0.0).sqrt();
         let level = |spends: f64| {
@@ -227,7 +227,6 @@ fn spent(share: f64) -> f64 {
 }
 
 /// Approximate nominal level of the last of this many looks: between that of one look and that of forty.
-#[must_use]
 pub fn last_level(looks: u32) -> f64 {
     let forty = 0.0245;
     let one = ALPHA - KEPT_BACK;

@@ -25,7 +25,6 @@ pub struct Prior {
 
 /// Fits the prior to `(variance, degrees of freedom)` of many cells by the moments of log variances; `None` for too
 /// few.
-#[must_use]
 pub fn fit_prior(variances: &[(f64, f64)]) -> Option<Prior> {
     let usable: Vec<_> = variances
         .iter()
@@ -64,7 +63,6 @@ impl Prior {
     /// 84%.
     ///
     /// For a cell without a variance, `df` is 0 and the result is the prior's.
-    #[must_use]
     pub fn moderate(&self, (variance, df): (f64, f64), known: f64) -> (f64, f64) {
         if df <= 0.0 {
             return (self.variance, self.df.min(self.df_pooled));

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use assay_model::{CellId, Estimate, Host, Run, StudyRecord};
 
-use crate::effect::Reduced;
+use crate::effect::BlockCentres;
 use crate::looks::ALPHA;
 use crate::robust::mean;
-use crate::sample::{Fitness, Sample};
+use crate::sample::{Fitness, SliceSample};
 use crate::student::upper_quantile;
 use crate::{CellJudgement, benjamini_hochberg};
 
@@ -48,14 +48,14 @@ pub struct NodeSummary {
 pub(crate) fn summaries(
     record: &StudyRecord,
     cells: &[CellJudgement],
-    rates: &[Option<Reduced>],
+    rates: &[Option<BlockCentres>],
 ) -> Option<Nodes> {
     let nodes = nodes(record);
     let count = nodes.iter().max().map_or(0, |last| last + 1);
     if count < 2 {
         return None;
     }
-    let test = |(cell, rate): (&CellJudgement, &Option<Reduced>)| {
+    let test = |(cell, rate): (&CellJudgement, &Option<BlockCentres>)| {
         Some(((cell.cell, cell.system), rate.as_ref()?.node_test?.p_value))
     };
     let tests: Vec<((CellId, usize), f64)> = cells.iter().zip(rates).filter_map(test).collect();
@@ -72,7 +72,7 @@ pub(crate) fn summaries(
     };
     let each = (0..count).filter_map(|node| {
         let of_node = |run: &usize| nodes.get(*run) == Some(&node);
-        let first = (0..record.runs.len()).find(of_node).and_then(|run| record.runs.get(run))?;
+        let first = &record.runs[(0..record.runs.len()).find(of_node)?];
         let slices = || record.slices.iter().filter(|slice| of_node(&slice.run));
         let mut blocks: Vec<u32> = slices().map(|slice| slice.block).collect();
         blocks.sort_unstable();
@@ -88,12 +88,12 @@ pub(crate) fn summaries(
     Some(Nodes { each: each.collect(), tested: tests.len() as u32, differing, rates })
 }
 
-type Blocks = BTreeMap<u32, Vec<f64>>;
+type BlockLogs = BTreeMap<u32, Vec<f64>>;
 
 fn node_rates(record: &StudyRecord, cells: &[CellJudgement], nodes: &[u32]) -> Vec<NodeRate> {
-    let mut logs: BTreeMap<(CellId, usize), BTreeMap<u32, Blocks>> = BTreeMap::new();
+    let mut logs: BTreeMap<(CellId, usize), BTreeMap<u32, BlockLogs>> = BTreeMap::new();
     for slice in record.slices_that_count() {
-        let sample = Sample::of(slice);
+        let sample = SliceSample::of(slice);
         let is_judged = matches!(sample.fitness, Fitness::Good | Fitness::Troubled);
         let rate = sample.rate.filter(|rate| is_judged && *rate > 0.0);
         if let Some((rate, node)) = rate.zip(nodes.get(slice.run)) {
@@ -103,7 +103,7 @@ fn node_rates(record: &StudyRecord, cells: &[CellJudgement], nodes: &[u32]) -> V
     }
     let of_cell = |cell: &CellJudgement| {
         let of_nodes = logs.remove(&(cell.cell, cell.system)).unwrap_or_default();
-        let centres = |blocks: Blocks| blocks.values().map(|it| mean(it)).collect();
+        let centres = |blocks: BlockLogs| blocks.values().map(|it| mean(it)).collect();
         let (nodes, blocks): (Vec<u32>, Vec<Vec<f64>>) =
             of_nodes.into_iter().map(|(node, blocks)| (node, centres(blocks))).unzip();
         let rates = nodes.into_iter().zip(&blocks).zip(relative(&blocks));

@@ -5,8 +5,8 @@ use assay_model::{
 };
 
 use crate::PlanFindings;
-use crate::part::{MOST, PartTime};
-use crate::plans::Place;
+use crate::plans::StatementPlace;
+use crate::statements::{MOST, PartTime};
 
 const ANOTHER_PLAN: &str = "executed with another plan than by the base";
 
@@ -42,7 +42,7 @@ impl PlanChange {
         }
         let part = plans.places(cell, systems).and_then(|places| {
             // Statements of a pipeline are not timed individually.
-            let is_timed = |one: &Place| {
+            let is_timed = |one: &StatementPlace| {
                 let time = PartTime::of(record, cell, systems, |place| place == *one);
                 time.is_some_and(|time| time.us.iter().all(|us| *us > 0.0))
             };
@@ -58,13 +58,14 @@ impl PlanChange {
             Some([before, after]) => format!(" ({before} → {after})"),
             None => String::new(),
         };
-        let [base, system] = systems.map(|it| record.systems.get(it));
-        let asked = base.zip(system).map(|(base, system)| {
-            let is_one_build =
-                system.artifact.sha256().is_some_and(|it| base.artifact.sha256() == Some(it));
+        // Tests have records without systems.
+        let [base, system] = systems.map(|system| record.systems.get(system));
+        let known = base.zip(system).map(|(base, system)| {
+            let digest = system.artifact.sha256();
+            let is_one_build = digest.is_some_and(|it| base.artifact.sha256() == Some(it));
             (is_one_build, narrowed(options(&base.spec, &system.spec), tried))
         });
-        let (is_one_build, options) = asked.unwrap_or_default();
+        let (is_one_build, options) = known.unwrap_or_default();
         let named = named(&options);
         let sentence = match options.as_slice() {
             [] => format!("{ANOTHER_PLAN}{pair}"),
@@ -93,15 +94,13 @@ fn variable(name: &str) -> String {
 /// An option with a value in both systems is listed with the system's.
 fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
     let mut found: Vec<PlanOption> = Vec::new();
-    for (of, other, is_of_base) in [(system, base, false), (base, system, true)] {
-        for (name, value) in of.options_unlike(other, variable) {
+    for (spec, other, is_of_base) in [(system, base, false), (base, system, true)] {
+        for (name, value) in spec.options_unlike(other, variable) {
             let variable = variable(name);
             let is_new = found.iter().all(|known| known.variable != variable);
             if is_new && changes_plans(&variable) {
-                let text = match may_be_secret(name) {
-                    true => name.to_owned(),
-                    false => format!("{name}={value}"),
-                };
+                let text =
+                    if may_be_secret(name) { name.to_owned() } else { format!("{name}={value}") };
                 found.push(PlanOption { variable, text, is_of_base });
             }
         }
@@ -117,10 +116,7 @@ fn narrowed(options: Vec<PlanOption>, tried: Option<&SettingsTried>) -> Vec<Plan
         let mut words = whole.flat_map(|cause| cause.options.split('+'));
         words.any(|word| word.split('=').next().is_some_and(|it| variable(it) == option.variable))
     };
-    match options.iter().any(undone) {
-        true => options.into_iter().filter(undone).collect(),
-        false => options,
-    }
+    if options.iter().any(undone) { options.into_iter().filter(undone).collect() } else { options }
 }
 
 /// `` `enable_hashjoin=off` ``, `` `enable_hashjoin=off` of the base ``, `` the requested options (`a=1`, `b=2`, 3

@@ -4,11 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{AuditFinding, CellId, StatementPlans};
 
-#[derive(Debug, Default)]
+/// Place of a statement in a user's test: the kind of events, and the step.
+pub(crate) type StatementPlace = (u32, u32);
+
+/// Characters of the longest plan that a sentence quotes.
+const PLAN_MAX: usize = 120;
+
+#[derive(Debug)]
 pub struct PlanFindings<'a>(BTreeMap<&'a str, Vec<&'a AuditFinding>>);
 
 impl<'a> PlanFindings<'a> {
-    #[must_use]
     pub fn new(audit: &'a [AuditFinding]) -> Self {
         let mut by_test: BTreeMap<&str, Vec<&AuditFinding>> = BTreeMap::new();
         for finding in audit {
@@ -30,50 +35,45 @@ impl<'a> PlanFindings<'a> {
         })
     }
 
-    #[must_use]
     pub fn differ(&self, cell: CellId, systems: [usize; 2]) -> bool {
         self.of(cell).any(|finding| {
-            let [one, other] = systems.map(|it| finding.values.get(it).and_then(Option::as_ref));
+            let [one, other] =
+                systems.map(|system| finding.values.get(system).and_then(Option::as_ref));
             one.zip(other).is_some_and(|(one, other)| one != other)
         })
     }
-}
 
-/// Place of a statement in a user's test: the kind of events, and the step.
-pub(crate) type Place = (u32, u32);
-
-impl PlanFindings<'_> {
     /// Places of a user's statements that these systems execute differently; `None` if unknown.
-    pub(crate) fn places(&self, cell: CellId, systems: [usize; 2]) -> Option<BTreeSet<Place>> {
+    pub(crate) fn places(
+        &self,
+        cell: CellId,
+        systems: [usize; 2],
+    ) -> Option<BTreeSet<StatementPlace>> {
         let mut places = BTreeSet::new();
         for finding in self.of(cell) {
             if finding.statements.is_empty() {
                 return None;
             }
-            let differs = |it: &&StatementPlans| {
-                let [one, other] = systems.map(|system| it.plans.get(system).copied().flatten());
+            let differs = |statement: &&StatementPlans| {
+                let [one, other] =
+                    systems.map(|system| statement.plans.get(system).copied().flatten());
                 one.zip(other).is_some_and(|(one, other)| one != other)
             };
             let differing = finding.statements.iter().filter(differs);
-            places.extend(differing.map(|it| (it.kind, it.step)));
+            places.extend(differing.map(|statement| (statement.kind, statement.step)));
         }
         Some(places)
     }
-}
 
-const PLAN_MAX: usize = 120;
-
-impl<'a> PlanFindings<'a> {
     /// Plans of the first statement that these systems execute differently; `None` without any, and for plans too long
     /// for a sentence.
-    #[must_use]
     pub fn pair(&self, cell: CellId, systems: [usize; 2]) -> Option<[&'a str; 2]> {
         let pairs = self.of(cell).filter_map(|finding| {
-            let [one, other] = systems.map(|it| finding.values.get(it)?.as_deref());
+            let [one, other] = systems.map(|system| finding.values.get(system)?.as_deref());
             Some([one?, other?])
         });
         let mut differing = pairs.filter(|[one, other]| one != other);
-        differing.next().filter(|pair| pair.iter().all(|it| it.chars().count() <= PLAN_MAX))
+        differing.next().filter(|pair| pair.iter().all(|plan| plan.chars().count() <= PLAN_MAX))
     }
 }
 

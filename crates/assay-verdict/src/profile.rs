@@ -223,7 +223,7 @@ pub(crate) fn plain<'a>(module: &'a str, server: &str) -> &'a str {
 }
 
 /// Samples of a function in each of two trees, and the module of the last one that has it.
-type Found<'a> = BTreeMap<FunctionKey<'a>, ([u64; 2], &'a str)>;
+type FoundFunctions<'a> = BTreeMap<FunctionKey<'a>, ([u64; 2], &'a str)>;
 
 fn functions<'a>(
     trees: [&'a CallTree; 2],
@@ -231,7 +231,7 @@ fn functions<'a>(
     cpu_us: [f64; 2],
     dispersion: [f64; 2],
 ) -> Vec<FunctionChange> {
-    let mut found = Found::new();
+    let mut found = FoundFunctions::new();
     for (side, (tree, modules)) in trees.into_iter().zip(modules).enumerate() {
         for node in tree.nodes.iter().filter(|node| node.own > 0) {
             let Some(frame) = tree.frames.get(node.frame as usize) else { continue };

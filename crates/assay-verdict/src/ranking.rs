@@ -5,15 +5,15 @@
 //! the difference exceeds the study's threshold. In a test, the false discovery rate over all pairs and tests must
 //! allow it too.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{CellId, Estimate, Experiment, StudyRecord, Verdict};
 
-use crate::Doubt;
-use crate::effect::{Effect, Reduced};
-use crate::over_tests::mean_over_tests;
+use crate::VerdictDoubt;
+use crate::effect::{BlockCentres, Effect, common_variance};
+use crate::prior_variance::{COMMON, DESIGN_DF, PriorVariance};
 use crate::rules::{Decision, Rules};
-use crate::samples::{Quantity, Samples};
+use crate::samples::{QuantityEstimates, Samples};
 
 /// Fewest ranked systems. For two, the verdicts suffice.
 pub const RANKED_MIN: usize = 3;
@@ -59,18 +59,15 @@ impl Ranking {
     }
 
     /// In either order.
-    #[must_use]
     pub fn pair(&self, one: usize, other: usize) -> Option<&RankedPair> {
         let is_it = |it: &&RankedPair| [(one, other), (other, one)].contains(&(it.above, it.below));
         self.pairs.iter().find(is_it)
     }
 
-    #[must_use]
     pub fn tells_apart(&self, one: usize, other: usize) -> bool {
         self.pair(one, other).is_some_and(|pair| pair.verdict == Verdict::Slower)
     }
 
-    #[must_use]
     pub fn rank(&self, system: usize) -> u32 {
         let faster = |it: &&RankedPair| it.below == system && it.verdict == Verdict::Slower;
         1 + self.pairs.iter().filter(faster).count() as u32
@@ -93,7 +90,7 @@ pub(crate) fn rankings(
         return None;
     }
     let (rates, decisions) = samples.compare(&pairs);
-    let compared = Compared { systems, pairs, rates, decisions, samples };
+    let compared = RankingPairs { systems, pairs, rates, decisions, samples };
     let numbers = cells.iter().enumerate().filter(|(_, cell)| !paced.contains(&cell.id));
     let numbers: Vec<(usize, CellId)> = numbers.map(|(number, cell)| (number, cell.id)).collect();
     let tests: Vec<Ranking> =
@@ -115,22 +112,22 @@ fn pairs(systems: &[usize]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-struct Compared<'a> {
+struct RankingPairs<'a> {
     systems: Vec<usize>,
     pairs: Vec<(usize, usize)>,
-    rates: Quantity,
+    rates: QuantityEstimates,
     decisions: Vec<Decision>,
     samples: &'a Samples,
 }
 
 #[derive(Clone, Copy)]
-struct Comparison {
+struct PairComparison {
     pair: (usize, usize),
     effect: Effect,
     is_callable: bool,
 }
 
-impl Compared<'_> {
+impl RankingPairs<'_> {
     fn rules(&self) -> &Rules {
         self.samples.rules()
     }
@@ -141,8 +138,8 @@ impl Compared<'_> {
 
     fn effect(&self, number: usize, pair: usize) -> Option<Effect> {
         let index = self.index(number, pair);
-        let has_failed = self.decisions.get(index)?.verdict == Verdict::Failed;
-        self.rates.effects.get(index)?.filter(|_| !has_failed)
+        let has_failed = self.decisions[index].verdict == Verdict::Failed;
+        self.rates.effects[index].filter(|_| !has_failed)
     }
 
     fn measured(&self, number: usize) -> Vec<usize> {
@@ -156,9 +153,9 @@ impl Compared<'_> {
     fn of_cell(&self, number: usize, cell: CellId) -> Option<Ranking> {
         let ranked = self.measured(number);
         let comparisons = self.pairs.iter().enumerate().filter_map(|(at, &pair)| {
-            let decision = self.decisions.get(self.index(number, at))?;
+            let decision = &self.decisions[self.index(number, at)];
             let is_callable = matches!(decision.verdict, Verdict::Faster | Verdict::Slower);
-            Some(Comparison { pair, effect: self.effect(number, at)?, is_callable })
+            Some(PairComparison { pair, effect: self.effect(number, at)?, is_callable })
         });
         let comparisons = comparisons.collect();
         self.ranking(ranked, comparisons).map(|it| Ranking { cell: Some(cell), tests: 1, ..it })
@@ -176,16 +173,16 @@ impl Compared<'_> {
             .map(|((number, _), _)| *number)
             .collect();
         let comparisons = self.pairs.iter().enumerate().filter_map(|(at, &pair)| {
-            let cells: Option<Vec<(&Reduced, Effect)>> = common
+            let cells: Option<Vec<(&BlockCentres, Effect)>> = common
                 .iter()
                 .map(|&number| {
-                    let reduced = self.rates.reduced.get(self.index(number, at))?.as_ref()?;
+                    let reduced = self.rates.reduced[self.index(number, at)].as_ref()?;
                     Some((reduced, self.effect(number, at)?))
                 })
                 .collect();
             let effect = mean_over_tests(&cells?, self.samples.assumed())?;
             let is_callable = !self.is_of_busy_blocks(&common, at);
-            Some(Comparison { pair, effect, is_callable })
+            Some(PairComparison { pair, effect, is_callable })
         });
         let comparisons = comparisons.collect();
         let (tests, left_out) = (common.len(), numbers.len() - common.len());
@@ -195,17 +192,15 @@ impl Compared<'_> {
 
     /// Whether a pair is known of single blocks on a busy machine in most of these cells.
     fn is_of_busy_blocks(&self, cells: &[usize], pair: usize) -> bool {
-        let doubts = cells.iter().filter_map(|&number| {
-            let decision = self.decisions.get(self.index(number, pair))?;
-            (decision.doubt == Some(Doubt::OneBusyBlock)).then_some(())
-        });
-        2 * doubts.count() > cells.len()
+        let doubt = |&&number: &&usize| self.decisions[self.index(number, pair)].doubt;
+        let doubted = cells.iter().filter(|it| doubt(it) == Some(VerdictDoubt::OneBusyBlock));
+        2 * doubted.count() > cells.len()
     }
 
-    fn ranking(&self, ranked: Vec<usize>, comparisons: Vec<Comparison>) -> Option<Ranking> {
+    fn ranking(&self, ranked: Vec<usize>, comparisons: Vec<PairComparison>) -> Option<Ranking> {
         let is_ranked =
-            |it: &Comparison| ranked.contains(&it.pair.0) && ranked.contains(&it.pair.1);
-        let comparisons: Vec<Comparison> =
+            |it: &PairComparison| ranked.contains(&it.pair.0) && ranked.contains(&it.pair.1);
+        let comparisons: Vec<PairComparison> =
             comparisons.into_iter().filter(|it| is_ranked(it)).collect();
         let all = ranked.len() * ranked.len().saturating_sub(1) / 2;
         if ranked.len() < 2 || comparisons.len() < all {
@@ -230,11 +225,11 @@ impl Compared<'_> {
 
     fn ranked_pair(
         &self,
-        comparison: &Comparison,
+        comparison: &PairComparison,
         pairs: usize,
         place: &dyn Fn(usize) -> Option<usize>,
     ) -> RankedPair {
-        let Comparison { pair: (from, to), effect, is_callable } = comparison;
+        let PairComparison { pair: (from, to), effect, is_callable } = comparison;
         let (mut effect, is_in_order) = (*effect, place(*from) < place(*to));
         let (above, below) = if is_in_order { (*from, *to) } else { (*to, *from) };
         effect.log = if is_in_order { effect.log } else { -effect.log };
@@ -272,9 +267,9 @@ fn largest_complete(systems: &[usize], is_known: impl Fn(usize, usize) -> bool) 
 }
 
 /// Systems by mean log ratio to all others, the fastest first. Ties go to the first.
-fn order(ranked: &[usize], comparisons: &[Comparison]) -> Vec<usize> {
+fn order(ranked: &[usize], comparisons: &[PairComparison]) -> Vec<usize> {
     let score = |system: usize| -> f64 {
-        let logs = comparisons.iter().map(|Comparison { pair: (from, to), effect, .. }| {
+        let logs = comparisons.iter().map(|PairComparison { pair: (from, to), effect, .. }| {
             f64::from(u8::from(*to == system)) * effect.log
                 - f64::from(u8::from(*from == system)) * effect.log
         });
@@ -299,13 +294,65 @@ fn groups(order: &[usize], tells_apart: impl Fn(usize, usize) -> bool) -> Vec<Ve
     groups
 }
 
+/// Mean log ratio over tests that share instances, i.e. the log of the geometric mean ratio; `None` without tests.
+///
+/// The common part of a block's tests does not shrink with the number of tests; the rest of each test's variance is
+/// independent. Tests measured by several machines may share all of it.
+fn mean_over_tests(cells: &[(&BlockCentres, Effect)], assumed: PriorVariance) -> Option<Effect> {
+    let count = cells.len() as f64;
+    let (_, first) = cells.first()?;
+    let reduced: Vec<&BlockCentres> = cells.iter().map(|(reduced, _)| *reduced).collect();
+    let measured = common_variance(&reduced);
+    let (common, common_df) = assumed.fill(COMMON * assumed.between(), measured, DESIGN_DF);
+    let of_common = common * block_share(&reduced);
+    let squares = |(reduced, effect): &(&BlockCentres, Effect)| {
+        let own = common / reduced.blocks.len().max(1) as f64;
+        ((effect.se * effect.se - own).max(0.0), effect.df)
+    };
+    let has_nodes =
+        reduced.iter().any(|it| it.nodes.iter().any(|node| Some(node) != it.nodes.first()));
+    let parts = if has_nodes { count } else { count * count };
+    let rest: f64 = cells.iter().map(|it| squares(it).0).sum::<f64>() / parts;
+    let variance = of_common + rest;
+    // Satterthwaite. If nothing is known of the common part, the degrees of freedom are those of a single test.
+    let least = cells.iter().map(|(_, effect)| effect.df).fold(f64::INFINITY, f64::min);
+    let of_rest = if has_nodes { least } else { least * count };
+    let spent = satterthwaite_part(of_common, common_df) + satterthwaite_part(rest, of_rest);
+    let df = if common_df > 0.0 && spent > 0.0 { variance * variance / spent } else { least };
+    let mut mean = *first;
+    mean.log = cells.iter().map(|(_, effect)| effect.log).sum::<f64>() / count;
+    mean.se = variance.sqrt();
+    mean.df = df;
+    mean.blocks = cells.iter().map(|(_, effect)| effect.blocks).min().unwrap_or(0);
+    mean.last = cells.iter().map(|(_, effect)| effect.last).max().unwrap_or(0);
+    (mean.log.is_finite() && mean.se.is_finite() && df > 0.0).then_some(mean)
+}
+
+/// Contribution of a variance to the denominator of Satterthwaite's degrees of freedom.
+fn satterthwaite_part(variance: f64, df: f64) -> f64 {
+    if variance > 0.0 { variance * variance / df } else { 0.0 }
+}
+
+/// Sum over blocks of the squared weight of each block in the mean: 1 divided by the number of blocks, if all tests
+/// were measured in all of them.
+fn block_share(cells: &[&BlockCentres]) -> f64 {
+    let mut weights: BTreeMap<u32, f64> = BTreeMap::new();
+    for cell in cells {
+        let weight = 1.0 / (cell.blocks.len().max(1) * cells.len()) as f64;
+        for (block, _) in &cell.blocks {
+            *weights.entry(*block).or_default() += weight;
+        }
+    }
+    weights.values().map(|weight| weight * weight).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::effect::tests::effect;
 
-    fn comparison(pair: (usize, usize), log: f64) -> Comparison {
-        Comparison { pair, effect: effect(log, 0.01, 30.0), is_callable: true }
+    fn comparison(pair: (usize, usize), log: f64) -> PairComparison {
+        PairComparison { pair, effect: effect(log, 0.01, 30.0), is_callable: true }
     }
 
     #[test]

@@ -12,7 +12,7 @@ const PASSES: u32 = 3;
 const STEPS_MAX: u32 = 60;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Value {
+pub(crate) struct RoundValue {
     pub(crate) block: u32,
     pub(crate) round: u32,
     pub(crate) value: f64,
@@ -53,10 +53,10 @@ struct Limit(f64);
 ///
 /// Values of one round depend on each other, and rounds do not. The variance is therefore that of the sums of rounds
 /// (the cluster-robust variance of a mean).
-pub(crate) fn centres(values: &[Value]) -> Option<Centres> {
+pub(crate) fn centres(values: &[RoundValue]) -> Option<Centres> {
     let blocks = || values.chunk_by(|one, next| one.block == next.block);
     let of_all = middle(values)?;
-    let start = |block: &[Value]| match block.len() < MEDIAN_MIN {
+    let start = |block: &[RoundValue]| match block.len() < MEDIAN_MIN {
         true => Some(of_all),
         false => middle(block),
     };
@@ -71,7 +71,7 @@ pub(crate) fn centres(values: &[Value]) -> Option<Centres> {
     for (block, centre) in blocks().zip(&found) {
         let count = block.len() as f64;
         usual += block.iter().filter(|it| limit.contains(it.value - centre)).count();
-        let pulled_in = |it: &Value| limit.pull_in(it.value - centre);
+        let pulled_in = |it: &RoundValue| limit.pull_in(it.value - centre);
         let rest = block.iter().map(pulled_in).sum::<f64>() / count;
         plain += block.iter().map(|it| (pulled_in(it) - rest).powi(2)).sum::<f64>();
         for round in block.chunk_by(|one, next| one.round == next.round) {
@@ -86,7 +86,7 @@ pub(crate) fn centres(values: &[Value]) -> Option<Centres> {
     let free = rounds - found.len();
     let correction = rounds as f64 / free as f64;
     let free_values = count - found.len() as f64;
-    let centre = |(block, value): (&[Value], f64)| {
+    let centre = |(block, value): (&[RoundValue], f64)| {
         Some(Centre { block: block.first()?.block, value, count: block.len() as f64 })
     };
     Some(Centres {
@@ -98,14 +98,14 @@ pub(crate) fn centres(values: &[Value]) -> Option<Centres> {
     })
 }
 
-fn middle(values: &[Value]) -> Option<f64> {
+fn middle(values: &[RoundValue]) -> Option<f64> {
     median(&values.iter().map(|it| it.value).collect::<Vec<_>>())
 }
 
 impl Limit {
-    fn of(values: &[Value], centres: &[f64]) -> Option<Self> {
+    fn of(values: &[RoundValue], centres: &[f64]) -> Option<Self> {
         let blocks = values.chunk_by(|one, next| one.block == next.block);
-        let deviations = |(block, centre): (&[Value], &f64)| {
+        let deviations = |(block, centre): (&[RoundValue], &f64)| {
             block.iter().map(|it| (it.value - centre).abs()).collect::<Vec<_>>()
         };
         let mut sizes: Vec<f64> = blocks.zip(centres).flat_map(deviations).collect();
@@ -128,7 +128,7 @@ impl Limit {
 
     /// The centre at which the winsorized deviations of a block add up to zero. Their sum falls as the centre rises, so
     /// Newton's steps are bracketed.
-    fn centre(self, block: &[Value], from: f64) -> f64 {
+    fn centre(self, block: &[RoundValue], from: f64) -> f64 {
         let values = || block.iter().map(|it| it.value);
         let (mut low, mut high) = values()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| {
@@ -175,7 +175,6 @@ pub(crate) fn variance(values: &[f64]) -> Option<f64> {
 }
 
 /// `None` without values.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     median_of_any_order(&mut values.to_vec())
 }
@@ -202,11 +201,11 @@ mod tests {
 
     use super::*;
 
-    fn each_of_a_round(values: &[f64]) -> Vec<Value> {
-        (0..).zip(values).map(|(round, &value)| Value { block: 0, round, value }).collect()
+    fn each_of_a_round(values: &[f64]) -> Vec<RoundValue> {
+        (0..).zip(values).map(|(round, &value)| RoundValue { block: 0, round, value }).collect()
     }
 
-    fn centre(values: &[Value]) -> (f64, Option<f64>) {
+    fn centre(values: &[RoundValue]) -> (f64, Option<f64>) {
         let found = centres(values).unwrap();
         assert_eq!(found.blocks.len(), 1);
         let centre = found.blocks[0];
@@ -219,10 +218,10 @@ mod tests {
         let (_, alone) = centre(&each_of_a_round(&[1.0, 2.0, 6.0]));
         assert!((alone.unwrap() - 7.0 / 3.0).abs() < 1e-12, "{alone:?}");
         let threefold = each_of_a_round(&[1.0, 2.0, 6.0]);
-        let threefold: Vec<Value> = threefold.into_iter().flat_map(|it| [it; 3]).collect();
+        let threefold: Vec<RoundValue> = threefold.into_iter().flat_map(|it| [it; 3]).collect();
         let (_, variance) = centre(&threefold);
         assert!((variance.unwrap() - 7.0 / 3.0).abs() < 1e-12, "{variance:?}");
-        let one_round = Value { block: 0, round: 5, value: 1.0 };
+        let one_round = RoundValue { block: 0, round: 5, value: 1.0 };
         assert_eq!(centre(&[one_round; 4]), (1.0, None));
     }
 
@@ -236,9 +235,9 @@ mod tests {
 
     #[test]
     fn limits_are_those_of_all_blocks_together() {
-        let values = |spike: f64| -> Vec<Value> {
+        let values = |spike: f64| -> Vec<RoundValue> {
             let of = |index: u32| if index == 7 { spike } else { f64::from(index % 5) };
-            let value = |index| Value { block: index / 5, round: index % 5, value: of(index) };
+            let value = |index| RoundValue { block: index / 5, round: index % 5, value: of(index) };
             (0..20).map(value).collect()
         };
         let (calm, spiked) = (centres(&values(2.0)).unwrap(), centres(&values(1e6)).unwrap());
@@ -260,11 +259,13 @@ mod tests {
             let mut values = Vec::new();
             for (block, round) in (0..blocks).flat_map(|it| (0..rounds).map(move |at| (it, at))) {
                 let of_round = 0.5 * normal();
-                values.extend((0..per_round).map(|_| of_round + normal()).map(|value| Value {
-                    block,
-                    round,
-                    value,
-                }));
+                values.extend(
+                    (0..per_round).map(|_| of_round + normal()).map(|value| RoundValue {
+                        block,
+                        round,
+                        value,
+                    }),
+                );
             }
             let found = centres(&values).unwrap();
             true_squares += found.blocks.iter().map(|it| it.value * it.value).sum::<f64>();
@@ -295,12 +296,12 @@ mod tests {
         let pairs =
             [[-0.01, 0.01], [0.02, 0.04], [-0.04, -0.02], [0.01, 0.03], [-1.0, 0.0], [0.0, 0.01]];
         let found = [1.0, -1.0].map(|sign| {
-            let value = |(block, round): (u32, u32)| Value {
+            let value = |(block, round): (u32, u32)| RoundValue {
                 block,
                 round,
                 value: sign * pairs[block as usize][round as usize],
             };
-            let values: Vec<Value> =
+            let values: Vec<RoundValue> =
                 (0..6).flat_map(|block| [(block, 0), (block, 1)]).map(value).collect();
             centres(&values).unwrap().blocks
         });
@@ -324,8 +325,8 @@ mod tests {
                 true => -1.6 - 0.01 * f64::from(index % 5),
                 false => 0.01 * f64::from(index % 7),
             };
-            let values: Vec<Value> = (0..160)
-                .map(|it| Value { block: it / 40, round: it % 40, value: value(it) })
+            let values: Vec<RoundValue> = (0..160)
+                .map(|it| RoundValue { block: it / 40, round: it % 40, value: value(it) })
                 .collect();
             for centre in centres(&values).unwrap().blocks {
                 assert!((-1.7..=0.07).contains(&centre.value), "{stalled}: {centre:?}");
@@ -338,9 +339,9 @@ mod tests {
     fn blocks_far_from_each_other_keep_their_centres() {
         let value = |index: u32| {
             let (block, noise) = (index / 40, 0.01 * f64::from(index % 7));
-            Value { block, round: index % 40, value: f64::from(block) + noise }
+            RoundValue { block, round: index % 40, value: f64::from(block) + noise }
         };
-        let values: Vec<Value> = (0..160).map(value).collect();
+        let values: Vec<RoundValue> = (0..160).map(value).collect();
         for (block, centre) in (0..).zip(&centres(&values).unwrap().blocks) {
             assert!((centre.value - f64::from(block) - 0.03).abs() < 0.01, "{centre:?}");
         }

@@ -2,8 +2,8 @@
 
 use assay_model::{Experiment, Preset, Study, Verdict};
 
-use crate::Doubt;
-use crate::bound::Bound;
+use crate::VerdictDoubt;
+use crate::bound::RatioBound;
 use crate::discoveries::{benjamini_hochberg, shares};
 use crate::effect::Effect;
 use crate::looks::{ALPHA, Looks};
@@ -17,7 +17,6 @@ pub const REPEATS_MIN: u32 = 4;
 /// Preset smoke calls no smaller change, whatever the threshold.
 pub const SMOKE_GROSS: f64 = 0.10;
 
-#[must_use]
 pub fn threshold(study: &Study) -> f64 {
     match study.preset {
         Preset::Smoke => study.threshold.max(SMOKE_GROSS),
@@ -69,7 +68,7 @@ pub(crate) struct Decision {
     pub(crate) detectable: Option<f64>,
     pub(crate) beyond: Option<f64>,
     pub(crate) bound: Option<f64>,
-    pub(crate) doubt: Option<Doubt>,
+    pub(crate) doubt: Option<VerdictDoubt>,
     pub(crate) is_precise: bool,
     /// Further rounds until it would be decided and precise, if the estimate is right; infinite if rounds do not help.
     pub(crate) rounds_to_go: Option<f64>,
@@ -89,22 +88,22 @@ impl Decision {
         is_bounded: false,
     };
 
-    pub(crate) fn bound_by(&mut self, bound: Option<Bound>, threshold: f64) {
+    pub(crate) fn bound_by(&mut self, bound: Option<RatioBound>, threshold: f64) {
         let Some(bound) = bound else { return };
         let verdict = bound.verdict(threshold);
         *self = Self {
             verdict: verdict.unwrap_or(Verdict::Undecided),
             is_bounded: verdict.is_some(),
-            doubt: (verdict == Some(Verdict::Undecided)).then_some(Doubt::AlsoSlow),
+            doubt: (verdict == Some(Verdict::Undecided)).then_some(VerdictDoubt::AlsoSlow),
             ..Self::NONE
         };
     }
 
     pub(crate) fn wait_for_a_block(&mut self) {
-        self.leave_open_for(Doubt::OneBusyBlock);
+        self.leave_open_for(VerdictDoubt::OneBusyBlock);
     }
 
-    pub(crate) fn leave_open_for(&mut self, doubt: Doubt) {
+    pub(crate) fn leave_open_for(&mut self, doubt: VerdictDoubt) {
         if matches!(self.verdict, Verdict::Faster | Verdict::Slower) {
             self.verdict = Verdict::Undecided;
             self.doubt = Some(doubt);
@@ -252,7 +251,7 @@ impl Rules {
                 decision.verdict = Verdict::Uneven;
             } else if decision.verdict == Verdict::Same {
                 decision.verdict = Verdict::Undecided;
-                decision.doubt = Some(Doubt::PerhapsUneven { total: total.exp() });
+                decision.doubt = Some(VerdictDoubt::PerhapsUneven { total: total.exp() });
             }
         }
     }
@@ -318,22 +317,22 @@ impl Rules {
         }
     }
 
-    fn doubt(&self, effect: &Effect, strict: f64) -> Doubt {
+    fn doubt(&self, effect: &Effect, strict: f64) -> VerdictDoubt {
         if self.smoke {
-            return Doubt::Smoke;
+            return VerdictDoubt::Smoke;
         }
         if effect.blocks < self.blocks_min {
-            return Doubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
+            return VerdictDoubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
         }
         let high = self.threshold.ln_1p();
         let (room, is_change) = self.room(effect);
         let half = effect.half_width(if is_change { strict } else { self.level(effect) });
         // An estimate locates the change only once the half-width of its interval is no larger than the threshold.
         if room < NEAR * high && half <= high {
-            return Doubt::AtThreshold;
+            return VerdictDoubt::AtThreshold;
         }
         let times = (half / room.max(NEAR * high)).powi(2);
-        Doubt::Wide { times: times.max(1.0), is_between_blocks: effect.is_between_blocks() }
+        VerdictDoubt::Wide { times: times.max(1.0), is_between_blocks: effect.is_between_blocks() }
     }
 }
 
@@ -396,7 +395,7 @@ mod tests {
         assert_eq!(decision.verdict, Verdict::Slower);
         decision.wait_for_a_block();
         let decided = (decision.verdict, decision.doubt);
-        assert_eq!(decided, (Verdict::Undecided, Some(Doubt::OneBusyBlock)));
+        assert_eq!(decided, (Verdict::Undecided, Some(VerdictDoubt::OneBusyBlock)));
     }
 
     #[test]
@@ -404,16 +403,16 @@ mod tests {
         let rules = Rules { threshold: 0.2, ..Rules::of_blocks(1) };
         let doubt = |ratio: f64| rules.doubt(&effect(ratio.ln(), 0.01, 100.0), ALPHA);
         for ratio in [0.81, 1.19] {
-            assert_eq!(doubt(ratio), Doubt::AtThreshold, "{ratio}");
+            assert_eq!(doubt(ratio), VerdictDoubt::AtThreshold, "{ratio}");
         }
         // 1.02 [0.88, 1.17] may be any change at all.
         let wide = rules.doubt(&effect(1.19_f64.ln(), 0.2, 100.0), ALPHA);
         assert!(
-            matches!(wide, Doubt::Wide { times, .. } if times > 10.0 && times.is_finite()),
+            matches!(wide, VerdictDoubt::Wide { times, .. } if times > 10.0 && times.is_finite()),
             "{wide:?}"
         );
         for ratio in [0.79, 0.9, 1.1, 1.21] {
-            assert!(matches!(doubt(ratio), Doubt::Wide { .. }), "{ratio}");
+            assert!(matches!(doubt(ratio), VerdictDoubt::Wide { .. }), "{ratio}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum Fitness {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
+pub struct SliceSample {
     pub system: usize,
     pub cell: CellId,
     pub block: u32,
@@ -42,8 +42,7 @@ pub struct Sample {
     pub twos: Vec<f64>,
 }
 
-impl Sample {
-    #[must_use]
+impl SliceSample {
     pub fn without_rate(
         system: usize,
         cell: CellId,
@@ -67,7 +66,6 @@ impl Sample {
         }
     }
 
-    #[must_use]
     pub fn of(slice: &Slice) -> Self {
         let fitness = match slice.outcome {
             SliceOutcome::Failed(_) => Fitness::Failed,

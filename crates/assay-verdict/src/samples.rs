@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 
 use assay_model::{CellId, EventKind, Experiment, Slice, Study, StudyRecord, System, Verdict};
 
-use crate::Doubt;
-use crate::assumed::Assumed;
-use crate::bound::Bound;
+use crate::VerdictDoubt;
+use crate::bound::RatioBound;
 use crate::cell::CellSamples;
-use crate::effect::{Class, Effect, Reduced, estimate};
-use crate::gate::{self, Claim, GateJudgement};
+use crate::effect::{BlockCentres, Effect, EffectClass, estimate};
+use crate::gate::{self, GateClaim, GateJudgement};
 use crate::nodes::nodes;
+use crate::prior_variance::PriorVariance;
 use crate::rules::{Decision, Rules, is_of_one_busy_block};
-use crate::sample::Sample;
+use crate::sample::SliceSample;
 use crate::uneven::Surplus;
 
 /// One quantity in all cells and systems, estimated together: by cell in the study's order, then by system.
-pub(crate) struct Quantity {
-    pub(crate) reduced: Vec<Option<Reduced>>,
+pub(crate) struct QuantityEstimates {
+    pub(crate) reduced: Vec<Option<BlockCentres>>,
     pub(crate) effects: Vec<Option<Effect>>,
 }
 
@@ -34,11 +34,11 @@ pub struct Samples {
     counts: Vec<bool>,
     rules: Rules,
     margins: Option<Vec<f64>>,
-    assumed: Assumed,
+    assumed: PriorVariance,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct CellStanding {
     pub cell: CellId,
     pub system: usize,
     pub verdict: Verdict,
@@ -50,19 +50,18 @@ pub struct Standing {
 }
 
 /// Judgement on a study's samples. All lists are by cell in the study's order, then by system.
-pub(crate) struct Decided {
-    pub(crate) rates: Quantity,
+pub(crate) struct StudyDecisions {
+    pub(crate) rates: QuantityEstimates,
     pub(crate) rate_decisions: Vec<Decision>,
     /// Changes of relative rates known [of one busy block](is_of_one_busy_block) only.
     pub(crate) is_of_one: Vec<bool>,
-    pub(crate) bounds: Vec<Option<Bound>>,
+    pub(crate) bounds: Vec<Option<RatioBound>>,
     pub(crate) surplus: Vec<Option<Surplus>>,
-    pub(crate) cpu: Quantity,
+    pub(crate) cpu: QuantityEstimates,
     pub(crate) cpu_decisions: Vec<Decision>,
 }
 
 impl Samples {
-    #[must_use]
     pub fn new(study: &Study, systems: &[System]) -> Self {
         let has_others = systems.iter().any(|system| !system.is_base && !system.is_twin);
         let cells: Vec<_> =
@@ -77,25 +76,23 @@ impl Samples {
             rules: Rules::new(study),
             margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
             assumed: match study.experiment {
-                Experiment::Interleaved => Assumed::Design,
+                Experiment::Interleaved => PriorVariance::Design,
                 Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => {
-                    Assumed::Nothing
+                    PriorVariance::Nothing
                 }
             },
         }
     }
 
-    #[must_use]
     pub fn of(record: &StudyRecord) -> Self {
         let mut samples = Self::with_blocks(record);
         let nodes = nodes(record);
         let node = |slice: &Slice| nodes.get(slice.run).copied().unwrap_or(0);
-        let of = |slice| Sample { node: node(slice), ..Sample::of(slice) };
+        let of = |slice| SliceSample { node: node(slice), ..SliceSample::of(slice) };
         record.slices_that_count().for_each(|slice| samples.add(&of(slice)));
         samples
     }
 
-    #[must_use]
     pub fn with_blocks(record: &StudyRecord) -> Self {
         let mut samples = Self::new(&record.study, &record.systems);
         let reopened = record.events.iter().filter_map(|event| match event.what {
@@ -121,70 +118,63 @@ impl Samples {
         self.rules.looks().begin(block, left);
     }
 
-    pub fn add(&mut self, sample: &Sample) {
-        let index = self.indices.get(&sample.cell);
-        let Some(cell) = index.and_then(|&index| self.cells.get_mut(index)) else { return };
-        if sample.system < self.systems {
+    pub fn add(&mut self, sample: &SliceSample) {
+        if let Some(&index) = self.indices.get(&sample.cell)
+            && sample.system < self.systems
+        {
             self.rules.looks().see(sample.block);
-            cell.add(sample);
+            self.cells[index].add(sample);
         }
     }
 
-    #[must_use]
-    pub fn standings(&mut self) -> Vec<Standing> {
+    pub fn standings(&mut self) -> Vec<CellStanding> {
         let decisions = self.decide().rate_decisions;
-        let standing = |((cell, system), it): ((&CellSamples, usize), Decision)| Standing {
+        let standing = |((cell, system), it): ((&CellSamples, usize), Decision)| CellStanding {
             cell: cell.id,
             system,
             verdict: it.verdict,
             is_open: (it.verdict == Verdict::Undecided || !it.is_precise)
                 && it.verdict != Verdict::Failed
                 && !it.is_bounded
-                && self.counts.get(system).copied().unwrap_or(false),
+                && self.counts[system],
             rounds_to_go: it.rounds_to_go,
         };
         self.keys().zip(decisions).map(standing).collect()
     }
 
-    #[must_use]
     pub fn gate(&mut self) -> Option<GateJudgement> {
         let margins = self.margins.clone()?;
-        let Decided { rates, rate_decisions: decisions, is_of_one, bounds, surplus, .. } =
+        let StudyDecisions { rates, rate_decisions: decisions, is_of_one, bounds, surplus, .. } =
             self.decide();
-        let margins = margins.iter().flat_map(|margin| (0..self.systems).map(move |_| *margin));
-        let known = decisions.into_iter().zip(is_of_one).zip(bounds);
-        let estimates = rates.effects.iter().zip(&rates.reduced).zip(known).zip(surplus);
-        let mut claims = Vec::new();
-        for (
-            ((cell, system), margin),
-            (((effect, reduced), ((decision, is_of_one), bound)), surplus),
-        ) in self.keys().zip(margins).zip(estimates)
-        {
+        let claim = |(index, (cell, system)): (usize, (&CellSamples, usize))| {
+            let (margin, decision) = (margins[index / self.systems], decisions[index]);
+            let effect = rates.effects[index];
             let is_uneven = decision.verdict == Verdict::Uneven
-                || matches!(decision.doubt, Some(Doubt::PerhapsUneven { .. }));
-            let total = effect.zip(surplus).map(|(effect, more)| (effect.log + more.log).exp());
-            if self.counts.get(system) == Some(&true) {
-                claims.push(Claim {
-                    cell: cell.id,
-                    system,
-                    margin,
-                    effect: *effect,
-                    is_measured: reduced.is_some(),
-                    has_failed: decision.verdict == Verdict::Failed,
-                    bound,
-                    is_of_one,
-                    stalled: total.filter(|total| is_uneven && *total < 1.0 - margin),
-                });
+                || matches!(decision.doubt, Some(VerdictDoubt::PerhapsUneven { .. }));
+            let total =
+                effect.zip(surplus[index]).map(|(effect, more)| (effect.log + more.log).exp());
+            GateClaim {
+                cell: cell.id,
+                system,
+                margin,
+                effect,
+                is_measured: rates.reduced[index].is_some(),
+                has_failed: decision.verdict == Verdict::Failed,
+                bound: bounds[index],
+                is_of_one: is_of_one[index],
+                stalled: total.filter(|total| is_uneven && *total < 1.0 - margin),
             }
-        }
+        };
+        let counted = self.keys().enumerate().filter(|(_, (_, system))| self.counts[*system]);
+        let claims: Vec<GateClaim> = counted.map(claim).collect();
         Some(gate::judge(&claims, &self.rules))
     }
 
-    pub(crate) fn decide(&mut self) -> Decided {
+    pub(crate) fn decide(&mut self) -> StudyDecisions {
         let base = self.base;
         self.cells.iter_mut().for_each(|cell| cell.update(base));
-        let rates = self.relative(|cell, system| cell.relative_rate(system));
-        let cpu = self.relative(|cell, system| cell.relative_cpu(system));
+        let rates = self.quantity(|cell, system| cell.relative_rate(system), self.assumed);
+        let cpu = self.quantity(|cell, system| cell.relative_cpu(system), self.assumed);
         let has_failed: Vec<bool> = self
             .keys()
             .map(|(cell, system)| cell.has_failed(system) || cell.has_failed(base))
@@ -206,38 +196,35 @@ impl Samples {
                 is_of_one_busy_block(cell.is_disturbed(), (rate.as_ref(), cpu.as_ref()), waits)
             })
             .collect();
-        let of_one = rate_decisions.iter_mut().zip(&is_of_one).filter(|(_, is_of_one)| **is_of_one);
-        of_one.for_each(|(decision, _)| decision.wait_for_a_block());
-        for (((_, system), decision), has_failed) in
-            self.keys().zip(&mut rate_decisions).zip(&has_failed)
-        {
-            decision.verdict = match decision.verdict {
-                _ if *has_failed => Verdict::Failed,
-                _ if system == base => Verdict::Same,
-                verdict => verdict,
-            };
-        }
-        let failed = cpu_decisions.iter_mut().zip(&has_failed).filter(|(_, failed)| **failed);
-        failed.for_each(|(decision, _)| decision.verdict = Verdict::Failed);
-        let bounds: Vec<Option<Bound>> = (self.keys().zip(&has_failed))
+        let bounds: Vec<Option<RatioBound>> = (self.keys().zip(&has_failed))
             .map(|((cell, system), failed)| {
                 cell.bound(system, base).filter(|_| !failed && system != base)
             })
             .collect();
-        for (decision, bound) in rate_decisions.iter_mut().zip(&bounds) {
-            decision.bound_by(*bound, self.rules.threshold());
+        for (index, (_, system)) in self.keys().enumerate() {
+            let decision = &mut rate_decisions[index];
+            if is_of_one[index] {
+                decision.wait_for_a_block();
+            }
+            if has_failed[index] {
+                decision.verdict = Verdict::Failed;
+                cpu_decisions[index].verdict = Verdict::Failed;
+            } else if system == base {
+                decision.verdict = Verdict::Same;
+            }
+            decision.bound_by(bounds[index], self.rules.threshold());
         }
-        Decided { rates, rate_decisions, is_of_one, bounds, surplus, cpu, cpu_decisions }
+        StudyDecisions { rates, rate_decisions, is_of_one, bounds, surplus, cpu, cpu_decisions }
     }
 
     /// Rate of the second system of each pair relative to the first, as of the last decision, with decisions: by cell
     /// in the study's order, then by pair. They are a separate family of tests.
-    pub(crate) fn compare(&self, pairs: &[(usize, usize)]) -> (Quantity, Vec<Decision>) {
+    pub(crate) fn compare(&self, pairs: &[(usize, usize)]) -> (QuantityEstimates, Vec<Decision>) {
         let keys =
             || self.cells.iter().flat_map(|cell| pairs.iter().map(move |pair| (cell, *pair)));
         let bounds = || keys().map(|(cell, (from, to))| cell.bound(to, from));
         let rate =
-            |((cell, (from, to)), bound): ((&CellSamples, (usize, usize)), Option<Bound>)| {
+            |((cell, (from, to)), bound): ((&CellSamples, (usize, usize)), Option<RatioBound>)| {
                 bound.map_or_else(|| cell.rate_to(to, from), |_| (None, None))
             };
         let (reduced, surplus): (Vec<_>, Vec<_>) = keys().zip(bounds()).map(rate).unzip();
@@ -259,24 +246,23 @@ impl Samples {
         (rates, decisions)
     }
 
-    pub(crate) fn rates(&self) -> Quantity {
+    pub(crate) fn rates(&self) -> QuantityEstimates {
         let assumed = match self.assumed {
-            Assumed::Nothing => Assumed::Nothing,
-            Assumed::Design | Assumed::Level => Assumed::Level,
+            PriorVariance::Nothing => PriorVariance::Nothing,
+            PriorVariance::Design | PriorVariance::Level => PriorVariance::Level,
         };
         self.quantity(|cell, system| cell.rate(system), assumed)
     }
 
     pub(crate) fn is_disturbed(&self, cell: CellId) -> bool {
-        let index = self.indices.get(&cell);
-        index.and_then(|&index| self.cells.get(index)).is_some_and(CellSamples::is_disturbed)
+        self.indices.get(&cell).is_some_and(|&index| self.cells[index].is_disturbed())
     }
 
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    pub(crate) fn assumed(&self) -> Assumed {
+    pub(crate) fn assumed(&self) -> PriorVariance {
         self.assumed
     }
 
@@ -288,15 +274,11 @@ impl Samples {
         self.cells.iter().flat_map(|cell| (0..self.systems).map(move |system| (cell, system)))
     }
 
-    fn relative(&self, of: impl Fn(&CellSamples, usize) -> Option<Reduced>) -> Quantity {
-        self.quantity(of, self.assumed)
-    }
-
     fn quantity(
         &self,
-        of: impl Fn(&CellSamples, usize) -> Option<Reduced>,
-        assumed: Assumed,
-    ) -> Quantity {
+        of: impl Fn(&CellSamples, usize) -> Option<BlockCentres>,
+        assumed: PriorVariance,
+    ) -> QuantityEstimates {
         let reduced = self.keys().map(|(cell, system)| of(cell, system)).collect();
         self.estimated(reduced, self.systems, assumed)
     }
@@ -304,11 +286,11 @@ impl Samples {
     /// Estimates all cells, each with the same number of columns. Each column is estimated together.
     fn estimated(
         &self,
-        reduced: Vec<Option<Reduced>>,
+        reduced: Vec<Option<BlockCentres>>,
         columns: usize,
-        assumed: Assumed,
-    ) -> Quantity {
-        let classes: Vec<Class> =
+        assumed: PriorVariance,
+    ) -> QuantityEstimates {
+        let classes: Vec<EffectClass> =
             self.cells.iter().map(|cell| (cell.id.test.class, cell.id.setup)).collect();
         let mut effects = vec![None; reduced.len()];
         for column in 0..columns {
@@ -318,6 +300,6 @@ impl Samples {
                 *effect = estimated;
             }
         }
-        Quantity { reduced, effects }
+        QuantityEstimates { reduced, effects }
     }
 }

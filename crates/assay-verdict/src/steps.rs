@@ -9,10 +9,10 @@ use assay_model::{CellId, Estimate, EventKind, StudyRecord, System, Verdict};
 use crate::CellJudgement;
 use crate::effect::Effect;
 use crate::rules::Decision;
-use crate::samples::{Quantity, Samples};
+use crate::samples::{QuantityEstimates, Samples};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct LineStep {
     pub cell: CellId,
     pub from: usize,
     pub to: usize,
@@ -52,19 +52,19 @@ pub(crate) fn steps(
     record: &StudyRecord,
     samples: &Samples,
     cells: &[CellJudgement],
-) -> (Vec<Step>, Vec<LineSummary>) {
+) -> (Vec<LineStep>, Vec<LineSummary>) {
     let lines = lines(&record.systems, &asked(record), samples.base());
     let pairs = pairs(&lines, samples.base());
     let (rates, decisions) = samples.compare(&pairs);
     let (base, systems) = (samples.base(), record.systems.len());
-    let compared = Compared { base, systems, cells, pairs, rates, decisions };
+    let compared = StepPairs { base, systems, cells, pairs, rates, decisions };
     let (mut steps, mut summaries) = (Vec::new(), Vec::new());
     for (number, planned) in record.study.cells.iter().enumerate() {
         for line in &lines {
-            let of_line: Vec<(Step, Option<Effect>)> = neighbours(line)
+            let of_line: Vec<(LineStep, Option<Effect>)> = neighbours(line)
                 .map(|(from, to)| compared.step(number, planned.id, from, to))
                 .collect();
-            if let (Some(&first), Some(&last), true) = (line.first(), line.last(), line.len() > 2) {
+            if let &[first, _, .., last] = line.as_slice() {
                 let (whole, _) = compared.step(number, planned.id, first, last);
                 summaries.push(summary(line, whole, &of_line));
             }
@@ -74,14 +74,13 @@ pub(crate) fn steps(
     (steps, summaries)
 }
 
-fn lines(systems: &[System], asked: &[Options], base: usize) -> Vec<Vec<usize>> {
+fn lines(systems: &[System], asked: &[StepOptions], base: usize) -> Vec<Vec<usize>> {
     let mut lines: Vec<Vec<usize>> = Vec::new();
     let versions = systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
     for (index, system) in versions {
         let is_same_line = |line: &&mut Vec<usize>| {
-            let Some(&first) = line.first() else { return false };
-            let is_alike = systems.get(first).is_some_and(|first| is_neighbour(first, system));
-            is_alike && asked.get(first) == asked.get(index)
+            let first = line[0];
+            is_neighbour(&systems[first], system) && asked[first] == asked[index]
         };
         match lines.iter_mut().find(is_same_line) {
             Some(line) => line.push(index),
@@ -97,10 +96,10 @@ fn is_neighbour(one: &System, other: &System) -> bool {
     settings(one) == settings(other)
 }
 
-type Options = Vec<(String, String)>;
+type StepOptions = Vec<(String, String)>;
 
 /// Requested options of each system, including config file options that its version rejects.
-fn asked(record: &StudyRecord) -> Vec<Options> {
+fn asked(record: &StudyRecord) -> Vec<StepOptions> {
     let of_system = |(index, system): (usize, &System)| {
         let events = record.events.iter().filter(|event| event.system == Some(index));
         let left_out = events.filter_map(|event| match &event.what {
@@ -108,7 +107,7 @@ fn asked(record: &StudyRecord) -> Vec<Options> {
             _ => None,
         });
         let left_out = left_out.flatten().map(|it| (it.name.clone(), it.value.clone()));
-        let mut all: Options = system.spec.overrides.iter().cloned().chain(left_out).collect();
+        let mut all: StepOptions = system.spec.overrides.iter().cloned().chain(left_out).collect();
         all.sort();
         all
     };
@@ -122,37 +121,45 @@ fn neighbours(line: &[usize]) -> impl Iterator<Item = (usize, usize)> {
 /// Pairs of systems to compare: neighbours of every line, and its first with its last system unless the cells compare
 /// these two.
 fn pairs(lines: &[Vec<usize>], base: usize) -> Vec<(usize, usize)> {
-    let whole = |line: &[usize]| Some((*line.first()?, *line.last()?));
     let mut pairs: Vec<(usize, usize)> = lines.iter().flat_map(|line| neighbours(line)).collect();
-    let wholes = lines.iter().filter(|line| line.len() > 2).filter_map(|line| whole(line));
+    let wholes = lines.iter().filter_map(|line| match line.as_slice() {
+        &[first, _, .., last] => Some((first, last)),
+        _ => None,
+    });
     pairs.extend(wholes.filter(|(first, _)| *first != base));
     pairs
 }
 
-struct Compared<'a> {
+struct StepPairs<'a> {
     base: usize,
     systems: usize,
     cells: &'a [CellJudgement],
     pairs: Vec<(usize, usize)>,
-    rates: Quantity,
+    rates: QuantityEstimates,
     decisions: Vec<Decision>,
 }
 
-impl Compared<'_> {
-    fn step(&self, number: usize, cell: CellId, from: usize, to: usize) -> (Step, Option<Effect>) {
+impl StepPairs<'_> {
+    fn step(
+        &self,
+        number: usize,
+        cell: CellId,
+        from: usize,
+        to: usize,
+    ) -> (LineStep, Option<Effect>) {
         let pair = self.pairs.iter().position(|pair| *pair == (from, to));
         let index = pair.map(|pair| number * self.pairs.len() + pair);
-        let decision = index.and_then(|index| self.decisions.get(index));
+        let decision = index.map(|index| &self.decisions[index]);
         let called = decision.map_or(Verdict::Undecided, |it| it.verdict);
-        let effect = index.and_then(|index| *self.rates.effects.get(index)?);
+        let effect = index.and_then(|index| self.rates.effects[index]);
         let effect = effect.filter(|_| called != Verdict::Failed);
-        let judged = || self.cells.get(number * self.systems + to);
-        let of_base = if from == self.base { judged() } else { None };
-        let (ratio, verdict) = match of_base {
-            Some(judged) => (judged.rqps, judged.verdict),
-            None => (index.and_then(|index| self.rates.shown(index)), called),
+        let (ratio, verdict) = if from == self.base {
+            let judged = &self.cells[number * self.systems + to];
+            (judged.rqps, judged.verdict)
+        } else {
+            (index.and_then(|index| self.rates.shown(index)), called)
         };
-        let step = Step {
+        let step = LineStep {
             cell,
             from,
             to,
@@ -169,7 +176,7 @@ fn is_called(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Faster | Verdict::Slower)
 }
 
-fn summary(line: &[usize], whole: Step, steps: &[(Step, Option<Effect>)]) -> LineSummary {
+fn summary(line: &[usize], whole: LineStep, steps: &[(LineStep, Option<Effect>)]) -> LineSummary {
     LineSummary {
         cell: whole.cell,
         systems: line.to_vec(),
@@ -180,8 +187,8 @@ fn summary(line: &[usize], whole: Step, steps: &[(Step, Option<Effect>)]) -> Lin
 }
 
 /// The largest named step in the direction of the whole change; `None` without any, or if a step was not measured.
-fn main_step(whole: &Step, steps: &[(Step, Option<Effect>)]) -> Option<MainStep> {
-    let measured: Option<Vec<(&Step, Effect)>> =
+fn main_step(whole: &LineStep, steps: &[(LineStep, Option<Effect>)]) -> Option<MainStep> {
+    let measured: Option<Vec<(&LineStep, Effect)>> =
         steps.iter().map(|(step, effect)| Some((step, (*effect)?))).collect();
     let measured = measured.filter(|_| is_called(whole.verdict))?;
     let named = measured
@@ -231,8 +238,8 @@ mod tests {
         CellId { test: tests_of(TestSet::Set32)[0], setup }
     }
 
-    fn step(from: usize, log: f64, verdict: Verdict) -> Step {
-        Step {
+    fn step(from: usize, log: f64, verdict: Verdict) -> LineStep {
+        LineStep {
             cell: cell(),
             from,
             to: from + 1,
@@ -245,7 +252,7 @@ mod tests {
 
     /// Steps with these logs and standard errors; called ones have a verdict.
     fn main(logs: &[(f64, f64)], verdicts: &[Verdict], whole: Verdict) -> Option<MainStep> {
-        let steps: Vec<(Step, Option<Effect>)> = logs
+        let steps: Vec<(LineStep, Option<Effect>)> = logs
             .iter()
             .zip(verdicts)
             .enumerate()

@@ -59,7 +59,6 @@ const TURN_NS: u64 = 90_000_000;
 
 /// Whether statements of an event of this duration started threads with this CPU time, and waited for a real-time time
 /// slice of one of them.
-#[must_use]
 pub fn waits_for_turns(threads_ns: u64, event_ns: u64) -> bool {
     threads_ns > 0 && event_ns >= TURN_NS
 }

@@ -4,7 +4,7 @@ use crate::robust::Centres;
 use crate::student::two_sided;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Totals {
+pub(crate) struct RoundTotals {
     pub(crate) block: u32,
     /// Operations of the system and of the other one.
     pub(crate) ops: [f64; 2],
@@ -31,7 +31,7 @@ impl Surplus {
 ///
 /// Its variance is that of a difference of ratio estimates (linearised, round by round), because a round often
 /// contributes to both.
-pub(crate) fn surplus(centres: &Centres, totals: &[Totals]) -> Option<Surplus> {
+pub(crate) fn surplus(centres: &Centres, totals: &[RoundTotals]) -> Option<Surplus> {
     let rounds = totals.len();
     let free = rounds.checked_sub(centres.blocks.len()).filter(|free| *free > 0)? as f64;
     let (mut log, mut squares) = (0.0, 0.0);
@@ -41,7 +41,7 @@ pub(crate) fn surplus(centres: &Centres, totals: &[Totals]) -> Option<Surplus> {
         let weight = block.len() as f64 / rounds as f64;
         let (of_block, rest) = influences.split_at_checked(block.len())?;
         influences = rest;
-        let sum = |part: fn(&Totals) -> f64| block.iter().map(part).sum::<f64>();
+        let sum = |part: fn(&RoundTotals) -> f64| block.iter().map(part).sum::<f64>();
         let (ops, other_ops) = (sum(|it| it.ops[0]), sum(|it| it.ops[1]));
         let (seconds, other_seconds) = (sum(|it| it.seconds[0]), sum(|it| it.seconds[1]));
         log += weight * ((ops / seconds / (other_ops / other_seconds)).ln() - centre.value);
@@ -59,14 +59,15 @@ pub(crate) fn surplus(centres: &Centres, totals: &[Totals]) -> Option<Surplus> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::robust::{Value, centres};
+    use crate::robust::{RoundValue, centres};
 
     fn of_rates(rate: impl Fn(u32) -> f64) -> Surplus {
         let numbered = || (0..80_u32).map(|index| (index / 20, index % 20, rate(index)));
-        let values: Vec<Value> =
-            numbered().map(|(block, round, it)| Value { block, round, value: it.ln() }).collect();
-        let totals: Vec<Totals> = numbered()
-            .map(|(block, _, it)| Totals { block, ops: [it, 1.0], seconds: [1.0, 1.0] })
+        let values: Vec<RoundValue> = numbered()
+            .map(|(block, round, it)| RoundValue { block, round, value: it.ln() })
+            .collect();
+        let totals: Vec<RoundTotals> = numbered()
+            .map(|(block, _, it)| RoundTotals { block, ops: [it, 1.0], seconds: [1.0, 1.0] })
             .collect();
         surplus(&centres(&values).unwrap(), &totals).unwrap()
     }

@@ -18,7 +18,6 @@ pub enum Wait {
 }
 
 impl Wait {
-    #[must_use]
     pub fn key(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -31,7 +30,6 @@ impl Wait {
         }
     }
 
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Client => "for the client",

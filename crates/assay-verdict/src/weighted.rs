@@ -20,20 +20,19 @@ pub struct WeightedTotal {
 }
 
 /// A kind of events: its share of the base's time, and its relative speed in the other system.
-struct Part {
+struct MixPart {
     time: f64,
     speed: Estimate,
 }
 
 /// For each mix with at least two kinds measured alone, by system without the base.
-#[must_use]
 pub fn weighted_totals(record: &StudyRecord, cells: &[CellJudgement]) -> Vec<WeightedTotal> {
     let base = record.systems.iter().position(|system| system.is_base).unwrap_or(0);
     let mut totals = Vec::new();
     for mix in record.study.cells.iter().map(|cell| cell.id) {
         let kinds = kinds(mix);
         let others = (0..record.systems.len()).filter(|system| *system != base);
-        let of_mix = Of { mix, cells, base };
+        let of_mix = MixCells { mix, cells, base };
         totals.extend(others.filter_map(|system| of_mix.total(&kinds, system)));
     }
     totals
@@ -45,25 +44,25 @@ fn kinds(mix: CellId) -> Vec<&'static Transaction> {
 }
 
 #[derive(Clone, Copy)]
-struct Of<'a> {
+struct MixCells<'a> {
     mix: CellId,
     cells: &'a [CellJudgement],
     base: usize,
 }
 
-impl<'a> Of<'a> {
+impl<'a> MixCells<'a> {
     fn total(self, kinds: &[&Transaction], system: usize) -> Option<WeightedTotal> {
-        let parts: Vec<Part> = kinds.iter().filter_map(|kind| self.part(kind, system)).collect();
+        let parts: Vec<MixPart> = kinds.iter().filter_map(|kind| self.part(kind, system)).collect();
         let (measured, kinds) = (parts.len(), kinds.len());
         Some(WeightedTotal { mix: self.mix, system, time: relative(&parts)?, measured, kinds })
     }
 
-    fn part(self, kind: &Transaction, system: usize) -> Option<Part> {
+    fn part(self, kind: &Transaction, system: usize) -> Option<MixPart> {
         let speed = self.alone(kind, system)?.rqps?;
         let is_known = speed.value > 0.0 && !(speed.is_bound() && speed.low.is_finite());
         let events_per_s = self.alone(kind, self.base)?.tps.filter(|tps| *tps > 0.0 && is_known)?;
         let clients = f64::from(self.mix.setup.clients);
-        Some(Part { time: kind.weight * clients / events_per_s, speed })
+        Some(MixPart { time: kind.weight * clients / events_per_s, speed })
     }
 
     fn alone(self, kind: &Transaction, system: usize) -> Option<&'a CellJudgement> {
@@ -75,7 +74,7 @@ impl<'a> Of<'a> {
     }
 }
 
-fn relative(parts: &[Part]) -> Option<Estimate> {
+fn relative(parts: &[MixPart]) -> Option<Estimate> {
     let before: f64 = parts.iter().map(|part| part.time).sum();
     if parts.len() < 2 || before <= 0.0 {
         return None;
@@ -94,9 +93,9 @@ fn relative(parts: &[Part]) -> Option<Estimate> {
 mod tests {
     use super::*;
 
-    fn part(time: f64, value: f64, half: f64) -> Part {
+    fn part(time: f64, value: f64, half: f64) -> MixPart {
         let speed = Estimate { value, low: value * (1.0 - half), high: value * (1.0 + half) };
-        Part { time, speed }
+        MixPart { time, speed }
     }
 
     #[test]
@@ -110,10 +109,10 @@ mod tests {
 
     #[test]
     fn an_event_without_an_answer_makes_a_bound() {
-        let silent = Part { time: 1.0, speed: Estimate::at_most(0.01) };
+        let silent = MixPart { time: 1.0, speed: Estimate::at_most(0.01) };
         let found = relative(&[part(1.0, 1.0, 0.1), silent]).unwrap();
         assert!(found.is_bound() && (found.value - 50.5).abs() < 1e-9, "{found:?}");
-        let single = Part { time: 1.0, speed: Estimate::without_interval(0.5) };
+        let single = MixPart { time: 1.0, speed: Estimate::without_interval(0.5) };
         let found = relative(&[part(1.0, 1.0, 0.1), single]).unwrap();
         assert!(!found.has_interval() && (found.value - 1.5).abs() < 1e-12, "{found:?}");
     }

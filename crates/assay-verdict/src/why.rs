@@ -2,11 +2,11 @@
 
 use assay_model::{AuditFinding, Class, EventKind, SettingsTried, StudyRecord, Verdict};
 
-use crate::asked::{is_leftover, requested};
-use crate::cause::{Cause, Facts, cause};
+use crate::cause::{CauseFacts, ChangeCause, cause};
 use crate::commits::CommitTime;
 use crate::count_why;
 use crate::evidence::{NO_EVIDENCE, evidence};
+use crate::options::{is_leftover, requested};
 use crate::phrases::{NEAR_LEAST, per_operation, percent, ratio, relative, signed, times};
 use crate::plan_change::PlanChange;
 use crate::threads::started_threads;
@@ -31,18 +31,17 @@ const READ_KB: f64 = 1.0;
 /// in order.
 pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
     let plans = PlanFindings::new(&record.audit);
-    let settings =
-        record.audit.iter().filter(|it| !is_leftover(record.systems.iter().map(|it| &it.spec), it));
+    let specs = || record.systems.iter().map(|system| &system.spec);
+    let settings = record.audit.iter().filter(|finding| !is_leftover(specs(), finding));
     let settings: Vec<AuditFinding> = settings.cloned().collect();
-    let known = Known { record, plans: &plans, settings: &settings, base };
+    let known = WhyContext { record, plans: &plans, settings: &settings, base };
     for index in 0..cells.len() {
         let one = &cells[index];
         let count = one.count.as_ref();
         let instructions = count.and_then(|it| count_why::sentence(one.verdict, one.rqps, it));
-        let of_base = (index + base).checked_sub(one.system).and_then(|at| cells.get(at));
-        let explained = explained(one, of_base, &known);
-        let (cause, why) = explained.unwrap_or_default();
-        let lost = of_base.and_then(|of_base| lost(one, of_base));
+        let of_base = &cells[index + base - one.system];
+        let (cause, why) = explained(one, of_base, &known).unwrap_or_default();
+        let lost = lost(one, of_base);
         let tried = settings_tried(record, one).map(SettingsTried::finding);
         let moved = count.and_then(count_why::moved);
         let parts = tried.into_iter().chain(instructions).chain(moved).chain(why).chain(lost);
@@ -74,7 +73,7 @@ fn lost(one: &CellJudgement, of_base: &CellJudgement) -> Option<String> {
     of_base.failure.as_ref().filter(|_| is_lost).map(|why| format!("the base failed: {why}"))
 }
 
-struct Known<'a> {
+struct WhyContext<'a> {
     record: &'a StudyRecord,
     plans: &'a PlanFindings<'a>,
     settings: &'a [AuditFinding],
@@ -83,15 +82,14 @@ struct Known<'a> {
 
 fn explained(
     one: &CellJudgement,
-    of_base: Option<&CellJudgement>,
-    known: &Known<'_>,
-) -> Option<(Option<Cause>, Vec<String>)> {
-    let pair = of_base.and_then(|of_base| of_base.per_op).zip(one.per_op);
-    let work = pair.map(|(before, after)| {
+    of_base: &CellJudgement,
+    known: &WhyContext<'_>,
+) -> Option<(Option<ChangeCause>, Vec<String>)> {
+    let pair = of_base.per_op.zip(one.per_op);
+    let work = pair.map_or_else(Vec::new, |(before, after)| {
         let counters = one.counters.as_deref().unwrap_or_default();
         more_than_time(counters, [before.time_us(), after.time_us()])
     });
-    let work = work.unwrap_or_default();
     let why = match one.verdict {
         Verdict::Uneven => stalls(one),
         Verdict::Faster | Verdict::Slower => {
@@ -111,7 +109,7 @@ fn explained(
     let threads = pair.and_then(|(before, after)| {
         started_threads([&before, &after], one.verdict, known.settings, systems)
     });
-    let facts = Facts {
+    let facts = CauseFacts {
         verdict: one.verdict,
         has_other_commits: commits.is_some(),
         has_other_plan: plan.as_ref().is_some_and(|plan| plan.is_most),
@@ -155,7 +153,7 @@ fn stalls(cell: &CellJudgement) -> Option<String> {
 /// CPU and context switches.
 fn sentence(
     [before, after]: [&PerOp; 2],
-    base: Option<&CellJudgement>,
+    base: &CellJudgement,
     cell: &CellJudgement,
     work: &[(&str, &CounterChange)],
 ) -> Option<String> {
@@ -170,12 +168,11 @@ fn sentence(
 
 /// `rows read without an index (Handler_read_rnd_next) per operation 0 → 11,842`.
 fn work_done(work: &[(&str, &CounterChange)]) -> Option<String> {
-    let message = work.iter().map(|(words, CounterChange { name, changed, .. })| {
+    let part = |(words, CounterChange { name, changed, .. }): &(&str, &CounterChange)| {
         let [before, after] = [changed.before, changed.after].map(per_operation);
         format!("{words} ({name}) per operation {before} → {after}")
-    });
-    let message: Vec<String> = message.collect();
-    (!message.is_empty()).then(|| message.join(", "))
+    };
+    (!work.is_empty()).then(|| work.iter().map(part).collect::<Vec<_>>().join(", "))
 }
 
 /// Whether the time account agrees in direction with a verdict. It includes warm parts of turns and trimmed values, so
@@ -223,8 +220,7 @@ fn instructions(changed: &Changed) -> Option<String> {
 }
 
 /// Whether the server's reads from block devices begin or cease to matter, in most slices.
-fn reads(base: Option<&CellJudgement>, cell: &CellJudgement) -> Option<String> {
-    let base = base?;
+fn reads(base: &CellJudgement, cell: &CellJudgement) -> Option<String> {
     let kb = [base.usual_read_kb?, cell.usual_read_kb?];
     let change = cell.change.as_ref().filter(|change| agrees(change, cell.verdict))?;
     let wait = if change.tells_disk() { Term::DiskWait } else { Term::OtherWait };
@@ -236,13 +232,14 @@ fn reads(base: Option<&CellJudgement>, cell: &CellJudgement) -> Option<String> {
 /// waits in the change. A fresh server reads each page once, whatever its cache holds.
 fn cached([before, after]: [f64; 2], rereads: [bool; 2], share: f64) -> Option<String> {
     let [was_reading, is_reading] = rereads;
-    let words = match () {
-        () if share < SHARE_MIN => return None,
-        () if before < CACHED_KB && after > READ_KB && is_reading => {
-            "not all data is cached any more"
-        }
-        () if before > READ_KB && after < CACHED_KB && was_reading => "the data is now cached",
-        () => return None,
+    let words = if share < SHARE_MIN {
+        return None;
+    } else if before < CACHED_KB && after > READ_KB && is_reading {
+        "not all data is cached any more"
+    } else if before > READ_KB && after < CACHED_KB && was_reading {
+        "the data is now cached"
+    } else {
+        return None;
     };
     let [before, after] = [before, after].map(per_operation);
     Some(format!("KiB read from disk per operation {before} → {after}: {words}"))

@@ -4,7 +4,7 @@
 mod common;
 
 use assay_model::{Block, BlockCell, CellId, Preset, SliceOutcome, StudyRecord, Trouble, Verdict};
-use assay_verdict::{CellJudgement, Doubt, Judgement, Samples, TroubledBy, judge};
+use assay_verdict::{CellJudgement, Judgement, Samples, TroubledBy, VerdictDoubt, judge};
 use common::Simulation;
 
 fn others(judgement: &Judgement) -> impl Iterator<Item = &CellJudgement> {
@@ -190,7 +190,7 @@ fn a_single_pair_gives_values_without_intervals_and_no_verdict() {
         assert!(qps.value > 0.0 && !qps.has_interval(), "{qps:?}");
         assert!(rqps.value > 0.0 && !rqps.has_interval(), "{rqps:?}");
     }
-    assert!(others(&judgement).all(|cell| cell.doubt == Some(Doubt::SinglePair)));
+    assert!(others(&judgement).all(|cell| cell.doubt == Some(VerdictDoubt::SinglePair)));
     assert_eq!(judgement.groups.iter().map(|group| group.n).sum::<u32>(), 32);
     assert!(judgement.groups.iter().all(|group| group.median_interval.is_none()));
 }
@@ -209,7 +209,7 @@ fn nothing_measured_is_undecided_and_open() {
     record.slices.clear();
     let judgement = judge(&record);
     assert_eq!(count(&judgement, Verdict::Undecided), 32);
-    assert!(others(&judgement).all(|cell| cell.doubt == Some(Doubt::Unmeasured)));
+    assert!(others(&judgement).all(|cell| cell.doubt == Some(VerdictDoubt::Unmeasured)));
     assert!(judgement.groups.is_empty());
     assert_eq!(open_cells(&record).len(), 32);
 }
@@ -276,24 +276,24 @@ fn undecided_cells_say_what_would_help() {
     let undecided = others(&noisy).filter(|cell| cell.verdict == Verdict::Undecided);
     for cell in undecided {
         match cell.doubt {
-            Some(Doubt::Wide { times, .. }) => assert!(times >= 1.0, "{times}"),
-            Some(Doubt::AtThreshold) => {}
+            Some(VerdictDoubt::Wide { times, .. }) => assert!(times >= 1.0, "{times}"),
+            Some(VerdictDoubt::AtThreshold) => {}
             other => panic!("{other:?}"),
         }
     }
     let instances =
         Simulation { pair_sd: 0.005, spikes: 0.0, block_sd: 0.05, ..Simulation::MEASURED };
     let differ = judge(&instances.record());
-    assert!(
-        others(&differ)
-            .any(|cell| matches!(cell.doubt, Some(Doubt::Wide { is_between_blocks: true, .. })))
-    );
+    assert!(others(&differ).any(|cell| matches!(
+        cell.doubt,
+        Some(VerdictDoubt::Wide { is_between_blocks: true, .. })
+    )));
     let mut short = Simulation::MEASURED.record();
     short.slices.retain(|slice| slice.block < 3);
     let short = judge(&short);
     assert!(others(&short).all(|cell| cell.detectable.is_some()));
     let smoke = Simulation { preset: Preset::Smoke, blocks: 2, rounds: 9, ..Simulation::MEASURED };
-    assert!(others(&judge(&smoke.record())).any(|cell| cell.doubt == Some(Doubt::Smoke)));
+    assert!(others(&judge(&smoke.record())).any(|cell| cell.doubt == Some(VerdictDoubt::Smoke)));
     for cell in noisy.cells.iter().filter(|cell| cell.verdict != Verdict::Undecided) {
         assert_eq!(cell.doubt, None);
     }

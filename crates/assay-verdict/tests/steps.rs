@@ -6,10 +6,10 @@
 mod common;
 
 use assay_model::{CellId, Setup, SliceOutcome, System, Verdict};
-use assay_verdict::{Judgement, Step, judge};
+use assay_verdict::{Judgement, LineStep, judge};
 use common::{Versions, versions};
 
-fn step_of(judgement: &Judgement, cell: CellId, from: usize) -> &Step {
+fn step_of(judgement: &Judgement, cell: CellId, from: usize) -> &LineStep {
     judgement.steps.iter().find(|step| step.cell == cell && step.from == from).unwrap()
 }
 

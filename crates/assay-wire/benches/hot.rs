@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use assay_wire::mysql::Walker;
+use assay_wire::mysql::PacketWalker;
 use assay_wire::{Connection, Param, ParamType};
 use common::{EOF, Peer, packet, read_packet, reply};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -140,7 +140,7 @@ fn bare(stream: &UnixStream, wait: Wait, length: usize, buffer: &mut [u8]) {
 }
 
 fn walk(bytes: &[u8]) {
-    let mut walker = Walker::new(1);
+    let mut walker = PacketWalker::new(1);
     walker.advance(black_box(bytes)).expect("a reply");
     black_box(walker.outcome());
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 
 /// Maximum bytes of a login: greetings, methods and settings are short.
 const LOGIN: usize = 64 << 10;
@@ -44,7 +44,7 @@ impl ReadBudget {
     }
 
     /// Spends `length` bytes. The reply may take `limit` from its first message on.
-    pub(crate) fn begin_message(&mut self, length: usize, limit: Duration) -> Result<(), Error> {
+    pub(crate) fn begin_message(&mut self, length: usize, limit: Duration) -> WireResult<()> {
         if self.is_renewed {
             (self.bytes, self.until) = (REPLY, None);
         }
@@ -54,13 +54,13 @@ impl ReadBudget {
         self.spend(length)
     }
 
-    pub(crate) fn keep_row(&mut self, values: usize) -> Result<(), Error> {
+    pub(crate) fn keep_row(&mut self, values: usize) -> WireResult<()> {
         self.spend((values + 1).saturating_mul(VALUE))
     }
 
-    fn spend(&mut self, bytes: usize) -> Result<(), Error> {
+    fn spend(&mut self, bytes: usize) -> WireResult<()> {
         let left = self.bytes.checked_sub(bytes);
-        self.bytes = left.ok_or(Error::Protocol("longer than any expected reply"))?;
+        self.bytes = left.ok_or(WireError::Protocol("longer than any expected reply"))?;
         Ok(())
     }
 }

@@ -1,19 +1,18 @@
 //! Transport shared by both protocols: sends bytes, receives them through one buffer, and limits both.
 
 use crate::budget::ReadBudget;
-use crate::error::Error;
-use crate::inbox::Inbox;
+use crate::error::{WireError, WireResult};
 use crate::options::ConnectOptions;
-use crate::stream::Stream;
+use crate::stream::ServerStream;
 use crate::value::Reply;
-use crate::walk::{Grammar, Walker};
+use crate::walk::{Grammar, ReplyWalker};
 
 /// A request buffer above this size is freed after use.
 const KEEP: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Channel {
-    pub(crate) stream: Stream,
+    pub(crate) stream: ServerStream,
     inbox: Inbox,
     budget: ReadBudget,
     /// A request was sent whose reply was not received to its end.
@@ -21,26 +20,26 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+    pub(crate) fn connect(options: &ConnectOptions) -> WireResult<Self> {
         // The time starts here: it covers both connecting and logging in.
         let budget = ReadBudget::login(options.timeout);
-        let stream = Stream::connect(options)?;
+        let stream = ServerStream::connect(options)?;
         Ok(Self { stream, inbox: Inbox::new(), budget, is_reply_due: false })
     }
 
     /// Call before each request. Fails if an earlier reply was not received to its end.
     ///
     /// The reply stays due if sending or receiving fails, so the rest of an old reply is never mistaken for a new one.
-    pub(crate) fn begin_reply(&mut self) -> Result<(), Error> {
+    pub(crate) fn begin_reply(&mut self) -> WireResult<()> {
         if self.is_reply_due {
-            return Err(Error::Usage("an earlier reply was not received to its end"));
+            return Err(WireError::Usage("an earlier reply was not received to its end"));
         }
         self.is_reply_due = true;
         Ok(())
     }
 
     /// [`Channel::begin_reply`] for a reply that is read message by message, within `budget`.
-    pub(crate) fn begin_kept_reply(&mut self, budget: ReadBudget) -> Result<(), Error> {
+    pub(crate) fn begin_kept_reply(&mut self, budget: ReadBudget) -> WireResult<()> {
         self.begin_reply()?;
         self.budget = budget;
         Ok(())
@@ -51,12 +50,20 @@ impl Channel {
         self.is_reply_due = false;
     }
 
-    pub(crate) fn keep_row(&mut self, values: usize) -> Result<(), Error> {
+    /// Ends the reply if its end was received: with a result, or with an error of the server.
+    pub(crate) fn end_after<T>(&mut self, outcome: WireResult<T>) -> WireResult<T> {
+        if matches!(outcome, Ok(_) | Err(WireError::Server { .. })) {
+            self.end_reply();
+        }
+        outcome
+    }
+
+    pub(crate) fn keep_row(&mut self, values: usize) -> WireResult<()> {
         self.budget.keep_row(values)
     }
 
     /// Frees the buffer after a long statement.
-    pub(crate) fn send_buffer(&mut self, request: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn send_buffer(&mut self, request: &mut Vec<u8>) -> WireResult<()> {
         let sent = self.stream.send(request);
         if request.capacity() > KEEP {
             *request = Vec::new();
@@ -65,7 +72,7 @@ impl Channel {
     }
 
     /// The next `N` bytes, without consuming them.
-    pub(crate) fn peek<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    pub(crate) fn peek<const N: usize>(&mut self) -> WireResult<[u8; N]> {
         loop {
             match self.inbox.bytes().first_chunk() {
                 Some(header) => return Ok(*header),
@@ -80,7 +87,7 @@ impl Channel {
         header: usize,
         length: usize,
         body: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    ) -> WireResult<()> {
         self.inbox.consume(header);
         self.budget.begin_message(header + length, self.stream.limit())?;
         let mut left = length;
@@ -89,7 +96,7 @@ impl Channel {
                 self.receive()?;
             }
             let bytes = self.inbox.bytes();
-            let bytes = bytes.get(..left.min(bytes.len())).unwrap_or_default();
+            let bytes = &bytes[..left.min(bytes.len())];
             body.extend_from_slice(bytes);
             let used = bytes.len();
             left -= used;
@@ -98,7 +105,7 @@ impl Channel {
         Ok(())
     }
 
-    pub(crate) fn walk<G: Grammar>(&mut self, mut walker: Walker<G>) -> Result<Reply, Error> {
+    pub(crate) fn walk<G: Grammar>(&mut self, mut walker: ReplyWalker<G>) -> WireResult<Reply> {
         loop {
             if !self.inbox.may_have_more() {
                 self.stream.wait()?;
@@ -121,12 +128,55 @@ impl Channel {
     }
 
     /// Receives more bytes. Waits for them within the budget unless some may have arrived.
-    fn receive(&mut self) -> Result<(), Error> {
+    fn receive(&mut self) -> WireResult<()> {
         // A server that never stops sending must not outlast the budget.
         if !self.inbox.may_have_more() || self.budget.time_left().is_some() {
             self.stream.wait_with(&self.budget)?;
         }
         self.inbox.receive(&mut self.stream)?;
         Ok(())
+    }
+}
+
+/// Size of the buffer, bytes: well above what servers write at once.
+const BUFFER: usize = 64 << 10;
+
+#[derive(Debug)]
+struct Inbox {
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    may_have_more: bool,
+}
+
+impl Inbox {
+    fn new() -> Self {
+        Self { buffer: vec![0; BUFFER].into(), start: 0, end: 0, may_have_more: false }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.start = self.end.min(self.start + count);
+    }
+
+    /// Appends available bytes without waiting. True if the buffer was filled, so that more may be available.
+    fn receive(&mut self, stream: &mut ServerStream) -> WireResult<bool> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let room = &mut self.buffer[self.end..];
+        let size = room.len();
+        let count = stream.try_receive(room)?.unwrap_or(0);
+        self.end += count;
+        self.may_have_more = count == size;
+        Ok(self.may_have_more)
+    }
+
+    /// Whether the last bytes filled the buffer, so that more may be available without a wait.
+    fn may_have_more(&self) -> bool {
+        self.may_have_more
     }
 }

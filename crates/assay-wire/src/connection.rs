@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use crate::channel::Channel;
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::options::{ConnectOptions, Protocol};
 use crate::stop::Breaker;
-use crate::summary::{AnswerSummary, NextPart, TakeValues};
-use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
+use crate::value::{
+    AnswerSummary, NextPart, Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId,
+    TakeValues,
+};
 use crate::{mysql, postgres};
 
 /// A logged-in connection. Dropping it logs out.
@@ -15,26 +17,26 @@ use crate::{mysql, postgres};
 pub struct Connection {
     channel: Channel,
     identity: ServerIdentity,
-    session: Session,
+    session: ProtocolSession,
 }
 
 #[derive(Debug)]
-enum Session {
-    MySql(mysql::Session),
-    Postgres(postgres::Session),
+enum ProtocolSession {
+    MySql(mysql::MySqlSession),
+    Postgres(postgres::PostgresSession),
 }
 
 impl Connection {
-    pub fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+    pub fn connect(options: &ConnectOptions) -> WireResult<Self> {
         let mut channel = Channel::connect(options)?;
         let (session, identity) = match options.protocol {
             Protocol::MySql => {
-                let (session, identity) = mysql::Session::log_in(&mut channel, options)?;
-                (Session::MySql(session), identity)
+                let (session, identity) = mysql::MySqlSession::log_in(&mut channel, options)?;
+                (ProtocolSession::MySql(session), identity)
             }
             Protocol::Postgres => {
-                let (session, identity) = postgres::Session::log_in(&mut channel, options)?;
-                (Session::Postgres(session), identity)
+                let (session, identity) = postgres::PostgresSession::log_in(&mut channel, options)?;
+                (ProtocolSession::Postgres(session), identity)
             }
         };
         Ok(Self { channel, identity, session })
@@ -42,8 +44,8 @@ impl Connection {
 
     pub fn protocol(&self) -> Protocol {
         match self.session {
-            Session::MySql(_) => Protocol::MySql,
-            Session::Postgres(_) => Protocol::Postgres,
+            ProtocolSession::MySql(_) => Protocol::MySql,
+            ProtocolSession::Postgres(_) => Protocol::Postgres,
         }
     }
 
@@ -65,8 +67,8 @@ impl Connection {
     /// The capabilities agreed on with a MySQL or MariaDB server; `None` for Postgres.
     pub fn capabilities(&self) -> Option<mysql::CapabilityFlags> {
         match &self.session {
-            Session::MySql(session) => Some(session.capabilities()),
-            Session::Postgres(_) => None,
+            ProtocolSession::MySql(session) => Some(session.capabilities()),
+            ProtocolSession::Postgres(_) => None,
         }
     }
 
@@ -86,18 +88,18 @@ impl Connection {
     }
 
     /// Sets how long the server may stay silent, for example while it builds a large index.
-    pub fn set_timeout(&mut self, limit: Duration) -> Result<(), Error> {
+    pub fn set_timeout(&mut self, limit: Duration) -> WireResult<()> {
         self.channel.stream.set_limit(limit)
     }
 
     /// Runs one statement as text and keeps its result; of several results the first that has rows.
     ///
-    /// Fails with [`Error::Usage`] if an earlier reply was not received to its end or a Postgres statement has a zero
-    /// byte.
-    pub fn query(&mut self, sql: &str) -> Result<ResultSet, Error> {
+    /// Fails with [`WireError::Usage`] if an earlier reply was not received to its end or a Postgres statement has a
+    /// zero byte.
+    pub fn query(&mut self, sql: &str) -> WireResult<ResultSet> {
         match &mut self.session {
-            Session::MySql(session) => session.query(&mut self.channel, sql),
-            Session::Postgres(session) => session.query(&mut self.channel, sql),
+            ProtocolSession::MySql(session) => session.query(&mut self.channel, sql),
+            ProtocolSession::Postgres(session) => session.query(&mut self.channel, sql),
         }
     }
 
@@ -105,85 +107,87 @@ impl Connection {
     pub fn query_rows(
         &mut self,
         sql: &str,
-        take: &mut dyn FnMut(postgres::codec::Values<'_>) -> Result<(), Error>,
-    ) -> Result<ResultSet, Error> {
+        take: &mut dyn FnMut(postgres::codec::RowValues<'_>) -> WireResult<()>,
+    ) -> WireResult<ResultSet> {
         match &mut self.session {
-            Session::MySql(_) => Err(Error::Usage("only Postgres gives rows one by one")),
-            Session::Postgres(session) => session.query_rows(&mut self.channel, sql, take),
+            ProtocolSession::MySql(_) => {
+                Err(WireError::Usage("only Postgres gives rows one by one"))
+            }
+            ProtocolSession::Postgres(session) => session.query_rows(&mut self.channel, sql, take),
         }
     }
 
-    /// Prepares a statement and encodes its execute request. [`Error::Server`] 1295 of MySQL: this kind of statement
-    /// cannot be prepared.
-    pub fn prepare(&mut self, sql: &str, params: &[ParamType]) -> Result<StatementId, Error> {
+    /// Prepares a statement and encodes its execute request. [`WireError::Server`] 1295 of MySQL: this kind of
+    /// statement cannot be prepared.
+    pub fn prepare(&mut self, sql: &str, params: &[ParamType]) -> WireResult<StatementId> {
         match &mut self.session {
-            Session::MySql(session) => session.prepare(&mut self.channel, sql, params),
-            Session::Postgres(session) => session.prepare(&mut self.channel, sql, params),
+            ProtocolSession::MySql(session) => session.prepare(&mut self.channel, sql, params),
+            ProtocolSession::Postgres(session) => session.prepare(&mut self.channel, sql, params),
         }
     }
 
     /// Prepares a statement to find out whether that works. Its executions parse and plan it again, with the values
     /// separate from the text. Postgres only.
-    pub fn parse_each_time(
-        &mut self,
-        sql: &str,
-        params: &[ParamType],
-    ) -> Result<StatementId, Error> {
+    pub fn parse_each_time(&mut self, sql: &str, params: &[ParamType]) -> WireResult<StatementId> {
         match &mut self.session {
-            Session::MySql(_) => Err(Error::Usage("only Postgres parses and executes at once")),
-            Session::Postgres(session) => session.parse_each_time(&mut self.channel, sql, params),
+            ProtocolSession::MySql(_) => {
+                Err(WireError::Usage("only Postgres parses and executes at once"))
+            }
+            ProtocolSession::Postgres(session) => {
+                session.parse_each_time(&mut self.channel, sql, params)
+            }
         }
     }
 
     /// Queues the execution of a prepared statement for [`Connection::send_pipeline`]. Postgres only. Fails with
-    /// [`Error::Usage`] if the parameters do not match or too much is queued.
-    pub fn queue(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
+    /// [`WireError::Usage`] if the parameters do not match or too much is queued.
+    pub fn queue(&mut self, id: StatementId, params: &[Param<'_>]) -> WireResult<()> {
         match &mut self.session {
-            Session::MySql(_) => Err(Error::Usage("only Postgres has pipelines")),
-            Session::Postgres(session) => session.queue(id, params),
+            ProtocolSession::MySql(_) => Err(WireError::Usage("only Postgres has pipelines")),
+            ProtocolSession::Postgres(session) => session.queue(id, params),
         }
     }
 
     /// Sends all queued executions, and passes the reply to each to `take`. If one fails, the server skips all later
     /// ones.
-    pub fn send_pipeline(&mut self, take: &mut dyn FnMut(Reply)) -> Result<(), Error> {
+    pub fn send_pipeline(&mut self, take: &mut dyn FnMut(Reply)) -> WireResult<()> {
         match &mut self.session {
-            Session::MySql(_) => Err(Error::Usage("only Postgres has pipelines")),
-            Session::Postgres(session) => session.send_pipeline(&mut self.channel, take),
+            ProtocolSession::MySql(_) => Err(WireError::Usage("only Postgres has pipelines")),
+            ProtocolSession::Postgres(session) => session.send_pipeline(&mut self.channel, take),
         }
     }
 
     pub fn forget_pipeline(&mut self) {
-        if let Session::Postgres(session) = &mut self.session {
+        if let ProtocolSession::Postgres(session) = &mut self.session {
             session.forget_pipeline();
         }
     }
 
     /// Runs a statement with several results, or on Postgres several statements in one message, and keeps the results
     /// in order: those with columns on Postgres, all on MySQL.
-    pub fn query_all(&mut self, sql: &str) -> Result<Vec<ResultSet>, Error> {
+    pub fn query_all(&mut self, sql: &str) -> WireResult<Vec<ResultSet>> {
         match &mut self.session {
-            Session::MySql(session) => session.query_all(&mut self.channel, sql),
-            Session::Postgres(session) => session.query_all(&mut self.channel, sql),
+            ProtocolSession::MySql(session) => session.query_all(&mut self.channel, sql),
+            ProtocolSession::Postgres(session) => session.query_all(&mut self.channel, sql),
         }
     }
 
     /// Runs a statement that copies these rows from the client: `COPY ... FROM STDIN` on Postgres, and `LOAD DATA LOCAL
     /// INFILE` on MySQL and MariaDB if the connection has [`ConnectOptions::may_copy`].
-    pub fn copy_in(&mut self, sql: &str, rows: &[u8]) -> Result<Reply, Error> {
+    pub fn copy_in(&mut self, sql: &str, rows: &[u8]) -> WireResult<Reply> {
         match &mut self.session {
-            Session::MySql(session) => session.copy_in(&mut self.channel, sql, rows),
-            Session::Postgres(session) => session.copy_in(&mut self.channel, sql, rows),
+            ProtocolSession::MySql(session) => session.copy_in(&mut self.channel, sql, rows),
+            ProtocolSession::Postgres(session) => session.copy_in(&mut self.channel, sql, rows),
         }
     }
 
     /// Executes a prepared statement and counts its reply: one write, one wait and, if the reply fits the buffer, one
     /// read. Does not allocate once the statement has run with its longest parameters.
     #[inline]
-    pub fn execute(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<Reply, Error> {
+    pub fn execute(&mut self, id: StatementId, params: &[Param<'_>]) -> WireResult<Reply> {
         match &mut self.session {
-            Session::MySql(session) => session.execute(&mut self.channel, id, params),
-            Session::Postgres(session) => session.execute(&mut self.channel, id, params),
+            ProtocolSession::MySql(session) => session.execute(&mut self.channel, id, params),
+            ProtocolSession::Postgres(session) => session.execute(&mut self.channel, id, params),
         }
     }
 
@@ -193,40 +197,42 @@ impl Connection {
         &mut self,
         id: StatementId,
         params: &[Param<'_>],
-    ) -> Result<ResultSet, Error> {
+    ) -> WireResult<ResultSet> {
         match &mut self.session {
-            Session::MySql(session) => session.query_prepared(&mut self.channel, id, params),
-            Session::Postgres(session) => session.query_prepared(&mut self.channel, id, params),
+            ProtocolSession::MySql(session) => {
+                session.query_prepared(&mut self.channel, id, params)
+            }
+            ProtocolSession::Postgres(session) => {
+                session.query_prepared(&mut self.channel, id, params)
+            }
         }
     }
 
     /// Runs one statement as text and counts its reply, at the cost of [`Connection::execute`].
     #[inline]
-    pub fn execute_text(&mut self, sql: &[u8]) -> Result<Reply, Error> {
+    pub fn execute_text(&mut self, sql: &[u8]) -> WireResult<Reply> {
         match &mut self.session {
-            Session::MySql(session) => session.execute_text(&mut self.channel, sql),
-            Session::Postgres(session) => session.execute_text(&mut self.channel, sql),
+            ProtocolSession::MySql(session) => session.execute_text(&mut self.channel, sql),
+            ProtocolSession::Postgres(session) => session.execute_text(&mut self.channel, sql),
         }
     }
 
     /// Runs one statement as text, passes each row of its first result to `take`, and keeps none.
-    pub fn answer(&mut self, sql: &[u8], take: TakeValues<'_>) -> Result<AnswerSummary, Error> {
+    pub fn answer(&mut self, sql: &[u8], take: TakeValues<'_>) -> WireResult<AnswerSummary> {
         match &mut self.session {
-            Session::MySql(session) => session.answer(&mut self.channel, sql, take),
-            Session::Postgres(session) => session.answer(&mut self.channel, sql, take),
+            ProtocolSession::MySql(session) => session.answer(&mut self.channel, sql, take),
+            ProtocolSession::Postgres(session) => session.answer(&mut self.channel, sql, take),
         }
     }
 
     /// Runs `COPY … FROM stdin` with the data of `next`, which is called until it returns false, whatever the server
     /// replies. Postgres only.
-    pub fn copy_in_parts(
-        &mut self,
-        sql: &[u8],
-        next: NextPart<'_>,
-    ) -> Result<AnswerSummary, Error> {
+    pub fn copy_in_parts(&mut self, sql: &[u8], next: NextPart<'_>) -> WireResult<AnswerSummary> {
         match &mut self.session {
-            Session::MySql(_) => Err(Error::Usage("only Postgres has COPY")),
-            Session::Postgres(session) => session.copy_in_parts(&mut self.channel, sql, next),
+            ProtocolSession::MySql(_) => Err(WireError::Usage("only Postgres has COPY")),
+            ProtocolSession::Postgres(session) => {
+                session.copy_in_parts(&mut self.channel, sql, next)
+            }
         }
     }
 }
@@ -234,8 +240,8 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         match self.session {
-            Session::MySql(_) => mysql::Session::log_out(&mut self.channel),
-            Session::Postgres(_) => postgres::Session::log_out(&mut self.channel),
+            ProtocolSession::MySql(_) => mysql::MySqlSession::log_out(&mut self.channel),
+            ProtocolSession::Postgres(_) => postgres::PostgresSession::log_out(&mut self.channel),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Connections for assay's own work: loading, checks, status. A server's session defaults must not affect them.
 
 use crate::connection::Connection;
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::options::{ConnectOptions, Protocol};
 
 /// Prefix of the first statement of assay's own sessions, so that logs distinguish them: `assay workload from` skips
@@ -50,7 +50,7 @@ const POSTGRES: [&str; 2] = [
 impl Connection {
     /// Connects for assay's own work. The session does not depend on the server's configuration: it autocommits, may
     /// write, has no time limits, and reads literals as assay writes them.
-    pub fn control(options: &ConnectOptions) -> Result<Self, Error> {
+    pub fn control(options: &ConnectOptions) -> WireResult<Self> {
         let mut connection = Self::connect(options)?;
         let statements: &[&str] = match options.protocol {
             Protocol::MySql => &MYSQL,
@@ -59,7 +59,7 @@ impl Connection {
         for sql in statements {
             match connection.query(sql) {
                 // This version lacks the setting, or the login may not change it.
-                Ok(_) | Err(Error::Server { .. }) => {}
+                Ok(_) | Err(WireError::Server { .. }) => {}
                 Err(error) => return Err(error),
             }
         }

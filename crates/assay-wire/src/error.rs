@@ -5,11 +5,11 @@ use std::time::Duration;
 
 /// An error of a connection or of a statement sent over it.
 ///
-/// After [`Error::Server`] and [`Error::Usage`] the connection can be used again. After any other error the reply to a
-/// statement is lost: drop the connection.
+/// After [`WireError::Server`] and [`WireError::Usage`] the connection can be used again. After any other error the
+/// reply to a statement is lost: drop the connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum WireError {
     #[error("cannot connect to `{address}`")]
     Connect {
         /// A socket path or `host:port`.
@@ -57,7 +57,9 @@ pub enum Error {
     Usage(&'static str),
 }
 
-impl Error {
+pub type WireResult<T> = Result<T, WireError>;
+
+impl WireError {
     pub fn server_code(&self) -> Option<u32> {
         match self {
             Self::Server { code, .. } => Some(*code),
@@ -83,7 +85,6 @@ pub(crate) fn message(bytes: &[u8]) -> String {
 
 /// Converts an SQLSTATE, five digits or capital letters, from base 36. Those of errors are above all error numbers of
 /// MySQL, which have 16 bits.
-#[must_use]
 pub const fn code_of_state(state: &str) -> Option<u32> {
     let [a, b, c, d, e] = state.as_bytes() else { return None };
     let (mut code, digits, mut at) = (0, [*a, *b, *c, *d, *e], 0);
@@ -107,7 +108,6 @@ fn shown(code: u32, state: &str) -> String {
 }
 
 /// An error code in its server's notation: MySQL's number or Postgres' SQLSTATE, such as `1213` or `40P01`.
-#[must_use]
 pub fn code_name(code: u32) -> String {
     if u16::try_from(code).is_ok() {
         return code.to_string();

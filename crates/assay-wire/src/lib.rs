@@ -4,7 +4,7 @@
 //! set-up and inspection. [`Connection::execute`] and [`Connection::execute_text`] are for measured statements: they
 //! count rows, decode nothing and do not allocate once they are warm.
 //!
-//! Parsers and encoders are pure functions over byte slices (`codec`, `Login` and `Walker` of each protocol). They
+//! Parsers and encoders are pure functions over byte slices (`codec`, the login and the walker of each protocol). They
 //! never block or panic, whatever the bytes. The sockets below them are a thin layer shared by both protocols.
 
 mod budget;
@@ -13,24 +13,22 @@ mod channel;
 mod connection;
 mod control;
 mod error;
-mod inbox;
 pub mod mysql;
 mod options;
-mod pace;
 pub mod postgres;
 mod stop;
 mod stream;
-mod summary;
 mod value;
 mod waiter;
 mod walk;
 
-pub use catalog::Schema;
+pub use catalog::CatalogSchema;
 pub use connection::Connection;
 pub use control::{OWN_FIRST, PING};
-pub use error::{Error, code_name, code_of_state};
-pub use options::{Address, ConnectOptions, Protocol};
-pub use pace::Pace;
-pub use stop::{Breaker, Stop, Watched};
-pub use summary::{AnswerSummary, Described, NextPart, Notice, TakeValues};
-pub use value::{Counted, Param, ParamType, Reply, ResultSet, StatementId};
+pub use error::{WireError, WireResult, code_name, code_of_state};
+pub use options::{Address, ConnectOptions, Protocol, RequestDelay};
+pub use stop::{Breaker, Stop, WatchedSocket};
+pub use value::{
+    AnswerColumn, AnswerSummary, NextPart, Notice, Param, ParamType, Reply, ReplyClass, ResultSet,
+    StatementId, TakeRow, TakeValues,
+};

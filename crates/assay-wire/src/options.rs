@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::pace::Pace;
 use crate::stop::Stop;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct ConnectOptions {
     /// silence before a reply is noticed after at most twice that time.
     pub timeout: Duration,
     pub stop: Stop,
-    pub pace: Pace,
+    pub pace: RequestDelay,
     /// Whether MySQL and MariaDB may receive rows to copy ([`Connection::copy_in`](crate::Connection::copy_in)). Files
     /// are never sent, whatever a server requests.
     pub may_copy: bool,
@@ -60,7 +60,7 @@ impl ConnectOptions {
             database: None,
             timeout: Duration::from_secs(30),
             stop: Stop::default(),
-            pace: Pace::default(),
+            pace: RequestDelay::default(),
             may_copy: false,
         }
     }
@@ -80,5 +80,28 @@ impl fmt::Debug for ConnectOptions {
             .field("database", &self.database)
             .field("timeout", &self.timeout)
             .finish()
+    }
+}
+
+/// Delays the requests of a connection; not by default.
+#[derive(Clone, Default)]
+pub struct RequestDelay(Option<Arc<dyn Fn() + Send + Sync>>);
+
+impl RequestDelay {
+    /// Calls this function before each request.
+    pub fn of(wait: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(wait)))
+    }
+
+    pub(crate) fn wait(&self) {
+        if let Some(wait) = &self.0 {
+            wait();
+        }
+    }
+}
+
+impl fmt::Debug for RequestDelay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "RequestDelay(waits)" } else { "RequestDelay" })
     }
 }

@@ -8,10 +8,10 @@ use rustix::net::{Shutdown, shutdown};
 
 /// All clones share the state.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<Shared>);
+pub struct Stop(Arc<StopState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct StopState {
     is_asked: AtomicBool,
     watched: Mutex<WatchedSockets>,
 }
@@ -42,24 +42,21 @@ impl Stop {
     }
 
     /// Holds the stop back until the returned value is dropped. `None` if a stop was already requested.
-    #[must_use]
-    pub fn hold(&self) -> Option<Held> {
+    pub fn hold(&self) -> Option<StopHold> {
         let mut watched = self.watched();
         if self.is_asked() {
             return None;
         }
         watched.holders += 1;
-        Some(Held(self.clone()))
+        Some(StopHold(self.clone()))
     }
 
-    #[must_use]
     pub fn is_asked(&self) -> bool {
         self.0.is_asked.load(Ordering::SeqCst)
     }
 
     /// Watches a connected socket, which a stop shuts down in both directions.
-    #[must_use]
-    pub fn watch(&self, socket: OwnedFd) -> Watched {
+    pub fn watch(&self, socket: OwnedFd) -> WatchedSocket {
         let socket = Arc::new(socket);
         let mut watched = self.watched();
         if self.is_asked() && watched.holders == 0 {
@@ -67,7 +64,7 @@ impl Stop {
         }
         watched.sockets.push(Arc::downgrade(&socket));
         drop(watched);
-        Watched { stop: self.clone(), socket }
+        WatchedSocket { stop: self.clone(), socket }
     }
 
     fn watched(&self) -> MutexGuard<'_, WatchedSockets> {
@@ -82,13 +79,12 @@ fn end(socket: &OwnedFd) {
 
 /// A socket that a [`Stop`] may shut down, until it is dropped.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedSocket {
     stop: Stop,
     socket: Arc<OwnedFd>,
 }
 
-impl Watched {
-    #[must_use]
+impl WatchedSocket {
     pub fn breaker(&self) -> Breaker {
         Breaker(Arc::downgrade(&self.socket))
     }
@@ -106,13 +102,13 @@ impl Breaker {
     }
 }
 
-impl AsFd for Watched {
+impl AsFd for WatchedSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedSocket {
     fn drop(&mut self) {
         let mine = Arc::as_ptr(&self.socket);
         self.stop.watched().sockets.retain(|socket| socket.as_ptr() != mine);
@@ -120,9 +116,9 @@ impl Drop for Watched {
 }
 
 #[derive(Debug)]
-pub struct Held(Stop);
+pub struct StopHold(Stop);
 
-impl Drop for Held {
+impl Drop for StopHold {
     fn drop(&mut self) {
         let mut watched = self.0.watched();
         watched.holders -= 1;

@@ -15,27 +15,26 @@ use rustix::net::{
 };
 
 use crate::budget::ReadBudget;
-use crate::error::Error;
-use crate::options::{Address, ConnectOptions};
-use crate::pace::Pace;
-use crate::stop::{Breaker, Watched};
+use crate::error::{WireError, WireResult};
+use crate::options::{Address, ConnectOptions, RequestDelay};
+use crate::stop::{Breaker, WatchedSocket};
 use crate::waiter::Waiter;
 
 /// A connected socket in blocking mode. No wait for the other side exceeds its limit.
 #[derive(Debug)]
-pub(crate) struct Stream {
-    socket: Watched,
+pub(crate) struct ServerStream {
+    socket: WatchedSocket,
     waiter: Waiter,
     address: Address,
     limit: Duration,
-    pace: Pace,
+    pace: RequestDelay,
     sent: u64,
     received: u64,
 }
 
-impl Stream {
+impl ServerStream {
     /// Connects within the timeout, which then limits every wait of this stream.
-    pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+    pub(crate) fn connect(options: &ConnectOptions) -> WireResult<Self> {
         let ConnectOptions { ref address, timeout: limit, ref stop, ref pace, .. } = *options;
         let connected = match address {
             Address::Unix(path) => connect_unix(path, limit),
@@ -49,9 +48,9 @@ impl Stream {
                 Ok(Self { socket, waiter, address, limit, pace, sent: 0, received: 0 })
             }
             Err(error) if is_timeout(error.kind()) => {
-                Err(Error::Timeout { address: address.to_string(), limit })
+                Err(WireError::Timeout { address: address.to_string(), limit })
             }
-            Err(source) => Err(Error::Connect { address: address.to_string(), source }),
+            Err(source) => Err(WireError::Connect { address: address.to_string(), source }),
         }
     }
 
@@ -71,20 +70,20 @@ impl Stream {
         self.received
     }
 
-    pub(crate) fn set_limit(&mut self, limit: Duration) -> Result<(), Error> {
+    pub(crate) fn set_limit(&mut self, limit: Duration) -> WireResult<()> {
         self.limit = limit;
         set_socket_timeout(&self.socket, Timeout::Send, Some(limit))
             .and_then(|()| self.waiter.set_limit(limit))
             .map_err(|errno| self.failed("set the timeout of", errno))
     }
 
-    pub(crate) fn send(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn send(&mut self, mut bytes: &[u8]) -> WireResult<()> {
         self.pace.wait();
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(count) => {
                     self.sent += count as u64;
-                    bytes = bytes.get(count..).unwrap_or_default();
+                    bytes = &bytes[count..];
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Err(self.timed_out()),
@@ -100,7 +99,7 @@ impl Stream {
     }
 
     /// Waits for bytes to receive. All earlier bytes must have been received.
-    pub(crate) fn wait(&self) -> Result<(), Error> {
+    pub(crate) fn wait(&self) -> WireResult<()> {
         match self.waiter.wait(&self.socket) {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.timed_out()),
@@ -108,7 +107,7 @@ impl Stream {
         }
     }
 
-    pub(crate) fn wait_with(&self, budget: &ReadBudget) -> Result<(), Error> {
+    pub(crate) fn wait_with(&self, budget: &ReadBudget) -> WireResult<()> {
         match budget.time_left() {
             None => self.wait(),
             Some(left) if !left.is_zero() && self.is_answered_within(left)? => Ok(()),
@@ -117,7 +116,7 @@ impl Stream {
     }
 
     /// Waits at most `time` for bytes to receive. False if none came.
-    pub(crate) fn is_answered_within(&self, time: Duration) -> Result<bool, Error> {
+    pub(crate) fn is_answered_within(&self, time: Duration) -> WireResult<bool> {
         let time = Timespec::try_from(time).ok();
         let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
         let ready = retry_on_intr(|| poll(&mut sockets, time.as_ref()));
@@ -125,7 +124,7 @@ impl Stream {
     }
 
     /// Receives available bytes without waiting. `None` if there are none.
-    pub(crate) fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
+    pub(crate) fn try_receive(&mut self, buffer: &mut [u8]) -> WireResult<Option<usize>> {
         loop {
             match recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
                 Ok((0, _)) => {
@@ -146,16 +145,16 @@ impl Stream {
         }
     }
 
-    fn timed_out(&self) -> Error {
-        Error::Timeout { address: self.address.to_string(), limit: self.limit }
+    fn timed_out(&self) -> WireError {
+        WireError::Timeout { address: self.address.to_string(), limit: self.limit }
     }
 
-    fn failed(&self, action: &'static str, errno: Errno) -> Error {
+    fn failed(&self, action: &'static str, errno: Errno) -> WireError {
         self.broken(action, errno.into())
     }
 
-    fn broken(&self, action: &'static str, source: io::Error) -> Error {
-        Error::Io { address: self.address.to_string(), action, source }
+    fn broken(&self, action: &'static str, source: io::Error) -> WireError {
+        WireError::Io { address: self.address.to_string(), action, source }
     }
 }
 

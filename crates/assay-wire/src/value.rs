@@ -1,6 +1,6 @@
 //! Parameters and results, the same for both protocols.
 
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 
 /// A statement prepared on one connection. It has no meaning on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -8,9 +8,9 @@ pub struct StatementId(pub(crate) usize);
 
 impl StatementId {
     #[inline]
-    pub(crate) fn find_in<S>(self, statements: &mut [S]) -> Result<&mut S, Error> {
+    pub(crate) fn find_in<S>(self, statements: &mut [S]) -> WireResult<&mut S> {
         let unknown = "a statement that was not prepared on this connection";
-        statements.get_mut(self.0).ok_or(Error::Usage(unknown))
+        statements.get_mut(self.0).ok_or(WireError::Usage(unknown))
     }
 }
 
@@ -54,7 +54,7 @@ pub struct Reply {
 
 /// The class of a statement, by its result, not by its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Counted {
+pub enum ReplyClass {
     Read,
     Write,
     /// Neither: `BEGIN`, `COMMIT`, definitions, an update that changed nothing.
@@ -62,11 +62,11 @@ pub enum Counted {
 }
 
 impl Reply {
-    pub fn counted(&self) -> Counted {
+    pub fn counted(&self) -> ReplyClass {
         match self {
-            Self { result_set: true, .. } => Counted::Read,
-            Self { affected: 1.., .. } => Counted::Write,
-            _ => Counted::Other,
+            Self { result_set: true, .. } => ReplyClass::Read,
+            Self { affected: 1.., .. } => ReplyClass::Write,
+            _ => ReplyClass::Other,
         }
     }
 }
@@ -98,3 +98,41 @@ impl ResultSet {
         self.text(row, column)
     }
 }
+
+/// The summary of an answer whose rows are read one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnswerSummary {
+    /// The columns of the first result that has any.
+    pub columns: Vec<AnswerColumn>,
+    pub affected: u64,
+    /// MySQL and MariaDB have none: they answer `SHOW WARNINGS`.
+    pub notices: Vec<Notice>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerColumn {
+    pub name: String,
+    /// A MySQL or MariaDB type name, or Postgres' type number and modifier.
+    pub kind: String,
+    /// A table column, not an expression. Always false on Postgres.
+    pub is_of_table: bool,
+}
+
+/// A server message that is no error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Such as `NOTICE` and `WARNING`.
+    pub severity: String,
+    /// SQLSTATE.
+    pub state: String,
+    pub message: String,
+}
+
+/// Called with the columns and each row. A value is text in the server's notation; `None` is NULL.
+pub type TakeValues<'a> = &'a mut dyn FnMut(&[AnswerColumn], &[Option<&[u8]>]);
+
+/// Called with each row.
+pub type TakeRow<'a> = dyn FnMut(&[Option<&[u8]>]) + 'a;
+
+/// Appends the next part of the data to copy; false if there was no more.
+pub type NextPart<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> bool;

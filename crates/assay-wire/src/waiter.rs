@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags, add as watch, create};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, read};
+use rustix::io::{Errno, read, retry_on_intr};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
@@ -57,7 +57,7 @@ impl Waiter {
     /// timeout.
     pub(crate) fn wait(&self, socket: impl AsFd) -> Result<bool, Errno> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(ALARM) }; 2];
-        retry(|| epoll::wait(&self.both, &mut events, None))?;
+        retry_on_intr(|| epoll::wait(&self.both, &mut events, None))?;
         if events.iter().any(|event| event.data.u64() == SOCKET) {
             return Ok(true);
         }
@@ -66,17 +66,7 @@ impl Waiter {
             Err(errno) => return Err(errno),
         }
         let mut sockets = [PollFd::new(&socket, PollFlags::IN)];
-        Ok(retry(|| poll(&mut sockets, Some(&self.limit)))? > 0)
-    }
-}
-
-/// Repeats a call interrupted by a signal.
-fn retry(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            result => return result,
-        }
+        Ok(retry_on_intr(|| poll(&mut sockets, Some(&self.limit)))? > 0)
     }
 }
 

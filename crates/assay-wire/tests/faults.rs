@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use assay_wire::Error;
+use assay_wire::WireError;
 use assay_wire::{Address, ConnectOptions, Connection, Protocol, Reply};
 use common::{EOF, OK, Peer, greeting, log_in, packet, read_packet, reply};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
@@ -57,16 +57,16 @@ fn silence_is_a_timeout_and_makes_the_connection_unusable() {
     let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
     peer.options.timeout = PATIENT;
     let mut hot = Connection::connect(&peer.options).unwrap();
-    assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Timeout { .. })));
-    assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Usage(_))));
+    assert!(matches!(hot.execute_text(b"SELECT"), Err(WireError::Timeout { .. })));
+    assert!(matches!(hot.execute_text(b"SELECT"), Err(WireError::Usage(_))));
     drop(hot);
     peer.join();
 
     let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
     peer.options.timeout = PATIENT;
     let mut control = Connection::connect(&peer.options).unwrap();
-    assert!(matches!(control.query("SELECT"), Err(Error::Timeout { .. })));
-    assert!(matches!(control.query("SELECT"), Err(Error::Usage(_))));
+    assert!(matches!(control.query("SELECT"), Err(WireError::Timeout { .. })));
+    assert!(matches!(control.query("SELECT"), Err(WireError::Usage(_))));
     drop(control);
     peer.join();
 }
@@ -78,7 +78,7 @@ fn silence_instead_of_a_greeting_is_a_timeout() {
     let _listener = UnixListener::bind(&path).unwrap();
     let mut options = ConnectOptions::unix(path, "root");
     options.timeout = Duration::from_millis(20);
-    assert!(matches!(Connection::connect(&options), Err(Error::Timeout { .. })));
+    assert!(matches!(Connection::connect(&options), Err(WireError::Timeout { .. })));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_login_takes_no_longer_than_its_error_says() {
                 let error = Connection::connect(&options).unwrap_err();
                 let elapsed = begin.elapsed();
                 assert!(
-                    matches!(error, Error::Timeout { limit, .. } if limit == timeout),
+                    matches!(error, WireError::Timeout { limit, .. } if limit == timeout),
                     "{error}"
                 );
                 assert!(elapsed >= timeout && elapsed < 2 * timeout, "{protocol:?}: {elapsed:?}");
@@ -116,7 +116,7 @@ fn a_full_queue_of_a_frozen_server_is_a_timeout() {
     let _queued = std::os::unix::net::UnixStream::connect(&path).unwrap();
     let mut options = ConnectOptions::unix(path, "root");
     options.timeout = Duration::from_millis(20);
-    assert!(matches!(Connection::connect(&options), Err(Error::Timeout { .. })));
+    assert!(matches!(Connection::connect(&options), Err(WireError::Timeout { .. })));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_server_that_does_not_read_is_a_timeout() {
     peer.options.timeout = PATIENT;
     let mut control = Connection::connect(&peer.options).unwrap();
     let sql = "x".repeat(20 << 20);
-    assert!(matches!(control.query(&sql), Err(Error::Timeout { .. })));
+    assert!(matches!(control.query(&sql), Err(WireError::Timeout { .. })));
     drop((control, done));
     peer.join();
 }
@@ -142,7 +142,7 @@ fn a_connection_closed_amid_a_reply_is_an_error_that_names_the_socket() {
         let error = hot.execute_text(b"SELECT").unwrap_err();
         let expected = format!("cannot receive from `{}`", peer.options.address);
         assert_eq!(error.to_string(), expected);
-        assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Usage(_))));
+        assert!(matches!(hot.execute_text(b"SELECT"), Err(WireError::Usage(_))));
         peer.join();
     }
 }
@@ -157,14 +157,14 @@ fn garbage_is_a_protocol_error() {
             }
         });
         let mut hot = Connection::connect(&peer.options).unwrap();
-        assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Protocol(_))));
-        assert!(matches!(hot.prepare("SELECT", &[]), Err(Error::Usage(_))));
+        assert!(matches!(hot.execute_text(b"SELECT"), Err(WireError::Protocol(_))));
+        assert!(matches!(hot.prepare("SELECT", &[]), Err(WireError::Usage(_))));
         drop(hot);
         peer.join();
     }
     for greeting in [packet(b"\x09old", 0), packet(b"", 0), packet(b"\x0a8", 0), packet(OK, 1)] {
         let peer = Peer::raw(move |mut stream| stream.write_all(&greeting).unwrap());
-        assert!(matches!(Connection::connect(&peer.options), Err(Error::Protocol(_))));
+        assert!(matches!(Connection::connect(&peer.options), Err(WireError::Protocol(_))));
         peer.join();
     }
 }
@@ -181,7 +181,7 @@ fn a_login_that_never_ends_is_ended() {
             }
         }
     });
-    assert!(matches!(Connection::connect(&peer.options), Err(Error::Protocol(_))));
+    assert!(matches!(Connection::connect(&peer.options), Err(WireError::Protocol(_))));
     peer.join();
 }
 
@@ -204,7 +204,7 @@ fn a_missing_server_is_a_connect_error_with_the_address() {
 
     let long = directory.path().join("x".repeat(200));
     let error = Connection::connect(&ConnectOptions::unix(long, "root")).unwrap_err();
-    assert!(matches!(error, Error::Connect { .. }));
+    assert!(matches!(error, WireError::Connect { .. }));
 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -272,7 +272,7 @@ fn an_endless_reply_is_refused() {
         peer.options.timeout = Duration::from_secs(300);
         let mut control = Connection::connect(&peer.options).unwrap();
         let error = control.query("SELECT").unwrap_err();
-        assert!(matches!(error, Error::Protocol(_)), "{error}");
+        assert!(matches!(error, WireError::Protocol(_)), "{error}");
         drop(control);
         peer.join();
     }
@@ -284,7 +284,7 @@ fn a_login_that_is_too_long_is_refused() {
         let long = [&greeting()[..], &vec![b'x'; 100 << 10]].concat();
         stream.write_all(&packet(&long, 0)).ok();
     });
-    assert!(matches!(Connection::connect(&peer.options), Err(Error::Protocol(_))));
+    assert!(matches!(Connection::connect(&peer.options), Err(WireError::Protocol(_))));
     peer.join();
 }
 
@@ -302,7 +302,7 @@ fn drip(stream: &mut UnixStream, bytes: &[u8]) {
 fn dripping_bytes_do_not_extend_the_timeout() {
     let mut peer = Peer::raw(|mut stream| drip(&mut stream, &packet(&greeting(), 0)));
     peer.options.timeout = PATIENT;
-    assert!(matches!(Connection::connect(&peer.options), Err(Error::Timeout { .. })));
+    assert!(matches!(Connection::connect(&peer.options), Err(WireError::Timeout { .. })));
     peer.join();
 
     let mut peer = Peer::new(|mut stream| {
@@ -311,7 +311,7 @@ fn dripping_bytes_do_not_extend_the_timeout() {
     });
     peer.options.timeout = PATIENT;
     let mut control = Connection::connect(&peer.options).unwrap();
-    assert!(matches!(control.query("SELECT"), Err(Error::Timeout { .. })));
+    assert!(matches!(control.query("SELECT"), Err(WireError::Timeout { .. })));
     drop(control);
     peer.join();
 }
@@ -330,7 +330,7 @@ fn a_connection_can_be_ended_from_another_thread() {
         is_waiting.recv().unwrap();
         breaker.end();
     });
-    assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Io { .. })));
+    assert!(matches!(hot.execute_text(b"SELECT"), Err(WireError::Io { .. })));
     ender.join().unwrap();
     drop(hot);
     peer.join();
@@ -366,7 +366,7 @@ fn an_endless_postgres_reply_is_refused() {
         let mut peer = Peer::raw(script);
         peer.options.protocol = Protocol::Postgres;
         let asked = Connection::connect(&peer.options).and_then(|mut it| it.query("SELECT"));
-        assert!(matches!(asked, Err(Error::Protocol(_))), "{asked:?}");
+        assert!(matches!(asked, Err(WireError::Protocol(_))), "{asked:?}");
         peer.join();
     }
 }

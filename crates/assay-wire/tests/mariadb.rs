@@ -1,8 +1,8 @@
 //! Connections to real MariaDB servers.
 
 use assay_testkit::{mariadb, mariadb_version};
-use assay_wire::Error;
-use assay_wire::{Connection, Counted, Param, ParamType, Reply, ResultSet};
+use assay_wire::WireError;
+use assay_wire::{Connection, Param, ParamType, Reply, ReplyClass, ResultSet};
 
 assay_testkit::supervisor_entry!();
 
@@ -138,13 +138,13 @@ fn statements_count_by_their_result() {
         assert_eq!(hot.execute(id, &params).unwrap().counted(), reply.counted(), "{sql}");
         (reply.rows, reply.affected, reply.counted())
     };
-    assert_eq!(statement("BEGIN", &[]), (0, 0, Counted::Other));
-    assert_eq!(statement("SELECT k FROM t WHERE id <= ?", &[2]), (2, 0, Counted::Read));
-    assert_eq!(statement("SELECT k FROM t WHERE id = ?", &[9]), (0, 0, Counted::Read));
-    assert_eq!(statement("UPDATE t SET k=k+1 WHERE id > ?", &[1]), (0, 2, Counted::Write));
-    assert_eq!(statement("UPDATE t SET k=1 WHERE id = ?", &[1]), (0, 0, Counted::Other));
-    assert_eq!(statement("DELETE FROM t WHERE id = ?", &[9]), (0, 0, Counted::Other));
-    assert_eq!(statement("COMMIT", &[]), (0, 0, Counted::Other));
+    assert_eq!(statement("BEGIN", &[]), (0, 0, ReplyClass::Other));
+    assert_eq!(statement("SELECT k FROM t WHERE id <= ?", &[2]), (2, 0, ReplyClass::Read));
+    assert_eq!(statement("SELECT k FROM t WHERE id = ?", &[9]), (0, 0, ReplyClass::Read));
+    assert_eq!(statement("UPDATE t SET k=k+1 WHERE id > ?", &[1]), (0, 2, ReplyClass::Write));
+    assert_eq!(statement("UPDATE t SET k=1 WHERE id = ?", &[1]), (0, 0, ReplyClass::Other));
+    assert_eq!(statement("DELETE FROM t WHERE id = ?", &[9]), (0, 0, ReplyClass::Other));
+    assert_eq!(statement("COMMIT", &[]), (0, 0, ReplyClass::Other));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn prepared_statements_return_the_values_that_text_returns() {
         assert!(hot.execute(prepared, &[Param::Int(0)]).unwrap().rows > 0);
     }
     let float = hot.prepare("SELECT i FROM t", &[]).unwrap();
-    assert!(matches!(hot.query_prepared(float, &[]), Err(Error::Unsupported(_))));
+    assert!(matches!(hot.query_prepared(float, &[]), Err(WireError::Unsupported(_))));
     assert!(hot.query("SELECT 1").is_err(), "the rest of the reply was not read");
 }
 
@@ -241,17 +241,17 @@ fn misuse_is_reported_and_harmless() {
     let server = mariadb();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     assert_eq!(hot.prepare("SELEC 1", &[]).unwrap_err().server_code(), Some(1064));
-    assert!(matches!(hot.prepare("SELECT ?", &[]), Err(Error::Usage(_))));
+    assert!(matches!(hot.prepare("SELECT ?", &[]), Err(WireError::Usage(_))));
     let select = hot.prepare("SELECT ?", &[ParamType::Int]).unwrap();
-    assert!(matches!(hot.execute(select, &[]), Err(Error::Usage(_))));
-    assert!(matches!(hot.execute(select, &[Param::Text(b"1")]), Err(Error::Usage(_))));
+    assert!(matches!(hot.execute(select, &[]), Err(WireError::Usage(_))));
+    assert!(matches!(hot.execute(select, &[Param::Text(b"1")]), Err(WireError::Usage(_))));
     let sent = hot.bytes_sent();
     assert_eq!(hot.execute(select, &[Param::Int(1)]).unwrap().rows, 1);
     let first = hot.bytes_sent() - sent;
     hot.execute(select, &[Param::Int(2)]).unwrap();
     assert_eq!(hot.bytes_sent() - sent, 2 * first - 2, "types are sent once");
     let mut other = Connection::connect(&server.connect_options()).unwrap();
-    assert!(matches!(other.execute(select, &[Param::Int(1)]), Err(Error::Usage(_))));
+    assert!(matches!(other.execute(select, &[Param::Int(1)]), Err(WireError::Usage(_))));
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_killed_connection_is_an_error() {
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     control.query(&format!("KILL {}", hot.connection_id())).unwrap();
     let error = hot.execute_text(b"SELECT 1").unwrap_err();
-    assert!(matches!(error, Error::Io { .. }) || error.server_code() == Some(1927), "{error}");
+    assert!(matches!(error, WireError::Io { .. }) || error.server_code() == Some(1927), "{error}");
 }
 
 #[test]
@@ -305,9 +305,9 @@ fn rows_are_copied_where_both_sides_allow_it() {
     assert!(control.copy_in(sql, b"1\ta\n").unwrap_err().server_code().is_some());
     assert_eq!(control.query("SELECT 1").unwrap().first_string().as_deref(), Some("1"));
     let error = control.copy_in("DO 1", b"1\ta\n").unwrap_err();
-    assert!(matches!(error, Error::Protocol(_)), "{error}");
+    assert!(matches!(error, WireError::Protocol(_)), "{error}");
     // A statement that should copy nothing sends nothing, even if the server asks.
     plain.query("SET GLOBAL local_infile = 1").unwrap();
     let mut other = Connection::connect(&options).unwrap();
-    assert!(matches!(other.execute_text(sql.as_bytes()), Err(Error::Protocol(_))));
+    assert!(matches!(other.execute_text(sql.as_bytes()), Err(WireError::Protocol(_))));
 }

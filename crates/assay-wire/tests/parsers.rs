@@ -2,7 +2,7 @@
 
 mod common;
 
-use assay_wire::mysql::{Login, Walker, codec};
+use assay_wire::mysql::{MySqlLogin, PacketWalker, codec};
 use assay_wire::{ConnectOptions, Reply};
 use common::{EOF, OK, reply};
 use proptest::collection::vec;
@@ -13,14 +13,14 @@ fn walk(bytes: &[u8], cuts: &[usize]) -> Result<Option<Reply>, String> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     cuts.push(bytes.len());
     cuts.sort_unstable();
-    let mut walker = Walker::new(1);
+    let mut walker = PacketWalker::new(1);
     let (mut pending, mut taken) = (Vec::new(), 0);
     for cut in cuts {
         pending.extend_from_slice(&bytes[taken..cut]);
         taken = cut;
         let used = walker.advance(&pending).map_err(|error| error.to_string())?;
         pending.drain(..used);
-        assert!(pending.len() <= Walker::MAX_REST);
+        assert!(pending.len() <= PacketWalker::MAX_REST);
         if let Some(outcome) = walker.outcome() {
             return outcome.map(Some).map_err(|error| error.to_string());
         }
@@ -50,7 +50,7 @@ proptest! {
         codec::parse_prepared(&bytes).ok();
         codec::parse_column(&bytes).ok();
         codec::parse_row(&bytes, columns).ok();
-        Login::start(&ConnectOptions::unix("s", "u"), &bytes).ok();
+        MySqlLogin::start(&ConnectOptions::unix("s", "u"), &bytes).ok();
         walk(&bytes, &[]).ok();
     }
 
@@ -71,7 +71,7 @@ proptest! {
         let mut greeting = b"\x0a5.7\0\0\0\0\0abcdefgh\0\xff\xff\x08\x02\0\xff\xff\x15".to_vec();
         greeting.extend_from_slice(&[0; 10]);
         greeting.extend_from_slice(b"ijklmnopqrst\0caching_sha2_password\0");
-        let (mut login, ..) = Login::start(&options, &greeting).unwrap();
+        let (mut login, ..) = MySqlLogin::start(&options, &greeting).unwrap();
         login.step(&bytes).ok();
     }
 

@@ -5,14 +5,14 @@ use assay_model::Product;
 use assay_servers::Listen;
 use assay_testkit::{TestServer, postgres, start_listening};
 use assay_wire::{
-    Address, ConnectOptions, Connection, Counted, Error, Param, ParamType, Protocol, Reply,
+    Address, ConnectOptions, Connection, Param, ParamType, Protocol, Reply, ReplyClass, WireError,
 };
 
 assay_testkit::supervisor_entry!();
 
-fn refused(error: &Error) -> &str {
+fn refused(error: &WireError) -> &str {
     match error {
-        Error::Server { state, .. } => state,
+        WireError::Server { state, .. } => state,
         other => panic!("not a refusal of the server: {other}"),
     }
 }
@@ -51,7 +51,7 @@ fn a_failed_statement_leaves_the_connection_in_order() {
     let error = control.query("SELECT * FROM nothing").unwrap_err();
     assert_eq!(refused(&error), "42P01");
     assert_eq!(control.query("SELECT 1").unwrap().first_string().as_deref(), Some("1"));
-    assert!(matches!(control.query("SELECT '\0'"), Err(Error::Usage(_))));
+    assert!(matches!(control.query("SELECT '\0'"), Err(WireError::Usage(_))));
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     assert_eq!(refused(&hot.prepare("SELECT * FROM nothing", &[]).unwrap_err()), "42P01");
     let divide = hot.prepare("SELECT 1 / $1", &[ParamType::Int]).unwrap();
@@ -59,7 +59,7 @@ fn a_failed_statement_leaves_the_connection_in_order() {
     assert_eq!(hot.execute(divide, &[Param::Int(1)]).unwrap().rows, 1);
     assert_eq!(refused(&hot.execute_text(b"SELEKT").unwrap_err()), "42601");
     assert_eq!(hot.execute_text(b"SELECT 1").unwrap().rows, 1);
-    assert!(matches!(hot.prepare("SELECT $1::int8", &[]), Err(Error::Usage(_))));
+    assert!(matches!(hot.prepare("SELECT $1::int8", &[]), Err(WireError::Usage(_))));
     assert_eq!(hot.execute_text(b"SELECT 1").unwrap().rows, 1);
 }
 
@@ -78,20 +78,20 @@ fn statements_count_by_their_result() {
         hot.prepare("SELECT c FROM t WHERE id BETWEEN $1 AND $2", &[ParamType::Int; 2]).unwrap();
     let mut between = |from, to| hot.execute(select, &[Param::Int(from), Param::Int(to)]).unwrap();
     assert_eq!(between(1, 3), Reply { result_set: true, rows: 3, affected: 0 });
-    assert_eq!(between(7, 9).counted(), Counted::Read);
+    assert_eq!(between(7, 9).counted(), ReplyClass::Read);
     let update = hot
         .prepare("UPDATE t SET c = $1 WHERE id = $2", &[ParamType::Text, ParamType::Int])
         .unwrap();
     let mut set = |id| hot.execute(update, &[Param::Text(b"x"), Param::Int(id)]).unwrap().counted();
-    assert_eq!((set(1), set(9)), (Counted::Write, Counted::Other));
+    assert_eq!((set(1), set(9)), (ReplyClass::Write, ReplyClass::Other));
     let begin = hot.prepare("BEGIN", &[]).unwrap();
     let commit = hot.prepare("COMMIT", &[]).unwrap();
     for statement in [begin, commit] {
-        assert_eq!(hot.execute(statement, &[]).unwrap().counted(), Counted::Other);
+        assert_eq!(hot.execute(statement, &[]).unwrap().counted(), ReplyClass::Other);
     }
     assert_eq!(
         hot.execute_text(b"SELECT * FROM t WHERE LENGTH(c) < 0").unwrap().counted(),
-        Counted::Read
+        ReplyClass::Read
     );
     assert!(hot.bytes_sent() > 500 && hot.bytes_received() > 500);
 }
@@ -172,7 +172,7 @@ fn a_killed_connection_is_reported() {
     server.connect().query(&kill).unwrap();
     // The server's last message, if the socket still has it when the next statement is sent.
     let error = hot.execute_text(b"SELECT 1").unwrap_err();
-    assert!(matches!(&error, Error::Io { .. }) || refused(&error) == "57P01", "{error}");
+    assert!(matches!(&error, WireError::Io { .. }) || refused(&error) == "57P01", "{error}");
 }
 
 #[test]
@@ -182,7 +182,10 @@ fn the_protocol_of_another_server_is_recognised() {
     for (server, protocol, said) in servers {
         let options = ConnectOptions { protocol, ..server.connect_options() };
         let error = Connection::connect(&options).unwrap_err();
-        assert!(matches!(error, Error::OtherProtocol { spoken, .. } if spoken == said), "{error}");
+        assert!(
+            matches!(error, WireError::OtherProtocol { spoken, .. } if spoken == said),
+            "{error}"
+        );
     }
 }
 

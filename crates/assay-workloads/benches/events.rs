@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use assay_model::{Dialect, Setup, StatementMode, TestSet};
-use assay_workloads::{Client, EventBuf, InsertBatches, Program, tests_of};
+use assay_workloads::{EventBuf, EventProgram, InsertBatches, ProgramClient, tests_of};
 
 /// Minimum of several runs, divided by `count`, nanoseconds.
 fn best(count: u64, mut work: impl FnMut()) -> f64 {
@@ -24,8 +24,8 @@ fn main() {
     let setup = Setup { clients: 1, tables: 8, rows: 1_000_000 };
     for test in tests_of(TestSet::Set32) {
         for mode in [StatementMode::Prepared, StatementMode::Text] {
-            let program = Arc::new(Program::new(Dialect::MySql, test, setup, mode));
-            let client = Client::new(program, 1, 0);
+            let program = Arc::new(EventProgram::new(Dialect::MySql, test, setup, mode));
+            let client = ProgramClient::new(program, 1, 0);
             let mut event = EventBuf::default();
             let events = 20_000;
             let per_event = best(events, || {

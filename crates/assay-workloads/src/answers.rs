@@ -7,42 +7,8 @@ use std::collections::BTreeMap;
 
 use assay_model::DataSet;
 
-use crate::content::row_checksum;
-use crate::rows::Row;
+use crate::sbtest::{RowsChecksum, SbtestRow, row_checksum};
 
-/// Row count and checksum of the results of statements.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Answer {
-    pub rows: u64,
-    /// Checksum over the values of all rows. Row order counts only if the statement has `ORDER BY`.
-    pub checksum: u64,
-}
-
-impl Answer {
-    /// Adds a row. With `is_ordered`, its position counts. Trailing blanks are ignored, because CHAR values are padded.
-    /// NULL counts as an empty value.
-    pub fn add_row<'v>(
-        &mut self,
-        values: impl Iterator<Item = Option<&'v [u8]>>,
-        is_ordered: bool,
-    ) {
-        let mut hash = crc32fast::Hasher::new();
-        for value in values {
-            hash.update(value.unwrap_or_default().trim_ascii_end());
-            hash.update(b",");
-        }
-        self.rows += 1;
-        let factor = if is_ordered { self.rows } else { 1 };
-        self.checksum = self.checksum.wrapping_add(factor.wrapping_mul(hash.finalize().into()));
-    }
-
-    pub fn add(&mut self, other: Self) {
-        self.rows += other.rows;
-        self.checksum = self.checksum.wrapping_add(other.checksum);
-    }
-}
-
-#[must_use]
 pub fn is_ordered(sql: &str) -> bool {
     sql.contains(" ORDER BY ")
 }
@@ -52,13 +18,13 @@ pub struct LoadedData {
     seed: u64,
     data: DataSet,
     /// Rows and checksum of all tables, once computed.
-    content: Option<(u64, u64)>,
+    content: Option<RowsChecksum>,
     /// `k` and `id` of all rows of a table, sorted; only for tables that were queried by `k`.
     by_k: BTreeMap<u32, Vec<(u32, u32)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum SelectedColumn {
     Id,
     K,
     C,
@@ -68,8 +34,8 @@ enum Column {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Select {
-    columns: Vec<Column>,
+struct SbtestSelect {
+    columns: Vec<SelectedColumn>,
     is_distinct: bool,
     table: u32,
     /// The ranges are of `k`, not of `id`.
@@ -80,42 +46,40 @@ struct Select {
 }
 
 impl LoadedData {
-    #[must_use]
     pub fn new(seed: u64, data: DataSet) -> Self {
         Self { seed, data, content: None, by_k: BTreeMap::new() }
     }
 
     /// Rows and checksum of all tables, as in [`crate::content_query`].
-    #[must_use]
-    pub fn content(&mut self) -> (u64, u64) {
+    pub fn content(&mut self) -> RowsChecksum {
         if let Some(known) = self.content {
             return known;
         }
-        let (mut sum, mut scratch) = (0_u64, Vec::new());
+        let (mut sum, mut scratch) = (RowsChecksum::default(), Vec::new());
         for table in 1..=self.data.tables {
             for id in 1..=self.data.rows {
-                let Row { k, c, pad } = self.row(table, id);
+                let SbtestRow { k, c, pad } = self.row(table, id);
                 let columns = [id.to_string().into_bytes(), k.to_string().into_bytes(), c, pad];
-                let checksum =
-                    row_checksum(table, columns.each_ref().map(Vec::as_slice), &mut scratch);
-                sum = sum.wrapping_add(checksum);
+                let columns = columns.each_ref().map(Vec::as_slice);
+                let checksum = row_checksum(table, columns, &mut scratch);
+                sum.add(RowsChecksum { rows: 1, checksum });
             }
         }
-        let content = (u64::from(self.data.tables) * u64::from(self.data.rows), sum);
-        self.content = Some(content);
-        content
+        self.content = Some(sum);
+        sum
     }
 
     /// Expected result of a statement with its values; `None` if its form is unsupported.
-    #[must_use]
-    pub fn answer(&mut self, sql: &str) -> Option<Answer> {
-        let select = Select::parse(sql).filter(|it| it.table <= self.data.tables)?;
+    pub fn answer(&mut self, sql: &str) -> Option<RowsChecksum> {
+        let select = SbtestSelect::parse(sql).filter(|it| it.table <= self.data.tables)?;
         let ids = self.ids(&select);
-        let mut answer = Answer::default();
-        if let [aggregate @ (Column::SumK | Column::Count)] = select.columns.as_slice() {
+        let mut answer = RowsChecksum::default();
+        if let [aggregate @ (SelectedColumn::SumK | SelectedColumn::Count)] =
+            select.columns.as_slice()
+        {
             let rows = ids.iter().map(|id| u64::from(self.row(select.table, *id).k));
             let value = match aggregate {
-                Column::Count => Some(ids.len() as u64),
+                SelectedColumn::Count => Some(ids.len() as u64),
                 _ => (!ids.is_empty()).then(|| rows.sum()),
             };
             let text = value.map(|value| value.to_string());
@@ -124,12 +88,12 @@ impl LoadedData {
         }
         let values = |id: &u32| -> Vec<Vec<u8>> {
             let row = self.row(select.table, *id);
-            let value = |column: &Column| match column {
-                Column::Id => id.to_string().into_bytes(),
-                Column::K => row.k.to_string().into_bytes(),
-                Column::C => row.c.clone(),
-                Column::Pad => row.pad.clone(),
-                Column::SumK | Column::Count => Vec::new(),
+            let value = |column: &SelectedColumn| match column {
+                SelectedColumn::Id => id.to_string().into_bytes(),
+                SelectedColumn::K => row.k.to_string().into_bytes(),
+                SelectedColumn::C => row.c.clone(),
+                SelectedColumn::Pad => row.pad.clone(),
+                SelectedColumn::SumK | SelectedColumn::Count => Vec::new(),
             };
             select.columns.iter().map(value).collect()
         };
@@ -146,11 +110,11 @@ impl LoadedData {
         Some(answer)
     }
 
-    fn row(&self, table: u32, id: u32) -> Row {
-        Row::new(self.seed, table, id, self.data.rows)
+    fn row(&self, table: u32, id: u32) -> SbtestRow {
+        SbtestRow::new(self.seed, table, id, self.data.rows)
     }
 
-    fn ids(&mut self, select: &Select) -> Vec<u32> {
+    fn ids(&mut self, select: &SbtestSelect) -> Vec<u32> {
         let last = self.data.rows;
         let mut ids: Vec<u32> = if select.is_by_k {
             let by_k = self.by_k(select.table);
@@ -171,7 +135,7 @@ impl LoadedData {
     fn by_k(&mut self, table: u32) -> &[(u32, u32)] {
         let (seed, rows) = (self.seed, self.data.rows);
         self.by_k.entry(table).or_insert_with(|| {
-            let pair = |id| (Row::new(seed, table, id, rows).k, id);
+            let pair = |id| (SbtestRow::new(seed, table, id, rows).k, id);
             let mut pairs: Vec<(u32, u32)> = (1..=rows).map(pair).collect();
             pairs.sort_unstable();
             pairs
@@ -179,7 +143,7 @@ impl LoadedData {
     }
 }
 
-impl Select {
+impl SbtestSelect {
     fn parse(sql: &str) -> Option<Self> {
         let (head, rest) = split_at_word(sql, " FROM sbtest")?;
         let columns = head.strip_prefix("SELECT ")?;
@@ -192,8 +156,13 @@ impl Select {
             Some(filter) => (filter, true),
             None => (filter, false),
         };
-        let columns: Option<Vec<Column>> = match columns {
-            "*" => Some(vec![Column::Id, Column::K, Column::C, Column::Pad]),
+        let columns: Option<Vec<SelectedColumn>> = match columns {
+            "*" => Some(vec![
+                SelectedColumn::Id,
+                SelectedColumn::K,
+                SelectedColumn::C,
+                SelectedColumn::Pad,
+            ]),
             columns => columns.split(", ").map(column).collect(),
         };
         let (is_by_k, ranges) = conditions(filter)?;
@@ -214,19 +183,18 @@ fn split_at_word<'t>(text: &'t str, word: &str) -> Option<(&'t str, &'t str)> {
     Some((text.get(..at)?, text.get(at + word.len()..)?))
 }
 
-fn column(name: &str) -> Option<Column> {
+fn column(name: &str) -> Option<SelectedColumn> {
     Some(match name {
-        "id" => Column::Id,
-        "k" => Column::K,
-        "c" => Column::C,
-        "pad" => Column::Pad,
-        "SUM(k)" => Column::SumK,
-        "count(c)" | "count(k)" => Column::Count,
+        "id" => SelectedColumn::Id,
+        "k" => SelectedColumn::K,
+        "c" => SelectedColumn::C,
+        "pad" => SelectedColumn::Pad,
+        "SUM(k)" => SelectedColumn::SumK,
+        "count(c)" | "count(k)" => SelectedColumn::Count,
         _ => return None,
     })
 }
 
-/// Whether the conditions are on `k`, and their ranges.
 fn conditions(filter: &str) -> Option<(bool, Vec<(u32, u32)>)> {
     if filter == "LENGTH(c) < 0" {
         return Some((false, Vec::new()));
@@ -265,7 +233,7 @@ mod tests {
 
     use super::*;
     use crate::OltpOptions;
-    use crate::{Client, EventBuf, Operation, Program, oltp_tests, tests_of};
+    use crate::{EventBuf, EventProgram, Operation, ProgramClient, oltp_tests, tests_of};
 
     const DATA: DataSet = DataSet { tables: 2, rows: 1000 };
 
@@ -277,8 +245,8 @@ mod tests {
             tests_of(TestSet::Set47).iter().chain(&oltp).filter(|test| test.class == Class::Read)
         {
             let setup = Setup { clients: 1, tables: 2, rows: 1000 };
-            let program = Program::new(Dialect::MySql, *test, setup, StatementMode::Text);
-            let client = Client::new(Arc::new(program), 1, 0);
+            let program = EventProgram::new(Dialect::MySql, *test, setup, StatementMode::Text);
+            let client = ProgramClient::new(Arc::new(program), 1, 0);
             let mut event = EventBuf::default();
             client.write_event(0, 0, &mut event);
             let mut known = 0;
@@ -304,8 +272,8 @@ mod tests {
         assert_eq!(rows("SELECT id FROM sbtest2 WHERE id BETWEEN 950 AND 1050", &mut data), 51);
         assert_eq!(rows("SELECT * from sbtest1 WHERE LENGTH(c) < 0", &mut data), 0);
         assert_eq!(rows("SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN 2000 AND 2099", &mut data), 1);
-        let k = Row::new(7, 1, 5, 1000).k;
-        let of_k = (1..=1000).filter(|id| Row::new(7, 1, *id, 1000).k == k).count() as u64;
+        let k = SbtestRow::new(7, 1, 5, 1000).k;
+        let of_k = (1..=1000).filter(|id| SbtestRow::new(7, 1, *id, 1000).k == k).count() as u64;
         let overlapping =
             format!("SELECT k FROM sbtest1 WHERE k BETWEEN {k} AND {k} OR k BETWEEN {k} AND {k}");
         assert_eq!(rows(&overlapping, &mut data), of_k);
@@ -318,7 +286,7 @@ mod tests {
     #[test]
     fn the_order_of_rows_counts_where_it_was_asked_for() {
         let of = |values: [&str; 2], is_ordered| {
-            let mut answer = Answer::default();
+            let mut answer = RowsChecksum::default();
             values
                 .iter()
                 .for_each(|it| answer.add_row(std::iter::once(Some(it.as_bytes())), is_ordered));

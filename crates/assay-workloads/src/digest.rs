@@ -6,14 +6,14 @@ use assay_model::{
     Definition, Dialect, Engine, IbenchStep, Pacing, PerDialect, Product, Role, Schema, Setup,
     StatementMode, TableForm, Tpcc, Unit, UserData, UserRows,
 };
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::event::{Argument, Client, EventBuf, Operation};
-use crate::ibench::{IbenchQueryText, IbenchRows, IbenchTable, Ids, RandomText};
-use crate::program::Program;
-use crate::rows::Row;
-use crate::schema::create_table;
-use crate::statement::{Mode, ParamType};
+use crate::event::{Argument, EventBuf, Operation, ProgramClient};
+use crate::ibench::{IbenchKeys, IbenchQueryText, IbenchRows, IbenchTable, RandomText};
+use crate::program::EventProgram;
+use crate::sbtest::{SbtestRow, create_table};
+use crate::statement::ArgumentType;
 use crate::tpcc::{TPCC_TABLES, TpccBatches, TpccClient, tpcc_procedures, tpcc_statements};
 
 /// Rows, and events of one client, that enter the digest: enough to exercise every way of drawing.
@@ -45,21 +45,25 @@ pub(crate) fn digest(definition: &Definition) -> String {
                 kind.logged = None;
                 kind.captured.iter_mut().for_each(|it| it.file.path.clear());
             }
-            all.update(serde_json::to_vec(&mix).unwrap_or_default());
+            all.update(json(&mix));
             continue;
         }
         if let Some(scratch) = &role.script.scratch {
-            all.update(serde_json::to_vec(scratch).unwrap_or_default());
+            all.update(json(scratch));
         }
         for dialect in Dialect::ALL {
             let program =
-                Program::of_role(definition, number, dialect, SETUP, StatementMode::Prepared);
+                EventProgram::of_role(definition, number, dialect, SETUP, StatementMode::Prepared);
             add_events(Arc::new(program), &mut all);
         }
     }
     let mut text = hex::encode(all.finalize());
     text.truncate(16);
     text
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("definitions have only texts, numbers and lists")
 }
 
 fn in_words(role: &Role) -> String {
@@ -78,7 +82,7 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
                 all.update(create_table(dialect, Engine::InnoDb, &form, 1));
             }
             for id in 1..=EXAMPLES {
-                let Row { k, c, pad } = Row::new(1, 1, id, SETUP.rows);
+                let SbtestRow { k, c, pad } = SbtestRow::new(1, 1, id, SETUP.rows);
                 all.update(format!("\n{id} {k} "));
                 all.update(c);
                 all.update(pad);
@@ -107,11 +111,11 @@ fn add_user_data(data: &UserData, all: &mut Sha256) {
             UserRows::Generated { .. } => {}
         }
     }
-    all.update(serde_json::to_vec(&data).unwrap_or_default());
+    all.update(json(&data));
 }
 
 fn add_queue(step: &IbenchStep, all: &mut Sha256) {
-    all.update(serde_json::to_vec(step).unwrap_or_default());
+    all.update(json(step));
     let text = RandomText::new(1);
     for dialect in Dialect::ALL {
         let table = IbenchTable::new(dialect, 1);
@@ -134,7 +138,7 @@ fn add_queue(step: &IbenchStep, all: &mut Sha256) {
             table.delete(number, step.rows_per_statement(), &mut statement);
             all.update(&statement);
             if let Some(queries) = &queries {
-                queries.write(number, Ids { lowest: 1, highest: 1000 }, &mut statement);
+                queries.write(number, IbenchKeys { lowest: 1, highest: 1000 }, &mut statement);
                 all.update(&statement);
             }
         }
@@ -144,7 +148,7 @@ fn add_queue(step: &IbenchStep, all: &mut Sha256) {
 /// The tables, the first rows, the statements or procedures, and the first inputs of two clients. The constants of the
 /// non-uniform distributions follow from the seed.
 fn add_tpcc(tpcc: &Tpcc, all: &mut Sha256) {
-    all.update(serde_json::to_vec(tpcc).unwrap_or_default());
+    all.update(json(tpcc));
     for dialect in Dialect::ALL {
         let engine = Product::of_dialect(dialect).default_engine();
         for table in &TPCC_TABLES {
@@ -165,25 +169,25 @@ fn add_tpcc(tpcc: &Tpcc, all: &mut Sha256) {
     }
 }
 
-fn add_events(program: Arc<Program>, all: &mut Sha256) {
+fn add_events(program: Arc<EventProgram>, all: &mut Sha256) {
     for statement in program.statements() {
         all.update(match statement.mode {
-            Mode::Prepared => "\nprepared ",
-            Mode::Extended => "\nextended ",
-            Mode::Text => "\ntext ",
+            StatementMode::Prepared => "\nprepared ",
+            StatementMode::Extended => "\nextended ",
+            StatementMode::Text => "\ntext ",
         });
         all.update(&statement.sql);
         for param in &statement.params {
             all.update(match param {
-                ParamType::Int => " int",
-                ParamType::Text => " text",
-                ParamType::Inferred => " inferred",
+                ArgumentType::Int => " int",
+                ArgumentType::Text => " text",
+                ArgumentType::Inferred => " inferred",
             });
         }
     }
     // One event that adds many rows is enough.
     let examples = if program.adds_rows() { 1 } else { EXAMPLES };
-    let client = Client::new(program, 1, 1);
+    let client = ProgramClient::new(program, 1, 1);
     let mut event = EventBuf::default();
     for sequence in 0..u64::from(examples) {
         client.write_event(sequence, 0, &mut event);
@@ -223,12 +227,12 @@ mod tests {
 
     fn digest(dialect: Dialect, test: Test, mode: StatementMode) -> String {
         let setup = Setup { clients: 4, tables: 3, rows: 100_000 };
-        let program = Arc::new(Program::new(dialect, test, setup, mode));
+        let program = Arc::new(EventProgram::new(dialect, test, setup, mode));
         let mut all = Sha256::new();
         for statement in program.statements() {
             all.update(format!("{:?} {:?} {}\n", statement.mode, statement.params, statement.sql));
         }
-        let client = Client::new(program, 1, 1);
+        let client = ProgramClient::new(program, 1, 1);
         let mut event = EventBuf::default();
         for sequence in 0..1000 {
             client.write_event(sequence, 0, &mut event);

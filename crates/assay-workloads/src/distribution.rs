@@ -2,9 +2,8 @@
 
 use assay_model::Distribution;
 
-use crate::random::Stream;
+use crate::random::RandomStream;
 
-/// Number of uniforms averaged for one draw of a bell.
 const BELL_DRAWS: u32 = 12;
 /// Share of the range in the central band of `Special`.
 const SPECIAL_BAND: f64 = 0.01;
@@ -12,14 +11,14 @@ const SPECIAL_BAND: f64 = 0.01;
 const SPECIAL_SHARE: f64 = 0.75;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Sampler {
+pub(crate) struct RandomSampler {
     low: u32,
     size: u64,
-    shape: Shape,
+    shape: SamplerShape,
 }
 
 #[derive(Debug, Clone)]
-enum Shape {
+enum SamplerShape {
     Uniform,
     Gaussian,
     Special,
@@ -27,9 +26,8 @@ enum Shape {
     Zipfian(Zipf),
 }
 
-impl Sampler {
+impl RandomSampler {
     /// Draws from [low, high]; a `high` below `low` counts as `low`.
-    #[must_use]
     pub(crate) fn new(distribution: Distribution, low: u32, high: u32) -> Self {
         Self { low, ..Self::of_size(distribution, u64::from(high.max(low) - low) + 1) }
     }
@@ -38,41 +36,41 @@ impl Sampler {
     pub(crate) fn of_size(distribution: Distribution, size: u64) -> Self {
         let size = size.max(1);
         let shape = match distribution {
-            Distribution::Uniform => Shape::Uniform,
-            Distribution::Gaussian => Shape::Gaussian,
-            Distribution::Special => Shape::Special,
-            Distribution::Pareto { h } => Shape::Pareto { power: h.ln() / (1.0 - h).ln() },
-            Distribution::Zipfian { s } => Shape::Zipfian(Zipf::new(size, s)),
+            Distribution::Uniform => SamplerShape::Uniform,
+            Distribution::Gaussian => SamplerShape::Gaussian,
+            Distribution::Special => SamplerShape::Special,
+            Distribution::Pareto { h } => SamplerShape::Pareto { power: h.ln() / (1.0 - h).ln() },
+            Distribution::Zipfian { s } => SamplerShape::Zipfian(Zipf::new(size, s)),
         };
         Self { low: 0, size, shape }
     }
 
     #[inline]
-    pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
+    pub(crate) fn draw(&self, stream: &mut RandomStream) -> u32 {
         self.low + self.offset(stream) as u32
     }
 
     /// A draw minus the lowest value.
     #[inline]
-    pub(crate) fn offset(&self, stream: &mut Stream) -> u64 {
+    pub(crate) fn offset(&self, stream: &mut RandomStream) -> u64 {
         let n = self.size as f64;
         let offset = match &self.shape {
-            Shape::Uniform => stream.below(self.size),
-            Shape::Gaussian => (bell(stream) * n) as u64,
-            Shape::Special => special(stream, n - 1.0),
-            Shape::Pareto { power } => (n * stream.unit().powf(*power)) as u64,
-            Shape::Zipfian(zipf) => zipf.draw(stream) - 1,
+            SamplerShape::Uniform => stream.below(self.size),
+            SamplerShape::Gaussian => (bell(stream) * n) as u64,
+            SamplerShape::Special => special(stream, n - 1.0),
+            SamplerShape::Pareto { power } => (n * stream.unit().powf(*power)) as u64,
+            SamplerShape::Zipfian(zipf) => zipf.draw(stream) - 1,
         };
         offset.min(self.size - 1)
     }
 }
 
-fn bell(stream: &mut Stream) -> f64 {
+fn bell(stream: &mut RandomStream) -> f64 {
     (0..BELL_DRAWS).map(|_| stream.unit()).sum::<f64>() / f64::from(BELL_DRAWS)
 }
 
 /// `t` is the range minus one. One uniform number decides between bell and band, and is reused within the band.
-fn special(stream: &mut Stream, t: f64) -> u64 {
+fn special(stream: &mut RandomStream, t: f64) -> u64 {
     let u = stream.unit();
     let in_band = u * t / (1.0 - SPECIAL_SHARE) >= t;
     let value = if in_band {
@@ -97,7 +95,6 @@ struct Zipf {
 
 impl Zipf {
     /// Ranks 1 to `n`; `n` of 0 counts as 1.
-    #[must_use]
     pub(crate) fn new(n: u64, s: f64) -> Self {
         let n = n.max(1) as f64;
         let mut zipf = Self { n, s, y_first: 0.0, y_last: 0.0, shortcut: 0.0 };
@@ -107,7 +104,7 @@ impl Zipf {
         zipf
     }
 
-    pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
+    pub(crate) fn draw(&self, stream: &mut RandomStream) -> u64 {
         loop {
             let y = self.y_last + stream.unit() * (self.y_first - self.y_last);
             let x = self.inverse(y);
@@ -157,8 +154,8 @@ mod tests {
     }
 
     fn sample(distribution: Distribution, n: u32) -> Sample {
-        let sampler = Sampler::new(distribution, 1, n);
-        let mut stream = Stream::new(20_240_601);
+        let sampler = RandomSampler::new(distribution, 1, n);
+        let mut stream = RandomStream::new(20_240_601);
         Sample { draws: (0..DRAWS).map(|_| sampler.draw(&mut stream)).collect(), n }
     }
 
@@ -283,8 +280,8 @@ mod tests {
                 Distribution::Pareto { h: 0.2 },
                 Distribution::Zipfian { s: 0.8 },
             ] {
-                let sampler = Sampler::new(distribution, low, high);
-                let value = sampler.draw(&mut Stream::new(key));
+                let sampler = RandomSampler::new(distribution, low, high);
+                let value = sampler.draw(&mut RandomStream::new(key));
                 prop_assert!((low..=high).contains(&value));
             }
         }

@@ -5,52 +5,51 @@ use std::ops::Range;
 
 use assay_model::Distribution;
 
-use crate::distribution::Sampler;
-use crate::random::{Stream, mix, mix_word};
+use crate::distribution::RandomSampler;
+use crate::random::{RandomStream, mix, mix_word};
 
 /// Ranges whose constants are cached. Those of a Zipf distribution take long to compute.
 const KEPT: usize = 16;
 
 /// The random values of one client. The same seed, client and event give the same values on every system.
 #[derive(Debug, Clone)]
-pub struct Draws {
+pub struct RandomDraws {
     key: u64,
     client: u32,
     clients: u32,
     part: u64,
     /// Start of the unique numbers, once known, and how many this client has drawn.
     unique: (Option<u64>, u64),
-    stream: Stream,
+    stream: RandomStream,
     usual: Distribution,
-    samplers: Vec<(Distribution, u32, u32, Sampler)>,
+    samplers: Vec<(Distribution, u32, u32, RandomSampler)>,
 }
 
-impl Draws {
+impl RandomDraws {
     /// `part` separates the values from those of other parts of the study, such as its load. `usual` is the
-    /// distribution of [`Draws::default`].
-    #[must_use]
+    /// distribution of [`RandomDraws::default`].
     pub fn new(seed: u64, part: &str, client: u32, clients: u32, usual: Distribution) -> Self {
         let part = mix_word(seed, part);
         let key = mix(part, u64::from(client));
         let (unique, samplers) = ((None, 0), Vec::new());
-        Self { key, client, clients, part, unique, stream: Stream::new(key), usual, samplers }
+        Self { key, client, clients, part, unique, stream: RandomStream::new(key), usual, samplers }
     }
 
     pub fn begin_event(&mut self, sequence: u64, attempt: u32) {
         // All clients begin with the same event number, and other sessions with another.
         self.unique.0.get_or_insert_with(|| mix(self.part, sequence));
-        self.stream = Stream::new(mix(mix(self.key, sequence), u64::from(attempt)));
+        self.stream = RandomStream::new(mix(mix(self.key, sequence), u64::from(attempt)));
     }
 
     /// Draws from [`low`, `high`]. A `high` below `low` counts as `low`.
     pub fn draw(&mut self, distribution: Distribution, low: u32, high: u32) -> u32 {
-        let is_it = |kept: &(Distribution, u32, u32, Sampler)| {
+        let is_it = |kept: &(Distribution, u32, u32, RandomSampler)| {
             (kept.0, kept.1, kept.2) == (distribution, low, high)
         };
         if let Some((.., sampler)) = self.samplers.iter().find(|kept| is_it(kept)) {
             return sampler.draw(&mut self.stream);
         }
-        let sampler = Sampler::new(distribution, low, high);
+        let sampler = RandomSampler::new(distribution, low, high);
         let drawn = sampler.draw(&mut self.stream);
         if self.samplers.len() == KEPT {
             self.samplers.remove(0);
@@ -63,13 +62,11 @@ impl Draws {
         self.draw(self.usual, low, high)
     }
 
-    /// Bounds are inclusive.
     pub fn uniform(&mut self, low: u32, high: u32) -> u32 {
         let size = u64::from(high.max(low) - low) + 1;
         low + self.stream.below(size) as u32
     }
 
-    /// Uniform in [0, 1).
     pub fn unit(&mut self) -> f64 {
         self.stream.unit()
     }
@@ -153,8 +150,8 @@ mod tests {
 
     use super::*;
 
-    fn draws(client: u32) -> Draws {
-        Draws::new(1, "run", client, 2, Distribution::Special)
+    fn draws(client: u32) -> RandomDraws {
+        RandomDraws::new(1, "run", client, 2, Distribution::Special)
     }
 
     #[test]

@@ -6,42 +6,42 @@ use std::time::Duration;
 
 use assay_model::{CapturedDraw, Fill, PipelineMark, Table};
 
-use crate::captured::Taken;
-use crate::decimal::{push_decimal, push_integer};
+use crate::captured_lines::CapturedValue;
 use crate::expression::{Inputs, evaluate};
-use crate::generate::Source;
-use crate::mix::{Kind, KindStep};
-use crate::number::Number;
-use crate::program::{Pattern, Program, Recipe};
-use crate::quoted::push_bytes;
-use crate::random::{Stream, mix, mix_word};
-use crate::value::Value;
+use crate::generate::ValueSource;
+use crate::literal::{push_bytes, push_decimal, push_integer, push_quoted};
+use crate::mix::{KindStep, MixKind};
+use crate::number::{EventValue, ExpressionValue};
+use crate::program::{EventProgram, EventRecipe, Pattern};
+use crate::random::{RandomStream, mix, mix_word};
+use crate::sql::Quotes;
+use crate::statement::ProgramStatement;
 
 /// Uses flat buffers that are reused: no allocation once they have grown.
 #[derive(Debug, Default)]
 pub struct EventBuf {
-    operations: Vec<Planned>,
-    values: Vec<Value>,
+    operations: Vec<PlannedOperation>,
+    values: Vec<EventValue>,
     bytes: Vec<u8>,
-    variables: Vec<Value>,
+    variables: Vec<EventValue>,
     /// Values before a repeated statement; kept to reuse its memory.
-    before: Vec<Value>,
+    before: Vec<EventValue>,
     rows_added: u64,
     ids_taken: u32,
     /// The part of the event that needs the results of its operations.
-    rest: Option<Rest>,
+    rest: Option<EventRest>,
     session: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Rest {
+struct EventRest {
     key: u64,
     kind: usize,
     step: usize,
 }
 
 #[derive(Debug, Clone)]
-enum Planned {
+enum PlannedOperation {
     Execute { statement: usize, values: Range<usize> },
     Query { statement: usize, bytes: Range<usize> },
     Sleep(Duration),
@@ -50,15 +50,14 @@ enum Planned {
 
 #[derive(Debug, Clone)]
 pub enum Operation<'a> {
-    Execute { statement: usize, arguments: Arguments<'a> },
+    Execute { statement: usize, arguments: OperationArguments<'a> },
     Query { statement: usize, sql: &'a [u8] },
     Sleep(Duration),
     Pipeline(PipelineMark),
 }
 
 impl Operation<'_> {
-    /// Index in [`Program::statements`], if it sends a statement.
-    #[must_use]
+    /// Index in [`EventProgram::statements`], if it sends a statement.
     pub fn statement(&self) -> Option<usize> {
         match self {
             Self::Execute { statement, .. } | Self::Query { statement, .. } => Some(*statement),
@@ -76,29 +75,32 @@ pub enum Argument<'a> {
     /// SQL, such as a list of values. A statement with it is sent as text.
     Raw(&'a [u8]),
     Null,
-    /// A value returned by an earlier statement of the event, by its place in [`Statement::keep`]; NULL if missing.
+    /// A value returned by an earlier statement of the event, by its place in [`ProgramStatement::keep`]; NULL if
+    /// missing.
     ///
-    /// [`Statement::keep`]: crate::Statement::keep
+    /// [`ProgramStatement::keep`]: crate::ProgramStatement::keep
     Kept(u32),
 }
 
 #[derive(Debug, Clone)]
-pub struct Arguments<'a> {
-    values: std::slice::Iter<'a, Value>,
+pub struct OperationArguments<'a> {
+    values: std::slice::Iter<'a, EventValue>,
     bytes: &'a [u8],
 }
 
-impl<'a> Iterator for Arguments<'a> {
+impl<'a> Iterator for OperationArguments<'a> {
     type Item = Argument<'a>;
 
     fn next(&mut self) -> Option<Argument<'a>> {
         self.values.next().map(|value| match value {
-            Value::Int(value) => Argument::Int(*value),
-            Value::Text(range) | Value::Rows(range) => Argument::Text(&self.bytes[range.clone()]),
-            Value::Computed(_, range) => Argument::Bare(&self.bytes[range.clone()]),
-            Value::Raw(range) => Argument::Raw(&self.bytes[range.clone()]),
-            Value::Null => Argument::Null,
-            Value::Kept(place) => Argument::Kept(*place),
+            EventValue::Int(value) => Argument::Int(*value),
+            EventValue::Text(range) | EventValue::Rows(range) => {
+                Argument::Text(&self.bytes[range.clone()])
+            }
+            EventValue::Computed(_, range) => Argument::Bare(&self.bytes[range.clone()]),
+            EventValue::Raw(range) => Argument::Raw(&self.bytes[range.clone()]),
+            EventValue::Null => Argument::Null,
+            EventValue::Kept(place) => Argument::Kept(*place),
         })
     }
 
@@ -107,62 +109,49 @@ impl<'a> Iterator for Arguments<'a> {
     }
 }
 
-impl ExactSizeIterator for Arguments<'_> {}
+impl ExactSizeIterator for OperationArguments<'_> {}
 
 impl EventBuf {
     pub fn operations(&self) -> impl ExactSizeIterator<Item = Operation<'_>> {
         self.operations.iter().map(|operation| match operation {
-            Planned::Execute { statement, values } => Operation::Execute {
+            PlannedOperation::Execute { statement, values } => Operation::Execute {
                 statement: *statement,
-                arguments: Arguments {
+                arguments: OperationArguments {
                     values: self.values[values.clone()].iter(),
                     bytes: &self.bytes,
                 },
             },
-            Planned::Query { statement, bytes } => {
+            PlannedOperation::Query { statement, bytes } => {
                 Operation::Query { statement: *statement, sql: &self.bytes[bytes.clone()] }
             }
-            Planned::Sleep(time) => Operation::Sleep(*time),
-            Planned::Pipeline(mark) => Operation::Pipeline(*mark),
+            PlannedOperation::Sleep(time) => Operation::Sleep(*time),
+            PlannedOperation::Pipeline(mark) => Operation::Pipeline(*mark),
         })
     }
 
-    #[must_use]
     pub fn session(&self) -> usize {
         self.session
     }
 
-    pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
-    }
-
-    pub(crate) fn variables(&mut self) -> &mut Vec<Value> {
-        &mut self.variables
-    }
-
-    fn number(&self, variable: u32, kept: &[Option<Vec<u8>>]) -> Number {
-        let read = |text: &[u8]| std::str::from_utf8(text).ok().and_then(Number::of_text);
+    fn number(&self, variable: u32, kept: &[Option<Vec<u8>>]) -> ExpressionValue {
+        let read = |text: &[u8]| std::str::from_utf8(text).ok().and_then(ExpressionValue::of_text);
         let found = match self.variables.get(variable as usize) {
-            Some(Value::Int(value)) => Some(Number::Integer(*value)),
-            Some(Value::Computed(value, _)) => Some(*value),
-            Some(Value::Text(range)) => self.bytes.get(range.clone()).and_then(read),
-            Some(Value::Kept(place)) => {
-                kept.get(*place as usize).and_then(Option::as_deref).and_then(read)
-            }
-            Some(Value::Rows(_) | Value::Raw(_) | Value::Null) | None => None,
+            Some(EventValue::Int(value)) => Some(ExpressionValue::Integer(*value)),
+            Some(EventValue::Computed(value, _)) => Some(*value),
+            Some(EventValue::Text(range)) => self.bytes.get(range.clone()).and_then(read),
+            Some(EventValue::Kept(place)) => kept_value(kept, *place).and_then(read),
+            Some(EventValue::Rows(_) | EventValue::Raw(_) | EventValue::Null) | None => None,
         };
-        found.unwrap_or(Number::Null)
+        found.unwrap_or(ExpressionValue::Null)
     }
 
     pub(crate) fn execute_with(&mut self, statement: usize, variables: &[u32]) {
         let first = self.values.len();
         let value = |number: &u32| self.variables.get(*number as usize).cloned();
-        self.values.extend(variables.iter().map(|number| value(number).unwrap_or(Value::Null)));
-        self.operations.push(Planned::Execute { statement, values: first..self.values.len() });
-    }
-
-    pub(crate) fn sleep(&mut self, us: u64) {
-        self.operations.push(Planned::Sleep(Duration::from_micros(us)));
+        self.values
+            .extend(variables.iter().map(|number| value(number).unwrap_or(EventValue::Null)));
+        self.operations
+            .push(PlannedOperation::Execute { statement, values: first..self.values.len() });
     }
 
     /// Appends a statement with its parameters as text. Strings are quoted but not escaped: they contain only digits
@@ -173,12 +162,12 @@ impl EventBuf {
         for (piece, value) in pieces.zip(&self.values[values]) {
             self.bytes.extend_from_slice(piece.as_bytes());
             match value {
-                Value::Int(value) => push_integer(&mut self.bytes, *value),
-                Value::Null | Value::Kept(_) => self.bytes.extend_from_slice(b"NULL"),
-                Value::Rows(range) | Value::Raw(range) => {
+                EventValue::Int(value) => push_integer(&mut self.bytes, *value),
+                EventValue::Null | EventValue::Kept(_) => self.bytes.extend_from_slice(b"NULL"),
+                EventValue::Rows(range) | EventValue::Raw(range) => {
                     self.bytes.extend_from_within(range.clone());
                 }
-                Value::Text(range) | Value::Computed(_, range) => {
+                EventValue::Text(range) | EventValue::Computed(_, range) => {
                     self.bytes.push(b'\'');
                     self.bytes.extend_from_within(range.clone());
                     self.bytes.push(b'\'');
@@ -248,24 +237,23 @@ fn permuted(number: u32) -> u32 {
 /// One client of a program. Its requests are a pure function of seed, test, client number and sequence number, except
 /// that rows added to its own table and unused ids are numbered across events.
 #[derive(Debug, Clone)]
-pub struct Client {
-    program: Arc<Program>,
+pub struct ProgramClient {
+    program: Arc<EventProgram>,
     seed: u64,
     key: u64,
     number: u32,
 }
 
-struct Draws<'a> {
-    program: &'a Program,
-    stream: Stream,
+struct EventDraws<'a> {
+    program: &'a EventProgram,
+    stream: RandomStream,
     last: u32,
     table: usize,
     client: u32,
 }
 
-impl Client {
-    #[must_use]
-    pub fn new(program: Arc<Program>, seed: u64, number: u32) -> Self {
+impl ProgramClient {
+    pub fn new(program: Arc<EventProgram>, seed: u64, number: u32) -> Self {
         let key = mix(mix_word(seed, &program.name), u64::from(number));
         Self { program, seed, key, number }
     }
@@ -278,9 +266,9 @@ impl Client {
         if self.program.is_own() {
             return self.write_own(sequence, key, event);
         }
-        let mut draws = Draws {
+        let mut draws = EventDraws {
             program: &self.program,
-            stream: Stream::new(key),
+            stream: RandomStream::new(key),
             last: 1,
             table: 0,
             client: self.number,
@@ -293,7 +281,7 @@ impl Client {
         }
     }
 
-    fn choose_table(&self, recipe: &Recipe, draws: &mut Draws<'_>) -> usize {
+    fn choose_table(&self, recipe: &EventRecipe, draws: &mut EventDraws<'_>) -> usize {
         match recipe.table {
             Table::None => 0,
             Table::Drawn => draws.stream.below(u64::from(self.program.tables)) as usize,
@@ -304,17 +292,18 @@ impl Client {
     }
 }
 
-impl Draws<'_> {
-    fn write_operation(&mut self, recipe: &Recipe, event: &mut EventBuf) {
+impl EventDraws<'_> {
+    fn write_operation(&mut self, recipe: &EventRecipe, event: &mut EventBuf) {
         let statement = recipe.first_statement + self.table;
         let first = event.values.len();
         recipe.fill.iter().for_each(|fill| self.write_values(*fill, event));
         let values = first..event.values.len();
         let operation = match &recipe.patterns {
-            Some(patterns) => {
-                Planned::Query { statement, bytes: event.render(&patterns[self.table], values) }
-            }
-            None => Planned::Execute { statement, values },
+            Some(patterns) => PlannedOperation::Query {
+                statement,
+                bytes: event.render(&patterns[self.table], values),
+            },
+            None => PlannedOperation::Execute { statement, values },
         };
         event.operations.push(operation);
     }
@@ -324,53 +313,53 @@ impl Draws<'_> {
             Fill::Drawn(count) => {
                 for _ in 0..count {
                     self.last = self.program.draw.draw(&mut self.stream);
-                    event.values.push(Value::Int(i64::from(self.last)));
+                    event.values.push(EventValue::Int(i64::from(self.last)));
                 }
             }
             Fill::InPart(count) => {
                 let part = &self.program.part;
                 for _ in 0..count {
                     self.last = part.first_of(self.client) + part.draw.draw(&mut self.stream);
-                    event.values.push(Value::Int(i64::from(self.last)));
+                    event.values.push(EventValue::Int(i64::from(self.last)));
                 }
             }
             Fill::Rows(count) => {
                 let rows = event.push_rows(count);
-                event.values.push(Value::Rows(rows));
+                event.values.push(EventValue::Rows(rows));
             }
             Fill::Unused => {
                 let id = event.unused_id(self.client, self.program.clients);
-                event.values.push(Value::Int(id));
+                event.values.push(EventValue::Int(id));
             }
-            Fill::Again => event.values.push(Value::Int(i64::from(self.last))),
+            Fill::Again => event.values.push(EventValue::Int(i64::from(self.last))),
             Fill::Plus(span) => {
-                event.values.push(Value::Int(i64::from(self.last) + i64::from(span)));
+                event.values.push(EventValue::Int(i64::from(self.last) + i64::from(span)));
             }
             Fill::Hot(count) => {
                 let middle = i64::from(self.program.rows / 2);
-                event.values.extend((1..=i64::from(count)).map(|i| Value::Int(middle + i)));
+                event.values.extend((1..=i64::from(count)).map(|i| EventValue::Int(middle + i)));
             }
             Fill::Digits(groups) => {
                 let start = event.bytes.len();
                 self.stream.digit_groups(groups, &mut event.bytes);
-                event.values.push(Value::Text(start..event.bytes.len()));
+                event.values.push(EventValue::Text(start..event.bytes.len()));
             }
         }
     }
 }
 
-impl Client {
+impl ProgramClient {
     /// Replaces the operations of a user's event by those that depend on the results so far; false if no more remain.
     /// `kept` has the returned values by place.
     pub fn write_rest(&self, kept: &[Option<Vec<u8>>], event: &mut EventBuf) -> bool {
-        let Some(Rest { key, kind: number, step }) = event.rest.take() else { return false };
-        let Some(kind) = self.program.mix.get(number) else { return false };
+        let Some(EventRest { key, kind: number, step }) = event.rest.take() else { return false };
+        let kind = &self.program.mix[number];
         event.operations.clear();
         event.values.clear();
         for variable in kind.late.iter().filter(|it| it.before == step).flat_map(|it| &it.variables)
         {
             let Some(Some(source)) = kind.variables.get(*variable as usize) else { continue };
-            let mut stream = Stream::new(mix(mix(key, LATE), (*variable).into()));
+            let mut stream = RandomStream::new(mix(mix(key, LATE), (*variable).into()));
             let value = self.value(source, &mut stream, kept, event);
             if let Some(variable) = event.variables.get_mut(*variable as usize) {
                 *variable = value;
@@ -383,31 +372,30 @@ impl Client {
     /// Writes an event of one of the kinds. Draws depend only on the event and the step: a dialect that skips a step,
     /// or uses variables in another order, draws the same values in all others.
     fn write_own(&self, sequence: u64, key: u64, event: &mut EventBuf) {
-        let mut stream = Stream::new(key);
+        let mut stream = RandomStream::new(key);
         let unit = stream.unit();
         let kinds = &self.program.mix;
-        let at =
-            kinds.partition_point(|kind| kind.up_to <= unit).min(kinds.len().saturating_sub(1));
-        let Some(kind) = kinds.get(at) else { return };
+        let at = kinds.partition_point(|kind| kind.up_to <= unit).min(kinds.len() - 1);
+        let kind = &kinds[at];
         event.session = kind.session;
         let line = self.line(kind, sequence, key);
         for (number, source) in (0..).zip(&kind.variables) {
             let value = match source {
-                None => Value::Kept(number),
-                Some(Source::Captured(column)) => self.captured(kind, line, *column, event),
-                Some(Source::Computed(_)) if kind.is_late(number) => Value::Null,
+                None => EventValue::Kept(number),
+                Some(ValueSource::Captured(column)) => self.captured(kind, line, *column, event),
+                Some(ValueSource::Computed(_)) if kind.is_late(number) => EventValue::Null,
                 Some(source) => self.value(source, &mut stream, &[], event),
             };
-            event.variables().push(value);
+            event.variables.push(value);
         }
         self.write_steps(at, 0, key, event);
     }
 
-    fn line(&self, kind: &Kind, sequence: u64, key: u64) -> u32 {
+    fn line(&self, kind: &MixKind, sequence: u64, key: u64) -> u32 {
         let Some((lines, draw)) = &kind.captured else { return 0 };
-        let count = u64::from(lines.len()).max(1);
+        let count = u64::from(lines.count()).max(1);
         let line = match draw {
-            CapturedDraw::Random => Stream::new(mix(key, LINE)).below(count),
+            CapturedDraw::Random => RandomStream::new(mix(key, LINE)).below(count),
             CapturedDraw::InOrder => {
                 let clients = u64::from(self.program.clients);
                 // Event numbers do not wrap in practice.
@@ -417,44 +405,44 @@ impl Client {
         line as u32
     }
 
-    fn captured(&self, kind: &Kind, line: u32, column: u32, event: &mut EventBuf) -> Value {
-        let Some((lines, _)) = &kind.captured else { return Value::Null };
+    fn captured(&self, kind: &MixKind, line: u32, column: u32, event: &mut EventBuf) -> EventValue {
+        let Some((lines, _)) = &kind.captured else { return EventValue::Null };
         let (start, has_escapes) = (event.bytes.len(), self.program.has_escapes);
         match lines.value(line, column) {
-            Taken::Null => Value::Null,
-            Taken::Integer(value) => Value::Int(value),
-            Taken::Number(text) => {
+            CapturedValue::Null => EventValue::Null,
+            CapturedValue::Integer(value) => EventValue::Int(value),
+            CapturedValue::Number(text) => {
                 event.bytes.extend_from_slice(text);
-                Value::Computed(Number::Null, start..event.bytes.len())
+                EventValue::Computed(ExpressionValue::Null, start..event.bytes.len())
             }
-            Taken::Text(text) => {
+            CapturedValue::Text(text) => {
                 event.bytes.extend_from_slice(text);
-                Value::Text(start..event.bytes.len())
+                EventValue::Text(start..event.bytes.len())
             }
-            Taken::Bytes(digits) if has_escapes => {
+            CapturedValue::Bytes(digits) if has_escapes => {
                 push_bytes(&mut event.bytes, has_escapes, digits);
-                Value::Raw(start..event.bytes.len())
+                EventValue::Raw(start..event.bytes.len())
             }
-            Taken::Bytes(digits) => {
+            CapturedValue::Bytes(digits) => {
                 event.bytes.extend_from_slice(digits);
-                Value::Text(start..event.bytes.len())
+                EventValue::Text(start..event.bytes.len())
             }
-            Taken::List(list) => {
+            CapturedValue::List(list) => {
                 list.push_sql(has_escapes, &mut event.bytes);
-                Value::Raw(start..event.bytes.len())
+                EventValue::Raw(start..event.bytes.len())
             }
         }
     }
 
     fn write_steps(&self, number: usize, first: usize, key: u64, event: &mut EventBuf) {
-        let Some(kind) = self.program.mix.get(number) else { return };
+        let kind = &self.program.mix[number];
         for (at, step) in kind.steps.iter().enumerate().skip(first) {
             if at > first && kind.late.iter().any(|late| late.before == at) {
-                event.rest = Some(Rest { key, kind: number, step: at });
+                event.rest = Some(EventRest { key, kind: number, step: at });
                 return;
             }
             if let Some(when) = step.when()
-                && event.number(when, &[]) != Number::Boolean(true)
+                && event.number(when, &[]) != ExpressionValue::Boolean(true)
             {
                 continue;
             }
@@ -467,16 +455,19 @@ impl Client {
                     }
                 }
                 KindStep::Sleep { step, us, .. } => {
-                    let mut stream = Stream::new(mix(key, 1 + *step));
+                    let mut stream = RandomStream::new(mix(key, 1 + *step));
                     let us = match us {
-                        Source::Computed(_) => self.value(us, &mut stream, &[], event),
-                        us => us.value(0, &mut stream, event.bytes()),
+                        ValueSource::Computed(_) => self.value(us, &mut stream, &[], event),
+                        us => us.value(0, &mut stream, &mut event.bytes),
                     };
-                    if let Value::Int(us) = us {
-                        event.sleep(us.clamp(0, SLEEP_MAX_US).unsigned_abs());
+                    if let EventValue::Int(us) = us {
+                        let us = us.clamp(0, SLEEP_MAX_US).unsigned_abs();
+                        event.operations.push(PlannedOperation::Sleep(Duration::from_micros(us)));
                     }
                 }
-                KindStep::Pipeline { mark, .. } => event.operations.push(Planned::Pipeline(*mark)),
+                KindStep::Pipeline { mark, .. } => {
+                    event.operations.push(PlannedOperation::Pipeline(*mark))
+                }
             }
         }
     }
@@ -484,23 +475,23 @@ impl Client {
     /// The next value of a variable, which may depend on earlier ones.
     fn value(
         &self,
-        source: &Source,
-        stream: &mut Stream,
+        source: &ValueSource,
+        stream: &mut RandomStream,
         kept: &[Option<Vec<u8>>],
         event: &mut EventBuf,
-    ) -> Value {
-        let Source::Computed(terms) = source else {
-            return source.value(0, stream, event.bytes());
+    ) -> EventValue {
+        let ValueSource::Computed(terms) = source else {
+            return source.value(0, stream, &mut event.bytes);
         };
         let variable = |number| event.number(number, kept);
         let inputs = Inputs { variable: &variable, client: self.number, seed: self.seed };
         match evaluate(terms, &inputs, stream) {
-            Number::Integer(value) => Value::Int(value),
-            Number::Null => Value::Null,
-            value @ (Number::Real(_) | Number::Boolean(_)) => {
+            ExpressionValue::Integer(value) => EventValue::Int(value),
+            ExpressionValue::Null => EventValue::Null,
+            value @ (ExpressionValue::Real(_) | ExpressionValue::Boolean(_)) => {
                 let start = event.bytes.len();
                 event.bytes.extend_from_slice(value.to_string().as_bytes());
-                Value::Computed(value, start..event.bytes.len())
+                EventValue::Computed(value, start..event.bytes.len())
             }
         }
     }
@@ -509,7 +500,7 @@ impl Client {
     /// values back afterwards.
     fn repeat(
         &self,
-        kind: &Kind,
+        kind: &MixKind,
         statement: usize,
         variables: &[u32],
         times: Range<u32>,
@@ -517,26 +508,112 @@ impl Client {
         event: &mut EventBuf,
     ) {
         let mut before = std::mem::take(&mut event.before);
-        before.clone_from(event.variables());
+        before.clone_from(&event.variables);
         for time in times {
             for number in variables {
                 let Some(Some(source)) = kind.variables.get(*number as usize) else { continue };
                 // All statements of an event share its line.
-                if matches!(source, Source::Captured(_)) {
+                if matches!(source, ValueSource::Captured(_)) {
                     continue;
                 }
                 // A variable used twice gets the same value.
                 let key = mix(mix(key, time.into()), (*number).into());
-                let value = self.value(source, &mut Stream::new(key), &[], event);
-                if let Some(variable) = event.variables().get_mut(*number as usize) {
+                let value = self.value(source, &mut RandomStream::new(key), &[], event);
+                if let Some(variable) = event.variables.get_mut(*number as usize) {
                     *variable = value;
                 }
             }
             event.execute_with(statement, variables);
         }
-        event.variables().clone_from(&before);
+        event.variables.clone_from(&before);
         event.before = before;
     }
+}
+
+impl ProgramStatement {
+    /// Appends the statement with the values of an operation. `kept` has the values returned by earlier statements of
+    /// the event, by place. `has_escapes`: the dialect has backslash escapes in string literals.
+    pub fn push_text(
+        &self,
+        has_escapes: bool,
+        arguments: OperationArguments<'_>,
+        kept: &[Option<Vec<u8>>],
+        text: &mut Vec<u8>,
+    ) {
+        let Some((first, rest)) = self.pieces.split_first() else {
+            return text.extend_from_slice(self.sql.as_bytes());
+        };
+        text.extend_from_slice(first.as_bytes());
+        for (place, (argument, piece)) in arguments.zip(rest).enumerate() {
+            match self.quotes.get(place).copied().flatten() {
+                Some(quotes) => push_inside(text, quotes, argument, kept),
+                None => push_value(text, has_escapes, argument, kept),
+            }
+            text.extend_from_slice(piece.as_bytes());
+        }
+    }
+}
+
+/// A value that an earlier statement of the event returned, unless it is NULL or missing.
+fn kept_value(kept: &[Option<Vec<u8>>], place: u32) -> Option<&[u8]> {
+    kept.get(place as usize)?.as_deref()
+}
+
+fn push_value(
+    text: &mut Vec<u8>,
+    has_escapes: bool,
+    argument: Argument<'_>,
+    kept: &[Option<Vec<u8>>],
+) {
+    match argument {
+        // A preceding minus sign would start a comment.
+        Argument::Int(value) if value < 0 => {
+            text.push(b'(');
+            push_integer(text, value);
+            text.push(b')');
+        }
+        Argument::Int(value) => push_integer(text, value),
+        Argument::Text(value) => push_quoted(text, has_escapes, value),
+        Argument::Bare(value) => push_bare(text, value),
+        Argument::Raw(sql) => text.extend_from_slice(sql),
+        Argument::Null => text.extend_from_slice(b"NULL"),
+        Argument::Kept(place) => match kept_value(kept, place) {
+            Some(value) => push_quoted(text, has_escapes, value),
+            None => text.extend_from_slice(b"NULL"),
+        },
+    }
+}
+
+/// Appends a value inside a quoted text, escaped so that it does not end it.
+fn push_inside(
+    text: &mut Vec<u8>,
+    quotes: Quotes,
+    argument: Argument<'_>,
+    kept: &[Option<Vec<u8>>],
+) {
+    let value = match argument {
+        Argument::Int(value) => return push_integer(text, value),
+        Argument::Text(value) | Argument::Bare(value) | Argument::Raw(value) => value,
+        Argument::Null => b"NULL",
+        Argument::Kept(place) => kept_value(kept, place).unwrap_or(b"NULL"),
+    };
+    for byte in value {
+        let is_doubled = match quotes {
+            Quotes::Text => *byte == b'\'',
+            Quotes::Escaped => matches!(byte, b'\'' | b'\\'),
+            Quotes::Name => *byte == b'"',
+            Quotes::Dollar => false,
+        };
+        text.extend(std::iter::repeat_n(*byte, 1 + usize::from(is_doubled)));
+    }
+}
+
+/// Appends a number. A preceding minus sign would start a comment.
+fn push_bare(out: &mut Vec<u8>, number: &[u8]) {
+    let is_negative = number.starts_with(b"-");
+    out.extend_from_slice(if is_negative { b"(" } else { b"" });
+    out.extend_from_slice(number);
+    out.extend_from_slice(if is_negative { b")" } else { b"" });
 }
 
 #[cfg(test)]

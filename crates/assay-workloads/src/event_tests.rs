@@ -6,9 +6,8 @@ use assay_model::{
 };
 
 use super::*;
-use crate::captured::{CapturedLines, keep_captured};
+use crate::captured_lines::{CapturedLines, keep_captured};
 use crate::mix::kinds;
-use crate::statement::Mode;
 
 const LINES: &[u8] = br#"[1, "a'", [1, "x"], {"hex": "ff"}]
 [2, null, [2], null]
@@ -50,11 +49,11 @@ fn texts(dialect: Dialect, draw: CapturedDraw, client: u32, events: u64) -> Vec<
     };
     let setup = Setup { clients: 2, tables: 1, rows: 1 };
     let test = crate::micro::test_by_name("scan").unwrap();
-    let mut program = Program::new(dialect, test, setup, StatementMode::Prepared);
+    let mut program = EventProgram::new(dialect, test, setup, StatementMode::Prepared);
     let mut statements = Vec::new();
-    program.mix = kinds(dialect, &[kind], Mode::Prepared, &[Vec::new()], &mut statements);
-    assert_eq!(statements[0].mode, Mode::Text, "a list is no parameter");
-    let client = Client::new(Arc::new(program), 7, client);
+    program.mix = kinds(dialect, &[kind], StatementMode::Prepared, &[Vec::new()], &mut statements);
+    assert_eq!(statements[0].mode, StatementMode::Text, "a list is no parameter");
+    let client = ProgramClient::new(Arc::new(program), 7, client);
     let mut event = EventBuf::default();
     let mut of_event = |sequence| {
         client.write_event(sequence, 0, &mut event);

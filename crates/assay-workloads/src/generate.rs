@@ -4,19 +4,19 @@ use assay_model::{Generator, Range, Scalar, Term};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::decimal::push_decimal;
-use crate::distribution::Sampler;
-use crate::random::Stream;
-use crate::value::Value;
+use crate::distribution::RandomSampler;
+use crate::literal::push_decimal;
+use crate::number::EventValue;
+use crate::random::RandomStream;
 
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum ValueSource {
     Constant(Scalar),
     Sequence { first: i64, each: u32 },
     Integer(Integers),
     Decimal { integers: Integers, decimals: u8 },
     Text { least: u32, most: u32 },
-    Pattern(Vec<Place>),
+    Pattern(Vec<PatternPlace>),
     OneOf { values: Vec<Scalar>, up_to: Vec<f64> },
     Time(Integers),
     TimeSequence { first_s: i64, step_ms: u64 },
@@ -29,18 +29,18 @@ pub(crate) enum Source {
 pub(crate) struct Integers {
     low: i64,
     high: i64,
-    offsets: Sampler,
+    offsets: RandomSampler,
     is_reversed: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum PatternPlace {
     Digit,
     Letter,
     Char(char),
 }
 
-impl Source {
+impl ValueSource {
     pub(crate) fn new(generator: &Generator) -> Self {
         match generator {
             Generator::Constant(value) => Self::Constant(value.clone()),
@@ -69,16 +69,21 @@ impl Source {
     }
 
     /// The next value; `row` counts from 0. Text is appended to `bytes`.
-    pub(crate) fn value(&self, row: u64, stream: &mut Stream, bytes: &mut Vec<u8>) -> Value {
+    pub(crate) fn value(
+        &self,
+        row: u64,
+        stream: &mut RandomStream,
+        bytes: &mut Vec<u8>,
+    ) -> EventValue {
         let start = bytes.len();
         match self {
             Self::Constant(value) => return scalar(value, bytes),
             // Only an event knows the other variables and its line.
-            Self::Computed(_) | Self::Captured(_) => return Value::Null,
+            Self::Computed(_) | Self::Captured(_) => return EventValue::Null,
             Self::Sequence { first, each } => {
-                return Value::Int(first.wrapping_add_unsigned(row / u64::from(*each)));
+                return EventValue::Int(first.wrapping_add_unsigned(row / u64::from(*each)));
             }
-            Self::Integer(integers) => return Value::Int(integers.draw(stream)),
+            Self::Integer(integers) => return EventValue::Int(integers.draw(stream)),
             Self::Decimal { integers, decimals } => {
                 push_scaled(bytes, integers.draw(stream), *decimals);
             }
@@ -90,7 +95,7 @@ impl Source {
                 let unit = stream.unit();
                 let at = up_to.partition_point(|end| *end <= unit);
                 let value = values.get(at).or(values.last());
-                return value.map_or(Value::Null, |value| scalar(value, bytes));
+                return value.map_or(EventValue::Null, |value| scalar(value, bytes));
             }
             Self::Time(seconds) => push_time(bytes, seconds.draw(stream)),
             Self::TimeSequence { first_s, step_ms } => {
@@ -99,13 +104,13 @@ impl Source {
             }
             Self::Nullable { share, of } => {
                 return if stream.unit() < *share {
-                    Value::Null
+                    EventValue::Null
                 } else {
                     of.value(row, stream, bytes)
                 };
             }
         }
-        Value::Text(start..bytes.len())
+        EventValue::Text(start..bytes.len())
     }
 }
 
@@ -113,10 +118,10 @@ impl Integers {
     fn new(Range { low, high, draw, is_reversed }: Range) -> Self {
         let high = high.max(low);
         let size = high.abs_diff(low).saturating_add(1);
-        Self { low, high, offsets: Sampler::of_size(draw, size), is_reversed }
+        Self { low, high, offsets: RandomSampler::of_size(draw, size), is_reversed }
     }
 
-    fn draw(&self, stream: &mut Stream) -> i64 {
+    fn draw(&self, stream: &mut RandomStream) -> i64 {
         let offset = self.offsets.offset(stream);
         if self.is_reversed {
             self.high.saturating_sub_unsigned(offset)
@@ -126,8 +131,8 @@ impl Integers {
     }
 }
 
-impl Place {
-    fn push(self, bytes: &mut Vec<u8>, stream: &mut Stream) {
+impl PatternPlace {
+    fn push(self, bytes: &mut Vec<u8>, stream: &mut RandomStream) {
         match self {
             Self::Digit => bytes.push(b'0' + stream.below(10) as u8),
             Self::Letter => bytes.push(b'a' + stream.below(26) as u8),
@@ -136,14 +141,14 @@ impl Place {
     }
 }
 
-fn places(pattern: &str) -> Vec<Place> {
+fn places(pattern: &str) -> Vec<PatternPlace> {
     let mut chars = pattern.chars();
     let next = || {
         Some(match chars.next()? {
-            '#' => Place::Digit,
-            '@' => Place::Letter,
-            '\\' => Place::Char(chars.next().unwrap_or('\\')),
-            other => Place::Char(other),
+            '#' => PatternPlace::Digit,
+            '@' => PatternPlace::Letter,
+            '\\' => PatternPlace::Char(chars.next().unwrap_or('\\')),
+            other => PatternPlace::Char(other),
         })
     };
     std::iter::from_fn(next).collect()
@@ -158,19 +163,19 @@ fn shares(weights: &[f64]) -> Vec<f64> {
     weights.iter().scan(0.0, sum).collect()
 }
 
-fn scalar(value: &Scalar, bytes: &mut Vec<u8>) -> Value {
+fn scalar(value: &Scalar, bytes: &mut Vec<u8>) -> EventValue {
     match value {
-        Scalar::Integer(value) => Value::Int(*value),
+        Scalar::Integer(value) => EventValue::Int(*value),
         Scalar::Text(text) => {
             let start = bytes.len();
             bytes.extend_from_slice(text.as_bytes());
-            Value::Text(start..bytes.len())
+            EventValue::Text(start..bytes.len())
         }
     }
 }
 
 /// Words of one to nine letters, separated by spaces.
-fn push_letters(bytes: &mut Vec<u8>, least: u32, most: u32, stream: &mut Stream) {
+fn push_letters(bytes: &mut Vec<u8>, least: u32, most: u32, stream: &mut RandomStream) {
     let length = least + stream.below(u64::from(most.saturating_sub(least)) + 1) as u32;
     let mut word = 1 + stream.below(9);
     for at in 0..length {
@@ -230,14 +235,15 @@ mod tests {
     use super::*;
 
     fn drawn(generator: &Generator, count: u64) -> Vec<String> {
-        let (source, mut stream, mut bytes) = (Source::new(generator), Stream::new(7), Vec::new());
+        let (source, mut stream, mut bytes) =
+            (ValueSource::new(generator), RandomStream::new(7), Vec::new());
         let mut value = |row| match source.value(row, &mut stream, &mut bytes) {
-            Value::Int(number) => number.to_string(),
-            Value::Text(range)
-            | Value::Rows(range)
-            | Value::Raw(range)
-            | Value::Computed(_, range) => String::from_utf8(bytes[range].to_vec()).unwrap(),
-            Value::Null | Value::Kept(_) => "NULL".to_owned(),
+            EventValue::Int(number) => number.to_string(),
+            EventValue::Text(range)
+            | EventValue::Rows(range)
+            | EventValue::Raw(range)
+            | EventValue::Computed(_, range) => String::from_utf8(bytes[range].to_vec()).unwrap(),
+            EventValue::Null | EventValue::Kept(_) => "NULL".to_owned(),
         };
         (0..count).map(&mut value).collect()
     }

@@ -15,7 +15,7 @@ use crate::steps::{define, marks, read, transaction};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Micro {
     groups: BTreeMap<String, TitledGroup>,
-    test: Vec<Entry>,
+    test: Vec<PublishedTest>,
 }
 
 #[derive(Deserialize)]
@@ -27,7 +27,7 @@ struct TitledGroup {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Entry {
+struct PublishedTest {
     name: String,
     does: String,
     group: String,
@@ -58,12 +58,12 @@ struct Entry {
     rows: Option<u32>,
     #[serde(default)]
     transaction: bool,
-    steps: Vec<Statement>,
+    steps: Vec<PublishedStatement>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Statement {
+struct PublishedStatement {
     sql: String,
     postgres: Option<String>,
     #[serde(default)]
@@ -88,24 +88,23 @@ fn once() -> u32 {
     1
 }
 
-struct Placed {
+struct PlacedTest {
     test: Test,
     sets: Vec<TestSet>,
     place: usize,
 }
 
-static PLACED: LazyLock<Vec<Placed>> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "the file is a part of the program, as a test shows")]
+static PLACED: LazyLock<Vec<PlacedTest>> = LazyLock::new(|| {
     let micro: Micro = toml::from_str(include_str!("micro.toml")).expect("micro.toml is valid");
     let of_pre = [TestSet::Set42, TestSet::Set47, TestSet::All];
     let mut before: Vec<_> = micro.test.iter().filter_map(|it| Some((it.before?, it))).collect();
     before.sort_by_key(|(place, _)| *place);
-    let before = before.into_iter().map(|(_, entry)| Placed {
+    let before = before.into_iter().map(|(_, entry)| PlacedTest {
         test: define(before_writes(entry.definition(&micro.groups))),
         sets: of_pre.to_vec(),
         place: 0,
     });
-    let after = micro.test.iter().map(|entry| Placed {
+    let after = micro.test.iter().map(|entry| PlacedTest {
         test: define(entry.definition(&micro.groups)),
         sets: [entry.sets.as_slice(), &[TestSet::All]].concat(),
         place: entry.place,
@@ -113,23 +112,19 @@ static PLACED: LazyLock<Vec<Placed>> = LazyLock::new(|| {
     before.chain(after).collect()
 });
 
-/// In the order in which they run.
-#[must_use]
 pub fn tests_of(set: TestSet) -> Vec<Test> {
-    let mut placed: Vec<&Placed> = PLACED.iter().filter(|it| it.sets.contains(&set)).collect();
+    let mut placed: Vec<&PlacedTest> = PLACED.iter().filter(|it| it.sets.contains(&set)).collect();
     if matches!(set, TestSet::Set27 | TestSet::Set32) {
         placed.sort_by_key(|it| it.place);
     }
     placed.into_iter().map(|it| it.test).collect()
 }
 
-#[must_use]
 pub fn test_by_name(name: &str) -> Option<Test> {
     PLACED.iter().map(|it| it.test).find(|test| test.name == name)
 }
 
 /// Finds a test by its name in published tables: `NAME_range=N`, where N is a filler for most tests.
-#[must_use]
 pub fn published_test(name: &str) -> Option<Test> {
     let base = || name.rsplit_once("_range=").map(|(base, _)| base);
     test_by_name(name).or_else(|| test_by_name(base()?))
@@ -140,13 +135,13 @@ pub const WARMS_LOAD: &str = "point-query";
 /// The test that a sequential study runs, unreported, before the first read on fresh and on aged data.
 pub const WARMS_READS: &str = "scan";
 
-impl Entry {
+impl PublishedTest {
     fn definition(&self, groups: &BTreeMap<String, TitledGroup>) -> Definition {
         let group = |word: &str| {
             let TitledGroup { rank, title } = &groups[word];
             Group { rank: *rank, word: word.to_owned(), title: title.clone() }
         };
-        let steps: Vec<Step> = self.steps.iter().map(Statement::step).collect();
+        let steps: Vec<Step> = self.steps.iter().map(PublishedStatement::step).collect();
         let steps = if self.transaction { transaction(steps) } else { steps };
         let mut definition = Definition {
             groups: self.groups.iter().map(|(set, word)| (*set, group(word))).collect(),
@@ -173,7 +168,7 @@ impl Entry {
     }
 }
 
-impl Statement {
+impl PublishedStatement {
     fn step(&self) -> Step {
         let listed = self.fill.iter().map(|fill| fill.count()).max().unwrap_or(0);
         Step {

@@ -3,30 +3,30 @@
 use std::sync::Arc;
 
 use assay_model::{
-    CapturedDraw, CapturedKind, Dialect, Generator, PipelineMark, Scalar, Sending, SessionSetting,
-    Sql, Term, Transaction, UserStep,
+    CapturedDraw, CapturedKind, Dialect, Generator, PipelineMark, Scalar, SessionSetting, Sql,
+    StatementMode, Term, Transaction, UserStep,
 };
 
-use crate::captured::{CapturedLines, captured};
-use crate::generate::Source;
+use crate::captured_lines::{CapturedLines, captured};
+use crate::generate::ValueSource;
 use crate::sql::surrounding_quotes;
-use crate::statement::{Mode, ParamType, Statement};
+use crate::statement::{ArgumentType, ProgramStatement};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Kind {
+pub(crate) struct MixKind {
     /// Cumulative share of events of this and earlier kinds.
     pub(crate) up_to: f64,
     /// Variables without a source come from results.
-    pub(crate) variables: Vec<Option<Source>>,
+    pub(crate) variables: Vec<Option<ValueSource>>,
     pub(crate) steps: Vec<KindStep>,
-    pub(crate) late: Vec<Late>,
+    pub(crate) late: Vec<LateVariables>,
     /// The captured values of which each event takes a line, and the choice of line.
     pub(crate) captured: Option<(Arc<CapturedLines>, CapturedDraw)>,
     pub(crate) session: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Late {
+pub(crate) struct LateVariables {
     pub(crate) before: usize,
     pub(crate) variables: Vec<u32>,
 }
@@ -44,7 +44,7 @@ pub(crate) enum KindStep {
     },
     Sleep {
         step: u64,
-        us: Source,
+        us: ValueSource,
         when: Option<u32>,
     },
     Pipeline {
@@ -53,7 +53,7 @@ pub(crate) enum KindStep {
     },
 }
 
-impl Kind {
+impl MixKind {
     pub(crate) fn is_late(&self, variable: u32) -> bool {
         self.late.iter().any(|late| late.variables.contains(&variable))
     }
@@ -74,10 +74,10 @@ impl KindStep {
 pub(crate) fn kinds(
     dialect: Dialect,
     mix: &[Transaction],
-    mode: Mode,
+    mode: StatementMode,
     sessions: &[Vec<SessionSetting>],
-    statements: &mut Vec<Statement>,
-) -> Vec<Kind> {
+    statements: &mut Vec<ProgramStatement>,
+) -> Vec<MixKind> {
     let total: f64 = mix.iter().map(|kind| kind.weight).sum();
     let last = mix.iter().rposition(|kind| kind.weight > 0.0);
     let mut up_to = 0.0;
@@ -93,7 +93,7 @@ pub(crate) fn kinds(
         let variables = kind.variables.iter().map(|it| it.values.as_ref());
         let steps = (0..).zip(&kind.steps).filter_map(|(step, it)| match it {
             UserStep::Sleep { us, when } => {
-                Some(KindStep::Sleep { step: step.into(), us: Source::new(us), when: *when })
+                Some(KindStep::Sleep { step: step.into(), us: ValueSource::new(us), when: *when })
             }
             UserStep::Pipeline { mark, when } => {
                 Some(KindStep::Pipeline { mark: *mark, when: *when })
@@ -106,10 +106,10 @@ pub(crate) fn kinds(
                     || !sending.is_usual()
                     || !bound.quotes.is_empty()
                     || has_no_parameter(dialect, kind, sql);
-                let mode = if is_text || is_left_out { Mode::Text } else { bound.mode };
+                let mode = if is_text || is_left_out { StatementMode::Text } else { bound.mode };
                 let (keep, sending) = (keep.clone(), *sending);
                 let place = (number, step);
-                statements.push(Statement { mode, keep, sending, place, session, ..bound });
+                statements.push(ProgramStatement { mode, keep, sending, place, session, ..bound });
                 let statement = statements.len() - 1;
                 let (variables, times, when) = (sql.variables.clone(), *times, *when);
                 Some(KindStep::Send { step: step.into(), statement, variables, times, when })
@@ -117,12 +117,11 @@ pub(crate) fn kinds(
         });
         let steps: Vec<KindStep> = steps.collect();
         let lines = kind.captured.as_ref();
-        let lines = lines.and_then(|it| Some((captured(&it.file.sha256)?, it.draw)));
-        Kind {
+        MixKind {
             up_to,
-            captured: lines,
+            captured: lines.and_then(|it| Some((captured(&it.file.sha256)?, it.draw))),
             late: late(kind, &steps, statements),
-            variables: variables.map(|values| values.map(Source::new)).collect(),
+            variables: variables.map(|values| values.map(ValueSource::new)).collect(),
             session,
             steps,
         }
@@ -145,18 +144,22 @@ pub(crate) fn sessions(dialect: Dialect, mix: &[Transaction]) -> Vec<Vec<Session
     if sessions.is_empty() { vec![Vec::new()] } else { sessions }
 }
 
-fn late(kind: &Transaction, steps: &[KindStep], statements: &[Statement]) -> Vec<Late> {
+fn late(
+    kind: &Transaction,
+    steps: &[KindStep],
+    statements: &[ProgramStatement],
+) -> Vec<LateVariables> {
     // For each variable that depends on a result: the index after that result's step.
     let mut after: Vec<Option<usize>> = vec![None; kind.variables.len()];
     for (place, step) in (1..).zip(steps) {
         let KindStep::Send { statement, .. } = step else { continue };
-        for variable in statements.get(*statement).iter().flat_map(|it| &it.keep) {
+        for variable in &statements[*statement].keep {
             if let Some(after) = after.get_mut(*variable as usize) {
                 *after = Some(place);
             }
         }
     }
-    let mut all: Vec<Late> = Vec::new();
+    let mut all: Vec<LateVariables> = Vec::new();
     for (number, variable) in (0_u32..).zip(&kind.variables) {
         let Some(Generator::Computed(terms)) = &variable.values else { continue };
         let used = terms.iter().filter_map(|term| match term {
@@ -164,12 +167,10 @@ fn late(kind: &Transaction, steps: &[KindStep], statements: &[Statement]) -> Vec
             _ => None,
         });
         let Some(before) = used.max() else { continue };
-        if let Some(after) = after.get_mut(number as usize) {
-            *after = Some(before);
-        }
+        after[number as usize] = Some(before);
         match all.iter_mut().find(|late| late.before == before) {
             Some(late) => late.variables.push(number),
-            None => all.push(Late { before, variables: vec![number] }),
+            None => all.push(LateVariables { before, variables: vec![number] }),
         }
     }
     all
@@ -186,11 +187,16 @@ fn has_no_parameter(dialect: Dialect, kind: &Transaction, sql: &Sql) -> bool {
     })
 }
 
-fn statement(dialect: Dialect, kind: &Transaction, sql: &Sql, mode: Mode) -> Statement {
+fn statement(
+    dialect: Dialect,
+    kind: &Transaction,
+    sql: &Sql,
+    mode: StatementMode,
+) -> ProgramStatement {
     let values = |number: &u32| kind.variables.get(*number as usize)?.values.as_ref();
     let param = |number| match dialect {
-        Dialect::Postgres => ParamType::Inferred,
-        Dialect::MySql => values(number).map_or(ParamType::Inferred, param_type),
+        Dialect::Postgres => ArgumentType::Inferred,
+        Dialect::MySql => values(number).map_or(ArgumentType::Inferred, param_type),
     };
     let mark = |number| match dialect {
         Dialect::Postgres => format!("${number}"),
@@ -202,39 +208,36 @@ fn statement(dialect: Dialect, kind: &Transaction, sql: &Sql, mode: Mode) -> Sta
         Dialect::MySql => Vec::new(),
     };
     let is_quoted = quotes.iter().any(Option::is_some);
-    Statement {
-        sql: sql.with_marks(mark),
-        params: sql.variables.iter().map(param).collect(),
-        mode,
+    let params = sql.variables.iter().map(param).collect();
+    ProgramStatement {
         pieces: sql.pieces.clone(),
         quotes: if is_quoted { quotes } else { Vec::new() },
-        keep: Vec::new(),
-        sending: Sending::Alone,
-        place: (0, 0),
-        session: 0,
+        ..ProgramStatement::new(sql.with_marks(mark), params, mode)
     }
 }
 
-fn param_type(generator: &Generator) -> ParamType {
+fn param_type(generator: &Generator) -> ArgumentType {
     match generator {
-        Generator::Sequence { .. } | Generator::Integer(_) => ParamType::Int,
-        Generator::Constant(Scalar::Integer(_)) => ParamType::Int,
+        Generator::Sequence { .. } | Generator::Integer(_) => ArgumentType::Int,
+        Generator::Constant(Scalar::Integer(_)) => ArgumentType::Int,
         Generator::OneOf { values, .. } => {
             let is_number = |value: &Scalar| matches!(value, Scalar::Integer(_));
-            if values.iter().all(is_number) { ParamType::Int } else { ParamType::Inferred }
+            if values.iter().all(is_number) { ArgumentType::Int } else { ArgumentType::Inferred }
         }
         Generator::Nullable { of, .. } => param_type(of),
-        Generator::Computed(_) => ParamType::Inferred,
+        Generator::Computed(_) => ArgumentType::Inferred,
         Generator::Captured { of, .. } => match of {
-            CapturedKind::Integers => ParamType::Int,
-            CapturedKind::Texts => ParamType::Text,
-            CapturedKind::Mixed | CapturedKind::Bytes | CapturedKind::Lists => ParamType::Inferred,
+            CapturedKind::Integers => ArgumentType::Int,
+            CapturedKind::Texts => ArgumentType::Text,
+            CapturedKind::Mixed | CapturedKind::Bytes | CapturedKind::Lists => {
+                ArgumentType::Inferred
+            }
         },
         Generator::Constant(Scalar::Text(_))
         | Generator::Decimal { .. }
         | Generator::Text { .. }
         | Generator::Pattern(_)
         | Generator::Time(_)
-        | Generator::TimeSequence { .. } => ParamType::Text,
+        | Generator::TimeSequence { .. } => ArgumentType::Text,
     }
 }

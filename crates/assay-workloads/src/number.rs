@@ -1,9 +1,10 @@
-//! Values of expressions, and their text as written by pgbench.
+//! Values of expressions, their text as written by pgbench, and values of parameters and columns.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
+pub enum ExpressionValue {
     Integer(i64),
     Real(f64),
     Boolean(bool),
@@ -11,8 +12,7 @@ pub enum Number {
     Null,
 }
 
-impl Number {
-    #[must_use]
+impl ExpressionValue {
     pub fn of_text(text: &str) -> Option<Self> {
         let text = text.trim();
         let word = text.to_ascii_lowercase();
@@ -77,7 +77,7 @@ impl Number {
     }
 }
 
-impl std::fmt::Display for Number {
+impl std::fmt::Display for ExpressionValue {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Integer(value) => value.fmt(to),
@@ -113,6 +113,18 @@ fn without_zeros(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
+#[derive(Debug, Clone)]
+pub(crate) enum EventValue {
+    Int(i64),
+    Text(Range<usize>),
+    /// Rows of an `INSERT` as text: their range in the bytes.
+    Rows(Range<usize>),
+    Raw(Range<usize>),
+    Null,
+    Computed(ExpressionValue, Range<usize>),
+    Kept(u32),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,29 +148,29 @@ mod tests {
             (f64::INFINITY, "Infinity"),
             (f64::NAN, "NaN"),
         ] {
-            assert_eq!(Number::Real(value).to_string(), text);
+            assert_eq!(ExpressionValue::Real(value).to_string(), text);
         }
     }
 
     #[test]
     fn texts_stand_for_what_they_stand_for_in_pgbench() {
         for (text, value) in [
-            ("on", Some(Number::Boolean(true))),
-            ("t", Some(Number::Boolean(true))),
-            ("tr", Some(Number::Boolean(true))),
-            ("OFF", Some(Number::Boolean(false))),
-            ("f", Some(Number::Boolean(false))),
-            ("nULL", Some(Number::Null)),
-            (" 5", Some(Number::Integer(5))),
-            ("+5", Some(Number::Integer(5))),
-            ("1.0", Some(Number::Real(1.0))),
-            ("1e3", Some(Number::Real(1000.0))),
+            ("on", Some(ExpressionValue::Boolean(true))),
+            ("t", Some(ExpressionValue::Boolean(true))),
+            ("tr", Some(ExpressionValue::Boolean(true))),
+            ("OFF", Some(ExpressionValue::Boolean(false))),
+            ("f", Some(ExpressionValue::Boolean(false))),
+            ("nULL", Some(ExpressionValue::Null)),
+            (" 5", Some(ExpressionValue::Integer(5))),
+            ("+5", Some(ExpressionValue::Integer(5))),
+            ("1.0", Some(ExpressionValue::Real(1.0))),
+            ("1e3", Some(ExpressionValue::Real(1000.0))),
             ("abc", None),
             ("o", None),
             ("", None),
             ("inf", None),
         ] {
-            assert_eq!(Number::of_text(text), value, "{text}");
+            assert_eq!(ExpressionValue::of_text(text), value, "{text}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Finds parts of a query's answer that its text leaves unspecified: the rows, their order, and the order within
-//! values. Rewritten queries show whether that matters for a server's data.
+//! Finds parts of a query's answer that its text leaves unspecified: values that vary, the rows, their order, and the
+//! order within values. Rewritten queries show whether that matters for a server's data.
 
 use std::ops::Range;
 
 use assay_model::Dialect;
 
-use crate::sql::{leading_name, marks};
+use crate::sql::{first_word, leading_name, marks};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenChoice {
@@ -51,18 +51,18 @@ const AFTER_ORDER: [&str; 11] = [
 /// Words that end them in a window.
 const FRAMES: [&str; 3] = ["ROWS", "RANGE", "GROUPS"];
 
-/// Words that end a `LIMIT` clause.
 const AFTER_LIMIT: [&str; 7] = ["FOR", "LOCK", "INTO", "PROCEDURE", "UNION", "EXCEPT", "INTERSECT"];
 
 const FORMS: usize = 4;
 
-/// A word, a parenthesis or a mark outside strings, quoted names and comments.
-struct Token<'t> {
+const QUERY_MARKS: [&str; 5] = [":=", "(", ")", ".", ","];
+
+struct QueryToken<'t> {
     text: &'t str,
     place: Range<usize>,
 }
 
-impl Token<'_> {
+impl QueryToken<'_> {
     fn is(&self, word: &str) -> bool {
         self.text.eq_ignore_ascii_case(word)
     }
@@ -72,22 +72,18 @@ impl Token<'_> {
     }
 }
 
-fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
-    let length = |rest: &str| {
-        let word = leading_name(rest);
-        match rest.chars().next()? {
-            _ if !word.is_empty() => Some(word.len()),
-            ':' if rest.starts_with(":=") => Some(2),
-            '(' | ')' | '.' | ',' => Some(1),
-            _ => None,
-        }
+/// The words, and these marks.
+fn tokens<'t>(sql: &'t str, dialect: Dialect, wanted: &[&str]) -> Vec<QueryToken<'t>> {
+    let length = |rest: &str| match leading_name(rest) {
+        "" => wanted.iter().find(|mark| rest.starts_with(**mark)).map(|mark| mark.len()),
+        word => Some(word.len()),
     };
     let places = marks(sql, dialect, length).into_iter();
-    places.filter_map(|place| Some(Token { text: sql.get(place.clone())?, place })).collect()
+    places.filter_map(|place| Some(QueryToken { text: sql.get(place.clone())?, place })).collect()
 }
 
 #[derive(Debug, Default)]
-struct Part {
+struct QueryPart {
     /// The called function in capitals; empty if the parentheses are no call.
     function: String,
     window_of: Option<String>,
@@ -103,15 +99,15 @@ struct Part {
 }
 
 /// A parsed query. The last part is the query itself.
-struct Parts {
-    all: Vec<Part>,
+struct QueryParts {
+    all: Vec<QueryPart>,
     assigns: bool,
 }
 
-impl Parts {
-    fn of(sql: &str, dialect: Dialect) -> Self {
-        let tokens = tokens(sql, dialect);
-        let mut open = vec![Part::default()];
+impl QueryParts {
+    fn parse(sql: &str, dialect: Dialect) -> Self {
+        let tokens = tokens(sql, dialect, &QUERY_MARKS);
+        let mut open = vec![QueryPart::default()];
         let (mut all, mut closed, mut assigns) = (Vec::new(), String::new(), false);
         for (at, token) in tokens.iter().enumerate() {
             let before = at.checked_sub(1).and_then(|at| tokens.get(at));
@@ -120,10 +116,10 @@ impl Parts {
             if token.text == "(" {
                 let name = before.filter(|it| is_called(it, token, sql));
                 let is_window = before.is_some_and(|it| it.is("OVER"));
-                open.push(Part {
+                open.push(QueryPart {
                     function: name.map(|it| it.text.to_ascii_uppercase()).unwrap_or_default(),
                     window_of: is_window.then(|| closed.clone()),
-                    ..Part::default()
+                    ..QueryPart::default()
                 });
                 continue;
             }
@@ -134,7 +130,7 @@ impl Parts {
                     closed.clone_from(&part.function);
                     all.extend(open.pop());
                     if open.is_empty() {
-                        open.push(Part::default());
+                        open.push(QueryPart::default());
                     }
                 }
                 ":=" => assigns = true,
@@ -148,22 +144,22 @@ impl Parts {
         Self { all, assigns }
     }
 
-    fn whole(&self) -> Option<&Part> {
+    fn whole(&self) -> Option<&QueryPart> {
         self.all.last()
     }
 }
 
-fn is_called(name: &Token<'_>, parenthesis: &Token<'_>, sql: &str) -> bool {
+fn is_called(name: &QueryToken<'_>, parenthesis: &QueryToken<'_>, sql: &str) -> bool {
     let between = sql.get(name.place.end..parenthesis.place.start).unwrap_or("-");
     leading_name(name.text) == name.text && between.trim().is_empty()
 }
 
-impl Part {
+impl QueryPart {
     fn take(
         &mut self,
-        token: &Token<'_>,
-        next: Option<&Token<'_>>,
-        before: Option<&Token<'_>>,
+        token: &QueryToken<'_>,
+        next: Option<&QueryToken<'_>>,
+        before: Option<&QueryToken<'_>>,
         is_next: &dyn Fn(&str) -> bool,
         sql: &str,
     ) {
@@ -208,7 +204,7 @@ impl Part {
         self.limits.last_mut().filter(|it| it.start == it.end)
     }
 
-    fn end_clauses(&mut self, token: &Token<'_>) {
+    fn end_clauses(&mut self, token: &QueryToken<'_>) {
         let is_window = self.window_of.is_some();
         let ends_order = token.is_among(&AFTER_ORDER) || is_window && token.is_among(&FRAMES);
         if token.text == ")" {
@@ -255,27 +251,29 @@ impl Part {
             let why = format!("`{function}` without `ORDER BY` puts its values in any order");
             return open(why, true);
         }
-        let of = self.window_of.as_deref().unwrap_or_default();
-        if PLACES.contains(&of) && !is_ordered {
-            return open(format!("`{of}` without `ORDER BY` counts rows in any order"), false);
+        let window_of = self.window_of.as_deref().unwrap_or_default();
+        if PLACES.contains(&window_of) && !is_ordered {
+            return open(
+                format!("`{window_of}` without `ORDER BY` counts rows in any order"),
+                false,
+            );
         }
         None
     }
 
     /// Whether reordering rows with equal `ORDER BY` values could change the answer.
     fn may_have_ties(&self) -> bool {
-        let of = self.window_of.as_deref();
-        let is_open = of.is_none_or(|of| PLACES.contains(&of) || self.has_row_frame);
+        let window_of = self.window_of.as_deref();
+        let is_open = window_of.is_none_or(|of| PLACES.contains(&of) || self.has_row_frame);
         // `ORDER BY` must not have terms that these do not return.
         is_open && !self.is_distinct && !self.is_union
     }
 }
 
 /// Why a query leaves rows or values unspecified, as far as its text shows.
-#[must_use]
 pub fn open_choice(sql: &str, dialect: Dialect) -> Option<OpenChoice> {
-    let parts = Parts::of(sql, dialect);
-    let mut found: Vec<OpenChoice> = parts.all.iter().filter_map(Part::leaves_open).collect();
+    let parts = QueryParts::parse(sql, dialect);
+    let mut found: Vec<OpenChoice> = parts.all.iter().filter_map(QueryPart::leaves_open).collect();
     if parts.assigns && dialect == Dialect::MySql {
         let why = "`:=` in a query assigns in any order".to_owned();
         found.push(OpenChoice { why, is_within_values: false });
@@ -285,30 +283,27 @@ pub fn open_choice(sql: &str, dialect: Dialect) -> Option<OpenChoice> {
 }
 
 /// Whether the query returns groups, which some versions sort.
-#[must_use]
 pub fn groups_rows(sql: &str, dialect: Dialect) -> bool {
-    let parts = Parts::of(sql, dialect);
+    let parts = QueryParts::parse(sql, dialect);
     parts.whole().is_some_and(|it| it.is_grouped && !it.is_union)
 }
 
-#[must_use]
 pub fn orders_rows(sql: &str, dialect: Dialect) -> bool {
-    Parts::of(sql, dialect).whole().is_some_and(|it| it.order.is_some())
+    QueryParts::parse(sql, dialect).whole().is_some_and(|it| it.order.is_some())
 }
 
 /// Forms of a query that shuffle rows with equal `ORDER BY` values. A server may refuse some of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shuffled {
+pub struct ShuffledForms {
     /// Change all clauses in the same way.
     pub whole: Vec<String>,
     /// Change a single clause, if there are several.
     pub single: Vec<String>,
 }
 
-#[must_use]
-pub fn shuffled(sql: &str, dialect: Dialect) -> Shuffled {
+pub fn shuffled(sql: &str, dialect: Dialect) -> ShuffledForms {
     let sql = without_end(sql);
-    let parts = Parts::of(sql, dialect);
+    let parts = QueryParts::parse(sql, dialect);
     let random = match dialect {
         Dialect::MySql => "RAND()",
         Dialect::Postgres => "random()",
@@ -325,7 +320,7 @@ pub fn shuffled(sql: &str, dialect: Dialect) -> Shuffled {
     let all = (!ends.is_empty()).then(|| insert(&ends));
     let around = parts.whole().and_then(|whole| around(sql, dialect, whole, random));
     let single = ends.iter().take(if ends.len() > 1 { FORMS } else { 0 });
-    Shuffled {
+    ShuffledForms {
         whole: all.into_iter().chain(around).collect(),
         single: single.map(|end| insert(&[*end])).collect(),
     }
@@ -333,7 +328,7 @@ pub fn shuffled(sql: &str, dialect: Dialect) -> Shuffled {
 
 /// `SELECT * FROM (SELECT DISTINCT a FROM t) AS assay_rows ORDER BY a, RAND() LIMIT 3`: for a query whose `ORDER BY`
 /// allows only terms that it returns.
-fn around(sql: &str, dialect: Dialect, whole: &Part, random: &str) -> Option<String> {
+fn around(sql: &str, dialect: Dialect, whole: &QueryPart, random: &str) -> Option<String> {
     let (start, terms) = whole.order.as_ref().filter(|_| whole.is_distinct || whole.is_union)?;
     let (head, tail) = (sql.get(..*start)?, sql.get(terms.end..)?);
     let terms = without_qualifiers(sql.get(terms.clone())?, dialect);
@@ -342,7 +337,7 @@ fn around(sql: &str, dialect: Dialect, whole: &Part, random: &str) -> Option<Str
 
 /// `t.a DESC` as `a DESC`.
 fn without_qualifiers(terms: &str, dialect: Dialect) -> String {
-    let tokens = tokens(terms, dialect);
+    let tokens = tokens(terms, dialect, &QUERY_MARKS);
     let mut text = terms.to_owned();
     for pair in tokens.windows(2).rev() {
         if let [name, dot] = pair
@@ -355,11 +350,9 @@ fn without_qualifiers(terms: &str, dialect: Dialect) -> String {
     text
 }
 
-/// `None` if the query has no limits.
-#[must_use]
 pub fn without_limits(sql: &str, dialect: Dialect) -> Option<String> {
     let sql = without_end(sql);
-    let parts = Parts::of(sql, dialect);
+    let parts = QueryParts::parse(sql, dialect);
     let mut limits: Vec<Range<usize>> = parts.all.into_iter().flat_map(|it| it.limits).collect();
     limits.sort_by_key(|it| std::cmp::Reverse(it.start));
     let mut text = sql.to_owned();
@@ -376,6 +369,95 @@ pub fn without_limits(sql: &str, dialect: Dialect) -> Option<String> {
 
 fn without_end(sql: &str) -> &str {
     sql.trim_end().trim_end_matches(';').trim_end()
+}
+
+/// Functions whose value varies between executions or servers.
+const CHANGING: [&str; 28] = [
+    "NOW",
+    "RAND",
+    "RANDOM",
+    "UUID",
+    "UUID_SHORT",
+    "GEN_RANDOM_UUID",
+    "UUID_GENERATE_V4",
+    "SYSDATE",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_DATE",
+    "CURRENT_TIME",
+    "CURDATE",
+    "CURTIME",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "UTC_DATE",
+    "UTC_TIME",
+    "UTC_TIMESTAMP",
+    "UNIX_TIMESTAMP",
+    "CLOCK_TIMESTAMP",
+    "STATEMENT_TIMESTAMP",
+    "TRANSACTION_TIMESTAMP",
+    "TIMEOFDAY",
+    "CONNECTION_ID",
+    "PG_BACKEND_PID",
+    "VERSION",
+    "NEXTVAL",
+    "RANDOM_BYTES",
+];
+
+/// Functions that describe the previous statement, not rows.
+const OF_STATEMENT_BEFORE: [&str; 5] =
+    ["LAST_INSERT_ID", "FOUND_ROWS", "ROW_COUNT", "LASTVAL", "CURRVAL"];
+
+/// Why a statement's answer varies between executions or servers; `None` if its text does not show it.
+pub fn undetermined(sql: &str, dialect: Dialect) -> Option<String> {
+    let first = leading_name(first_word(sql, dialect)).to_ascii_uppercase();
+    if matches!(first.as_str(), "SHOW" | "EXPLAIN" | "DESCRIBE" | "DESC") {
+        return Some(format!("`{first}` tells of the server"));
+    }
+    let tokens = tokens(sql, dialect, &["(", ")", "@"]);
+    for (number, token) in tokens.iter().enumerate() {
+        let word = token.text.to_ascii_uppercase();
+        let next = tokens.get(number + 1).map_or("", |next| next.text);
+        match word.as_str() {
+            "@" if next == "@" => return Some("variables of the server differ".to_owned()),
+            "TABLESAMPLE" => return Some("`TABLESAMPLE` takes other rows each time".to_owned()),
+            word if OF_STATEMENT_BEFORE.contains(&word) && next == "(" => {
+                return Some(format!("`{word}` tells of the statement before"));
+            }
+            word if CHANGING.contains(&word) => {
+                // Some of them are written without parentheses. Others may be names of columns.
+                let is_bare = word.starts_with("CURRENT_") || word.starts_with("LOCALTIME");
+                // With an argument, the result is always the same.
+                let has_value = word == "UNIX_TIMESTAMP" && !calls_without_value(sql, word);
+                if (is_bare || next == "(") && !has_value {
+                    return Some(format!("`{word}` gives another value each time"));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn calls_without_value(sql: &str, word: &str) -> bool {
+    let text: String = sql.split_whitespace().collect();
+    text.to_ascii_uppercase().contains(&format!("{word}()"))
+}
+
+/// Significant digits that must agree in floating-point numbers of 8 and of 4 bytes.
+const DIGITS: [usize; 2] = [12, 6];
+
+/// A floating-point number rounded for comparison; other text is unchanged.
+pub fn rounded(text: &[u8], is_short: bool) -> Vec<u8> {
+    let number: Option<f64> =
+        std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+    let [long, short] = DIGITS;
+    let digits = if is_short { short } else { long };
+    match number {
+        // Zero has two signs.
+        Some(0.0) => b"0".to_vec(),
+        Some(number) => format!("{number:.*e}", digits - 1).into_bytes(),
+        None => text.to_vec(),
+    }
 }
 
 #[cfg(test)]
@@ -439,7 +521,7 @@ mod tests {
     #[test]
     fn equal_rows_get_a_random_order() {
         let of = |sql: &str| -> Vec<String> {
-            let Shuffled { whole, single } = shuffled(sql, Dialect::MySql);
+            let ShuffledForms { whole, single } = shuffled(sql, Dialect::MySql);
             let forms = whole.into_iter().chain(single);
             forms.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
         };
@@ -518,5 +600,40 @@ mod tests {
         ] {
             assert_eq!(groups_rows(sql, Dialect::MySql), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn statements_whose_answers_change_are_known() {
+        for dialect in Dialect::ALL {
+            for (sql, is_undetermined) in [
+                ("SELECT a FROM t WHERE id = 1", false),
+                ("SELECT a FROM t LIMIT 10", false),
+                ("SELECT FOUND_ROWS()", true),
+                ("SELECT now(), 1", true),
+                ("SELECT 'now()', \"limit\" FROM t", false),
+                ("SELECT a FROM t WHERE at > CURRENT_DATE", true),
+                ("SELECT uuid FROM t ORDER BY rand", false),
+                ("SELECT a FROM t ORDER BY rand()", true),
+                ("SELECT UNIX_TIMESTAMP(at), UNIX_TIMESTAMP('2026-01-01') FROM t", false),
+                ("SELECT UNIX_TIMESTAMP()", true),
+                ("SHOW TABLES", true),
+                ("SELECT @@version", true),
+                ("SELECT 1 -- limit 5", false),
+            ] {
+                assert_eq!(undetermined(sql, dialect).is_some(), is_undetermined, "{sql}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_compared_up_to_their_digits() {
+        let of =
+            |text: &str, is_short| String::from_utf8(rounded(text.as_bytes(), is_short)).unwrap();
+        assert_eq!(of("0.30000000000000004", false), of("0.3", false));
+        assert_ne!(of("0.3000000001", false), of("0.3", false));
+        assert_eq!(of("1e3", false), of("1000", false));
+        assert_eq!(of("3.14159274", true), of("3.14159", true));
+        assert_eq!(of("-0", false), of("0", false));
+        assert_eq!(of("NaN?", false), "NaN?");
     }
 }

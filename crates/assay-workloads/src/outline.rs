@@ -6,7 +6,6 @@ use crate::tpcc::{tpcc_example, tpcc_procedures};
 
 /// The statements of one event on MariaDB and MySQL in order, with `?` for parameters, on a table `sbtest`. Repeated
 /// statements are listed once, and long lists are shortened. Those of a user's test are listed by kind of event.
-#[must_use]
 pub fn outline(test: &Definition) -> Vec<String> {
     let short = |sql: &str| match sql.split_once(" IN (") {
         Some((before, _)) => format!("{before} IN (?, ...)"),
@@ -24,7 +23,6 @@ pub fn outline(test: &Definition) -> Vec<String> {
 }
 
 /// For any dialect, with all parameters of a list. A statement that the dialect lacks is taken from another one.
-#[must_use]
 pub fn outline_of(test: &Definition, dialect: Dialect) -> Vec<String> {
     if let Schema::Tpcc(tpcc) = &test.schema {
         return match tpcc.procedures {

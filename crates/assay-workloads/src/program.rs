@@ -1,37 +1,37 @@
 //! A test prepared for one dialect and one setup: its statements and the recipe of its events.
 
 use assay_model::{
-    Definition, Dialect, Distribution, Fill, Scratch, Sending, SessionSetting, Setup,
-    StatementMode, Step, Table, Test, UserRowsFile,
+    Definition, Dialect, Distribution, Fill, Scratch, SessionSetting, Setup, StatementMode, Step,
+    Table, Test, UserRowsFile,
 };
 
-use crate::distribution::Sampler;
-use crate::mix::{Kind, kinds, sessions};
-use crate::statement::{Mode, ParamType, Statement};
+use crate::distribution::RandomSampler;
+use crate::mix::{MixKind, kinds, sessions};
+use crate::statement::{ArgumentType, ProgramStatement};
 
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct EventProgram {
     /// Part of the seed of all random values.
     pub(crate) name: String,
-    pub(crate) recipe: Vec<Recipe>,
+    pub(crate) recipe: Vec<EventRecipe>,
     pub(crate) tables: u32,
     pub(crate) rows: u32,
     pub(crate) clients: u32,
-    pub(crate) draw: Sampler,
+    pub(crate) draw: RandomSampler,
     pub(crate) part: ClientPart,
     scratch: Option<Scratch>,
     /// The kinds of events of a user's workload; empty for all others, which have a recipe.
-    pub(crate) mix: Vec<Kind>,
-    statements: Vec<Statement>,
+    pub(crate) mix: Vec<MixKind>,
+    statements: Vec<ProgramStatement>,
     /// Mode of statements that need not be text.
-    sent: Mode,
+    sent: StatementMode,
     pub(crate) has_escapes: bool,
     unread: Option<UserRowsFile>,
     sessions: Vec<Vec<SessionSetting>>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Recipe {
+pub(crate) struct EventRecipe {
     /// Index of the statement on table 1; those on the other tables follow.
     pub(crate) first_statement: usize,
     pub(crate) table: Table,
@@ -47,15 +47,13 @@ pub(crate) struct Pattern {
     marks: Vec<usize>,
 }
 
-impl Program {
+impl EventProgram {
     /// The program of the first role of `test` for servers of `dialect` that hold the data of `setup`. All modes draw
     /// the same values.
-    #[must_use]
     pub fn new(dialect: Dialect, test: Test, setup: Setup, statements: StatementMode) -> Self {
         Self::of_role(test.definition(), 0, dialect, setup, statements)
     }
 
-    /// Empty if the test has no such role.
     pub(crate) fn of_role(
         test: &Definition,
         role: usize,
@@ -73,12 +71,12 @@ impl Program {
             tables,
             rows,
             clients,
-            draw: Sampler::new(draw, 1, rows),
+            draw: RandomSampler::new(draw, 1, rows),
             part: ClientPart::new(draw, rows, clients),
             scratch: script.and_then(|script| script.scratch.clone()),
             mix: Vec::new(),
             statements: Vec::new(),
-            sent: mode_of(statements),
+            sent: statements,
             has_escapes: dialect.has_escapes(),
             unread: None,
             sessions: script.map_or_else(|| vec![Vec::new()], |it| sessions(dialect, &it.mix)),
@@ -99,25 +97,21 @@ impl Program {
     }
 
     /// A file with captured values that was not read ([`crate::keep_captured`]); without it, no event is complete.
-    #[must_use]
     pub fn unread(&self) -> Option<&UserRowsFile> {
         self.unread.as_ref()
     }
 
     /// Distinct sets of session settings of its events, in the order in which settings are set. At least one, which may
     /// be empty.
-    #[must_use]
     pub fn sessions(&self) -> &[Vec<SessionSetting>] {
         &self.sessions
     }
 
-    #[must_use]
     pub fn is_own(&self) -> bool {
         !self.mix.is_empty()
     }
 
     /// Whether a user's events compute values from results, so that events are not known beforehand.
-    #[must_use]
     pub fn computes_from_results(&self) -> bool {
         self.mix.iter().any(|kind| !kind.late.is_empty())
     }
@@ -127,13 +121,11 @@ impl Program {
     }
 
     /// Every statement, on every table; operations refer to them by index.
-    #[must_use]
-    pub fn statements(&self) -> &[Statement] {
+    pub fn statements(&self) -> &[ProgramStatement] {
         &self.statements
     }
 
     /// Numbers of event kind and step for each statement of a user's test, if their count is in `TIMED`.
-    #[must_use]
     pub fn places(&self) -> Vec<(u32, u32)> {
         let is_timed = self.is_own() && TIMED.contains(&self.statements.len());
         self.statements.iter().filter(|_| is_timed).map(|it| it.place).collect()
@@ -147,7 +139,6 @@ impl Program {
     }
 
     /// The table that client `number` creates when it connects: its name and column definitions.
-    #[must_use]
     pub fn scratch(&self, number: u32) -> Option<(String, &[(String, String)])> {
         let scratch = self.scratch.as_ref()?;
         Some((numbered(&scratch.name, number + 1), &scratch.columns))
@@ -161,25 +152,18 @@ impl Program {
         };
         let texts: Vec<String> =
             (1..=tables).map(|table| numbered(step.sql(dialect), table)).collect();
-        self.recipe.push(Recipe {
+        self.recipe.push(EventRecipe {
             first_statement: self.statements.len(),
             table: step.table,
             times: step.times,
             patterns: as_text.then(|| texts.iter().map(|text| Pattern::new(text)).collect()),
             fill: step.fill.clone(),
         });
-        let mode = if as_text { Mode::Text } else { self.sent };
-        let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
-        self.statements.extend(texts.into_iter().map(|text| Statement {
-            sql: if dialect == Dialect::Postgres { number_marks(&text) } else { text },
-            params: params.clone(),
-            mode,
-            pieces: Vec::new(),
-            quotes: Vec::new(),
-            keep: Vec::new(),
-            sending: Sending::Alone,
-            place: (0, 0),
-            session: 0,
+        let mode = if as_text { StatementMode::Text } else { self.sent };
+        let params: Vec<ArgumentType> = step.fill.iter().flat_map(param_types).collect();
+        self.statements.extend(texts.into_iter().map(|text| {
+            let sql = if dialect == Dialect::Postgres { number_marks(&text) } else { text };
+            ProgramStatement::new(sql, params.clone(), mode)
         }));
     }
 }
@@ -187,30 +171,20 @@ impl Program {
 /// Numbers of statements that are timed individually. More would outgrow their slices.
 const TIMED: std::ops::RangeInclusive<usize> = 2..=100;
 
-fn mode_of(statements: StatementMode) -> Mode {
-    match statements {
-        StatementMode::Prepared => Mode::Prepared,
-        StatementMode::Text => Mode::Text,
-        StatementMode::Extended => Mode::Extended,
-    }
-}
-
 fn numbered(text: &str, table: u32) -> String {
     text.replace("sbtest", &format!("sbtest{table}"))
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct ClientPart {
-    /// Values per client.
     length: u32,
-    /// Draws of one client, as offsets from 0.
-    pub(crate) draw: Sampler,
+    pub(crate) draw: RandomSampler,
 }
 
 impl ClientPart {
     fn new(draw: Distribution, rows: u32, clients: u32) -> Self {
         let length = rows / clients;
-        Self { length, draw: Sampler::new(draw, 0, length) }
+        Self { length, draw: RandomSampler::new(draw, 0, length) }
     }
 
     pub(crate) fn first_of(&self, client: u32) -> u32 {
@@ -218,9 +192,9 @@ impl ClientPart {
     }
 }
 
-fn param_types(fill: &Fill) -> impl Iterator<Item = ParamType> {
+fn param_types(fill: &Fill) -> impl Iterator<Item = ArgumentType> {
     let is_text = matches!(fill, Fill::Digits(_) | Fill::Rows(_));
-    let param = if is_text { ParamType::Text } else { ParamType::Int };
+    let param = if is_text { ArgumentType::Text } else { ArgumentType::Int };
     std::iter::repeat_n(param, fill.count() as usize)
 }
 
@@ -241,7 +215,6 @@ impl Pattern {
     }
 }
 
-/// `?`, `?` becomes `$1`, `$2`.
 pub(crate) fn number_marks(sql: &str) -> String {
     let mut pieces = sql.split('?');
     let mut numbered = pieces.next().unwrap_or_default().to_owned();

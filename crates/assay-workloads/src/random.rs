@@ -5,7 +5,6 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Derives a key from a parent key and one more coordinate. Keys of different coordinates are unrelated for all
 /// practical purposes, so streams can be nested: seed, test, client, sequence number.
-#[must_use]
 pub(crate) fn mix(key: u64, coordinate: u64) -> u64 {
     let spread = coordinate.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut z = key.rotate_left(32) ^ spread;
@@ -14,17 +13,15 @@ pub(crate) fn mix(key: u64, coordinate: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-#[must_use]
 pub(crate) fn mix_word(key: u64, word: &str) -> u64 {
     word.bytes().fold(mix(key, word.len() as u64), |key, byte| mix(key, u64::from(byte)))
 }
 
 /// A stream of random numbers (xoshiro256++), the same on every machine for the same key.
 #[derive(Debug, Clone)]
-pub(crate) struct Stream(Xoshiro256PlusPlus);
+pub(crate) struct RandomStream(Xoshiro256PlusPlus);
 
-impl Stream {
-    #[must_use]
+impl RandomStream {
     pub(crate) fn new(key: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(key))
     }
@@ -70,7 +67,7 @@ mod tests {
     /// If these values change, so does the data of every study.
     #[test]
     fn streams_are_pinned() {
-        let mut stream = Stream::new(mix(mix_word(1, "point-query"), 2));
+        let mut stream = RandomStream::new(mix(mix_word(1, "point-query"), 2));
         let first = [stream.below(1000), stream.below(1000), stream.below(1000)];
         assert_eq!(first, [483, 309, 270]);
     }
@@ -79,8 +76,8 @@ mod tests {
     fn neighbouring_keys_give_unrelated_streams() {
         let mut equal = 0;
         for coordinate in 0..10_000 {
-            let mut a = Stream::new(mix(7, coordinate));
-            let mut b = Stream::new(mix(7, coordinate + 1));
+            let mut a = RandomStream::new(mix(7, coordinate));
+            let mut b = RandomStream::new(mix(7, coordinate + 1));
             equal += u32::from(a.below(100) == b.below(100));
         }
         assert!(
@@ -91,7 +88,7 @@ mod tests {
 
     #[test]
     fn digits_are_uniform_in_every_place() {
-        let mut stream = Stream::new(3);
+        let mut stream = RandomStream::new(3);
         let mut counts = [[0u32; 10]; 23];
         for _ in 0..10_000 {
             let mut text = Vec::new();

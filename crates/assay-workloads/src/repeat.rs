@@ -6,8 +6,8 @@ use assay_model::Dialect;
 
 use crate::sql::{first_word, is_control, leading_name, marks, words};
 
-struct Change<'t> {
-    verb: Verb,
+struct SchemaChange<'t> {
+    verb: ChangeVerb,
     /// Table, index and the like.
     kind: String,
     name: &'t str,
@@ -16,7 +16,7 @@ struct Change<'t> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
+enum ChangeVerb {
     Create,
     Drop,
     Add,
@@ -24,7 +24,6 @@ enum Verb {
 
 /// The first statement that fails or does nothing from the second event on, as far as the texts show: its number and
 /// the reason.
-#[must_use]
 pub fn unrepeatable<'t>(
     statements: impl IntoIterator<Item = &'t str>,
     syntax: Dialect,
@@ -35,18 +34,22 @@ pub fn unrepeatable<'t>(
     if syntax == Dialect::Postgres && statements.iter().any(|text| first(text) == "ROLLBACK") {
         return None;
     }
-    let changes: Vec<(usize, Change<'_>)> = (0..)
+    let changes: Vec<(usize, SchemaChange<'_>)> = (0..)
         .zip(&statements)
         .filter_map(|(number, text)| Some((number, change(text, syntax)?)))
         .collect();
-    let is_undone = |change: &Change<'_>| {
+    let is_undone = |change: &SchemaChange<'_>| {
         changes.iter().any(|(_, other)| match change.verb {
-            Verb::Create | Verb::Drop => {
-                let opposite = if change.verb == Verb::Create { Verb::Drop } else { Verb::Create };
+            ChangeVerb::Create | ChangeVerb::Drop => {
+                let opposite = if change.verb == ChangeVerb::Create {
+                    ChangeVerb::Drop
+                } else {
+                    ChangeVerb::Create
+                };
                 other.verb == opposite && other.name.eq_ignore_ascii_case(change.name)
             }
             // A recreated table lacks the additions.
-            Verb::Add => other.verb == Verb::Drop,
+            ChangeVerb::Add => other.verb == ChangeVerb::Drop,
         })
     };
     let lost = changes.iter().find(|(_, change)| !change.is_lenient && !is_undone(change));
@@ -54,13 +57,13 @@ pub fn unrepeatable<'t>(
         let what = change.kind.to_ascii_lowercase();
         let name = change.name.trim_matches(['"', '`']);
         let why = match change.verb {
-            Verb::Create => format!(
+            ChangeVerb::Create => format!(
                 "the {what} `{name}` is created by the first event, and there at the second"
             ),
-            Verb::Drop => {
+            ChangeVerb::Drop => {
                 format!("the {what} `{name}` is dropped by the first event, and gone at the second")
             }
-            Verb::Add => {
+            ChangeVerb::Add => {
                 format!("what is added to `{name}` by the first event is there at the second")
             }
         };
@@ -78,7 +81,7 @@ fn replaces(text: &str, syntax: Dialect) -> bool {
     words(text, syntax).iter().take(3).any(|word| word.eq_ignore_ascii_case("REPLACE"))
 }
 
-fn change(text: &str, syntax: Dialect) -> Option<Change<'_>> {
+fn change(text: &str, syntax: Dialect) -> Option<SchemaChange<'_>> {
     const KINDS: [&str; 13] = [
         "TABLE",
         "INDEX",
@@ -123,26 +126,25 @@ fn change(text: &str, syntax: Dialect) -> Option<Change<'_>> {
         () if is_alter => {
             let adds = has("ADD") && !has("EXISTS") && !has("DROP");
             if !adds {
-                return has("DROP").then(|| Change {
-                    verb: Verb::Drop,
+                return has("DROP").then(|| SchemaChange {
+                    verb: ChangeVerb::Drop,
                     kind: kind.to_owned(),
                     name,
                     is_lenient: true,
                 });
             }
-            Verb::Add
+            ChangeVerb::Add
         }
-        () if is(verb, "CREATE") => Verb::Create,
-        () => Verb::Drop,
+        () if is(verb, "CREATE") => ChangeVerb::Create,
+        () => ChangeVerb::Drop,
     };
     // `ON COMMIT DROP`
-    is_lenient |= verb == Verb::Create && has("COMMIT") && has("DROP");
-    Some(Change { verb, kind: kind.to_owned(), name, is_lenient })
+    is_lenient |= verb == ChangeVerb::Create && has("COMMIT") && has("DROP");
+    Some(SchemaChange { verb, kind: kind.to_owned(), name, is_lenient })
 }
 
 /// The names of the columns that a query returns, in order; `None` if its text does not show them. An unnamed column is
 /// `?column?`, as in Postgres.
-#[must_use]
 pub fn column_names(text: &str, syntax: Dialect) -> Option<Vec<String>> {
     let rest = first_word(text, syntax);
     let list = list_of(rest, syntax)?;
@@ -187,7 +189,12 @@ fn list_of(text: &str, syntax: Dialect) -> Option<&str> {
     }
 }
 
-fn outer_words(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
+/// Marks outside parentheses. Words in parentheses are passed as a whole, too.
+fn outer_marks(
+    text: &str,
+    syntax: Dialect,
+    length: impl Fn(&str) -> Option<usize>,
+) -> Vec<Range<usize>> {
     let depth = std::cell::Cell::new(0_i32);
     marks(text, syntax, |rest| {
         match rest.chars().next()? {
@@ -195,23 +202,16 @@ fn outer_words(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
             ')' | ']' => depth.set(depth.get() - 1),
             _ => {}
         }
-        let word = leading_name(rest);
-        // Words in parentheses are passed as a whole, too.
-        (!word.is_empty() && depth.get() == 0).then_some(word.len())
+        length(rest).filter(|_| depth.get() == 0)
     })
 }
 
+fn outer_words(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
+    outer_marks(text, syntax, |rest| Some(leading_name(rest).len()))
+}
+
 fn parts(text: &str, syntax: Dialect) -> Vec<&str> {
-    let depth = std::cell::Cell::new(0_i32);
-    let commas = marks(text, syntax, |rest| {
-        match rest.chars().next()? {
-            '(' | '[' => depth.set(depth.get() + 1),
-            ')' | ']' => depth.set(depth.get() - 1),
-            ',' if depth.get() == 0 => return Some(1),
-            _ => {}
-        }
-        None
-    });
+    let commas = outer_marks(text, syntax, |rest| rest.starts_with(',').then_some(1));
     let ends = commas.iter().map(|comma| comma.start).chain([text.len()]);
     let starts = std::iter::once(0).chain(commas.iter().map(|comma| comma.end));
     starts.zip(ends).filter_map(|(start, end)| text.get(start..end)).collect()

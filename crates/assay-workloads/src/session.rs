@@ -2,11 +2,10 @@
 
 use assay_model::{Dialect, SessionSetting, SettingForm};
 
-use crate::quoted::push_quoted;
+use crate::literal::quoted_literal;
 
 /// The statements for a setting on servers of a dialect, in order. A workload's texts are UTF-8, whatever the character
 /// set of its sessions: another character set applies to literals and their collation, not to the connection.
-#[must_use]
 pub fn set_statements(dialect: Dialect, setting: &SessionSetting) -> Vec<String> {
     if !setting.is_of(dialect) {
         return Vec::new();
@@ -22,27 +21,21 @@ pub fn set_statements(dialect: Dialect, setting: &SessionSetting) -> Vec<String>
         (Dialect::MySql, SettingForm::Names) => names(value),
         (Dialect::MySql, SettingForm::CharacterSet) => {
             let set = if is_utf8(value) { value } else { "utf8mb4" };
-            vec![format!("SET CHARACTER SET {}", literal(dialect, set))]
+            vec![format!("SET CHARACTER SET {}", quoted_literal(dialect, set))]
         }
         (Dialect::MySql, SettingForm::Modes) => {
             vec![format!("SET SESSION {name} = {}", modes(value))]
         }
         (Dialect::MySql, _) => {
             let is_number = value.parse::<f64>().is_ok_and(f64::is_finite);
-            let value = if is_number { value.to_owned() } else { literal(dialect, value) };
+            let value = if is_number { value.to_owned() } else { quoted_literal(dialect, value) };
             vec![format!("SET SESSION {name} = {value}")]
         }
         (Dialect::Postgres, _) => {
-            let value = literal(dialect, value);
+            let value = quoted_literal(dialect, value);
             vec![format!("SELECT pg_catalog.set_config('{name}', {value}, false)")]
         }
     }
-}
-
-fn literal(dialect: Dialect, text: &str) -> String {
-    let mut quoted = Vec::with_capacity(text.len() + 2);
-    push_quoted(&mut quoted, dialect.has_escapes(), text.as_bytes());
-    String::from_utf8_lossy(&quoted).into_owned()
 }
 
 fn is_utf8(set: &str) -> bool {

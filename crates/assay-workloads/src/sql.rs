@@ -1,8 +1,6 @@
 //! SQL text: statements, and `:name` variables in them.
 
 mod dialect;
-mod in_quotes;
-mod quotes;
 
 use std::ops::Range;
 
@@ -10,46 +8,55 @@ use assay_model::{Dialect, Sql, Transaction, UserStep};
 
 pub use self::dialect::dialect_of;
 pub(crate) use self::dialect::dialect_of_heading;
-pub use self::in_quotes::{Quotes, quoted_uses, surrounding_quotes};
-use self::quotes::{executed_comment, nested_comment, quoted};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Use<'t> {
+pub struct VariableUse<'t> {
     pub name: &'t str,
     pub span: Range<usize>,
 }
 
-/// The variables of a statement in order, except in strings, quoted names and comments; `::` is a cast.
-#[must_use]
-pub fn uses(text: &str, syntax: Dialect) -> Vec<Use<'_>> {
-    let mut found = Vec::new();
+/// A string, a quoted name, a comment, a cast, a name or a keyword as a whole, or any other single character.
+pub(crate) struct SqlPiece<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) at: usize,
+    is_whole: bool,
+    /// Its quotes or its comment have an end.
+    is_terminated: bool,
+}
+
+pub(crate) fn pieces(text: &str, syntax: Dialect) -> impl Iterator<Item = SqlPiece<'_>> {
     let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        if let Some(length) = skipped(rest, syntax) {
-            at += length;
-            continue;
-        }
-        let name = rest.strip_prefix(':').map_or("", leading_name);
-        if !name.is_empty() {
-            let span = at..at + 1 + name.len();
-            at = span.end;
-            found.push(Use { name, span });
-            continue;
-        }
-        at += rest.chars().next().map_or(1, char::len_utf8);
-    }
-    found
+    std::iter::from_fn(move || {
+        let rest = text.get(at..)?;
+        let first = rest.chars().next()?;
+        let found = part(rest, syntax);
+        let (length, is_terminated) = found.unwrap_or((first.len_utf8(), true));
+        let piece =
+            SqlPiece { text: rest.get(..length)?, at, is_whole: found.is_some(), is_terminated };
+        at += length;
+        Some(piece)
+    })
+}
+
+/// The variables of a statement in order, except in strings, quoted names and comments; `::` is a cast.
+pub fn uses(text: &str, syntax: Dialect) -> Vec<VariableUse<'_>> {
+    let name = |rest: &str| match rest.strip_prefix(':').map_or("", leading_name) {
+        "" => None,
+        name => Some(1 + name.len()),
+    };
+    let spans = marks(text, syntax, name).into_iter();
+    let found =
+        |span: Range<usize>| Some(VariableUse { name: text.get(span.start + 1..span.end)?, span });
+    spans.filter_map(found).collect()
 }
 
 /// Ranges of the semicolon-separated statements of a text. A comment belongs to the statement after it; a comment alone
 /// is no statement.
-#[must_use]
 pub fn statements(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     separated(text, syntax, |_| None)
 }
 
 /// For a script, in which `DELIMITER` changes the separator of MySQL and MariaDB statements.
-#[must_use]
 pub fn statements_of_script(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     match syntax {
         Dialect::MySql => separated(text, syntax, delimiter),
@@ -107,20 +114,12 @@ fn delimiter(rest: &str) -> Option<(usize, &str)> {
 }
 
 /// Keywords and unquoted names, except in strings and comments.
-#[must_use]
 pub fn words(text: &str, syntax: Dialect) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let length = skipped(rest, syntax);
-        found.extend(length.and_then(|length| rest.get(..length)).filter(|it| is_name(it)));
-        at += length.or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
-    }
-    found
+    let wholes = pieces(text, syntax).filter(|piece| piece.is_whole);
+    wholes.map(|piece| piece.text).filter(|text| is_name(text)).collect()
 }
 
 /// Range of another program's parameter mark, such as `?` or `$1`, outside strings, quoted names and comments.
-#[must_use]
 pub fn other_mark(text: &str, syntax: Dialect) -> Option<Range<usize>> {
     let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).count();
     let length = |rest: &str| match (syntax, rest.strip_prefix('$').map_or(0, digits)) {
@@ -133,18 +132,12 @@ pub fn other_mark(text: &str, syntax: Dialect) -> Option<Range<usize>> {
 }
 
 /// Position of a backslash outside strings, quoted names and comments, where no statement has one.
-#[must_use]
 pub fn backslash(text: &str, syntax: Dialect) -> Option<usize> {
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.starts_with('\\')) {
-        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8()))?;
-    }
-    Some(at)
+    pieces(text, syntax).find(|piece| piece.text == "\\").map(|piece| piece.at)
 }
 
 /// Ranges of marks outside strings, quoted names and comments; `length` returns the length of a mark at the beginning
 /// of its argument.
-#[must_use]
 pub fn marks(
     text: &str,
     syntax: Dialect,
@@ -185,7 +178,6 @@ fn is_line_comment(rest: &str, syntax: Dialect) -> bool {
     }
 }
 
-#[must_use]
 pub fn statement(text: &str, uses: &[(Range<usize>, u32)]) -> Sql {
     let ends = uses.iter().map(|(span, _)| span.start).chain([text.len()]);
     let starts = std::iter::once(0).chain(uses.iter().map(|(span, _)| span.end));
@@ -238,21 +230,11 @@ fn part(rest: &str, syntax: Dialect) -> Option<(usize, bool)> {
     }
 }
 
-#[must_use]
 pub fn unterminated(text: &str, syntax: Dialect) -> Option<usize> {
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        at += match part(rest, syntax) {
-            Some((_, false)) => return Some(at),
-            Some((length, true)) => length,
-            None => rest.chars().next().map_or(1, char::len_utf8),
-        };
-    }
-    None
+    pieces(text, syntax).find(|piece| !piece.is_terminated).map(|piece| piece.at)
 }
 
 /// A letter or `_`, then letters, digits and `_`.
-#[must_use]
 pub fn leading_name(text: &str) -> &str {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
@@ -260,7 +242,6 @@ pub fn leading_name(text: &str) -> &str {
     if name.starts_with(|c: char| c.is_ascii_digit()) { "" } else { name }
 }
 
-#[must_use]
 pub fn outline(transaction: &Transaction) -> String {
     const WORDS_MAX: usize = 8;
     let word = |step: &UserStep| match step {
@@ -283,7 +264,6 @@ pub fn outline(transaction: &Transaction) -> String {
     }
 }
 
-#[must_use]
 pub fn first_word(text: &str, syntax: Dialect) -> &str {
     let mut rest = text;
     loop {
@@ -299,14 +279,12 @@ pub fn first_word(text: &str, syntax: Dialect) -> &str {
 }
 
 /// Whether a statement does no work on rows, like those that begin and end transactions.
-#[must_use]
 pub fn is_control(text: &str, syntax: Dialect) -> bool {
     let word = leading_name(first_word(text, syntax));
     CONTROL.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
 /// Whether a transaction is open after these statements, judging by their first words.
-#[must_use]
 pub fn leaves_open<'t>(statements: impl Iterator<Item = &'t str>, syntax: Dialect) -> bool {
     let mut is_open = false;
     for text in statements {
@@ -328,7 +306,6 @@ const CONTROL: [&str; 8] =
     ["BEGIN", "START", "COMMIT", "ROLLBACK", "END", "SET", "SAVEPOINT", "RELEASE"];
 
 /// Whether a statement changes nothing, judging by its first word.
-#[must_use]
 pub fn only_reads(text: &str, syntax: Dialect) -> bool {
     // `EXPLAIN ANALYZE` and `DO` may write.
     const READS: [&str; 4] = ["SELECT", "SHOW", "VALUES", "TABLE"];
@@ -346,11 +323,127 @@ pub fn only_reads(text: &str, syntax: Dialect) -> bool {
     is_control(text, syntax) || !makes_table && READS.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
+/// The bytes of a comment that MySQL and MariaDB execute, and whether it is terminated: strings and quoted names in it
+/// may contain `*/`.
+fn executed_comment(rest: &str) -> (usize, bool) {
+    let mut at = "/*!".len();
+    while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with("*/") {
+            return (at + 2, true);
+        }
+        at += match rest.chars().next() {
+            Some(quote @ ('\'' | '"' | '`')) => match quoted(rest, quote, quote != '`') {
+                (length, true) => length,
+                (length, false) => return (at + length, false),
+            },
+            other => other.map_or(1, char::len_utf8),
+        };
+    }
+    (at, false)
+}
+
+/// The bytes of a nestable comment, as in Postgres, and whether it is terminated.
+fn nested_comment(rest: &str) -> (usize, bool) {
+    let (mut depth, mut at) = (0_u32, 0);
+    while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with("/*") {
+            (depth, at) = (depth + 1, at + 2);
+        } else if rest.starts_with("*/") {
+            (depth, at) = (depth.saturating_sub(1), at + 2);
+            if depth == 0 {
+                return (at, true);
+            }
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    (at, false)
+}
+
+/// The bytes of a quoted text including quotes, and whether it is terminated. A doubled quote is part of it, and so is
+/// a backslash-escaped one if `has_escapes`.
+fn quoted(rest: &str, quote: char, has_escapes: bool) -> (usize, bool) {
+    let mut chars = rest.char_indices().skip(1).peekable();
+    while let Some((at, char)) = chars.next() {
+        if char == '\\' && has_escapes {
+            chars.next();
+        } else if char == quote && chars.next_if(|(_, next)| *next == quote).is_none() {
+            return (at + 1, true);
+        }
+    }
+    (rest.len(), false)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quotes {
+    Text,
+    /// A string with backslash escapes, such as `E'...'`.
+    Escaped,
+    /// `"..."`, a Postgres name.
+    Name,
+    /// `$tag$...$tag$`, a Postgres text that is often code.
+    Dollar,
+}
+
+impl Quotes {
+    /// `None` if the part is unquoted or a comment.
+    fn around(part: &str) -> Option<Self> {
+        Some(match part.chars().next()? {
+            '\'' => Self::Text,
+            '"' | '`' => Self::Name,
+            'e' | 'E' if part.get(1..)?.starts_with('\'') => Self::Escaped,
+            '$' => Self::Dollar,
+            _ => return None,
+        })
+    }
+}
+
+fn quoted_parts(text: &str, syntax: Dialect) -> impl Iterator<Item = (Range<usize>, Quotes)> {
+    let wholes = pieces(text, syntax).filter(|piece| piece.is_whole);
+    wholes.filter_map(|it| Some((it.at..it.at + it.text.len(), Quotes::around(it.text)?)))
+}
+
+/// The `:name` in strings, quoted names and dollar quotes, in order. Most of them are no variables.
+pub fn quoted_uses(text: &str, syntax: Dialect) -> Vec<(VariableUse<'_>, Quotes)> {
+    let mut found = Vec::new();
+    for (place, quotes) in quoted_parts(text, syntax) {
+        let part = text.get(place.clone()).unwrap_or_default();
+        for (colon, _) in part.match_indices(':') {
+            let name = leading_name(&part[colon + 1..]);
+            if !name.is_empty() && !part[..colon].ends_with(':') {
+                let start = place.start + colon;
+                found.push((VariableUse { name, span: start..start + 1 + name.len() }, quotes));
+            }
+        }
+    }
+    found
+}
+
+/// The quotes around each variable of a Postgres statement, given the text before, between and after its variables.
+pub fn surrounding_quotes(pieces: &[String]) -> Vec<Option<Quotes>> {
+    let mut text = String::new();
+    let mut places = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        text += piece;
+        places.push(text.len());
+        // A digit begins and ends neither a string nor a comment.
+        text.push('0');
+    }
+    places.pop();
+    let mut parts = quoted_parts(&text, Dialect::Postgres).peekable();
+    let quotes = |place: usize| {
+        while parts.next_if(|(part, _)| part.end <= place).is_some() {}
+        parts.peek().filter(|(part, _)| part.contains(&place)).map(|(_, quotes)| *quotes)
+    };
+    places.into_iter().map(quotes).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
     const BOTH: [Dialect; 2] = Dialect::ALL;
 
     #[test]
@@ -534,5 +627,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn variables_in_quotes_are_found_with_their_quotes() {
+        let text =
+            "SELECT ':a b', E'\\'x:c', \":d\", $f$ :e; $f$, 'x::g 12:30 :' -- :h\n/* ':i' */, :j";
+        let found = quoted_uses(text, Dialect::Postgres);
+        let names: Vec<_> = found.iter().map(|(it, quotes)| (it.name, *quotes)).collect();
+        use Quotes::{Dollar, Escaped, Name, Text};
+        assert_eq!(names, [("a", Text), ("c", Escaped), ("d", Name), ("e", Dollar)]);
+        let spans: Vec<_> = found.iter().map(|(it, _)| (it.span.clone(), 0)).collect();
+        let around = surrounding_quotes(&statement(text, &spans).pieces);
+        assert_eq!(around, [Some(Text), Some(Escaped), Some(Name), Some(Dollar)]);
+        let outside = ["SELECT ", "+", ", 'a', \"b\" || ", ""].map(str::to_owned);
+        assert_eq!(surrounding_quotes(&outside), [None; 3]);
+        assert_eq!(surrounding_quotes(&["COMMIT".to_owned()]), []);
     }
 }

@@ -1,33 +1,24 @@
 //! The statements of a program.
 
-use assay_model::Sending;
+use assay_model::{Sending, StatementMode};
 
 use crate::sql::Quotes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParamType {
+pub enum ArgumentType {
     Int,
     Text,
     /// Of any type, which the server infers.
     Inferred,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Prepared once per connection, then executed. If the server refuses to prepare it (MySQL and `BEGIN`, error
-    /// 1295), the text is sent each time.
-    Prepared,
-    /// Parsed, planned and executed each time, with the values separate from the text.
-    Extended,
-    Text,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement {
+pub struct ProgramStatement {
     /// SQL with the dialect's parameter marks. For a text statement it is the pattern of the text.
     pub sql: String,
-    pub params: Vec<ParamType>,
-    pub mode: Mode,
+    pub params: Vec<ArgumentType>,
+    /// If the server refuses to prepare it (MySQL and `BEGIN`, error 1295), the text is sent each time.
+    pub mode: StatementMode,
     /// The text before, between and after the parameters; empty if each event has the whole text.
     pub pieces: Vec<String>,
     /// The quotes around each parameter; empty if no parameter is quoted. A statement with quoted parameters is text.
@@ -38,6 +29,14 @@ pub struct Statement {
     pub sending: Sending,
     /// Position in a user's test: the numbers of the event kind and of the step.
     pub place: (u32, u32),
-    /// Index into [`crate::Program::sessions`].
+    /// Index into [`crate::EventProgram::sessions`].
     pub session: usize,
+}
+
+impl ProgramStatement {
+    pub(crate) fn new(sql: String, params: Vec<ArgumentType>, mode: StatementMode) -> Self {
+        let (pieces, quotes, keep) = (Vec::new(), Vec::new(), Vec::new());
+        let (sending, place, session) = (Sending::Alone, (0, 0), 0);
+        Self { sql, params, mode, pieces, quotes, keep, sending, place, session }
+    }
 }

@@ -6,32 +6,33 @@ use assay_model::{
 };
 
 use crate::digest::digest;
-use crate::rows::{C_GROUPS, PAD_GROUPS};
+use crate::sbtest::{C_GROUPS, PAD_GROUPS};
 
 const C: Fill = Fill::Digits(C_GROUPS);
 const PAD: Fill = Fill::Digits(PAD_GROUPS);
 
 pub(crate) fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
+    let (draw, rows, mix, scratch) = (Distribution::Uniform, None, Vec::new(), None);
+    let script = Script { steps, draw, rows, mix, scratch };
+    Definition {
+        class: Class::Read,
+        roles: vec![Role { script, clients: None, pacing: Pacing::Closed }],
+        ..statementless(name, does, group, Schema::Sbtest)
+    }
+}
+
+/// A test whose clients choose their statements at run time.
+pub(crate) fn statementless(name: &str, does: &str, group: Group, schema: Schema) -> Definition {
     Definition {
         name: name.to_owned(),
         group,
         groups: Vec::new(),
         does: does.to_owned(),
-        class: Class::Read,
+        class: Class::Write,
         start_from: StartFrom::Aged,
         unit: Unit::Query,
-        schema: Schema::Sbtest,
-        roles: vec![Role {
-            script: Script {
-                steps,
-                draw: Distribution::Uniform,
-                rows: None,
-                mix: Vec::new(),
-                scratch: None,
-            },
-            clients: None,
-            pacing: Pacing::Closed,
-        }],
+        schema,
+        roles: Vec::new(),
         planning: PlanningFacts::default(),
         digest: String::new(),
     }
@@ -122,7 +123,6 @@ pub(crate) fn insert_unused() -> Step {
     Step { text: true, ..step(sql, &[Fill::Unused, Fill::Drawn(1), C, PAD]) }
 }
 
-#[must_use]
 pub fn needs_numbering(test: Test) -> bool {
     let numbered = insert_numbered();
     test.roles.iter().any(|role| role.script.steps.contains(&numbered))
@@ -134,7 +134,6 @@ pub(crate) fn marks(count: u32) -> String {
 
 /// A test of the same name and digest without events of these kinds. Kinds and statements keep their numbers. `None` if
 /// no kind would remain.
-#[must_use]
 pub fn without_kinds(test: Test, names: &[String]) -> Option<Test> {
     let mut definition = test.definition().clone();
     for kind in definition.roles.iter_mut().flat_map(|role| &mut role.script.mix) {
@@ -146,8 +145,6 @@ pub fn without_kinds(test: Test, names: &[String]) -> Option<Test> {
     kinds.any(|kind| kind.weight > 0.0).then(|| Test::of(definition.clone()))
 }
 
-/// Also computes the digest.
-#[must_use]
 pub fn define(definition: Definition) -> Test {
     let digest = digest(&definition);
     Test::of(Definition { digest, ..definition })

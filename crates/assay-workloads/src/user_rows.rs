@@ -1,13 +1,15 @@
-//! The rows of a user's tables and the statements that load them.
+//! The rows of a user's tables, generated or from CSV files, and the statements that load them.
 
+use std::fmt;
+
+use assay_model::limits::ROWS;
 use assay_model::{Dialect, UserColumn};
+use csv::{ByteRecord, Reader, ReaderBuilder};
 
-use crate::csv_rows::{CsvError, CsvRows};
-use crate::decimal::push_integer;
-use crate::generate::Source;
-use crate::quoted::push_quoted;
-use crate::random::{Stream, mix, mix_word};
-use crate::value::Value;
+use crate::generate::ValueSource;
+use crate::literal::{push_integer, push_quoted, quoted_name};
+use crate::number::EventValue;
+use crate::random::{RandomStream, mix, mix_word};
 
 /// A statement gets no more rows once it is this long, in bytes, or has this many rows.
 const STATEMENT_BYTES: usize = 256 * 1024;
@@ -18,7 +20,7 @@ pub struct UserBatches {
     has_escapes: bool,
     /// `INSERT INTO table (columns) VALUES `.
     head: String,
-    columns: Vec<Source>,
+    columns: Vec<ValueSource>,
     key: u64,
     next: u32,
     count: u32,
@@ -26,8 +28,6 @@ pub struct UserBatches {
 }
 
 impl UserBatches {
-    /// A pure function of the arguments.
-    #[must_use]
     pub fn new(
         dialect: Dialect,
         seed: u64,
@@ -38,7 +38,7 @@ impl UserBatches {
         Self {
             has_escapes: dialect.has_escapes(),
             head: head(dialect, table, columns.iter().map(|it| it.name.as_str())),
-            columns: columns.iter().map(|column| Source::new(&column.values)).collect(),
+            columns: columns.iter().map(|column| ValueSource::new(&column.values)).collect(),
             key: mix_word(mix_word(seed, "own row"), table),
             next: 0,
             count,
@@ -65,19 +65,19 @@ impl UserBatches {
 
     fn push_row(&mut self, statement: &mut Vec<u8>) {
         let row = u64::from(self.next);
-        let mut stream = Stream::new(mix(self.key, row));
+        let mut stream = RandomStream::new(mix(self.key, row));
         self.bytes.clear();
         for (number, column) in self.columns.iter().enumerate() {
             statement.push(if number == 0 { b'(' } else { b',' });
             match column.value(row, &mut stream, &mut self.bytes) {
-                Value::Int(value) => push_integer(statement, value),
-                Value::Text(range)
-                | Value::Rows(range)
-                | Value::Raw(range)
-                | Value::Computed(_, range) => {
+                EventValue::Int(value) => push_integer(statement, value),
+                EventValue::Text(range)
+                | EventValue::Rows(range)
+                | EventValue::Raw(range)
+                | EventValue::Computed(_, range) => {
                     push_quoted(statement, self.has_escapes, &self.bytes[range])
                 }
-                Value::Null | Value::Kept(_) => statement.extend_from_slice(b"NULL"),
+                EventValue::Null | EventValue::Kept(_) => statement.extend_from_slice(b"NULL"),
             }
         }
         statement.push(b')');
@@ -92,7 +92,6 @@ pub struct CsvBatches<'f> {
 }
 
 impl<'f> CsvBatches<'f> {
-    #[must_use]
     pub fn new(dialect: Dialect, table: &str, rows: CsvRows<'f>) -> Self {
         let head = head(dialect, table, rows.columns().iter().map(String::as_str));
         Self { has_escapes: dialect.has_escapes(), head, rows }
@@ -125,15 +124,69 @@ fn head<'a>(dialect: Dialect, table: &str, columns: impl Iterator<Item = &'a str
     format!("INSERT INTO {} ({}) VALUES ", quoted_name(dialect, table), columns.join(", "))
 }
 
-/// Quotes a name; for Postgres in lower case, as if unquoted.
-#[must_use]
-pub fn quoted_name(dialect: Dialect, name: &str) -> String {
-    let mark = dialect.quote();
-    let name = match dialect {
-        Dialect::Postgres => name.to_ascii_lowercase(),
-        Dialect::MySql => name.to_owned(),
-    };
-    format!("{mark}{}{mark}", name.replace(mark, &format!("{mark}{mark}")))
+pub struct CsvRows<'f> {
+    reader: Reader<&'f [u8]>,
+    columns: Vec<String>,
+    record: ByteRecord,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CsvError(String);
+
+impl<'f> CsvRows<'f> {
+    pub fn new(content: &'f [u8]) -> Result<Self, CsvError> {
+        if let Err(error) = std::str::from_utf8(content) {
+            let line = content[..error.valid_up_to()].iter().filter(|it| **it == b'\n').count() + 1;
+            return Err(CsvError(format!("line {line} is not UTF-8")));
+        }
+        let mut reader = ReaderBuilder::new().from_reader(content);
+        let header = reader.headers().map_err(csv_error)?;
+        let columns: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
+        if columns.is_empty() || columns.iter().any(String::is_empty) {
+            return Err(CsvError("the first line must name all columns".to_owned()));
+        }
+        Ok(Self { reader, columns, record: ByteRecord::new() })
+    }
+
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The next row's values. An empty value means the default of its column.
+    pub fn next_row(&mut self) -> Result<Option<impl Iterator<Item = &[u8]>>, CsvError> {
+        let has_row = self.reader.read_byte_record(&mut self.record).map_err(csv_error)?;
+        Ok(has_row.then(|| self.record.iter()))
+    }
+
+    pub fn count_all(mut self) -> Result<u32, CsvError> {
+        let mut count = 0_u32;
+        while self.next_row()?.is_some() {
+            count = count.saturating_add(1);
+        }
+        match count {
+            0 => Err(CsvError("the file has no rows after the line with the names".to_owned())),
+            count if count > *ROWS.end() => Err(CsvError("the file has too many rows".to_owned())),
+            count => Ok(count),
+        }
+    }
+}
+
+impl fmt::Debug for CsvRows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CsvRows").field("columns", &self.columns).finish_non_exhaustive()
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is used where errors are mapped")]
+fn csv_error(error: csv::Error) -> CsvError {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            CsvError(format!("line {line} has {len} values, not {expected_len}"))
+        }
+        _ => CsvError(error.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -198,5 +251,31 @@ mod tests {
         let rows: Vec<u32> =
             statements(Dialect::MySql, &long, 5).iter().map(|(rows, _)| *rows).collect();
         assert_eq!(rows, [3, 2]);
+    }
+
+    fn rows(text: &str) -> Result<Vec<Vec<String>>, String> {
+        let mut rows = CsvRows::new(text.as_bytes()).map_err(|error| error.to_string())?;
+        let mut all = vec![rows.columns().to_vec()];
+        while let Some(row) = rows.next_row().map_err(|error| error.to_string())? {
+            all.push(row.map(|value| String::from_utf8(value.to_vec()).unwrap()).collect());
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn values_may_have_quotes_commas_and_newlines() {
+        let text = "id, name\n1,\"a, \"\"b\"\"\n\"\n2,\n";
+        assert_eq!(rows(text).unwrap(), [["id", "name"], ["1", "a, \"b\"\n"], ["2", ""]]);
+        assert_eq!(CsvRows::new(text.as_bytes()).unwrap().count_all(), Ok(2));
+    }
+
+    #[test]
+    fn a_broken_file_is_refused_with_its_line() {
+        assert_eq!(rows("a,b\n1,2\n3\n").unwrap_err(), "line 3 has 1 values, not 2");
+        assert_eq!(rows("").unwrap_err(), "the first line must name all columns");
+        assert_eq!(rows("a,,c\n1,2,3\n").unwrap_err(), "the first line must name all columns");
+        let message = CsvRows::new(b"a\n\xff\n").unwrap_err().to_string();
+        assert_eq!(message, "line 2 is not UTF-8");
+        assert!(CsvRows::new(b"a\n").unwrap().count_all().is_err());
     }
 }

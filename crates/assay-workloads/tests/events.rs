@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use assay_model::{Dialect, Setup, StatementMode, Test, TestSet};
 use assay_workloads::{
-    Argument, Client, EventBuf, Mode, OltpOptions, Operation, ParamType, Program, oltp_tests,
-    test_by_name, tests_of,
+    Argument, ArgumentType, EventBuf, EventProgram, OltpOptions, Operation, ProgramClient,
+    oltp_tests, test_by_name, tests_of,
 };
 
 const PREPARED: StatementMode = StatementMode::Prepared;
@@ -18,11 +18,11 @@ const SETUP: Setup = Setup { clients: 4, tables: 3, rows: 1000 };
 fn unused_ids_are_negative_and_different() {
     let options = OltpOptions { auto_inc: false, ..OltpOptions::default() };
     let insert = oltp_tests(&options).into_iter().find(|it| it.name() == "oltp_insert").unwrap();
-    let program = Arc::new(Program::new(Dialect::MySql, insert, SETUP, PREPARED));
+    let program = Arc::new(EventProgram::new(Dialect::MySql, insert, SETUP, PREPARED));
     assert_eq!(program.tables_to_clear().count(), 3);
     let mut ids = Vec::new();
     for number in 0..SETUP.clients {
-        let client = Client::new(Arc::clone(&program), 1, number);
+        let client = ProgramClient::new(Arc::clone(&program), 1, number);
         let mut event = EventBuf::default();
         for sequence in 0..5000 {
             // A retried event takes another id.
@@ -40,7 +40,7 @@ fn unused_ids_are_negative_and_different() {
     assert!((least..most).contains(&rises), "{rises} of {}", ids.len());
 }
 
-fn render(program: &Program, operation: &Operation<'_>) -> String {
+fn render(program: &EventProgram, operation: &Operation<'_>) -> String {
     match operation {
         Operation::Sleep(_) => panic!("a microbenchmark sleeps"),
         Operation::Pipeline(_) => panic!("a microbenchmark has a pipeline"),
@@ -52,8 +52,8 @@ fn render(program: &Program, operation: &Operation<'_>) -> String {
             assert_eq!(arguments.len(), statement.params.len());
             for ((argument, param), piece) in arguments.clone().zip(&statement.params).zip(pieces) {
                 match (argument, param) {
-                    (Argument::Int(value), ParamType::Int) => text += &value.to_string(),
-                    (Argument::Text(value), ParamType::Text) => {
+                    (Argument::Int(value), ArgumentType::Int) => text += &value.to_string(),
+                    (Argument::Text(value), ArgumentType::Text) => {
                         text += &format!("'{}'", std::str::from_utf8(value).unwrap());
                     }
                     (argument, param) => panic!("{argument:?} bound as {param:?}"),
@@ -65,19 +65,19 @@ fn render(program: &Program, operation: &Operation<'_>) -> String {
     }
 }
 
-fn written(program: &Arc<Program>, client: u32, sequence: u64) -> EventBuf {
+fn written(program: &Arc<EventProgram>, client: u32, sequence: u64) -> EventBuf {
     let mut buf = EventBuf::default();
-    Client::new(Arc::clone(program), 1, client).write_event(sequence, 0, &mut buf);
+    ProgramClient::new(Arc::clone(program), 1, client).write_event(sequence, 0, &mut buf);
     buf
 }
 
-fn rendered(program: &Arc<Program>, client: u32, sequence: u64) -> Vec<String> {
+fn rendered(program: &Arc<EventProgram>, client: u32, sequence: u64) -> Vec<String> {
     let event = written(program, client, sequence);
     event.operations().map(|operation| render(program, &operation)).collect()
 }
 
 fn event(test: Test, setup: Setup, client: u32, sequence: u64) -> Vec<String> {
-    let program = Program::new(Dialect::MySql, test, setup, PREPARED);
+    let program = EventProgram::new(Dialect::MySql, test, setup, PREPARED);
     rendered(&Arc::new(program), client, sequence)
 }
 
@@ -253,9 +253,9 @@ fn scan_stays_on_the_table_of_its_client() {
 #[test]
 fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
     let texts = |seed, name, client, sequence, attempt| {
-        let program = Arc::new(Program::new(Dialect::MySql, test(name), SETUP, PREPARED));
+        let program = Arc::new(EventProgram::new(Dialect::MySql, test(name), SETUP, PREPARED));
         let mut buf = EventBuf::default();
-        let client = Client::new(Arc::clone(&program), seed, client);
+        let client = ProgramClient::new(Arc::clone(&program), seed, client);
         // The earlier content of the buffer must not matter.
         client.write_event(sequence + 17, 3, &mut buf);
         client.write_event(sequence, attempt, &mut buf);
@@ -284,12 +284,12 @@ fn events_are_pinned() {
 #[test]
 fn all_statements_but_scan_and_insert_are_prepared() {
     for test in tests_of(TestSet::All) {
-        let program = Program::new(Dialect::MySql, test, SETUP, PREPARED);
+        let program = EventProgram::new(Dialect::MySql, test, SETUP, PREPARED);
         let text = matches!(test.name(), "scan" | "insert");
-        let mode = if text { Mode::Text } else { Mode::Prepared };
+        let mode = if text { StatementMode::Text } else { StatementMode::Prepared };
         assert!(program.statements().iter().all(|statement| statement.mode == mode), "{test}");
     }
-    let program = Program::new(Dialect::MySql, test("read-only_range=10"), SETUP, PREPARED);
+    let program = EventProgram::new(Dialect::MySql, test("read-only_range=10"), SETUP, PREPARED);
     assert_eq!(program.statements().len(), 2 + 3 * 5);
 }
 
@@ -297,9 +297,11 @@ fn all_statements_but_scan_and_insert_are_prepared() {
 fn as_text_every_statement_is_the_same_and_none_is_prepared() {
     for dialect in [Dialect::MySql, Dialect::MySql] {
         for test in tests_of(TestSet::All) {
-            let program = |mode| Arc::new(Program::new(dialect, test, SETUP, mode));
+            let program = |mode| Arc::new(EventProgram::new(dialect, test, SETUP, mode));
             let (prepared, text) = (program(PREPARED), program(StatementMode::Text));
-            assert!(text.statements().iter().all(|statement| statement.mode == Mode::Text));
+            assert!(
+                text.statements().iter().all(|statement| statement.mode == StatementMode::Text)
+            );
             for sequence in 0..20 {
                 let sent = written(&text, 1, sequence);
                 assert!(sent.operations().all(|it| matches!(it, Operation::Query { .. })));
@@ -315,7 +317,7 @@ fn as_text_every_statement_is_the_same_and_none_is_prepared() {
 
 #[test]
 fn postgres_has_its_own_placeholders_and_insert() {
-    let program = |name, mode| Program::new(Dialect::Postgres, test(name), SETUP, mode);
+    let program = |name, mode| EventProgram::new(Dialect::Postgres, test(name), SETUP, mode);
     let update = program("update-nonindex", PREPARED);
     assert_eq!(update.statements()[1].sql, "UPDATE sbtest2 SET c=$1 WHERE id=$2");
     let sent = |name| shape(&rendered(&Arc::new(program(name, StatementMode::Text)), 0, 0)[0]);

@@ -11,7 +11,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use assay_load::{Bound, Stretch};
+use assay_load::{RunBound, Stretch};
 use assay_plan::round_order;
 use assay_testkit::TestServer;
 use common::{Side, client_cpu, named_systems, side};
@@ -78,8 +78,8 @@ fn switch(sides: &mut [Side; 2], to: usize) -> Duration {
 fn one_turn(side: &mut Side, freezes: bool, turn: u32) -> Costs {
     let Side { session, probe, .. } = side;
     let bound = |events, ms| match freezes {
-        true => Bound::Events(events),
-        false => Bound::Time(Duration::from_millis(ms)),
+        true => RunBound::Events(events),
+        false => RunBound::Time(Duration::from_millis(ms)),
     };
     let stretch =
         |part: u64, bound| Stretch { first_sequence: (u64::from(turn) * 2 + part) << 20, bound };

@@ -9,9 +9,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use assay_load::Bound;
-use assay_profile::{Sampler, Symbols};
-use assay_servers::Status;
+use assay_load::RunBound;
+use assay_profile::{StackSampler, Symbols};
+use assay_servers::ServerStatus;
 use common::{Side, named_systems, side};
 
 const SYSTEMS: [&str; 3] = ["mariadb@11.8", "mysql@8.0", "postgres@16"];
@@ -36,10 +36,10 @@ fn main() {
         for test in ["point-query", "update-index"] {
             let mut side = side(system, test);
             let cpu = ratios(&mut side, &mut symbols, 0, |pid, serving, symbols| {
-                Sampler::cpu(pid, Some(serving), symbols).unwrap()
+                StackSampler::cpu(pid, Some(serving), symbols).unwrap()
             });
             let waits = ratios(&mut side, &mut symbols, 1, |pid, serving, symbols| {
-                Sampler::waits(pid, serving, symbols).unwrap()
+                StackSampler::waits(pid, serving, symbols).unwrap()
             });
             println!(
                 "{system:14} {test:12} CPU time {}, waits {}, status {:.0} \u{b5}s",
@@ -56,11 +56,11 @@ fn ratios(
     side: &mut Side,
     symbols: &mut Symbols,
     kind: u64,
-    start: impl Fn(i32, &[i32], &mut Symbols) -> Sampler,
+    start: impl Fn(i32, &[i32], &mut Symbols) -> StackSampler,
 ) -> Vec<f64> {
     let pid = side.server.pid();
     let mut run = |number: u64| {
-        let work = side.session.run(((kind << 16) + number) << 24, Bound::Time(RUN)).unwrap();
+        let work = side.session.run(((kind << 16) + number) << 24, RunBound::Time(RUN)).unwrap();
         work.events as f64 / work.elapsed_ns as f64
     };
     run(0);
@@ -87,7 +87,7 @@ fn message(mut ratios: Vec<f64>) -> String {
 /// How long a study reads the status counters after each round.
 fn status_us(side: &Side) -> f64 {
     let options = side.server.connect_options();
-    let mut status = Status::open(&options, side.product).unwrap().unwrap();
+    let mut status = ServerStatus::open(&options, side.product).unwrap().unwrap();
     let mut times: Vec<f64> = (0..READS)
         .map(|_| {
             let began = Instant::now();

@@ -4,17 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
-use assay_model::Prefix;
-use assay_provision::{Cleaning, EntryKind, Hold, Provisioner};
-use assay_run::advice::Advised;
-use jiff::Timestamp;
-use serde::Serialize;
-
 use assay_command::args::ShapeArg;
 use assay_command::exit::Exit;
 use assay_command::report;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_model::Prefix;
 use assay_options::parse_duration_s;
+use assay_provision::{CacheEntryKind, Cleaning, Hold, Provisioner};
+use assay_run::advice::Advised;
 use assay_run::paths::check_there;
 use assay_run::progress::{Progress, print};
 use assay_run::systems::{
@@ -22,8 +19,9 @@ use assay_run::systems::{
     sandbox_site, size, templates,
 };
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde::Serialize;
 
-/// `assay cache`.
 #[derive(Debug, Args)]
 pub(crate) struct Cache {
     #[command(subcommand)]
@@ -38,7 +36,6 @@ enum CacheCommand {
     Clean(CacheClean),
 }
 
-/// `assay cache clean`.
 #[derive(Debug, Args)]
 pub(crate) struct CacheClean {
     /// Remove servers and data that were last used longer ago than this
@@ -54,30 +51,26 @@ pub(crate) struct CacheClean {
 impl Arguments for Cache {
     const NAME: &'static str = "cache";
     const ABOUT: &'static str = "Show or free the contents of the cache";
-    const GROUP: Group = Group::Servers;
+    const GROUP: CommandGroup = CommandGroup::Servers;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
-        run(&self.command, cache_dir)
-    }
-}
-
-fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Exit> {
-    if let Some(named) = cache_dir {
-        check_there(
-            named,
-            "`--cache-dir` and `ASSAY_CACHE` must name an existing cache; without them, assay uses the default one",
-        )?;
-    }
-    let progress = Progress::new(false);
-    let env = environment(cache_dir, true, false, &progress)?;
-    match command {
-        CacheCommand::List(shape) => list(shape, &env),
-        CacheCommand::Clean(args) => clean(args, &env),
+        if let Some(named) = cache_dir {
+            check_there(
+                named,
+                "`--cache-dir` and `ASSAY_CACHE` must name an existing cache; without them, assay uses the default one",
+            )?;
+        }
+        let progress = Progress::new(false);
+        let env = environment(cache_dir, true, false, &progress)?;
+        match &self.command {
+            CacheCommand::List(shape) => list(shape, &env),
+            CacheCommand::Clean(args) => clean(args, &env),
+        }
     }
 }
 
 #[derive(Debug, Serialize)]
-struct Kept {
+struct ListedCacheEntry {
     kind: &'static str,
     name: String,
     bytes: u64,
@@ -89,7 +82,7 @@ struct Kept {
 fn list(shape: &ShapeArg, env: &Environment) -> Result<Exit> {
     let kept = everything(env)?;
     env.progress.finish();
-    let line = |it: &Kept| {
+    let line = |it: &ListedCacheEntry| {
         let used = if it.in_use { "in use" } else { &it.last_used };
         format!("{:<10} {:>9}  {used:<16}  {}", it.kind, megabytes(it.bytes), it.name)
     };
@@ -103,23 +96,23 @@ fn list(shape: &ShapeArg, env: &Environment) -> Result<Exit> {
 }
 
 /// Servers with their files, then loaded data directories, most recently used first.
-fn everything(env: &Environment) -> Result<Vec<Kept>> {
-    let mut kept: Vec<Kept> = provisioner(env)?
+fn everything(env: &Environment) -> Result<Vec<ListedCacheEntry>> {
+    let mut kept: Vec<ListedCacheEntry> = provisioner(env)?
         .entries()?
         .into_iter()
         .map(|entry| {
             let (kind, name) = match entry.kind {
-                EntryKind::Prefix { product, version } => {
+                CacheEntryKind::Prefix { product, version } => {
                     ("server", format!("{product} {version}"))
                 }
-                EntryKind::Valgrind { version } => ("tool", format!("valgrind {version}")),
-                EntryKind::Damaged => ("damaged", file_name(&entry.path)),
-                EntryKind::Unfinished => ("unfinished", file_name(&entry.path)),
-                EntryKind::Indexes => ("index", file_name(&entry.path)),
-                EntryKind::Pins => ("checksums", "pinned on first use".to_owned()),
+                CacheEntryKind::Valgrind { version } => ("tool", format!("valgrind {version}")),
+                CacheEntryKind::Damaged => ("damaged", file_name(&entry.path)),
+                CacheEntryKind::Unfinished => ("unfinished", file_name(&entry.path)),
+                CacheEntryKind::Indexes => ("index", file_name(&entry.path)),
+                CacheEntryKind::Pins => ("checksums", "pinned on first use".to_owned()),
             };
             let last_used = moment(entry.last_used);
-            Kept {
+            ListedCacheEntry {
                 kind,
                 name,
                 bytes: entry.bytes,
@@ -133,13 +126,13 @@ fn everything(env: &Environment) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-fn data(env: &Environment) -> Result<Vec<Kept>> {
+fn data(env: &Environment) -> Result<Vec<ListedCacheEntry>> {
     let mut found = Vec::new();
     for path in templates(&env.cache_dir)? {
         let last_used = last_used(&path)?;
         found.push((
             last_used,
-            Kept {
+            ListedCacheEntry {
                 kind: "data",
                 name: described(&path),
                 bytes: size(&path),
@@ -183,7 +176,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
 
 /// Holds the binaries of servers left running, which hold nothing themselves.
 fn hold_of_running(provisioner: &Provisioner, cache: &Path) -> Result<Vec<Hold>> {
-    let running = assay_servers::kept(&sandbox_site()?.run_root)?;
+    let running = assay_servers::kept_servers(&sandbox_site()?.run_root)?;
     let mut holds = Vec::new();
     for server in running.into_iter().filter(|it| it.ended.is_none()) {
         let program = fs_err::read_link(format!("/proc/{}/exe", server.kept.pid)).ok();

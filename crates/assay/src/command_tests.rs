@@ -1,6 +1,6 @@
 //! Tests of command lines, and of the recipes that repeat them.
 
-use assay_gate::Gate;
+use assay_gate::GateArgs;
 use assay_insert_bench::InsertBench;
 use assay_plan::Request;
 use clap::FromArgMatches as _;
@@ -8,7 +8,7 @@ use clap::FromArgMatches as _;
 use crate::commands::{WELCOME, command};
 use crate::compare::Compare;
 
-/// What a report tells to do again asks for the same, whichever options it came from.
+/// The command in a report asks for the same study, whichever options it came from.
 #[test]
 fn the_command_of_a_recipe_gives_the_same_request() {
     for typed in [
@@ -67,7 +67,7 @@ fn parsed<'a>(words: impl Iterator<Item = &'a str>) -> Option<Request> {
     let found = command().try_get_matches_from(words).ok()?;
     match found.subcommand()? {
         ("compare", found) => Compare::from_arg_matches(found).ok()?.request().ok(),
-        ("gate", found) => Gate::from_arg_matches(found).ok()?.request().ok()?,
+        ("gate", found) => GateArgs::from_arg_matches(found).ok()?.request().ok()?,
         ("insert-bench", found) => Some(InsertBench::from_arg_matches(found).ok()?.request()),
         other => panic!("{other:?}"),
     }

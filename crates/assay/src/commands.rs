@@ -1,10 +1,11 @@
-//! The list of commands, and the command line that they make.
+//! The lists of commands and of work after studies, and the command line that the commands make.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use assay_command::afterward::Afterward;
 use assay_command::args::SERVERS;
-use assay_command::verb::{Group, Verb};
+use assay_command::verb::{CommandGroup, Verb};
 use clap::{Args, Command};
 
 use crate::{
@@ -15,18 +16,18 @@ use crate::{
 /// All commands, in the order of the reference; the help has them by groups.
 pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::of::<compare::Compare>(),
-    Verb::of::<assay_upgrade::Upgrade>(),
-    Verb::of::<assay_gate::Gate>(),
-    Verb::of::<assay_count::Count>(),
-    Verb::of::<assay_bisect::Bisect>(),
-    Verb::of::<assay_watch::Watch>(),
+    Verb::of::<assay_upgrade::UpgradeArgs>(),
+    Verb::of::<assay_gate::GateArgs>(),
+    Verb::of::<assay_count::CountArgs>(),
+    Verb::of::<assay_bisect::BisectArgs>(),
+    Verb::of::<assay_watch::WatchArgs>(),
     Verb::of::<assay_insert_bench::InsertBench>(),
     Verb::of::<run::RunFile>(),
-    Verb::of::<assay_farm::Submit>(),
-    Verb::of::<assay_farm::Status>(),
-    Verb::of::<assay_farm::Collect>(),
+    Verb::of::<assay_farm::SubmitArgs>(),
+    Verb::of::<assay_farm::StatusArgs>(),
+    Verb::of::<assay_farm::CollectArgs>(),
     Verb::of::<resume::ResumeStudy>(),
-    Verb::of::<report::Report>(),
+    Verb::of::<report::ReportArgs>(),
     Verb::of::<assay_importer::Import>(),
     Verb::of::<assay_claims::Claims>(),
     Verb::of::<assay_trend::Trend>(),
@@ -34,12 +35,12 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::of::<assay_evidence::PackArgs>(),
     Verb::of::<assay_evidence::VerifyArgs>(),
     Verb::of::<assay_reproducer::Repro>(),
-    Verb::of::<tests::Tests>(),
-    Verb::of::<assay_upgrade::Workload>(),
+    Verb::of::<tests::TestsArgs>(),
+    Verb::of::<assay_upgrade::WorkloadArgs>(),
     Verb::of::<audit::Audit>(),
     Verb::of::<doctor::Doctor>(),
-    Verb::of::<assay_bench::Load>(),
-    Verb::of::<assay_bench::Bench>(),
+    Verb::of::<assay_bench::LoadArgs>(),
+    Verb::of::<assay_bench::BenchArgs>(),
     Verb::of::<cache::Cache>(),
     Verb::of::<server::ServerVerb>(),
     Verb::of::<completions::Completions>(),
@@ -48,6 +49,13 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
 ];
 
 const COUNT: usize = 31;
+
+/// All work after a study, in its order.
+pub(crate) static AFTERWARDS: [Afterward; 3] = [
+    Afterward::for_core(&assay_profiles::Profiles),
+    Afterward::of(&assay_soak::LongerLooks),
+    Afterward::for_core(&assay_count::InstructionCounts),
+];
 
 /// Arguments of all commands.
 #[derive(Debug, Args)]
@@ -85,7 +93,7 @@ fn template(command: &Command) -> String {
     let style = command.get_styles().get_header();
     let literal = command.get_styles().get_literal();
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
-    for group in Group::LISTED {
+    for group in CommandGroup::LISTED {
         let _ = write!(text, "\n{style}{}:{style:#}\n", group.heading());
         for verb in COMMANDS.iter().filter(|verb| verb.group == group) {
             let (name, about) = (verb.name, verb.command().get_about().map(ToString::to_string));

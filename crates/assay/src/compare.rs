@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_command::args::{Asked, ExplainTerms, Measuring, SYSTEMS, SYSTEMS_SHORT, TestOptions};
+use assay_command::args::{
+    ExplainTerms, Measuring, SYSTEMS, SYSTEMS_SHORT, StudyArgs, TestOptions,
+};
 use assay_command::candidates;
 use assay_command::exit::Exit;
 use assay_command::measured::measured;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_plan::Request;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
@@ -23,7 +25,7 @@ pub(crate) struct Compare {
     systems: Vec<String>,
 
     #[command(flatten)]
-    asked: Asked,
+    asked: StudyArgs,
 
     /// Omit the twin that the preset includes
     #[arg(long, hide = true, overrides_with = "twin")]
@@ -42,7 +44,8 @@ pub(crate) struct Compare {
 impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Result<Request> {
-        let request = self.test_options.of(self.asked.request(&self.systems, &self.measuring))?;
+        let request =
+            self.test_options.in_request(self.asked.request(&self.systems, &self.measuring))?;
         Ok(Request { twin: if self.no_twin { Some(false) } else { request.twin }, ..request })
     }
 }
@@ -51,7 +54,7 @@ impl Arguments for Compare {
     const NAME: &'static str = "compare";
     const ABOUT: &'static str =
         "Get, start and load systems, measure them in turn, and say which is slower";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         measured(self.request()?, &self.measuring, self.explain.explain_terms, cache_dir)

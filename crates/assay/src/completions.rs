@@ -2,19 +2,16 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use assay_command::exit::Exit;
+use assay_command::report::write_stdout;
+use assay_command::verb::{Arguments, CommandGroup};
+use clap::{Args, ValueEnum};
 use clap_complete::CompleteEnv;
 use clap_complete::env::{EnvCompleter, Fish, Shells, Zsh};
 
-use assay_command::exit::Exit;
-use assay_command::report::write_stdout;
-use assay_command::verb::{Arguments, Group};
-use clap::{Args, ValueEnum};
-use std::path::PathBuf;
-
-/// `assay completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The script asks assay itself what fits, so it knows the systems, tests and studies of this machine. To install it:
@@ -38,7 +35,6 @@ pub(crate) enum Shell {
     Fish,
 }
 
-/// `assay man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManPages {
     /// The directory to write the pages to
@@ -50,20 +46,32 @@ impl Arguments for Completions {
     const NAME: &'static str = "completions";
     const ABOUT: &'static str =
         "Print a script with which a shell completes systems, tests, studies and options";
-    const GROUP: Group = Group::Other;
+    const GROUP: CommandGroup = CommandGroup::Other;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        run(self)
+        let shell: &dyn EnvCompleter = match self.shell {
+            Shell::Bash => &Bash,
+            Shell::Zsh => &Zsh,
+            Shell::Fish => &Fish,
+        };
+        let mut script = Vec::new();
+        shell.write_registration(VARIABLE, "assay", "assay", "assay", &mut script)?;
+        write_stdout(&String::from_utf8(script).context("the script is no text")?)?;
+        Ok(Exit::Done)
     }
 }
 
 impl Arguments for ManPages {
     const NAME: &'static str = "man";
     const ABOUT: &'static str = "Write the pages of the manual";
-    const GROUP: Group = Group::Hidden;
+    const GROUP: CommandGroup = CommandGroup::Hidden;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        man(self)
+        fs_err::create_dir_all(&self.directory)?;
+        let cannot = || format!("cannot write pages to `{}`", self.directory.display());
+        clap_mangen::generate_to(assay_command::verb::root(), &self.directory)
+            .with_context(cannot)?;
+        Ok(Exit::Done)
     }
 }
 
@@ -79,25 +87,6 @@ pub(crate) fn answered() -> Result<bool> {
     let asked = CompleteEnv::with_factory(assay_command::verb::root).var(VARIABLE).shells(SHELLS);
     let here = std::env::current_dir().ok();
     Ok(asked.try_complete(std::env::args_os(), here.as_deref())?)
-}
-
-fn run(args: &Completions) -> Result<Exit> {
-    let shell: &dyn EnvCompleter = match args.shell {
-        Shell::Bash => &Bash,
-        Shell::Zsh => &Zsh,
-        Shell::Fish => &Fish,
-    };
-    let mut script = Vec::new();
-    shell.write_registration(VARIABLE, "assay", "assay", "assay", &mut script)?;
-    write_stdout(&String::from_utf8(script).context("the script is no text")?)?;
-    Ok(Exit::Done)
-}
-
-fn man(args: &ManPages) -> Result<Exit> {
-    fs_err::create_dir_all(&args.directory)?;
-    let cannot = || format!("cannot write pages to `{}`", args.directory.display());
-    clap_mangen::generate_to(assay_command::verb::root(), &args.directory).with_context(cannot)?;
-    Ok(Exit::Done)
 }
 
 /// Bash, which by default ends words at `@`, `=` and `:`. Systems have all three.

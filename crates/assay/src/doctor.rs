@@ -4,17 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_doctor::Recording;
-use assay_model::{Class, Host, Noise, PlannedCell, Preset, Priority, RealtimeAccess, Study};
-use assay_plan::{MachineFacts, Needs, Plan, Request};
-use assay_report::{Diagnosis, Format, Needed, Prospect};
-
-use assay_command::args::ShapeArg;
-use assay_command::args::ShapeWord;
+use assay_command::args::{ShapeArg, ShapeWord};
 use assay_command::exit::Exit;
 use assay_command::number::parse_seconds;
 use assay_command::report;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_doctor::Recording;
+use assay_model::{Class, Host, Noise, PlannedCell, Preset, Priority, RealtimeAccess, Study};
+use assay_plan::{MachineFacts, Needs, Request, StudyPlan};
+use assay_report::{Diagnosis, Format, NeededTime, Prospect};
 use assay_run::examination::examine;
 use assay_run::lock_note::LockNote;
 use assay_run::machine_lock::MachineLock;
@@ -23,7 +21,6 @@ use assay_run::scheduled;
 use assay_run::systems::environment;
 use clap::Args;
 
-/// `assay doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Time to record the noise of the machine's speed, such as `10s`
@@ -52,10 +49,49 @@ impl Arguments for Doctor {
     const NAME: &'static str = "doctor";
     const ABOUT: &'static str =
         "Say whether this machine is fit to measure, and how small a change it could show";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
-        run(self, cache_dir)
+        let progress = Progress::new(self.quiet);
+        let env = environment(cache_dir, true, false, &progress)?;
+        let access = scheduled::realtime_access();
+        let priorities = match access {
+            RealtimeAccess::Permitted => [Priority::Normal, Priority::Realtime].as_slice(),
+            _ => &[Priority::Normal],
+        };
+        // The noise recording and a study would disturb each other. The facts need no quiet machine.
+        let note = || LockNote::now("assay doctor".to_owned(), Some(self.seconds));
+        let lock = MachineLock::unless_held(note)?;
+        let time = match &lock {
+            Ok(_) => {
+                progress.begin(&format!("measuring this machine for {:.0} s", self.seconds.ceil()));
+                Duration::from_secs_f64(self.seconds / priorities.len() as f64)
+            }
+            Err(holder) => {
+                progress.note(&format!(
+                    "warning: another assay is measuring on this machine ({holder}): the noise of this machine is not \
+                     measured, and that study adds to the delays; run this again once it has ended"
+                ));
+                Duration::ZERO
+            }
+        };
+        let doctor = examine(&env.cache_dir, Recording { time, priorities }, &env.interrupt)?;
+        env.interrupt.check()?;
+        progress.finish();
+        let cpus = doctor.cpus.allowed;
+        // Studies use real-time priority where they may.
+        let noise = doctor.noise_realtime.as_ref().filter(|_| cpus > 1).or(doctor.noise.as_ref());
+        let (prospects, needed) = (prospects(cpus, noise)?, needed(cpus, noise)?);
+        let realtime = Some(access);
+        let host = Host { doctor: Some(doctor), realtime, ..assay_probe::host(&env.cache_dir)? };
+        let diagnosis = Diagnosis { host: &host, prospects: &prospects, needed: &needed };
+        let format = match self.shape.format {
+            ShapeWord::Text => Format::TEXT,
+            ShapeWord::Json => Format::JSON,
+        };
+        let text = assay_report::doctor(diagnosis).render(format, &report::options(true));
+        report::write_stdout(&text.unwrap_or_default())?;
+        Ok(Exit::Done)
     }
 }
 
@@ -66,50 +102,7 @@ const CHANGES: [f64; 3] = [0.01, 0.02, 0.05];
 /// Any two systems: the plan of a study does not depend on them.
 const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
 
-fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
-    let progress = Progress::new(args.quiet);
-    let env = environment(cache_dir, true, false, &progress)?;
-    let access = scheduled::realtime_access();
-    let priorities = match access {
-        RealtimeAccess::Permitted => [Priority::Normal, Priority::Realtime].as_slice(),
-        _ => &[Priority::Normal],
-    };
-    // The noise recording and a study would disturb each other. The facts need no quiet machine.
-    let note = || LockNote::now("assay doctor".to_owned(), Some(args.seconds));
-    let lock = MachineLock::unless_held(note)?;
-    let time = match &lock {
-        Ok(_) => {
-            progress.begin(&format!("measuring this machine for {:.0} s", args.seconds.ceil()));
-            Duration::from_secs_f64(args.seconds / priorities.len() as f64)
-        }
-        Err(holder) => {
-            progress.note(&format!(
-                "warning: another assay is measuring on this machine ({holder}): the noise of this machine is not \
-                 measured, and that study adds to the delays; run this again once it has ended"
-            ));
-            Duration::ZERO
-        }
-    };
-    let doctor = examine(&env.cache_dir, Recording { time, priorities }, &env.interrupt)?;
-    env.interrupt.check()?;
-    progress.finish();
-    let cpus = doctor.cpus.allowed;
-    // Studies use real-time priority where they may.
-    let noise = doctor.noise_realtime.as_ref().filter(|_| cpus > 1).or(doctor.noise.as_ref());
-    let (prospects, needed) = (prospects(cpus, noise)?, needed(cpus, noise)?);
-    let realtime = Some(access);
-    let host = Host { doctor: Some(doctor), realtime, ..assay_probe::host(&env.cache_dir)? };
-    let diagnosis = Diagnosis { host: &host, prospects: &prospects, needed: &needed };
-    let format = match args.shape.format {
-        ShapeWord::Text => Format::TEXT,
-        ShapeWord::Json => Format::JSON,
-    };
-    let text = assay_report::doctor(diagnosis).render(format, &report::options(true));
-    report::write_stdout(&text.unwrap_or_default())?;
-    Ok(Exit::Done)
-}
-
-fn planned(request: Request, cpus: u32) -> Result<Plan> {
+fn planned(request: Request, cpus: u32) -> Result<StudyPlan> {
     let machine = MachineFacts { cpus, memory_mb: u64::MAX / 8, disk_mb: u64::MAX, realtime: None };
     Ok(assay_plan::plan(&request, machine)?)
 }
@@ -130,10 +123,10 @@ fn needs(study: &Study) -> Needs {
 
 fn prospects(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Prospect>> {
     let prospect = |preset| {
-        let Plan { systems, study, .. } = planned(Request { preset, ..request() }, cpus)?;
-        let smallest = |of: &dyn Fn(&PlannedCell) -> bool| {
+        let StudyPlan { systems, study, .. } = planned(Request { preset, ..request() }, cpus)?;
+        let smallest = |is_meant: &dyn Fn(&PlannedCell) -> bool| {
             let (count, seconds) = (systems.len(), study.budget_s);
-            assay_plan::smallest_change_in(&study, count, seconds, needs(&study), noise, of)
+            assay_plan::smallest_change_in(&study, count, seconds, needs(&study), noise, is_meant)
         };
         let has_one_client = |cell: &PlannedCell| cell.id.setup.clients == 1;
         let of_class =
@@ -149,14 +142,14 @@ fn prospects(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Prospect>> {
     PRESETS.into_iter().map(prospect).collect()
 }
 
-fn needed(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Needed>> {
+fn needed(cpus: u32, noise: Option<&Noise>) -> Result<Vec<NeededTime>> {
     let needed = |change: f64| {
         // Half of the change, so that it is not at the border of what counts.
         let threshold = change / 2.0;
         let request = Request { threshold: Some(threshold), ..request() };
-        let Plan { systems, study, .. } = planned(request, cpus)?;
+        let StudyPlan { systems, study, .. } = planned(request, cpus)?;
         let time = assay_plan::needed(&study, systems.len(), change, needs(&study), noise);
-        Ok(Needed { change, threshold, time, blocks: study.blocks })
+        Ok(NeededTime { change, threshold, time, blocks: study.blocks })
     };
     CHANGES.into_iter().map(needed).collect()
 }
@@ -169,7 +162,7 @@ mod tests {
     fn larger_changes_need_less_time() {
         let list = needed(2, None).unwrap();
         let [one, two, five] = list.as_slice() else { panic!("{list:?}") };
-        let seconds = |needed: &Needed| needed.time.unwrap().0;
+        let seconds = |needed: &NeededTime| needed.time.unwrap().0;
         assert!(seconds(one) > seconds(two) && seconds(two) > seconds(five), "{list:?}");
     }
 

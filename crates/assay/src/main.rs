@@ -2,7 +2,6 @@
 //! code.
 
 mod audit;
-mod beside;
 mod cache;
 mod command_line;
 #[cfg(test)]
@@ -11,7 +10,6 @@ mod commands;
 mod compare;
 mod completions;
 mod doctor;
-mod getting;
 mod reference;
 mod rehearsal;
 mod report;
@@ -28,7 +26,8 @@ use std::process::ExitCode;
 
 use assay_model::{printable_lines, without_secrets};
 
-use crate::commands::COMMANDS;
+use crate::commands::{AFTERWARDS, COMMANDS};
+use assay_command::afterward;
 use assay_command::errors::print_error;
 use assay_command::exit::Exit;
 use assay_command::report::write_stdout;
@@ -56,6 +55,7 @@ fn run() -> ExitCode {
         return exit;
     }
     set_root(commands::command);
+    afterward::set_all(&AFTERWARDS);
     match completions::answered() {
         Ok(true) => return Exit::Done.into(),
         Ok(false) => {}
@@ -89,7 +89,7 @@ fn run() -> ExitCode {
     }
 }
 
-/// What assay starts itself as: the supervisor of a server, or the keeper of a program of a Lua script.
+/// The roles in which assay starts itself: the supervisor of a server, or the keeper of a program of a Lua script.
 fn child() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     let name = words.next()?;

@@ -5,14 +5,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use assay_command::exit::Exit;
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_model::Product;
 use assay_terms::Terms;
 use clap::{Arg, Args, Command};
 
-use assay_command::exit::Exit;
-use assay_command::verb::{Arguments, Group};
-
-/// `assay reference`.
 #[derive(Debug, Args)]
 pub(crate) struct ReferencePart {
     /// Its name in the markers of the pages: `<!-- generated:NAME -->`
@@ -23,27 +21,23 @@ impl Arguments for ReferencePart {
     const NAME: &'static str = "reference";
     const ABOUT: &'static str =
         "Print a part of the documentation that follows from the program, in Markdown";
-    const GROUP: Group = Group::Hidden;
+    const GROUP: CommandGroup = CommandGroup::Hidden;
 
+    #[expect(clippy::print_stdout, reason = "the result")]
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        run(&self.name)
+        let text = match self.name.split_once(':') {
+            None if self.name == "command-line" => command_line(),
+            None if self.name == "exit-codes" => exit_codes(),
+            None if self.name == "audit-rules" => assay_servers::audit::rule_table(),
+            None if self.name == "json" => assay_report::json_fields(),
+            None if self.name == "feeds" => assay_report::feed_table(),
+            Some(("versions", product)) => assay_provision::version_table(named(product)?)?,
+            Some(("terms", rest)) => terms(rest)?,
+            _ => bail!("no part of the documentation is called `{}`", self.name),
+        };
+        println!("{}", text.trim_end());
+        Ok(Exit::Done)
     }
-}
-
-#[expect(clippy::print_stdout, reason = "the result")]
-fn run(name: &str) -> Result<Exit> {
-    let text = match name.split_once(':') {
-        None if name == "command-line" => command_line(),
-        None if name == "exit-codes" => exit_codes(),
-        None if name == "audit-rules" => assay_servers::audit::rule_table(),
-        None if name == "json" => assay_report::json_fields(),
-        None if name == "feeds" => assay_report::feed_table(),
-        Some(("versions", product)) => assay_provision::version_table(named(product)?)?,
-        Some(("terms", rest)) => terms(rest)?,
-        _ => bail!("no part of the documentation is called `{name}`"),
-    };
-    println!("{}", text.trim_end());
-    Ok(Exit::Done)
 }
 
 fn named(word: &str) -> Result<Product> {
@@ -97,7 +91,7 @@ fn page(command: &Command, text: &mut String) {
             headings.push(arg.get_help_heading());
         }
     }
-    // Those without a heading are the usual ones, and come first.
+    // Options without a heading are the usual ones, and come first.
     headings.sort_by_key(Option::is_some);
     for heading in headings {
         if let Some(heading) = heading {

@@ -3,23 +3,22 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use assay_load::{Error as LoadError, Session, Work};
+use assay_command::exit::Exit;
+use assay_load::{ClientSession, ClientWork, LoadError};
 use assay_model::{
     Definition, Dialect, Prefix, Product, Setup, StatementMode, Test, Transaction, UserRows,
     UserStep, UserTable,
 };
-use assay_plan::{MachineFacts, Plan, Request};
-use assay_servers::Server;
-use assay_wire::Connection;
-
-use assay_command::exit::Exit;
+use assay_plan::{MachineFacts, Request, StudyPlan};
 use assay_run::paths;
 use assay_run::progress::{Progress, print};
+use assay_run::statement_place::StatementLocator;
 use assay_run::systems::{
     Environment, Instance, LocalSite, environment, leave_root_for, machine_facts, participants,
     provisioner, start_on_empty,
 };
-use assay_run::written::Written;
+use assay_servers::ServerInstance;
+use assay_wire::Connection;
 
 pub(crate) enum Rehearsed {
     Not(String),
@@ -62,7 +61,7 @@ impl Rehearsed {
     }
 }
 
-struct Faults {
+struct RehearsalFaults {
     texts: Vec<String>,
     /// Whether each fault may be right on servers of the other dialect.
     may_be_of_other_dialect: bool,
@@ -94,7 +93,7 @@ pub(crate) fn rehearse(
     let machine = machine_facts(&env.cache_dir)?;
     let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
     let cached = provisioner(&env)?.cached()?;
-    let mut first: Option<(String, Faults)> = None;
+    let mut first: Option<(String, RehearsalFaults)> = None;
     let mut asked: Vec<Dialect> = Vec::new();
     for prefix in by_product(&cached) {
         let system = format!("{}@{}", prefix.product, prefix.version);
@@ -114,14 +113,14 @@ pub(crate) fn rehearse(
         asked.push(prefix.product.dialect());
         first.get_or_insert((server, faults));
     }
-    let Some((server, Faults { texts: faults, .. })) = first else {
+    let Some((server, RehearsalFaults { texts: faults, .. })) = first else {
         return Ok(Rehearsed::Not(NO_SERVER.to_owned()));
     };
     let is_open = |dialect: &Dialect| !asked.contains(dialect) && may_be_for(tests, *dialect);
-    Ok(match Dialect::ALL.iter().any(is_open) {
-        true => Rehearsed::OnlyOn { server, faults },
-        false => Rehearsed::On { server, faults },
-    })
+    if Dialect::ALL.iter().any(is_open) {
+        return Ok(Rehearsed::OnlyOn { server, faults });
+    }
+    Ok(Rehearsed::On { server, faults })
 }
 
 fn may_be_for(tests: &[Test], dialect: Dialect) -> bool {
@@ -142,14 +141,19 @@ fn by_product(cached: &[Prefix]) -> impl Iterator<Item = &Prefix> {
     Product::ALL.into_iter().filter_map(last)
 }
 
-fn faults(request: &Request, plan: &Plan, tests: &[Test], env: &Environment) -> Result<Faults> {
+fn faults(
+    request: &Request,
+    plan: &StudyPlan,
+    tests: &[Test],
+    env: &Environment,
+) -> Result<RehearsalFaults> {
     let participants = participants(plan, env)?;
     let participant = participants.first().context("there is no system")?;
     let (system, prefix) = (&participant.system, participant.prefix()?);
     let local = LocalSite::new(env)?;
     leave_root_for(&participants, &local)?;
     let server = start_on_empty(env, prefix, &system.options, &system.name, |empty| {
-        Server::start(&local.site, prefix, &system.options, empty)
+        ServerInstance::start(&local.site, prefix, &system.options, empty)
     })?;
     let instance = Instance::Started(server);
     instance.create_database()?;
@@ -158,9 +162,9 @@ fn faults(request: &Request, plan: &Plan, tests: &[Test], env: &Environment) -> 
     let dialect = system.spec.product.dialect();
     let mut control = Connection::control(&options)?;
     for table in plan.study.user_data().iter().flat_map(|own| &own.tables) {
-        for (told, sql) in making(table, dialect) {
+        for (label, sql) in making(table, dialect) {
             if let Err(cause) = control.query(&sql) {
-                refused.push(LoadError::Query { sql: told, cause });
+                refused.push(LoadError::Query { sql: label, cause });
             }
         }
     }
@@ -168,8 +172,8 @@ fn faults(request: &Request, plan: &Plan, tests: &[Test], env: &Environment) -> 
         let open = |test: Test| {
             let setup = Setup { clients: 1, tables: 1, rows: 1 };
             let (statements, seed) = (StatementMode::Prepared, plan.study.seed);
-            let work = Work { dialect, test, setup, statements, seed };
-            match Session::open(&options, &work, &[]) {
+            let work = ClientWork { dialect, test, setup, statements, seed };
+            match ClientSession::open(&options, &work, &[]) {
                 Err(error @ LoadError::Prepare { .. }) => Ok(Some(error)),
                 opened => opened.map(|_| None),
             }
@@ -185,14 +189,17 @@ fn faults(request: &Request, plan: &Plan, tests: &[Test], env: &Environment) -> 
     }
     drop(control);
     instance.stop()?;
-    let written = Written::of(request);
-    let told = |error: LoadError| {
+    let written = StatementLocator::new(request);
+    let described = |error: LoadError| {
         let error = anyhow::Error::from(error);
         let place = written.as_ref().and_then(|it| it.place(&error));
         place.map_or_else(|| format!("{error:#}"), |place| format!("{place}: {error:#}"))
     };
     let may_be_of_other_dialect = refused.iter().all(LoadError::may_be_of_other_dialect);
-    Ok(Faults { texts: refused.into_iter().map(told).collect(), may_be_of_other_dialect })
+    Ok(RehearsalFaults {
+        texts: refused.into_iter().map(described).collect(),
+        may_be_of_other_dialect,
+    })
 }
 
 fn steps(test: Test) -> Vec<Test> {
@@ -224,8 +231,8 @@ fn making(table: &UserTable, dialect: Dialect) -> Vec<(String, String)> {
         let names: Vec<String> =
             columns.iter().map(|it| format!("{quote}{}{quote}", it.name)).collect();
         let (names, name) = (names.join(", "), &table.name);
-        let told = format!("INSERT INTO {name} ({names})");
-        made.push((told.clone(), format!("{told} SELECT {names} FROM {name} WHERE 1 = 0")));
+        let insert = format!("INSERT INTO {name} ({names})");
+        made.push((insert.clone(), format!("{insert} SELECT {names} FROM {name} WHERE 1 = 0")));
     }
     made.extend(of_dialect(&table.after));
     made

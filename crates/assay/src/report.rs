@@ -5,26 +5,23 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use assay_command::args::{LedgerArg, Output};
 use assay_command::exit::Exit;
-use assay_command::feeds;
-use assay_command::form::{Form, form};
+use assay_command::form::{ResultForm, form};
 use assay_command::opened::open_ledger;
 use assay_command::report::{NotRendered, check, found, of_cells, place, put, write};
-use assay_command::verb::{Arguments, Group};
-use assay_command::{base, candidates};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{base, candidates, feeds};
+use assay_import::references;
 use assay_ledger::Problem;
 use assay_model::StudyRecord;
-use assay_report::{Feed, Format, Judged, Made, Other};
+use assay_report::{Feed, FeedRender, FeedStudy, Format, OtherStudy};
 use assay_run::advice::Advised;
 use assay_run::{paths, study};
 use assay_verdict::Judgement;
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::beside;
-
-/// `assay report`.
 #[derive(Debug, Args)]
-pub(crate) struct Report {
+pub(crate) struct ReportArgs {
     /// The study: its name, a unique prefix of it, or `latest` [default: the latest]; several with `--format csv`
     #[arg(value_name = "STUDY", add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) studies: Vec<String>,
@@ -53,14 +50,12 @@ pub(crate) struct Report {
     pub(crate) ledger: LedgerArg,
 }
 
-/// `--by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ByWord {
     /// The machines that measured it
     Node,
 }
 
-/// `--style`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StyleWord {
     /// Verdicts with intervals and causes
@@ -69,36 +64,32 @@ pub(crate) enum StyleWord {
     Published,
 }
 
-impl Arguments for Report {
+impl Arguments for ReportArgs {
     const NAME: &'static str = "report";
     const ABOUT: &'static str = "Render a study's report";
-    const GROUP: Group = Group::Read;
+    const GROUP: CommandGroup = CommandGroup::Read;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        run(self)
-    }
-}
-
-fn run(args: &Report) -> Result<Exit> {
-    check(&args.output, None, &args.ledger)?;
-    if args.studies.len() > 1 {
-        return write_table(args);
-    }
-    let record = shown(args, args.studies.first().map(String::as_str))?;
-    if let Some(other) = &args.beside {
-        return write_beside(&record, other, args);
-    }
-    if args.by.is_some() {
-        return write_by_node(&record, &args.output);
-    }
-    match args.style {
-        StyleWord::Assay => write_of_ledger(&record, args),
-        StyleWord::Published => write_published(&record, &args.output),
+        check(&self.output, None, &self.ledger)?;
+        if self.studies.len() > 1 {
+            return write_table(self);
+        }
+        let record = shown(self, self.studies.first().map(String::as_str))?;
+        if let Some(other) = &self.beside {
+            return write_beside(&record, other, self);
+        }
+        if self.by.is_some() {
+            return write_by_node(&record, &self.output);
+        }
+        match self.style {
+            StyleWord::Assay => write_of_ledger(&record, self),
+            StyleWord::Published => write_published(&record, &self.output),
+        }
     }
 }
 
 /// A study of the ledger, against the base that the user wants.
-fn shown(args: &Report, name: Option<&str>) -> Result<StudyRecord> {
+fn shown(args: &ReportArgs, name: Option<&str>) -> Result<StudyRecord> {
     let record = found(&args.ledger, name)?;
     let running = !record.finished && study::is_measured(&record);
     let record = StudyRecord { running, ..record };
@@ -109,9 +100,9 @@ fn shown(args: &Report, name: Option<&str>) -> Result<StudyRecord> {
 }
 
 /// Writes the cells of several studies as one table.
-fn write_table(args: &Report) -> Result<Exit> {
+fn write_table(args: &ReportArgs) -> Result<Exit> {
     let is_plain = args.beside.is_none() && args.by.is_none() && args.style == StyleWord::Assay;
-    if !is_plain || form(&args.output)? != Form::Text(Format::CSV) {
+    if !is_plain || form(&args.output)? != ResultForm::Text(Format::CSV) {
         bail!(Advised::new(
             "only CSV has several studies in one table",
             "use `--format csv` and neither `--beside`, `--by` nor `--style`, or name one study"
@@ -125,7 +116,7 @@ fn write_table(args: &Report) -> Result<Exit> {
             judged.push((record, judgement));
         }
     }
-    let all: Vec<Judged<'_>> =
+    let all: Vec<FeedStudy<'_>> =
         judged.iter().map(|(record, judgement)| (record, judgement)).collect();
     place(&args.output, &assay_report::cells_csv(&all))?;
     let is_complete = judged.iter().all(|(_, judgement)| of_cells(judgement) == Exit::Done);
@@ -133,8 +124,10 @@ fn write_table(args: &Report) -> Result<Exit> {
 }
 
 /// Writes a study of the ledger, as it is or as a part of its history.
-fn write_of_ledger(record: &StudyRecord, args: &Report) -> Result<Exit> {
-    let Form::Feed(feed @ Feed { made: Made::History(render), .. }) = form(&args.output)? else {
+fn write_of_ledger(record: &StudyRecord, args: &ReportArgs) -> Result<Exit> {
+    let ResultForm::Feed(feed @ Feed { render: FeedRender::History(render), .. }) =
+        form(&args.output)?
+    else {
         return write(record, &args.output);
     };
     let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
@@ -144,9 +137,9 @@ fn write_of_ledger(record: &StudyRecord, args: &Report) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
-    let table = beside::table(name);
-    let note = table.as_ref().map(beside::note);
+fn write_beside(ours: &StudyRecord, name: &str, args: &ReportArgs) -> Result<Exit> {
+    let table = references().into_iter().find(|table| table.slug == name);
+    let note = table.as_ref().map(|table| format!("there: {}; {}", table.source, table.note));
     let (theirs, groups) = match table {
         Some(table) => (table.record, table.groups),
         None => {
@@ -155,14 +148,23 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
                 error.is_some_and(|it| matches!(it.problem, Problem::NoSuchStudy(_)))
             };
             match found(&args.ledger, Some(name)) {
-                Err(error) if is_missing(&error) => bail!(beside::nothing(name)),
+                Err(error) if is_missing(&error) => {
+                    let names: Vec<String> = references().into_iter().map(|it| it.slug).collect();
+                    bail!(Advised::new(
+                        format!("there is nothing called `{name}` to set beside"),
+                        format!(
+                            "name a study of the ledger, or a published table: {}",
+                            names.join(", ")
+                        )
+                    ))
+                }
                 study => (study?, Vec::new()),
             }
         }
     };
     let [here, there] = [ours, &theirs].map(assay_verdict::judge);
     let (groups, note) = (groups.as_slice(), note.as_deref());
-    let other = Other { record: &theirs, judgement: &there, groups, note };
+    let other = OtherStudy { record: &theirs, judgement: &there, groups, note };
     let Some(page) = assay_report::beside((ours, &here), &other) else {
         let [here, there] = [ours, &theirs].map(|record| {
             let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();

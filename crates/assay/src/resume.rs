@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use assay_command::args::Resume;
+use assay_command::args::ResumeArgs;
 use assay_command::exit::Exit;
 use assay_command::measured::measure_again;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{feeds, report, stacks, study_id};
 use assay_ledger::Ledger;
 use assay_model::{Conclusions, Study, StudySummary, Verdict, counted};
@@ -16,24 +16,24 @@ use assay_run::progress::print;
 use assay_run::study::{self, Foreign};
 use assay_run::systems::Environment;
 
-/// [`Resume`] as a command.
+/// [`ResumeArgs`] as a command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResumeStudy {
     #[command(flatten)]
-    args: Resume,
+    args: ResumeArgs,
 }
 
 impl Arguments for ResumeStudy {
     const NAME: &'static str = "resume";
     const ABOUT: &'static str = "Continue an interrupted study";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         resume(&self.args, cache_dir)
     }
 }
 
-fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
+fn resume(args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     feeds::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;

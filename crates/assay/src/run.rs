@@ -7,7 +7,7 @@ use assay_command::args::{Measuring, SourceArg};
 use assay_command::candidates;
 use assay_command::exit::Exit;
 use assay_command::measured::{measured, read_study, resolved};
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_farm::ShardNumber;
 use assay_model::TestSet;
 use assay_options::{parse_budget_s, word};
@@ -16,7 +16,6 @@ use assay_run::advice::Advised;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-/// `assay run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunFile {
     /// The study file, TOML; `-` reads it from stdin
@@ -30,7 +29,7 @@ pub(crate) struct RunFile {
     pub(crate) shard: Option<ShardNumber>,
 
     #[command(flatten)]
-    pub(crate) instead: Instead,
+    pub(crate) instead: StudyOverrides,
 
     #[command(flatten)]
     pub(crate) from: SourceArg,
@@ -41,7 +40,7 @@ pub(crate) struct RunFile {
 
 /// Options that replace a part of a study file.
 #[derive(Debug, Args)]
-pub(crate) struct Instead {
+pub(crate) struct StudyOverrides {
     /// Run only the tests whose names match, instead of those in the file
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
     #[arg(add = ArgValueCompleter::new(candidates::tests))]
@@ -58,12 +57,12 @@ pub(crate) struct Instead {
     budget: Option<f64>,
 }
 
-impl Instead {
+impl StudyOverrides {
     pub(crate) fn is_any(&self) -> bool {
         !self.tests.is_empty() || self.set.is_some() || self.budget.is_some()
     }
 
-    pub(crate) fn of(&self, request: Request) -> Request {
+    pub(crate) fn in_request(&self, request: Request) -> Request {
         Request {
             tests: if self.tests.is_empty() { request.tests } else { self.tests.clone() },
             set: self.set.unwrap_or(request.set),
@@ -76,7 +75,7 @@ impl Instead {
 impl Arguments for RunFile {
     const NAME: &'static str = "run";
     const ABOUT: &'static str = "Run the study that a file describes";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         let request = read_study(&self.study_file)?;
@@ -86,7 +85,7 @@ impl Arguments for RunFile {
                 "leave `--tests`, `--set` and `--budget` out, or change `[insert-bench]` in the file"
             ));
         }
-        let request = self.instead.of(request);
+        let request = self.instead.in_request(request);
         let mut request = resolved(request, &self.study_file, &[], self.measuring.quiet)?;
         request.source = self.from.source.clone().or(request.source);
         request.offline |= self.measuring.offline;

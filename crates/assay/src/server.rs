@@ -5,40 +5,33 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use assay_command::args::{ConfigArg, Getting, SYSTEMS, ShapeArg, ShapeWord, SourceArg, TermsArg};
+use assay_command::exit::Exit;
+use assay_command::number::{parse_megabytes, parse_port};
+use assay_command::server_url::is_name;
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{candidates, config_file, report};
 use assay_model::{
     AUTOCOMMIT_OFF, Dialect, Prefix, Product, SystemSpec, address_without_login, short_names,
 };
 use assay_plan::{
-    CommonOption, Place, Request, ServerUrl, common_options, places_of, repository_login,
+    CommonOption, Request, ServerPlace, ServerUrl, common_options, places_of, repository_login,
     shell_quoted,
 };
-use assay_servers::{FoundServer, KeptServer, Listen, Server, Site, audit};
-use assay_terms::{Sizes, Terms};
-use assay_wire::Connection;
-use serde::Serialize;
-
-use assay_command::args::{ConfigArg, SYSTEMS, SourceArg, TermsArg};
-use assay_command::args::{ShapeArg, ShapeWord};
-use assay_command::candidates;
-use assay_command::config_file;
-use assay_command::exit::Exit;
-use assay_command::number::{parse_megabytes, parse_port};
-use assay_command::report;
-use assay_command::server_url::is_name;
 use assay_run::advice::Advised;
 use assay_run::open_files::{self, Demand};
 use assay_run::progress::{Progress, print};
 use assay_run::systems::{
-    Asked, DATABASE, Environment, Taken, environment, fetch_all, fetch_one, machine_facts,
-    provisioner, refuse_options, sandbox_site, start_on_empty, taken,
+    AcceptedConfig, DATABASE, Environment, SystemOptions, environment, fetch_all, fetch_one,
+    machine_facts, provisioner, refuse_options, sandbox_site, start_on_empty, taken,
 };
+use assay_servers::{FoundServer, KeptServer, Listen, ServerInstance, Site, audit};
+use assay_terms::{ServerSizes, Terms};
+use assay_wire::Connection;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
 
-use crate::getting::Getting;
-use assay_command::verb::{Arguments, Group};
-
-/// `assay server`.
 #[derive(Debug, Args)]
 pub(crate) struct ServerVerb {
     #[command(subcommand)]
@@ -57,7 +50,6 @@ enum ServerCommand {
     Stop(ServerStop),
 }
 
-/// `assay server get`.
 #[derive(Debug, Args)]
 #[command(after_help = SYSTEMS)]
 pub(crate) struct ServerGet {
@@ -73,7 +65,6 @@ pub(crate) struct ServerGet {
     pub(crate) getting: Getting,
 }
 
-/// `assay server list`.
 #[derive(Debug, Args)]
 pub(crate) struct ServerList {
     /// List the versions of a product, or of all products, that assay can get, with their sources
@@ -84,7 +75,6 @@ pub(crate) struct ServerList {
     pub(crate) shape: ShapeArg,
 }
 
-/// `assay server start`.
 #[derive(Debug, Args)]
 #[command(after_help = SYSTEMS)]
 pub(crate) struct ServerStart {
@@ -122,7 +112,6 @@ pub(crate) struct ServerStart {
     pub(crate) getting: Getting,
 }
 
-/// `assay server stop`.
 #[derive(Debug, Args)]
 pub(crate) struct ServerStop {
     /// Names, as `assay server list` shows them
@@ -142,27 +131,23 @@ pub(crate) struct ServerStop {
 impl Arguments for ServerVerb {
     const NAME: &'static str = "server";
     const ABOUT: &'static str = "Get, run and stop servers of any version, without root";
-    const GROUP: Group = Group::Servers;
+    const GROUP: CommandGroup = CommandGroup::Servers;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
-        run(&self.command, cache_dir)
+        match &self.command {
+            ServerCommand::Get(args) => get(args, cache_dir),
+            ServerCommand::List(args) => match &args.available {
+                Some(product) => available(product.as_deref(), &args.shape, cache_dir),
+                None => list(&args.shape),
+            },
+            ServerCommand::Start(args) => start(args, cache_dir),
+            ServerCommand::Stop(args) => stop(args),
+        }
     }
 }
 
 /// MB.
 const LOG_MB: u64 = 512;
-
-fn run(command: &ServerCommand, cache_dir: Option<&Path>) -> Result<Exit> {
-    match command {
-        ServerCommand::Get(args) => get(args, cache_dir),
-        ServerCommand::List(args) => match &args.available {
-            Some(product) => available(product.as_deref(), &args.shape, cache_dir),
-            None => list(&args.shape),
-        },
-        ServerCommand::Start(args) => start(args, cache_dir),
-        ServerCommand::Stop(args) => stop(args),
-    }
-}
 
 #[derive(Serialize)]
 struct Got<'a> {
@@ -210,7 +195,7 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
 }
 
 #[derive(Serialize)]
-struct Available {
+struct AvailableVersion {
     system: String,
     source: String,
     released: bool,
@@ -230,10 +215,10 @@ fn available(product: Option<&str>, shape: &ShapeArg, cache_dir: Option<&Path>) 
     }
     progress.update("searching the sources");
     let provisioner = provisioner(&env)?;
-    let mut rows: Vec<Available> = Vec::new();
+    let mut rows: Vec<AvailableVersion> = Vec::new();
     for product in products {
         let found = env.interrupt.may_end_in(|| provisioner.available(product))?;
-        rows.extend(found.into_iter().map(|it| Available {
+        rows.extend(found.into_iter().map(|it| AvailableVersion {
             system: format!("{product}@{}", it.version),
             source: format!("{} {}", it.source, it.channel).trim().to_owned(),
             released: it.released,
@@ -241,7 +226,7 @@ fn available(product: Option<&str>, shape: &ShapeArg, cache_dir: Option<&Path>) 
         }));
     }
     progress.finish();
-    let line = |it: &Available| {
+    let line = |it: &AvailableVersion| {
         let mut notes = Vec::new();
         notes.extend((!it.released).then_some("not released"));
         notes.extend((!it.verified).then_some("not verified"));
@@ -274,23 +259,21 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         assay_servers::leave_root_where_needed()
             .with_context(|| format!("cannot run `{words}` as a user other than root"))?;
     }
-    let purge_threads = Sizes::purge_threads_of(assay_probe::host(&env.cache_dir)?.cpus);
-    let sizes = Sizes { pool_mb: args.buffer_pool, log_mb: LOG_MB, connections, purge_threads };
+    let purge_threads = ServerSizes::purge_threads_of(assay_probe::host(&env.cache_dir)?.cpus);
+    let pool_mb = args.buffer_pool;
+    let sizes = ServerSizes { pool_mb, log_mb: LOG_MB, connections, purge_threads };
     let terms = Terms::or_default(Some(&args.terms.terms));
     let (spec, of_file) = with_config(args, spec, quiet, &env)?;
     let made = taken(&spec, &of_file, (terms, &sizes), &prefix, &site)?;
     tell_left_out(&words, &made);
     let (spec, options) = (made.spec, made.rendered.options);
-    let asked = Asked { name: &words, spec: &spec, prefix: &prefix, options: &options };
+    let asked = SystemOptions { name: &words, spec: &spec, prefix: &prefix, options: &options };
     refuse_options(&[asked], &site, &env)?;
-    let port = match args.port {
-        Some(0) => Some(free_port()?),
-        port => port,
-    };
+    let port = if args.port == Some(0) { Some(free_port()?) } else { args.port };
     let listen = port.map_or(Listen::Socket, Listen::Loopback);
     let start_on = |data: &Path| {
         progress.update(&format!("{words}: starting"));
-        Server::start_listening(&site, &prefix, &options, data, listen)
+        ServerInstance::start_listening(&site, &prefix, &options, data, listen)
     };
     let server = match &args.data {
         Some(data) => start_on(data).map_err(anyhow::Error::from),
@@ -304,7 +287,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let without_effect = options_without_effect(&mut control, &spec, &server)?;
     drop(control);
     let url = url(spec.product, &server);
-    let server_password = server.password().map(str::to_owned);
+    let password = server.password().map(str::to_owned);
     let kept = KeptServer {
         name,
         system: spec.to_string(),
@@ -319,12 +302,12 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     server.keep(&kept)?;
     progress.finish();
     without_effect.iter().for_each(|message| print(&format!("warning: {words}: {message}")));
-    let commands = commands(spec.product, &kept, server_password.as_deref());
+    let commands = commands(spec.product, &kept, password.as_deref());
     report::put_one(&args.getting.shape, &kept, |it| in_words(it, &commands))?;
     Ok(Exit::Done)
 }
 
-fn tell_left_out(words: &str, made: &Taken) {
+fn tell_left_out(words: &str, made: &AcceptedConfig) {
     if made.spec.switches_autocommit_off() {
         print(&format!("note: the options of `{words}` {AUTOCOMMIT_OFF}"));
     }
@@ -365,7 +348,7 @@ fn check_places(args: &ServerStart) -> Result<()> {
 fn options_without_effect(
     control: &mut Connection,
     spec: &SystemSpec,
-    server: &Server,
+    server: &ServerInstance,
 ) -> Result<Vec<String>> {
     if spec.overrides.is_empty() {
         return Ok(Vec::new());
@@ -391,10 +374,10 @@ fn in_words(it: &KeptServer, commands: &[String]) -> String {
 
 /// URL of a sandbox, for assay and for the product's own programs. It has the password, which only the user who starts
 /// the sandbox sees.
-fn url(product: Product, server: &Server) -> String {
+fn url(product: Product, server: &ServerInstance) -> String {
     let url = ServerUrl {
         dialect: product.dialect(),
-        place: Place::Socket(server.socket()),
+        place: ServerPlace::Socket(server.socket()),
         user: "root".to_owned(),
         password: None,
         database: DATABASE.to_owned(),
@@ -433,7 +416,7 @@ fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<
 
 fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<String> {
     let taken: Vec<String> =
-        assay_servers::kept(&site.run_root)?.into_iter().map(|it| it.kept.name).collect();
+        assay_servers::kept_servers(&site.run_root)?.into_iter().map(|it| it.kept.name).collect();
     if let Some(name) = &args.name {
         anyhow::ensure!(!taken.contains(name), "a server called `{name}` already exists");
         anyhow::ensure!(
@@ -460,7 +443,7 @@ fn free_port() -> Result<u16> {
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedServer<'a> {
     #[serde(flatten)]
     kept: &'a KeptServer,
     short: String,
@@ -468,14 +451,18 @@ struct Listed<'a> {
 }
 
 fn list(shape: &ShapeArg) -> Result<Exit> {
-    let found = assay_servers::kept(&sandbox_site()?.run_root)?;
+    let found = assay_servers::kept_servers(&sandbox_site()?.run_root)?;
     let systems: Vec<&str> = found.iter().map(|it| it.kept.system.as_str()).collect();
-    let listed: Vec<Listed> =
-        found.iter().zip(short_names(&systems)).map(|(it, short)| listed(it, short)).collect();
+    let listed = found.iter().zip(short_names(&systems)).map(|(server, short)| {
+        let ended = server.ended.map(|ending| format!("ended with {ending}"));
+        let state = ended.unwrap_or_else(|| "running".to_owned());
+        ListedServer { kept: &server.kept, short, state }
+    });
+    let listed: Vec<ListedServer> = listed.collect();
     if listed.is_empty() && shape.format == ShapeWord::Text {
         print("no servers are running; `assay server start SYSTEM` starts one");
     }
-    let line = |it: &Listed| {
+    let line = |it: &ListedServer| {
         let port = it.kept.port.map_or_else(String::new, |port| format!("  port {port}"));
         format!("{}  {}  {}  {}{port}", it.kept.name, it.short, it.state, it.kept.url)
     };
@@ -483,18 +470,10 @@ fn list(shape: &ShapeArg) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn listed(found: &FoundServer, short: String) -> Listed<'_> {
-    let state = match found.ended {
-        None => "running".to_owned(),
-        Some(ending) => format!("ended with {ending}"),
-    };
-    Listed { kept: &found.kept, short, state }
-}
-
 fn stop(args: &ServerStop) -> Result<Exit> {
     let site = sandbox_site()?;
     let progress = Progress::new(args.quiet);
-    let servers = named(assay_servers::kept(&site.run_root)?, &args.names)?;
+    let servers = named(assay_servers::kept_servers(&site.run_root)?, &args.names)?;
     // Nothing is stopped unless all data can be kept.
     let places = servers.iter().map(|it| kept_data(args, &site, &it.kept));
     let places: Vec<Option<PathBuf>> = places.collect::<Result<_>>()?;

@@ -1,23 +1,20 @@
 //! `assay studies`: lists, shows, names and removes the studies of a ledger.
 
-use anyhow::{Context as _, Result, bail};
-use assay_ledger::Ledger;
-use assay_model::counted;
+use std::path::Path;
 
-use assay_command::args::{FormatWord, Output, ShapeArg};
-use assay_command::args::{LedgerArg, ShapeWord};
-use assay_command::candidates;
+use anyhow::{Context as _, Result, bail};
+use assay_command::args::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
 use assay_command::exit::Exit;
 use assay_command::opened::open_ledger;
-use assay_command::verb::{Arguments, Group};
-use assay_command::{report, study_id};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{candidates, report, study_id};
+use assay_ledger::Ledger;
+use assay_model::counted;
 use assay_run::advice::Advised;
 use assay_run::{paths, study};
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
-use std::path::Path;
 
-/// `assay studies`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(mut_arg("format", FormatWord::only(FormatWord::pages())))]
@@ -32,7 +29,6 @@ pub(crate) struct Studies {
     pub(crate) ledger: LedgerArg,
 }
 
-/// What to do instead of listing them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StudiesCommand {
     /// Show what a study is: systems, setup, times, verdicts, machine, size
@@ -43,7 +39,6 @@ pub(crate) enum StudiesCommand {
     Rm(RemoveStudies),
 }
 
-/// `assay studies show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowStudy {
     /// The study [default: the latest]
@@ -57,7 +52,6 @@ pub(crate) struct ShowStudy {
     pub(crate) ledger: LedgerArg,
 }
 
-/// `assay studies name`.
 #[derive(Debug, Args)]
 pub(crate) struct NameStudy {
     /// The study
@@ -71,7 +65,6 @@ pub(crate) struct NameStudy {
     pub(crate) ledger: LedgerArg,
 }
 
-/// `assay studies rm`.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveStudies {
     /// The studies
@@ -86,19 +79,15 @@ pub(crate) struct RemoveStudies {
 impl Arguments for Studies {
     const NAME: &'static str = "studies";
     const ABOUT: &'static str = "List, show, name and remove the studies in the ledger";
-    const GROUP: Group = Group::Read;
+    const GROUP: CommandGroup = CommandGroup::Read;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        run(self)
-    }
-}
-
-fn run(args: &Studies) -> Result<Exit> {
-    match &args.command {
-        None => list(args),
-        Some(StudiesCommand::Show(args)) => show(args),
-        Some(StudiesCommand::Name(args)) => name(args),
-        Some(StudiesCommand::Rm(args)) => remove(args),
+        match &self.command {
+            None => list(self),
+            Some(StudiesCommand::Show(args)) => show(args),
+            Some(StudiesCommand::Name(args)) => name(args),
+            Some(StudiesCommand::Rm(args)) => remove(args),
+        }
     }
 }
 

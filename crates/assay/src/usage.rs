@@ -3,13 +3,12 @@
 use std::process::ExitCode;
 
 use anstyle::AnsiColor;
-use assay_model::without_secrets;
-use assay_plan::nearest;
-use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-
 use assay_command::exit::Exit;
 use assay_command::sysbench::{option_hint, subcommand_hint};
+use assay_model::without_secrets;
+use assay_plan::nearest;
 use assay_run::progress::{print, print_marked};
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 /// Prints the help, or the mistake in the command line. The words come from the user and may be harmful to a terminal.
 pub(crate) fn print_usage(error: Error) -> ExitCode {
@@ -57,7 +56,7 @@ const SEE_HELP: &str = "For more information, try '--help'.";
 fn message(mut error: Error, assay: &clap::Command) -> (String, Option<String>) {
     let text_of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let usage = text_of(ContextKind::Usage);
-    let command = Named::of(&usage, assay);
+    let command = NamedCommand::new(&usage, assay);
     let typed = text_of(ContextKind::InvalidArg);
     let hint = match error.kind() {
         ErrorKind::UnknownArgument => Some(command.hint_for_option(&typed, &usage, assay)),
@@ -79,13 +78,13 @@ fn message(mut error: Error, assay: &clap::Command) -> (String, Option<String>) 
     (text.strip_suffix(SEE_HELP).unwrap_or(text).trim_end().to_owned(), hint)
 }
 
-struct Named<'a> {
+struct NamedCommand<'a> {
     words: String,
     command: &'a clap::Command,
 }
 
-impl<'a> Named<'a> {
-    fn of(usage: &str, assay: &'a clap::Command) -> Self {
+impl<'a> NamedCommand<'a> {
+    fn new(usage: &str, assay: &'a clap::Command) -> Self {
         let mut found = Self { words: "assay".to_owned(), command: assay };
         for word in usage.split_whitespace().skip_while(|it| *it != "assay").skip(1) {
             let Some(command) = found.command.find_subcommand(word) else { break };

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_ledger::Ledger;
-use assay_load::{Bound, Session, Tables, Work, fill};
+use assay_load::{ClientSession, ClientWork, RunBound, Tables, fill};
 use assay_model::{
     Artifact, Class, Definition, Dialect, Distribution, Fill, Group, Host, Pacing, PlanningFacts,
     Role, Schema, Script, Slice, StartFrom, Step, Study, StudyRecord, System, Table, Test, TestSet,
@@ -49,7 +49,7 @@ fn count_by_k() -> Test {
     })
 }
 
-fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRecord {
+fn recorded(study: &Study, systems: &[System], session: &mut ClientSession) -> StudyRecord {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let mut ledger = Ledger::open(&path).unwrap();
@@ -62,7 +62,7 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
                 round,
                 position: system as u32,
                 started_ms: 1_795_000_000_000,
-                work: session.run(0, Bound::Events(50)).unwrap(),
+                work: session.run(0, RunBound::Events(50)).unwrap(),
                 ..Slice::of(system, study.cells[0].id)
             };
             assert_eq!((slice.work.read, slice.work.rows), (100, 100));
@@ -101,14 +101,14 @@ fn a_test_is_defined_in_one_place() {
         seed: study.seed,
     };
     fill(&options, &tables, &mut |_| ()).unwrap();
-    let work = Work {
+    let work = ClientWork {
         dialect: Dialect::MySql,
         test,
         setup: cell.setup,
         statements: study.statements,
         seed: study.seed,
     };
-    let mut session = Session::open(&options, &work, &[]).unwrap();
+    let mut session = ClientSession::open(&options, &work, &[]).unwrap();
 
     let systems: Vec<System> = (plan.systems.iter().enumerate())
         .map(|(number, it)| System {

@@ -37,7 +37,9 @@ impl Bed {
         let text = |key: &str| started[key].as_str().unwrap().to_owned();
         let (name, url) = (text("name"), text("url"));
         let parsed = assay_plan::parse_url(&url).unwrap();
-        let assay_plan::Place::Socket(socket) = &parsed.place else { panic!("no socket: {url}") };
+        let assay_plan::ServerPlace::Socket(socket) = &parsed.place else {
+            panic!("no socket: {url}")
+        };
         let options = ConnectOptions {
             protocol: Protocol::Postgres,
             password: parsed.password.as_ref().map(|it| it.reveal().to_owned()),

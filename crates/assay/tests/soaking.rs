@@ -6,6 +6,7 @@ mod common;
 use std::process::Stdio;
 
 use assay_ledger::Ledger;
+use assay_soak::Soak;
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -21,8 +22,9 @@ fn soaks(result: &Value) -> [&Value; 2] {
 fn turns(place: &Place) -> Vec<usize> {
     let Ok(ledger) = Ledger::open_read_only(&place.ledger()) else { return Vec::new() };
     let studies = ledger.studies().unwrap_or_default();
-    let soaks = studies.first().map(|study| ledger.soaks(&study.id).unwrap());
-    soaks.into_iter().flatten().map(|it| it.soak.turns.len()).collect()
+    let documents = studies.first().map(|study| ledger.documents(&study.id).unwrap());
+    let soaks = documents.into_iter().flat_map(|it| it.of::<Soak>().unwrap());
+    soaks.map(|(_, _, soak)| soak.turns.len()).collect()
 }
 
 /// An interruption keeps whole turns, and the study goes on with fresh instances.

@@ -232,7 +232,7 @@ fn begun(title: &str, series: &[Series]) -> (Paper, f64) {
 
 fn dot(paper: &mut Paper, series: usize, at: (f64, f64), words: &str) {
     let class = format!("f{}", series % COLOURS);
-    paper.told(words, |paper| paper.circle(&class, at, 3.5));
+    paper.with_title(words, |paper| paper.circle(&class, at, 3.5));
 }
 
 #[cfg(test)]

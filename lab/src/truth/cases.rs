@@ -3,7 +3,7 @@
 use assay_model::{Class, StudyRecord};
 use assay_plan::Request;
 
-use assay_sim::{Faults, Scenario, SpeedModel, Truth, is_special, study};
+use assay_sim::{Scenario, SimFaults, SpeedModel, Truth, is_special, study};
 
 use super::Kind;
 
@@ -68,7 +68,7 @@ impl Case {
         record.study.seed = seed;
         let changes = vec![self.changes(seed)];
         let truth = Truth { changes, slice_sd: 1.0, block_sd: 0.0, speed: Some(self.model) };
-        Scenario { seed, record, truth, faults: Faults::NONE }
+        Scenario { seed, record, truth, faults: SimFaults::default() }
     }
 
     /// Logarithms of the relative rates of the tests in the study with this seed.

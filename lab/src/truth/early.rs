@@ -7,7 +7,7 @@ use assay_plan::Request;
 use assay_verdict::judge;
 use serde_json::{Value, json};
 
-use assay_sim::{Ended, Faults, Scenario, SpeedModel, Truth, simulate, study};
+use assay_sim::{Scenario, SimFaults, SimulatedEnd, SpeedModel, Truth, simulate, study};
 
 /// The factors by which one test of the last system changes, each in every fifth study. In half of the studies it is
 /// slower.
@@ -110,7 +110,7 @@ impl EarlyCase {
                 .collect();
         }
         let truth = Truth { changes, slice_sd: 1.0, block_sd: 0.0, speed: Some(self.model) };
-        Scenario { seed, record, truth, faults: Faults::NONE }
+        Scenario { seed, record, truth, faults: SimFaults::default() }
     }
 }
 
@@ -157,7 +157,7 @@ pub fn add_early(tally: &mut EarlyTally, case: &EarlyCase, seed: u64) -> Result<
 }
 
 /// Whether a study exceeded its budget by more than a tenth.
-fn is_over(ended: &Ended) -> bool {
+fn is_over(ended: &SimulatedEnd) -> bool {
     ended.used_s > 1.1 * ended.record.study.budget_s
 }
 

@@ -13,7 +13,7 @@ pub use cases::{Case, cases};
 pub use early::{EarlyCase, EarlyTally, add_early, early_cases};
 pub use tally::{Counts, Kind, Quantity, Tally};
 
-use assay_sim::{Ended, simulate};
+use assay_sim::{SimulatedEnd, simulate};
 
 /// Case and seed of the studies in a fingerprint.
 const REFERENCE: [(&str, u64); 2] = [("virtual/one-3/5m", 1), ("stalls/null/5m", 2)];
@@ -57,7 +57,7 @@ fn inverse(estimate: Estimate) -> Estimate {
 }
 
 /// Seconds until a cell was decided; `None` if it is not.
-fn decided_s(ended: &Ended, cell: usize, verdict: Verdict) -> Option<f64> {
+fn decided_s(ended: &SimulatedEnd, cell: usize, verdict: Verdict) -> Option<f64> {
     let is_decided = |it: Verdict| !matches!(it, Verdict::Undecided | Verdict::Failed);
     let at = ended
         .looks

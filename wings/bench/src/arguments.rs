@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_load::Ignored;
+use assay_load::IgnoredErrors;
 use assay_model::{StatementMode, Suite};
 use assay_options::word;
 use assay_plan::ps_mode;
@@ -20,7 +20,7 @@ pub(crate) const SERVER: &str = "the server";
 /// `assay bench`.
 #[derive(Debug, Args)]
 #[command(mut_arg("workload", |it| it.conflicts_with_all(["tables", "rows"])))]
-pub struct Bench {
+pub struct BenchArgs {
     /// The server, as for `assay load`: a URL, or the name of a server that `assay server start` left running
     #[arg(value_name = "URL")]
     pub url: String,
@@ -94,7 +94,7 @@ pub struct Bench {
     #[arg(long, visible_alias = "mysql-ignore-errors", value_name = "CODE,...")]
     #[arg(value_parser = parse_ignored)]
     #[arg(hide_short_help = true)]
-    pub ignore_errors: Option<Ignored>,
+    pub ignore_errors: Option<IgnoredErrors>,
 
     /// Reconnect each client after this many events; 0 means never [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_reconnect, allow_negative_numbers = true)]
@@ -146,7 +146,7 @@ pub struct Bench {
     let others = ["tables", "rows", "engine"];
     it.conflicts_with_all(others).conflicts_with_all(TableFormArgs::FIELDS)
 }))]
-pub struct Load {
+pub struct LoadArgs {
     /// The server, such as `mysql://user@127.0.0.1:3306/sbtest` or `mysql://root@/sbtest?socket=PATH`; the password may
     /// be in `ASSAY_PASSWORD` instead. The name of a server that `assay server start` left running will do too
     #[arg(value_name = "URL")]
@@ -198,13 +198,9 @@ pub struct Load {
 }
 
 fn parse_events(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(events) => Ok(events),
-        _ => Err("must be a whole number; 0 means no limit".to_owned()),
-    }
+    text.parse().map_err(|_| "must be a whole number; 0 means no limit".to_owned())
 }
 
-/// 0 means no limit.
 fn parse_reconnect(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "must be a whole number; 0 means never".to_owned())
 }
@@ -216,9 +212,9 @@ fn parse_percentile(text: &str) -> Result<f64, String> {
     }
 }
 
-fn parse_ignored(text: &str) -> Result<Ignored, String> {
+fn parse_ignored(text: &str) -> Result<IgnoredErrors, String> {
     if text == "all" {
-        return Ok(Ignored::All);
+        return Ok(IgnoredErrors::All);
     }
     let code = |word: &str| match word.trim() {
         state if state.len() == 5 => code_of_state(state),
@@ -228,7 +224,7 @@ fn parse_ignored(text: &str) -> Result<Ignored, String> {
     let codes = codes.ok_or(
         "must be MySQL error codes, such as 1213, Postgres SQLSTATEs, such as 40P01, or `all`",
     );
-    Ok(Ignored::These(codes?))
+    Ok(IgnoredErrors::These(codes?))
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {

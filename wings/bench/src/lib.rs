@@ -3,75 +3,63 @@
 mod arguments;
 mod load;
 mod result;
-mod scripted;
-mod tpcc;
 
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use assay_load::{
-    Bound, Check, ClientPolicy, Closed, Finished, Reporter, RunMonitor, RunProgress, Session, Work,
+    Check, ClientPolicy, ClientSession, ClientWork, LoadTarget, Reporter, RunBound, RunMonitor,
+    RunProgress, SessionEnd, SessionRun, workload_of,
 };
 use assay_model::{
-    Class, DataSet, Dialect, Schema, Setup, StatementMode, Test, TestSet, counted, limits,
-    thousands,
+    Class, DataSet, Dialect, Product, Schema, Setup, StatementMode, TableForm, Test, TestSet, Tpcc,
+    counted, limits, thousands,
 };
 use assay_plan::ScriptOptions;
-use assay_wire::{ConnectOptions, Connection};
+use assay_wire::{ConnectOptions, Connection, Stop};
 use assay_workloads::{LoadedData, OltpOptions, TPCC, TpccOptions};
 use rustix::time::{ClockId, clock_gettime};
 
+use arguments::SERVER;
 use assay_command::exit::Exit;
 use assay_command::report;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_run::advice::Advised;
 use assay_run::connection::connect_options;
 use assay_run::interrupt::Interrupt;
+use assay_run::machine_lock;
 use assay_run::open_files::Demand;
 use assay_run::progress::{Progress, print, print_said};
-use assay_run::workload::OfLua;
-use assay_run::{machine_lock, workload};
+use assay_run::workload::{self, OfLua};
+use result::{measured, rate_met, words};
 
-use self::result::{measured, rate_met, words};
+pub use arguments::{BenchArgs, LoadArgs};
 
 /// Grace for events in progress at the end: as long as the run itself, within these bounds.
 const GRACE: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
 
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
 
-struct Prepared {
-    session: Session,
-    work: Work,
+struct PreparedBench {
+    session: ClientSession,
+    work: ClientWork,
     reporter: Option<Reporter>,
 }
 
-/// Drives one test. Ctrl-C ends it early and keeps the measurements.
-use arguments::SERVER;
-pub use arguments::{Bench, Load};
-
-impl Arguments for Load {
-    const NAME: &'static str = "load";
-    const ABOUT: &'static str = "Create and fill sbtest1, sbtest2, ... on a running server";
-    const GROUP: Group = Group::Servers;
-
-    fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        load::load(self)
-    }
-}
-
-impl Arguments for Bench {
+impl Arguments for BenchArgs {
     const NAME: &'static str = "bench";
     const ABOUT: &'static str = "Run one test against a running server, as sysbench does";
-    const GROUP: Group = Group::Servers;
+    const GROUP: CommandGroup = CommandGroup::Servers;
 
+    /// Drives one test. Ctrl-C ends it early and keeps the measurements.
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         bench(self)
     }
 }
 
-fn bench(args: &Bench) -> Result<Exit> {
+fn bench(args: &BenchArgs) -> Result<Exit> {
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(args.quiet);
     if let Some(command) = args.command.as_deref().filter(|it| *it != "run") {
@@ -84,20 +72,20 @@ fn bench(args: &Bench) -> Result<Exit> {
         progress.finish();
         run
     });
-    let Prepared { session, work, mut reporter } = prepared;
-    let Closed { said, last, ended } = session.close();
+    let PreparedBench { session, work, mut reporter } = prepared;
+    let SessionEnd { said, last, ended } = session.close();
     print_said(&said);
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
     let (setup, test) = (work.setup, work.test);
     let measured = measured(args, &work, (&finished, &last), client_cpu_us)?;
-    if let Some(said) = scripted::of_run(reporter.as_mut(), &measured) {
+    if let Some(said) = result::script_total(reporter.as_mut(), &measured) {
         print_said(&said);
     }
     report::put_one(&args.shape, &measured, words)?;
     let done = interrupt.may_end_in(|| reporter.as_mut().map(Reporter::done));
     if test.tpcc().is_some() && finished.cut_off == 0 {
         progress.update("checking the tables");
-        let consistent = interrupt.may_end_in(|| tpcc::consistent(args, test));
+        let consistent = interrupt.may_end_in(|| check_tpcc_consistency(args, test));
         progress.finish();
         consistent?;
     }
@@ -117,9 +105,9 @@ fn bench(args: &Bench) -> Result<Exit> {
     let warnings = result::warnings(args, &measured, test.lua().is_some());
     warnings.iter().for_each(|warning| print(&format!("warning: {warning}")));
     Ok(match finished {
-        Finished { is_stopped: true, .. } => Exit::Interrupted,
+        SessionRun { is_stopped: true, .. } => Exit::Interrupted,
         _ if measured.sent_nothing() => Exit::Incomplete,
-        Finished { cut_off: 1.., .. } => Exit::Incomplete,
+        SessionRun { cut_off: 1.., .. } => Exit::Incomplete,
         _ => rate_met(args, &measured),
     })
 }
@@ -140,7 +128,7 @@ fn in_brackets(unfinished: &[String]) -> String {
 }
 
 fn script_command(
-    args: &Bench,
+    args: &BenchArgs,
     command: &str,
     interrupt: &Interrupt,
     progress: &Progress,
@@ -159,11 +147,12 @@ fn script_command(
     Ok(Exit::Done)
 }
 
-fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<Prepared> {
+fn prepare(args: &BenchArgs, interrupt: &Interrupt, progress: &Progress) -> Result<PreparedBench> {
     let url = assay_command::server_url::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args, url.dialect)?;
-    if args.statements == StatementMode::Extended && (test.lua().is_some() || test.tpcc().is_some())
+    if args.statements == StatementMode::Extended
+        && test.schema.facts().extended_refused().is_some()
     {
         bail!(
             "`--db-ps-mode extended` is for scripts of pgbench; `{test}` prepares its statements"
@@ -177,16 +166,13 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
-    let of_all = |rows: u64| DataSet { tables: 1, rows: rows.try_into().unwrap_or(u32::MAX) };
-    let data = match &test.definition().schema {
-        // The statements determine the tables, and the server refuses them where a table is missing.
-        Schema::User(own) => of_all(own.rows()),
-        Schema::Lua(script) => of_all(script.rows()),
-        Schema::Tpcc(tpcc) => {
-            tpcc::refuse_other_tables(args, tpcc, &options)?;
-            of_all(tpcc.rows())
-        }
-        Schema::Sbtest | Schema::Ibench(_) => data_set(args, url.dialect, &options)?,
+    if let Some(tpcc) = test.tpcc() {
+        check_tpcc_tables(args, tpcc, &options)?;
+    }
+    // The statements of a user's test determine the tables, and the server refuses them where a table is missing.
+    let data = match test.schema.facts().own_rows() {
+        Some(rows) => DataSet { tables: 1, rows: rows.try_into().unwrap_or(u32::MAX) },
+        None => data_set(args, url.dialect, &options)?,
     };
     if test.class == Class::Write && test.schema == Schema::Sbtest {
         assay_load::survey(&options, url.dialect, data.tables)?.refuse_other_tables()?;
@@ -203,7 +189,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = args.statements;
-    let work = Work { dialect: url.dialect, test, setup, statements, seed: args.seed };
+    let work = ClientWork { dialect: url.dialect, test, setup, statements, seed: args.seed };
     progress.update(&format!("connecting {}", counted(setup.clients, "client")));
     let policy = ClientPolicy {
         ignored: args.ignore_errors.clone().unwrap_or_default(),
@@ -219,19 +205,19 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         }
         None => None,
     };
-    let session = Session::open_with(&options, &work, &[], &policy)?;
-    Ok(Prepared { session, work, reporter })
+    let session = ClientSession::open_with(&options, &work, &[], &policy)?;
+    Ok(PreparedBench { session, work, reporter })
 }
 
 /// Warms up and measures; `None` if it was to end before there was anything to measure. The second value is the CPU
 /// time of this process meanwhile, microseconds.
 fn run(
-    args: &Bench,
-    prepared: &mut Prepared,
+    args: &BenchArgs,
+    prepared: &mut PreparedBench,
     interrupt: &Interrupt,
     progress: &Progress,
-) -> Result<Option<(Finished, f64)>> {
-    let Prepared { session, work: Work { test, setup, .. }, reporter } = prepared;
+) -> Result<Option<(SessionRun, f64)>> {
+    let PreparedBench { session, work: ClientWork { test, setup, .. }, reporter } = prepared;
     let mut sequence = 0;
     if let Some(seconds) = args.warmup_time {
         let time = Duration::from_secs_f64(seconds);
@@ -240,18 +226,18 @@ fn run(
                 .update(&format!("{test}: warming, {:.0} of {seconds} s", elapsed.as_secs_f64()));
         };
         let mut monitor = monitor(time, SHOWN_EVERY, interrupt, &mut report);
-        let warm = session.run_monitored(0, Bound::Time(time), &mut monitor)?;
+        let warm = session.run_monitored(0, RunBound::Time(time), &mut monitor)?;
         if warm.is_stopped {
             return Ok(None);
         }
-        anyhow::ensure!(warm.cut_off == 0, "the server did not answer in time during the warm-up");
+        ensure!(warm.cut_off == 0, "the server did not answer in time during the warm-up");
         sequence = warm.work.events;
     }
     let time = Duration::from_secs_f64(args.time);
     let bound = match (args.rate, args.events) {
-        (Some(per_second), _) => Bound::Rate { time, per_second },
-        (None, Some(events @ 1..)) => Bound::EventsWithin { events, time },
-        (None, None | Some(0)) => Bound::Time(time),
+        (Some(per_second), _) => RunBound::Rate { time, per_second },
+        (None, Some(events @ 1..)) => RunBound::EventsWithin { events, time },
+        (None, None | Some(0)) => RunBound::Time(time),
     };
     let mut latencies = session.interval_latencies();
     let every = args.report_interval.map_or(SHOWN_EVERY, Duration::from_secs_f64);
@@ -266,7 +252,7 @@ fn run(
             let latency = latencies.percentile(args.percentile).unwrap_or_default();
             let times = (elapsed, passed);
             let reporter = reporter.as_mut();
-            let message = scripted::of_interval(reporter, setup.clients, times, &done, latency);
+            let message = result::script_interval(reporter, setup.clients, times, &done, latency);
             let latency = (args.percentile, latency);
             match message {
                 Some(message) => progress.said(&message),
@@ -291,14 +277,11 @@ fn monitor<'a>(
     RunMonitor { grace: time.clamp(least, most), stop: interrupt.stop(), every, report }
 }
 
-fn latency_ms(done: &RunProgress) -> f64 {
-    done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0)
-}
-
 fn rates(done: &RunProgress, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
     let (qps, tps) = (per_s(done.queries()), per_s(done.events));
-    format!("{qps:.0} queries/s, {tps:.0} events/s, {:.2} ms", latency_ms(done))
+    let latency_ms = done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0);
+    format!("{qps:.0} queries/s, {tps:.0} events/s, {latency_ms:.2} ms")
 }
 
 /// A line like sysbench's. The latency comes with its percentile.
@@ -325,7 +308,7 @@ fn interval(
     )
 }
 
-fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
+fn test(args: &BenchArgs, dialect: Dialect) -> Result<Test> {
     let (name, options) = (args.test.as_deref(), args.oltp.clone());
     let own = (!args.own.workload.is_empty()).then_some(&args.own);
     let is_script =
@@ -371,13 +354,13 @@ fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
         several => {
             let names: Vec<String> = several.iter().map(|test| format!("`{test}`")).collect();
             let which = name.map_or("the workload has".to_owned(), |it| format!("`{it}` matches"));
-            anyhow::bail!("{which} several tests; name one with `--test`: {}", names.join(", "))
+            bail!("{which} several tests; name one with `--test`: {}", names.join(", "))
         }
     }
 }
 
 /// The requested tables if the server has them, else those of the server.
-fn data_set(args: &Bench, dialect: Dialect, options: &ConnectOptions) -> Result<DataSet> {
+fn data_set(args: &BenchArgs, dialect: Dialect, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Connection::connect(options).context("cannot connect to the server")?;
     let there = assay_load::numbers(&mut control, dialect)?;
     let schema = control.schema()?;
@@ -386,12 +369,12 @@ fn data_set(args: &Bench, dialect: Dialect, options: &ConnectOptions) -> Result<
         Some(tables) => tables,
         None => limits::TABLES.take_while(is_there).count() as u32,
     };
-    anyhow::ensure!(
+    ensure!(
         tables > 0,
         "the database has no tables sbtest1, sbtest2, ...: `assay load` creates them"
     );
     if let Some(missing) = (1..=tables).find(|table| !is_there(table)) {
-        anyhow::bail!(
+        bail!(
             "table `sbtest{missing}` is missing: `--tables {tables}` does not match the loaded tables; \
              `assay load` creates tables"
         );
@@ -424,9 +407,9 @@ fn foreign(table: u32) -> Advised {
 fn rows(asked: Option<u32>, sizes: &[u32]) -> Result<u32> {
     let smallest = (1..).zip(sizes).min_by_key(|(_, size)| **size);
     let (table, size) = smallest.map_or((1, 0), |(table, size)| (table, *size));
-    anyhow::ensure!(size > 0, "table `sbtest{table}` is empty: `assay load` fills it");
+    ensure!(size > 0, "table `sbtest{table}` is empty: `assay load` fills it");
     let rows = asked.unwrap_or(size).min(*limits::ROWS.end());
-    anyhow::ensure!(
+    ensure!(
         rows <= size,
         "table `sbtest{table}` has {}, fewer than the {} of `--rows`: \
          leave `--rows` out, or load the tables again with `assay load --rows {rows}`",
@@ -439,6 +422,44 @@ fn rows(asked: Option<u32>, sizes: &[u32]) -> Result<u32> {
 fn process_cpu_us() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+}
+
+/// Refuses options that these tables do not have, and a server that lacks some of the warehouses.
+fn check_tpcc_tables(args: &BenchArgs, tpcc: &Tpcc, options: &ConnectOptions) -> Result<()> {
+    ensure!(
+        args.tables.is_none() && args.rows.is_none() && !args.check,
+        "`--tables`, `--rows` and `--check` are for sysbench's tables, and `--test tpcc` has others"
+    );
+    let mut control = Connection::connect(options).context("cannot connect to the server")?;
+    let advice = "`assay load URL --suite tpcc --warehouses N` creates them";
+    let found = control.query("SELECT COUNT(*) FROM warehouse");
+    let found = found.map_err(|error| {
+        Advised::new("the database has no table `warehouse`", advice).caused_by(error)
+    })?;
+    let there: u32 = found.text(0, 0).and_then(|text| text.parse().ok()).unwrap_or(0);
+    if there < tpcc.warehouses {
+        let there = counted(u64::from(there), "warehouse");
+        let what =
+            format!("the database has {there}, fewer than the {} asked for", tpcc.warehouses);
+        return Err(Advised::new(what, advice).into());
+    }
+    Ok(())
+}
+
+fn check_tpcc_consistency(args: &BenchArgs, test: Test) -> Result<()> {
+    let url = assay_command::server_url::url_of(&args.url)?;
+    let place = LoadTarget {
+        options: &connect_options(&url, Stop::default()),
+        dialect: url.dialect,
+        engine: Product::of_dialect(url.dialect).default_engine(),
+        form: &TableForm::default(),
+        data: DataSet { tables: 1, rows: 1 },
+        seed: args.seed,
+        files: &assay_run::workload::read_again,
+        dumps: &assay_run::workload::open_dump,
+    };
+    workload_of(&test.definition().schema).consistent(&place)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! `assay load`: loads the tables of a data set into a running database.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use assay_load::{LoadReport, Place, Tables, UserTables, Workload as _};
+use assay_load::{LoadReport, LoadTarget, Tables, UserTables, Workload as _};
 use assay_model::{
     AUTOCOMMIT_OFF, DataSet, Dialect, Engine, Product, RestoredKind, Suite, TableForm, counted,
 };
@@ -12,23 +13,23 @@ use assay_wire::{ConnectOptions, Connection, Stop};
 use assay_workloads::TpccOptions;
 use serde::Serialize;
 
-use crate::arguments::Load;
-use crate::arguments::SERVER;
+use crate::arguments::{LoadArgs, SERVER};
 use assay_command::exit::Exit;
 use assay_command::report;
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_run::advice::Advised;
 use assay_run::connection::connect_options;
-use assay_run::dump_file::open_dump;
 use assay_run::interrupt::Interrupt;
 use assay_run::progress::{Progress, print, seconds};
 use assay_run::workload::OfLua;
+use assay_run::workload::open_dump;
 use assay_run::{machine_lock, workload};
 
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
-struct Loaded {
+struct LoadedTables {
     schema: u32,
     tables: u32,
     /// Rows per table; for a workload file, the sum over tables.
@@ -37,44 +38,73 @@ struct Loaded {
     rows_per_s: f64,
     checksum: String,
     refused: u64,
+    /// The tables may have different numbers of rows.
     #[serde(skip)]
     is_own: bool,
 }
 
-/// Creates and fills the tables. Ctrl-C ends assay at once, as there is only a connection to end.
-pub(crate) fn load(args: &Load) -> Result<Exit> {
-    Interrupt::listen()?.may_end_in(|| load_tables(args))
+impl LoadedTables {
+    fn new(report: &LoadReport, refused: u64) -> Self {
+        Self {
+            schema: SCHEMA,
+            tables: report.tables,
+            rows: report.rows,
+            elapsed_s: report.elapsed.as_secs_f64(),
+            rows_per_s: report.rows_per_second(),
+            checksum: report.content.checksum.clone(),
+            refused,
+            is_own: true,
+        }
+    }
 }
 
-fn load_tables(args: &Load) -> Result<Exit> {
+impl Arguments for LoadArgs {
+    const NAME: &'static str = "load";
+    const ABOUT: &'static str = "Create and fill sbtest1, sbtest2, ... on a running server";
+    const GROUP: CommandGroup = CommandGroup::Servers;
+
+    /// Creates and fills the tables. Ctrl-C ends assay at once, as there is only a connection to end.
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        Interrupt::listen()?.may_end_in(|| load(self))
+    }
+}
+
+fn load(args: &LoadArgs) -> Result<Exit> {
     let url = assay_command::server_url::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
     note_autocommit(url.dialect, &options);
     let progress = Progress::new(args.quiet);
-    if !args.own.workload.is_empty() {
-        let loaded = load_workload(args, url.dialect, &options, &progress);
-        progress.finish();
-        let loaded = loaded?;
-        report::put_one(&args.shape, &loaded, words)?;
-        return Ok(if loaded.refused == 0 { Exit::Done } else { Exit::Incomplete });
-    }
-    let data = DataSet { tables: args.tables, rows: args.rows };
+    let loaded = if args.own.workload.is_empty() {
+        load_suite(args, url.dialect, &options, &progress)
+    } else {
+        load_workload(args, url.dialect, &options, &progress)
+    };
+    progress.finish();
+    let loaded = loaded?;
+    report::put_one(&args.shape, &loaded, words)?;
+    Ok(if loaded.refused == 0 { Exit::Done } else { Exit::Incomplete })
+}
+
+fn load_suite(
+    args: &LoadArgs,
+    dialect: Dialect,
+    options: &ConnectOptions,
+    progress: &Progress,
+) -> Result<LoadedTables> {
     refuse_other_suites(args)?;
-    let product = Product::of_dialect(url.dialect);
+    let product = Product::of_dialect(dialect);
     let engine = match args.engine.as_deref() {
         Some(word) => parse_engine(product, word).map_err(anyhow::Error::msg)?,
         None => product.default_engine(),
     };
     if args.suite == Suite::Tpcc {
-        let loaded = load_tpcc(args, url.dialect, engine, &options, &progress);
-        progress.finish();
-        return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
+        return load_tpcc(args, dialect, engine, options, progress);
     }
-    let (dialect, form) = (url.dialect, args.form.form());
-    let tables = Tables { dialect, engine, form, data, seed: args.seed };
-    let there = assay_load::survey(&options, dialect, data.tables)?;
-    assay_load::check_engine(&options, engine)?;
+    let data = DataSet { tables: args.tables, rows: args.rows };
+    let tables = Tables { dialect, engine, form: args.form.form(), data, seed: args.seed };
+    let there = assay_load::survey(options, dialect, data.tables)?;
+    assay_load::check_engine(options, engine)?;
     if !args.replace {
         there.refuse_foreign()?;
     }
@@ -83,25 +113,14 @@ fn load_tables(args: &Load) -> Result<Exit> {
     if let Some(names) = there.listed() {
         print(&format!("dropping existing {names}"));
     }
-    let report = assay_load::fill_over(&options, &tables, &there, &mut |done| {
+    let report = assay_load::fill_over(options, &tables, &there, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
     progress.update("reading the tables back");
-    let found = assay_load::content(&options, dialect, data)?;
-    progress.finish();
+    let found = assay_load::content(options, dialect, data)?;
     found.check(&report.content)?;
-    let loaded = Loaded {
-        schema: SCHEMA,
-        tables: data.tables,
-        rows: data.rows.into(),
-        elapsed_s: report.elapsed.as_secs_f64(),
-        rows_per_s: report.rows_per_second(),
-        checksum: found.checksum,
-        refused: 0,
-        is_own: false,
-    };
-    report::put_one(&args.shape, &loaded, words)?;
-    Ok(Exit::Done)
+    let rows = data.rows.into();
+    Ok(LoadedTables { rows, is_own: false, ..LoadedTables::new(&report, 0) })
 }
 
 /// Notes that the load overrides autocommit options. A server that does not answer is reported later.
@@ -117,11 +136,11 @@ fn note_autocommit(dialect: Dialect, options: &ConnectOptions) {
 }
 
 fn load_workload(
-    args: &Load,
+    args: &LoadArgs,
     dialect: Dialect,
     options: &ConnectOptions,
     progress: &Progress,
-) -> Result<Loaded> {
+) -> Result<LoadedTables> {
     let read = workload::read(&args.own.workload, &args.own.script_options(), OfLua::default())?;
     let own = read.tests.first().and_then(|test| test.user_data());
     let data = own.with_context(|| {
@@ -135,16 +154,7 @@ fn load_workload(
         progress.update(&format!("loading, {done}"));
     })?;
     progress.finish();
-    Ok(Loaded {
-        schema: SCHEMA,
-        tables: report.tables,
-        rows: report.rows,
-        elapsed_s: report.elapsed.as_secs_f64(),
-        rows_per_s: report.rows_per_second(),
-        checksum: report.content.checksum.clone(),
-        refused: print_refused(&report),
-        is_own: true,
-    })
+    Ok(LoadedTables::new(&report, print_refused(&report)))
 }
 
 fn print_refused(report: &LoadReport) -> u64 {
@@ -160,7 +170,7 @@ fn print_refused(report: &LoadReport) -> u64 {
     count
 }
 
-fn refuse_other_suites(args: &Load) -> Result<()> {
+fn refuse_other_suites(args: &LoadArgs) -> Result<()> {
     let is_tpcc = args.suite == Suite::Tpcc;
     let why = if !is_tpcc && args.tpcc != TpccOptions::default() {
         "`--warehouses` and `--procedures` need `--suite tpcc`"
@@ -173,14 +183,14 @@ fn refuse_other_suites(args: &Load) -> Result<()> {
 }
 
 fn load_tpcc(
-    args: &Load,
+    args: &LoadArgs,
     dialect: Dialect,
     engine: Engine,
     options: &ConnectOptions,
     progress: &Progress,
-) -> Result<Loaded> {
+) -> Result<LoadedTables> {
     let tpcc = args.tpcc.tpcc();
-    let place = Place {
+    let place = LoadTarget {
         options,
         dialect,
         engine,
@@ -193,25 +203,17 @@ fn load_tpcc(
     let report = tpcc.fill(&place, args.replace, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
-    Ok(Loaded {
-        schema: SCHEMA,
-        tables: report.tables,
-        rows: report.rows,
-        elapsed_s: report.elapsed.as_secs_f64(),
-        rows_per_s: report.rows_per_second(),
-        checksum: report.content.checksum,
-        refused: 0,
-        is_own: true,
-    })
+    Ok(LoadedTables::new(&report, 0))
 }
 
-fn words(loaded: &Loaded) -> String {
+fn words(loaded: &LoadedTables) -> String {
     let took = seconds(Duration::from_secs_f64(loaded.elapsed_s));
     let took = format!("{took} ({:.0} rows/s)", loaded.rows_per_s);
     let (rows, tables) = (counted(loaded.rows, "row"), counted(loaded.tables, "table"));
-    let what = match loaded.is_own {
-        true => format!("{rows} into {tables}"),
-        false => format!("{} × {rows}", loaded.tables),
+    let what = if loaded.is_own {
+        format!("{rows} into {tables}")
+    } else {
+        format!("{} × {rows}", loaded.tables)
     };
     format!("loaded {what} in {took}, checksum {}", loaded.checksum)
 }

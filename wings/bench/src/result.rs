@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_load::{Finished, KindWork, StatementWork, Work};
-use assay_model::{Schema, Setup, Test, TpccKind, UserStep, WorkCounters, counted};
+use assay_load::{ClientWork, KindWork, Reporter, RunProgress, SessionRun, StatementWork};
+use assay_model::{Test, TpccKind, UserStep, WorkCounters, counted};
 use assay_wire::code_name;
 use serde::Serialize;
 
-use crate::arguments::Bench;
+use crate::arguments::BenchArgs;
 use assay_command::exit::Exit;
 use assay_run::progress::print;
 
@@ -21,7 +21,7 @@ const RATE_MET: f64 = 0.99;
 const LAST_S: f64 = 0.1;
 
 #[derive(Serialize)]
-pub(super) struct Measured {
+pub(super) struct BenchResult {
     schema: u32,
     test: String,
     clients: u32,
@@ -50,7 +50,7 @@ pub(super) struct Measured {
     interrupted: bool,
     latency_us: Option<LatencyUs>,
     /// Response times in steps of 1.8%; null unless asked for.
-    latency_histogram: Option<Vec<Step>>,
+    latency_histogram: Option<Vec<HistogramStep>>,
     client_cpu_us_per_query: Option<f64>,
     bytes_sent: u64,
     bytes_received: u64,
@@ -62,22 +62,23 @@ pub(super) struct Measured {
     tpcc: Option<TpccRates>,
 }
 
-impl Measured {
+impl BenchResult {
     pub(super) fn sent_nothing(&self) -> bool {
         self.queries_of_events == 0
     }
 
     pub(super) fn numbers(&self) -> Vec<(&'static str, f64)> {
-        let of = |take: fn(&LatencyUs) -> f64| self.latency_us.as_ref().map_or(0.0, take) / 1e6;
+        let seconds =
+            |take: fn(&LatencyUs) -> f64| self.latency_us.as_ref().map_or(0.0, take) / 1e6;
         vec![
             ("threads_running", 0.0),
             ("time_interval", self.seconds),
             ("time_total", self.seconds),
-            ("latency_pct", of(|it| it.p95)),
-            ("latency_min", of(|it| it.min)),
-            ("latency_avg", of(|it| it.avg)),
-            ("latency_max", of(|it| it.max)),
-            ("latency_sum", of(|it| it.sum)),
+            ("latency_pct", seconds(|it| it.p95)),
+            ("latency_min", seconds(|it| it.min)),
+            ("latency_avg", seconds(|it| it.avg)),
+            ("latency_max", seconds(|it| it.max)),
+            ("latency_sum", seconds(|it| it.sum)),
             ("events", self.events as f64),
             ("reads", self.read as f64),
             ("writes", self.write as f64),
@@ -117,13 +118,10 @@ fn rate(per_s: f64) -> String {
 
 /// A percentile, if some events are beyond it.
 fn percentile(us: f64, share: f64, events: u64) -> String {
-    match events as f64 * (1.0 - share) >= 1.0 - 1e-9 {
-        true => format!("{us:.0}"),
-        false => NONE.to_owned(),
-    }
+    if events as f64 * (1.0 - share) >= 1.0 - 1e-9 { format!("{us:.0}") } else { NONE.to_owned() }
 }
 
-fn statements(test: Test, work: &Work, times: &[StatementWork]) -> Vec<StatementTime> {
+fn statements(test: Test, work: &ClientWork, times: &[StatementWork]) -> Vec<StatementTime> {
     let kinds = || test.roles.iter().flat_map(|role| &role.script.mix);
     let timed = work.places().into_iter().zip(times).filter_map(|((kind, step), time)| {
         let kind = kinds().nth(kind as usize)?;
@@ -169,7 +167,7 @@ struct LatencyUs {
 }
 
 #[derive(Serialize)]
-struct Step {
+struct HistogramStep {
     up_to_us: f64,
     events: u64,
 }
@@ -181,12 +179,12 @@ const STEP_RATIO: f64 = 1.018_17;
 
 /// Figures of a run. `last` is the work that its clients send in order to end.
 pub(super) fn measured(
-    args: &Bench,
-    work_of: &Work,
-    (finished, last): (&Finished, &WorkCounters),
+    args: &BenchArgs,
+    work_of: &ClientWork,
+    (finished, last): (&SessionRun, &WorkCounters),
     client_cpu_us: f64,
-) -> Result<Measured> {
-    let Work { test, setup, .. } = *work_of;
+) -> Result<BenchResult> {
+    let ClientWork { test, setup, .. } = *work_of;
     let queries_of_events = finished.work.queries();
     let mut work = finished.work.clone();
     work.add_statements(last);
@@ -194,26 +192,21 @@ pub(super) fn measured(
     let latency = assay_load::latencies(&work.latency_hdr)?;
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     let quantile = |share: f64| us(latency.value_at_quantile(share));
-    let steps = latency.iter_log(FIRST_STEP_NS, STEP_RATIO).map(|it| Step {
+    let steps = latency.iter_log(FIRST_STEP_NS, STEP_RATIO).map(|it| HistogramStep {
         up_to_us: us(it.value_iterated_to()),
         events: it.count_since_last_iteration(),
     });
     // Classes of the histogram would show a single time as several.
     let only = us(work.event_ns_sum);
-    Ok(Measured {
+    let facts = test.schema.facts();
+    let [tables, rows_per_table] = facts.tables(setup);
+    Ok(BenchResult {
         schema: SCHEMA,
         test: test.name.clone(),
         clients: setup.clients,
-        tables: match &test.definition().schema {
-            Schema::Lua(_) => None,
-            Schema::User(own) => u32::try_from(own.tables.len()).ok().filter(|tables| *tables > 0),
-            Schema::Sbtest | Schema::Ibench(_) | Schema::Tpcc(_) => Some(setup.tables),
-        },
-        rows_per_table: match &test.definition().schema {
-            Schema::Lua(_) | Schema::User(_) => None,
-            Schema::Sbtest | Schema::Ibench(_) | Schema::Tpcc(_) => Some(setup.rows),
-        },
-        data: data_in_words(test, setup),
+        tables,
+        rows_per_table,
+        data: facts.data_in_words(setup),
         seconds,
         events: work.events,
         queries: work.queries(),
@@ -251,43 +244,26 @@ pub(super) fn measured(
     })
 }
 
-fn data_in_words(test: Test, setup: Setup) -> String {
-    match &test.definition().schema {
-        Schema::User(own) if own.tables.is_empty() && own.dump.is_none() => {
-            "tables that are there".to_owned()
-        }
-        Schema::User(own) => {
-            let (rows, tables) = (own.rows(), own.tables.len() as u64);
-            format!("{} in {}", counted(rows, "row"), counted(tables, "table"))
-        }
-        Schema::Lua(_) => "tables of the script".to_owned(),
-        Schema::Tpcc(tpcc) => tpcc.in_words(),
-        Schema::Sbtest | Schema::Ibench(_) => {
-            format!("{} × {}", setup.tables, counted(setup.rows, "row"))
-        }
-    }
-}
-
 fn tpcc_rates(kinds: &[KindWork], seconds: f64) -> TpccRates {
     let per_minute = |count: u64| count as f64 * 60.0 / seconds;
-    let of = |kind: TpccKind| kinds.iter().find(|it| it.name == kind.counter());
+    let done = |kind: TpccKind| kinds.iter().find(|it| it.name == kind.counter());
     let row = |it: &KindWork| KindRow {
         count: it.events,
         avg_us: it.ns_sum as f64 / 1e3 / (it.events as f64).max(1.0),
         p95_us: it.p95.as_secs_f64() * 1e6,
     };
     let name = |kind: TpccKind| kind.counter().trim_start_matches("tpcc_");
-    let rows = TpccKind::ALL.into_iter().filter_map(|kind| Some((name(kind), row(of(kind)?))));
+    let rows = TpccKind::ALL.into_iter().filter_map(|kind| Some((name(kind), row(done(kind)?))));
     TpccRates {
-        nopm: per_minute(of(TpccKind::NewOrder).map_or(0, |it| it.events)),
+        nopm: per_minute(done(TpccKind::NewOrder).map_or(0, |it| it.events)),
         tpm: per_minute(kinds.iter().map(|it| it.events).sum()),
         transactions: rows.collect(),
     }
 }
 
 /// A headline, then sysbench's figures under sysbench's names.
-pub(super) fn words(it: &Measured) -> String {
-    let Measured { clients, data, seconds, .. } = it;
+pub(super) fn words(it: &BenchResult) -> String {
+    let BenchResult { clients, data, seconds, .. } = it;
     let per_s = |count: u64| count as f64 / seconds;
     let headline = format!(
         "{}: {} queries/s, {} events/s, {}, {data}, {seconds:.1} s",
@@ -376,9 +352,9 @@ fn latencies(latency: &LatencyUs, events: u64) -> [String; 2] {
 
 const BAR: u64 = 40;
 
-fn histogram(steps: &[Step]) -> Vec<String> {
+fn histogram(steps: &[HistogramStep]) -> Vec<String> {
     let most = steps.iter().map(|it| it.events).max().unwrap_or_default().max(1);
-    let step = |it: &Step| {
+    let step = |it: &HistogramStep| {
         let bar = "*".repeat((it.events * BAR).div_ceil(most) as usize);
         format!("  {:>14.3} |{bar:<40} {}", it.up_to_us / 1e3, it.events)
     };
@@ -387,7 +363,7 @@ fn histogram(steps: &[Step]) -> Vec<String> {
 }
 
 /// Errors after which an event was started again, by code.
-fn ignored(it: &Measured) -> String {
+fn ignored(it: &BenchResult) -> String {
     let total = it.ignored_errors;
     let all = format!("{total} ({:.2} per sec.)", total as f64 / it.seconds);
     let codes = it.errors.iter().map(|(code, count)| format!("{count} of code {code}"));
@@ -398,7 +374,7 @@ fn ignored(it: &Measured) -> String {
 /// Share of the requested time below which a run has ended early.
 const WHOLE_TIME: f64 = 0.95;
 
-pub(super) fn warnings(args: &Bench, it: &Measured, is_script: bool) -> Vec<String> {
+pub(super) fn warnings(args: &BenchArgs, it: &BenchResult, is_script: bool) -> Vec<String> {
     let mut found = Vec::new();
     if it.interrupted || it.cut_off > 0 {
         return found;
@@ -418,7 +394,7 @@ pub(super) fn warnings(args: &Bench, it: &Measured, is_script: bool) -> Vec<Stri
 }
 
 /// Warns if the requested rate was not reached, and returns the exit code.
-pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
+pub(super) fn rate_met(args: &BenchArgs, measured: &BenchResult) -> Exit {
     let Some(rate) = args.rate else { return Exit::Done };
     let in_time = measured.seconds <= args.time / RATE_MET + LAST_S;
     let due = measured.events + measured.backlog.unwrap_or(0);
@@ -437,6 +413,43 @@ pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
         measured.tps
     ));
     Exit::Incomplete
+}
+
+/// The script's report of an interval, which ended after `elapsed` and took `passed`; `None` if it makes none.
+pub(super) fn script_interval(
+    reporter: Option<&mut Reporter>,
+    clients: u32,
+    (elapsed, passed): (Duration, Duration),
+    done: &RunProgress,
+    latency: Duration,
+) -> Option<String> {
+    let numbers = [
+        ("threads_running", f64::from(clients)),
+        ("time_interval", passed.as_secs_f64()),
+        ("time_total", elapsed.as_secs_f64()),
+        ("latency_pct", latency.as_secs_f64()),
+        ("events", done.events as f64),
+        ("reads", done.read as f64),
+        ("writes", done.write as f64),
+        ("other", done.other as f64),
+        ("errors", done.errors as f64),
+        ("reconnects", done.reconnects as f64),
+        ("queue_length", 0.0),
+        ("concurrency", f64::from(clients)),
+    ];
+    report_text(reporter?.intermediate(&numbers))
+}
+
+pub(super) fn script_total(
+    reporter: Option<&mut Reporter>,
+    measured: &BenchResult,
+) -> Option<String> {
+    report_text(reporter?.cumulative(&measured.numbers()))
+}
+
+/// A failed report is only a warning: the measurement does not depend on it.
+fn report_text(report: assay_load::Result<Option<String>>) -> Option<String> {
+    report.unwrap_or_else(|error| Some(format!("the script's report failed: {error}")))
 }
 
 #[cfg(test)]

@@ -8,35 +8,36 @@ use assay_model::{BisectMeasure, BisectPart, BisectVersion, Estimate, StudySumma
 use assay_plan::Request;
 use assay_report::{Bisection, RangeEnd, VersionStep};
 
+use super::lock::is_own;
 use super::messages;
-use super::own::is_own;
-use super::state::Search;
-use assay_command::args::Resume;
+use super::search::VersionSearch;
+use assay_command::args::ResumeArgs;
 use assay_command::study_id;
 use assay_run::study;
 
 /// The searches of a ledger, oldest first. Studies from elsewhere never count.
-pub(super) fn searches(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> Result<Vec<Search>> {
-    let mut all: Vec<Search> = Vec::new();
+pub(super) fn searches(
+    ledger: &Ledger,
+    fits: impl Fn(&BisectPart) -> bool,
+) -> Result<Vec<VersionSearch>> {
+    let mut all: Vec<VersionSearch> = Vec::new();
     for (study, part) in ledger.bisections()?.into_iter().filter(|(_, part)| fits(part)) {
         let Some(record) = study::if_own(ledger, &study)? else { continue };
-        let place = all.iter().position(|it| it.id == part.id);
-        let search = match place.and_then(|place| all.get_mut(place)) {
-            Some(search) => search,
+        let place = match all.iter().position(|search| search.id == part.id) {
+            Some(place) => place,
             None => {
-                all.push(Search::begun(&part, &record)?);
-                let Some(search) = all.last_mut() else { continue };
-                search
+                all.push(VersionSearch::begun(&part, &record)?);
+                all.len() - 1
             }
         };
-        search.add(&part, &record);
+        all[place].add(&part, &record);
     }
     Ok(all)
 }
 
 /// The search that `assay resume` means: by its id or that of one of its studies, else the latest one, if nothing else
 /// is unfinished.
-pub fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
+pub fn meant(ledger: &Ledger, args: &ResumeArgs) -> Result<Option<String>> {
     if args.more.is_some() {
         return Ok(None);
     }
@@ -58,7 +59,7 @@ pub fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
         }
         None => {
             let all = searches(ledger, |_| true)?;
-            let goes_on = |search: &Search| !search.has_ended() && is_own(search);
+            let goes_on = |search: &VersionSearch| !search.has_ended() && is_own(search);
             let latest = all.into_iter().rev().find(goes_on);
             Ok(latest.map(|search| search.id))
         }
@@ -66,7 +67,7 @@ pub fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
 }
 
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct KnownSearch {
     pub id: String,
     /// The range, as the search names it.
     pub words: String,
@@ -75,18 +76,18 @@ pub struct Known {
     pub ends: [BisectVersion; 2],
     pub has_ended: bool,
     pub steps: Vec<([BisectVersion; 2], VersionStep)>,
-    pub suspected: Option<Suspected>,
+    pub suspected: Option<SuspectedChange>,
 }
 
 #[derive(Debug, Clone)]
-pub struct Suspected {
+pub struct SuspectedChange {
     pub ends: [BisectVersion; 2],
     pub ratio: Estimate,
     pub probability: f64,
 }
 
-impl Suspected {
-    pub(super) fn of(answer: &Bisection<'_>) -> Option<Self> {
+impl SuspectedChange {
+    pub(super) fn in_answer(answer: &Bisection<'_>) -> Option<Self> {
         let range = answer.ranges.last().filter(|it| it.is_suspicious())?;
         // Versions at the ends that cannot be used say nothing.
         let mut compared = range.versions.iter().filter(|it| it.ratio.is_some());
@@ -100,7 +101,7 @@ impl Suspected {
     }
 }
 
-pub fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<Known>> {
+pub fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<KnownSearch>> {
     let watched: BTreeSet<String> = (ledger.watched()?.into_iter())
         .filter(|(study, part)| part.name == watch.name && study::is_mine(ledger, study))
         .map(|(study, _)| study)
@@ -111,14 +112,12 @@ pub fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<Known>> {
     let known = all.iter().filter_map(|search| {
         let whole = &search.ranges.first()?.versions;
         let answer = messages::bisection(search, false, messages::Functions::default());
-        let range = answer.ranges.last().filter(|it| it.end == RangeEnd::Found);
-        let steps = range.into_iter().flat_map(|range| {
-            let version = |at: usize| range.versions.get(at).map(|it| it.version.clone());
-            let of =
-                move |step: &VersionStep| Some(([version(step.after)?, version(step.at)?], *step));
-            range.steps.iter().filter_map(of).collect::<Vec<_>>()
+        let found = answer.ranges.last().filter(|range| range.end == RangeEnd::Found);
+        let steps = found.into_iter().flat_map(|range| {
+            let version = |at: usize| range.versions[at].version.clone();
+            range.steps.iter().map(move |step| ([step.after, step.at].map(version), *step))
         });
-        Some(Known {
+        Some(KnownSearch {
             id: search.id.clone(),
             words: search.words.clone(),
             measure: search.terms.measure,
@@ -126,7 +125,7 @@ pub fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<Known>> {
             ends: [whole.first()?.clone(), whole.last()?.clone()],
             has_ended: search.has_ended(),
             steps: steps.collect(),
-            suspected: Suspected::of(&answer),
+            suspected: SuspectedChange::in_answer(&answer),
         })
     });
     Ok(known.collect())

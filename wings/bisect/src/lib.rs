@@ -1,170 +1,162 @@
 //! `assay bisect`: which version made a change. A search is a list of ordinary studies, each of which compares one
 //! version with the first one. Its whole state is in the studies, so it can be resumed at any point.
 
-mod alike;
-mod arguments;
-mod held;
+mod driver;
 mod known;
+mod lock;
 mod messages;
-mod own;
 mod program;
 mod range;
+mod request;
 mod search;
-mod searching;
-mod state;
-mod unusable;
-mod versions;
-mod wish;
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{SystemSpec, Test};
+use assay_model::{BisectMeasure, Counting, SystemSpec, Test};
+use assay_options::word;
 use assay_plan::{CommonOption, Request};
+use clap::{Arg, Args};
+use clap_complete::engine::ArgValueCompleter;
 
-use assay_command::args::{Measuring, Resume};
+use assay_command::args::{FormatWord, Measuring, ResumeArgs, StudyArgs, TestOptions};
 use assay_command::exit::Exit;
 use assay_command::opened::open_ledger;
-use assay_command::verb::{Arguments, Group};
-use assay_command::{config_file, report, study_id};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{candidates, config_file, report, study_id};
 use assay_run::advice::Advised;
 use assay_run::progress::{Progress, print};
 use assay_run::systems::{Environment, environment, machine_facts};
 use assay_run::{paths, study};
-use held::Held;
-use known::{Suspected, searches};
-use searching::{Halt, searched};
-use state::Search;
+use driver::{Halt, searched};
+use known::searches;
+use lock::{SearchLock, is_own, remember_program, remembered_program};
+use search::VersionSearch;
 
-pub use alike::is_alike;
-pub use arguments::Bisect;
-pub use known::{Known, known, meant};
-pub use program::{Found, check_program};
-pub use range::Range as Wanted;
-pub use search::{error, maker, noise_of_watch, ratio, value};
-pub use searching::lacking;
-pub use unusable::own_fault;
-pub use versions::first;
-pub use wish::{Wish, without_effort};
-
-impl Arguments for Bisect {
-    const NAME: &'static str = "bisect";
-    const ABOUT: &'static str = "Find the release or commit that made a change";
-    const GROUP: Group = Group::Measure;
-
-    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
-        bisect(self, cache_dir)
-    }
-}
+pub use driver::lacking;
+pub use known::{KnownSearch, SuspectedChange, known, meant};
+pub use program::{FoundChange, check_program};
+pub use range::{SearchRange, first};
+pub use request::{SearchRequest, with_effort};
+pub use search::{error, is_alike, maker, noise_of_watch, own_fault, ratio, value};
 
 /// Default limit of all comparisons, seconds.
 const BUDGET_S: f64 = 3600.0;
 
-pub fn bisect(args: &Bisect, cache_dir: Option<&Path>) -> Result<Exit> {
-    report::check(&args.measuring.output, None, &args.measuring.ledger)?;
-    let program = args.run_on_found.as_deref();
-    check_program(program)?;
-    let progress = Progress::new(args.measuring.quiet);
-    let Measuring { offline, accept_expired_index, .. } = args.measuring;
-    let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
-    let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
-    let (ranges, request) = match &args.study {
-        Some(study) => from_study(study, args, &open_ledger(&file)?)?,
-        None => {
-            let words = args.range.as_deref().unwrap_or_default();
-            let range = Wanted::read(words, args.commits.as_deref())?;
-            let quiet = args.measuring.quiet;
-            let request =
-                config_file::with_configs(args.request()?, Path::new(""), &[range.product], quiet)?;
-            let machine = machine_facts(&env.cache_dir)?;
-            (vec![range], config_file::scale(request, machine, quiet)?)
-        }
-    };
-    let wish = Wish {
-        ranges,
-        paths: args.paths.clone(),
-        measure: args.measure(),
-        request,
-        budget_s: args.request()?.budget_s.unwrap_or(BUDGET_S),
-        watch: None,
-    };
-    let mut ledger = Ledger::open(&file)?;
-    let taken = wish.taken(&file, &env, &ledger)?;
-    own::remember(&taken.0, program)?;
-    let exit = go_on(taken, &args.measuring, program, &env, &mut ledger);
-    progress.finish();
-    exit
+impl Arguments for BisectArgs {
+    const NAME: &'static str = "bisect";
+    const ABOUT: &'static str = "Find the release or commit that made a change";
+    const GROUP: CommandGroup = CommandGroup::Measure;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        let Measuring { offline, accept_expired_index, quiet, ledger, output, .. } =
+            &self.measuring;
+        report::check(output, None, ledger)?;
+        let program = self.run_on_found.as_deref();
+        check_program(program)?;
+        let progress = Progress::new(*quiet);
+        let env = environment(cache_dir, *offline, *accept_expired_index, &progress)?;
+        let file = paths::ledger_file(ledger.file.as_deref())?;
+        let (ranges, request) = match &self.study {
+            Some(study) => from_study(study, self, &open_ledger(&file)?)?,
+            None => {
+                let words = self.range.as_deref().unwrap_or_default();
+                let range = SearchRange::read(words, self.commits.as_deref())?;
+                let (folder, products) = (Path::new(""), [range.product]);
+                let request =
+                    config_file::with_configs(self.request()?, folder, &products, *quiet)?;
+                let machine = machine_facts(&env.cache_dir)?;
+                (vec![range], config_file::scale(request, machine, *quiet)?)
+            }
+        };
+        let request = SearchRequest {
+            ranges,
+            paths: self.paths.clone(),
+            measure: self.measure(),
+            request,
+            budget_s: self.request()?.budget_s.unwrap_or(BUDGET_S),
+            watch: None,
+        };
+        let mut ledger = Ledger::open(&file)?;
+        let begun = request.begin(&file, &env, &ledger)?;
+        remember_program(&begun.0, program)?;
+        let exit = go_on(begun, &self.measuring, program, &env, &mut ledger);
+        progress.finish();
+        exit
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sought {
+pub enum SearchEnd {
     Interrupted,
     Uncertain,
     Certain,
 }
 
 pub fn search(
-    wish: &Wish,
+    request: &SearchRequest,
     file: &Path,
     env: &Environment<'_>,
     ledger: &mut Ledger,
-) -> Result<Sought> {
-    let (mut search, held) = wish.taken(file, env, ledger)?;
-    match searched(&mut search, &held, env, ledger) {
+) -> Result<SearchEnd> {
+    let (mut search, lock) = request.begin(file, env, ledger)?;
+    match searched(&mut search, &lock, env, ledger) {
         None => {
             let answer = messages::bisection(&search, false, messages::Functions::default());
-            let is_certain = Suspected::of(&answer).is_none();
-            held.end(&search);
-            Ok(if is_certain { Sought::Certain } else { Sought::Uncertain })
+            let is_certain = SuspectedChange::in_answer(&answer).is_none();
+            lock.end(&search);
+            Ok(if is_certain { SearchEnd::Certain } else { SearchEnd::Uncertain })
         }
-        Some(Halt::Interrupted) => Ok(Sought::Interrupted),
+        Some(Halt::Interrupted) => Ok(SearchEnd::Interrupted),
         Some(Halt::Failed(error)) => Err(error),
     }
 }
 
-pub fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
+pub fn resume(id: &str, args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let Measuring { offline, accept_expired_index, quiet, .. } = args.measuring;
     let progress = Progress::new(quiet);
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     let mut ledger = Ledger::open(&file)?;
-    let search = |ledger: &Ledger| -> Result<Search> {
+    let search = |ledger: &Ledger| -> Result<VersionSearch> {
         let search = searches(ledger, |part| part.id == id)?.pop();
         search.with_context(|| format!("there is no search `{id}` of yours"))
     };
     let begun = search(&ledger)?;
-    let test = begun.request.tests.first().map_or("", String::as_str);
-    let held = Held::take(&file, &begun.words, begun.terms.measure, test)?;
+    let lock = SearchLock::take(&file, &begun.words, begun.terms.measure, begun.test())?;
     // Another process may have continued it until now.
     let search = search(&ledger)?;
-    if !search.has_ended() && !own::is_own(&search) {
+    if !search.has_ended() && !is_own(&search) {
+        let words = assay_plan::shell_quoted(&search.words);
         bail!(Advised::new(
             format!("search `{id}` was not begun by your own assay, so it is only read"),
-            format!(
-                "begin one of your own: `assay bisect {}`",
-                assay_plan::shell_quoted(&search.words)
-            ),
+            format!("begin one of your own: `assay bisect {words}`"),
         ));
     }
-    let program = own::remembered(&search);
+    let program = remembered_program(&search);
     check_program(program.as_deref())?;
-    let exit = go_on((search, held), &args.measuring, program.as_deref(), &env, &mut ledger);
+    let exit = go_on((search, lock), &args.measuring, program.as_deref(), &env, &mut ledger);
     progress.finish();
     exit
 }
 
+/// A system without the options of config files, which come with the request, and which not every version accepts.
 fn without_common(spec: &SystemSpec, request: &Request) -> SystemSpec {
     let common = request.config_options.iter().filter_map(|it| CommonOption::read(it).ok());
     let common: Vec<CommonOption> = common.collect();
-    let is_own = |(name, value): &&(String, String)| {
-        !common.iter().any(|it| it.name == *name && it.value == *value)
-    };
-    let overrides = spec.overrides.iter().filter(is_own).cloned().collect();
-    SystemSpec { overrides, ..spec.clone() }
+    let mut spec = spec.clone();
+    spec.overrides.retain(|(name, value)| {
+        !common.iter().any(|option| option.name == *name && option.value == *value)
+    });
+    spec
 }
 
-fn from_study(name: &str, args: &Bisect, ledger: &Ledger) -> Result<(Vec<Wanted>, Request)> {
+fn from_study(
+    name: &str,
+    args: &BisectArgs,
+    ledger: &Ledger,
+) -> Result<(Vec<SearchRange>, Request)> {
     let id = study_id::find(ledger, Some(name), |_| true)?;
     let record = study::own(ledger, &id.context("there is no study yet")?, "searched")?;
     let judgement = assay_verdict::judge(&record);
@@ -180,55 +172,42 @@ fn from_study(name: &str, args: &Bisect, ledger: &Ledger) -> Result<(Vec<Wanted>
             "`assay report STUDY` lists its tests"
         ))
     };
-    let systems = [0, cell.system].map(|system| record.systems.get(system));
-    let [Some(first), Some(last)] = systems else { bail!("the study has no such systems") };
-    let versions = [first, last].map(|it| it.artifact.version());
+    let [first, last] = [0, cell.system].map(|system| &record.systems[system]);
+    let versions = [first, last].map(|system| system.artifact.version());
     let of_study = assay_plan::request_of(&record.study)?;
-    // Those of config files come with the request, and not every version accepts them.
-    let [one, other] = [first, last].map(|it| without_common(&it.spec, &of_study));
-    let wanted = Wanted::of_systems(&one, &other, versions).ok_or_else(|| {
+    let [one, other] = [first, last].map(|system| without_common(&system.spec, &of_study));
+    let range = SearchRange::of_systems(&one, &other, versions).ok_or_else(|| {
         Advised::new(
             format!("`{}` and `{}` are not two versions of one product", first.name, last.name),
             "name a range: `assay bisect mariadb@10.6..11.8 --test TEST`",
         )
     })?;
     // Its data and settings, but not its effort: a comparison has its own time.
-    let Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, .. } =
-        args.request()?;
-    let tests = vec![args.test.clone()];
-    let mut request = Request {
-        tests,
-        preset,
-        check,
-        profile,
-        slice_s,
-        write_slice_s,
-        turn_s,
-        blocks,
-        rounds,
-        ..of_study
-    };
+    let request = Request { tests: vec![args.test.clone()], ..of_study };
+    let mut request = with_effort(request, args.request()?);
     request.setups.truncate(1);
     for setup in &mut request.setups {
         setup.clients = Some(vec![cell.cell.setup.clients]);
-        setup.tables = Some(cell.cell.setup.tables);
-        setup.rows = Some(cell.cell.setup.rows);
+        // Otherwise the workload determines them.
+        if cell.cell.test.schema.facts().own_rows().is_none() {
+            setup.tables = Some(cell.cell.setup.tables);
+            setup.rows = Some(cell.cell.setup.rows);
+        }
     }
-    Ok((vec![wanted.clone(), wanted.reversed()], request))
+    let [first, last] = range.ends.clone();
+    let reversed = range.with_ends([last, first]);
+    Ok((vec![range, reversed], request))
 }
 
 fn go_on(
-    (mut search, held): (Search, Held),
+    (mut search, lock): (VersionSearch, SearchLock),
     args: &Measuring,
     run_on_found: Option<&str>,
     env: &Environment<'_>,
     ledger: &mut Ledger,
 ) -> Result<Exit> {
     // A search that this user's assay did not begin counts as ended, and is shown.
-    let halted = match own::is_own(&search) {
-        true => searched(&mut search, &held, env, ledger),
-        false => None,
-    };
+    let halted = if is_own(&search) { searched(&mut search, &lock, env, ledger) } else { None };
     let continues = format!("`assay resume {}` continues the search", search.id);
     if let Some(Halt::Failed(error)) = halted {
         if search.comparisons() > 0 {
@@ -248,21 +227,104 @@ fn go_on(
         print(&format!("interrupted: {continues}"));
         return Ok(Exit::Interrupted);
     }
-    let Some((version, step)) = answer.found() else {
-        held.end(&search);
-        return Ok(Exit::Incomplete);
-    };
-    if let Some(program) = run_on_found {
-        let after = answer.ranges.last().and_then(|it| it.versions.get(step.after));
-        let found = Found {
-            search: &search.id,
-            test: answer.test,
-            version: &version.version,
-            after: after.map(|it| &it.version),
-            step,
-        };
-        found.run(program)?;
+    let found = answer.found();
+    if let Some(((version, step), program)) = found.zip(run_on_found) {
+        let after = answer.ranges.last().and_then(|range| range.versions.get(step.after));
+        let (search, test) = (&search.id, answer.test);
+        let after = after.map(|after| &after.version);
+        FoundChange { search, test, version: &version.version, after, step }.run(program)?;
     }
-    held.end(&search);
-    Ok(Exit::Done)
+    lock.end(&search);
+    Ok(if found.is_some() { Exit::Done } else { Exit::Incomplete })
+}
+
+const BISECT: &str = "\
+Each version is compared with the first one. The next version is the one that is expected to narrow
+the search most for its time. Releases come from the catalog, one of each series first. Commits
+are those of a local repository along first parents, which assay builds.
+
+Exit codes: 0 found, 3 no change or not certain, 4 interrupted; `assay resume` continues.";
+
+/// `assay bisect`.
+#[derive(Debug, Args)]
+#[command(after_help = BISECT)]
+#[command(mut_arg("test", |test| test.add(ArgValueCompleter::new(candidates::tests))))]
+#[command(mut_arg("format", FormatWord::only(FormatWord::without_stacks())))]
+#[command(mut_args(of_searches))]
+pub struct BisectArgs {
+    /// The releases to search, such as `mariadb@10.6..11.8`, or a repository: `postgres@git:../postgres`
+    #[arg(value_name = "PRODUCT@A..B", required_unless_present = "study")]
+    pub range: Option<String>,
+
+    /// The commits of the repository to search, the older end first, such as `REL_17_0..master`
+    #[arg(value_name = "GOOD..BAD")]
+    pub commits: Option<String>,
+
+    /// The test that changed
+    #[arg(long, value_name = "TEST")]
+    pub test: String,
+
+    /// Search between two systems of a study, with its data and settings
+    #[arg(long, value_name = "STUDY", conflicts_with = "range")]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub study: Option<String>,
+
+    /// Consider only commits that change one of these files or directories
+    #[arg(long, value_name = "PATH,...", value_delimiter = ',', requires = "commits")]
+    pub paths: Vec<String>,
+
+    /// What versions are compared by; `--count` stands for `instructions`
+    #[arg(long, value_parser = word::<BisectMeasure>(), default_value = BisectMeasure::default().word())]
+    by: BisectMeasure,
+
+    /// Run a program once the version is found
+    ///
+    /// The words of the program are separated by spaces; there is no shell. It gets the answer in ASSAY_VERSION,
+    /// ASSAY_AFTER, ASSAY_TITLE, ASSAY_TEST, ASSAY_RATIO, ASSAY_PROBABILITY and ASSAY_SEARCH.
+    #[arg(long, value_name = "PROGRAM")]
+    pub run_on_found: Option<String>,
+
+    #[command(flatten)]
+    asked: StudyArgs,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+
+    #[command(flatten)]
+    test_options: TestOptions,
+}
+
+/// Options of `compare` that a search decides itself.
+const DECIDED: [&str; 7] = ["tests", "set", "twin", "blocks", "rounds", "threshold", "check"];
+
+/// Only in the long help.
+const RARE: [&str; 4] = ["preset", "clients", "terms", "profile"];
+
+fn of_searches(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "budget_s" => option
+            .help("Time limit of all comparisons together, such as `30m` [default: 1h]")
+            .long_help(None),
+        "count" => {
+            option.help("Compare by counted instructions; the machine may be busy").long_help(None)
+        }
+        name if DECIDED.contains(&name) => option.hide(true),
+        name if RARE.contains(&name) => option.hide_short_help(true),
+        _ => option,
+    }
+}
+
+impl BisectArgs {
+    pub fn measure(&self) -> BisectMeasure {
+        match self.asked.request.count {
+            Counting::None => self.by,
+            _ => BisectMeasure::Instructions,
+        }
+    }
+
+    /// What each comparison asks for, without its systems.
+    pub fn request(&self) -> Result<Request> {
+        let request = self.test_options.in_request(self.asked.request(&[], &self.measuring))?;
+        Ok(Request { tests: vec![self.test.clone()], ..request })
+    }
 }

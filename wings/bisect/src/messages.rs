@@ -13,33 +13,34 @@ use assay_report::{
 use assay_study::{BisectAnswer, BisectEnd, BisectStep, pooled};
 use assay_verdict::{CountChange, PlanFindings, Term};
 
-use super::search::{Compared, Range, Terms, ratio};
-use super::state::{Search, largest};
+use super::search::{ComparedRange, SearchTerms, VersionComparison, VersionSearch, largest, ratio};
 use assay_run::recorded;
 
 const FUNCTIONS: usize = 8;
 
 pub(super) fn bisection(
-    search: &Search,
+    search: &VersionSearch,
     is_interrupted: bool,
     functions: Functions,
 ) -> Bisection<'_> {
-    let last = search.ranges.len().saturating_sub(1);
+    let last = search.ranges.len() - 1;
     let ranges = search.ranges.iter().enumerate();
-    let ranges = ranges.map(|(at, it)| match at == last {
-        true => range(it, search.terms(), is_interrupted),
-        false => range(it, search.terms, false),
+    let ranges = ranges.map(|(at, compared)| {
+        if at == last {
+            range(compared, search.terms(), is_interrupted)
+        } else {
+            range(compared, search.terms, false)
+        }
     });
     let ranges: Vec<SearchedRange> = ranges.collect();
     let built = search.ranges.iter().map(built).sum();
     let mut commands = Vec::new();
-    let step = ranges.last().and_then(|it| Some((it, it.largest()?)));
-    if let Some((range, step)) = step {
-        let words = |at: usize| range.versions.get(at).map_or("", |it| it.version.words.as_str());
-        let systems = [step.after, step.at].map(|at| SystemRequest::of(words(at))).to_vec();
-        let asked = assay_plan::write_study(&Request { systems, ..search.request.clone() });
-        let command = asked.lines().next().and_then(|line| line.strip_prefix("# "));
-        let command = command.filter(|it| it.starts_with("assay "));
+    if let Some(step) = ranges[last].largest() {
+        let system = |at: usize| SystemRequest::of(&ranges[last].versions[at].version.words);
+        let systems = [step.after, step.at].map(system).to_vec();
+        let study = assay_plan::write_study(&Request { systems, ..search.request.clone() });
+        let command = study.lines().next().and_then(|line| line.strip_prefix("# "));
+        let command = command.filter(|command| command.starts_with("assay "));
         commands.extend(command.map(|it| ("the two versions side by side", it.to_owned())));
     }
     if let Some(study) = functions.study {
@@ -48,12 +49,12 @@ pub(super) fn bisection(
     Bisection {
         id: &search.id,
         range: &search.words,
-        test: search.request.tests.first().map_or("", String::as_str),
+        test: search.test(),
         setup: functions.setup.unwrap_or(Setup { clients: 1, tables: 1, rows: 1 }),
         measure: search.terms.measure,
         is_of_commits: search.terms.is_of_commits,
         ranges,
-        comparisons: u32::try_from(search.comparisons()).unwrap_or(u32::MAX),
+        comparisons: search.comparisons() as u32,
         builds: if search.terms.is_of_commits { built } else { 0 },
         elapsed_s: search.spent_s,
         functions: functions.changes,
@@ -62,18 +63,15 @@ pub(super) fn bisection(
     }
 }
 
-fn built(range: &Range) -> u32 {
+fn built(range: &ComparedRange) -> u32 {
     let tried = (0..range.versions.len())
         .filter(|at| range.has_run(*at) || range.why_unusable(*at).is_some());
-    u32::try_from(tried.count()).unwrap_or(u32::MAX)
+    tried.count() as u32
 }
 
-fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
-    let answer = match range.next(terms) {
-        std::ops::ControlFlow::Break(answer) => Some(answer),
-        std::ops::ControlFlow::Continue(_) => range.so_far(terms),
-    };
-    let end = match answer.as_ref().map(|it| it.end) {
+fn range(range: &ComparedRange, terms: SearchTerms, is_interrupted: bool) -> SearchedRange {
+    let answer = range.next(terms).break_value().or_else(|| range.so_far(terms));
+    let end = match answer.as_ref().map(|answer| answer.end) {
         _ if is_interrupted => RangeEnd::Interrupted,
         Some(BisectEnd::Found) => RangeEnd::Found,
         Some(BisectEnd::NoStep) => RangeEnd::NoStep,
@@ -83,13 +81,14 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
         Some(BisectEnd::Budget) => RangeEnd::Unsure,
         Some(BisectEnd::NothingToCompare) | None => RangeEnd::Nothing,
     };
-    let of = |version: usize| {
-        let compared = range.compared.iter().filter(|it| it.version == version);
-        if version == range.base() { Some((0.0, 0.0)) } else { log_ratio(compared) }
+    let comparisons = |at: usize| range.compared.iter().filter(move |it| it.version == at);
+    let log_ratio_of = |version: usize| {
+        if version == range.base() { Some((0.0, 0.0)) } else { log_ratio(comparisons(version)) }
     };
     // Direct counts of two versions describe the change between them better than the mean of all versions.
     let direct = |it: &BisectStep| {
-        let (after, at) = of(it.after).zip(of(it.at)).filter(|_| terms.is_exact())?;
+        let (after, at) =
+            log_ratio_of(it.after).zip(log_ratio_of(it.at)).filter(|_| terms.is_exact())?;
         let source = range.source(terms, it.after, it.at);
         Some(ratio((at.0 - after.0, at.1.hypot(after.1).hypot(source))))
     };
@@ -103,7 +102,7 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
         answer.iter().flat_map(|it| of(it).iter().map(step)).collect()
     };
     let versions = range.versions.iter().enumerate().map(|(at, version)| {
-        let own = || range.compared.iter().filter(move |it| it.version == at);
+        let own = || comparisons(at);
         let posterior = answer.as_ref().and_then(|it| it.posterior.get(at));
         let series =
             parse_system(&version.words).map(|spec| spec.product.series(&version.name).to_owned());
@@ -117,7 +116,7 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
                     bound.or_else(|| log_ratio(own()).map(ratio))
                 }
             },
-            comparisons: u32::try_from(own().count()).unwrap_or(u32::MAX),
+            comparisons: own().count() as u32,
             probability: posterior.copied().unwrap_or(0.0),
             unusable: range.why_unusable(at).map(str::to_owned),
             source: range.maker(at).map(str::to_owned),
@@ -149,8 +148,8 @@ fn of_commits(versions: Vec<SearchedVersion>) -> Vec<SearchedVersion> {
 }
 
 /// Combined log ratio of all comparisons of a version, with its standard error.
-fn log_ratio<'a>(compared: impl Iterator<Item = &'a Compared>) -> Option<(f64, f64)> {
-    pooled(&compared.map(Compared::believed).collect::<Vec<_>>())
+fn log_ratio<'a>(compared: impl Iterator<Item = &'a VersionComparison>) -> Option<(f64, f64)> {
+    pooled(&compared.map(VersionComparison::believed).collect::<Vec<_>>())
 }
 
 #[derive(Default)]
@@ -163,12 +162,12 @@ pub(super) struct Functions {
 }
 
 /// Functions that changed at the step: compares counts or profiles of the versions at and before it.
-pub(super) fn functions(search: &Search, ledger: &Ledger) -> Result<Functions> {
+pub(super) fn functions(search: &VersionSearch, ledger: &Ledger) -> Result<Functions> {
     let first = search.ranges.iter().flat_map(|it| &it.compared).next();
     let Some(first) = first else { return Ok(Functions::default()) };
     let setup = ledger.read(&first.study)?.study.setups.first().copied();
     let none = Functions { setup, ..Functions::default() };
-    let Some(range) = search.ranges.last() else { return Ok(none) };
+    let range = search.range();
     let answer = range.next(search.terms()).break_value();
     let Some(step) = answer.as_ref().and_then(largest) else { return Ok(none) };
     let study_of = |version: usize| range.compared.iter().rev().find(|it| it.version == version);
@@ -176,26 +175,25 @@ pub(super) fn functions(search: &Search, ledger: &Ledger) -> Result<Functions> {
     let record = recorded::read(ledger, &at.study)?;
     let study = Some(at.study.clone());
     if step.after == at.base {
-        let plan = plans(&record).map(|plans| plans.map(str::to_owned));
-        return Ok(Functions { study, changes: changes(&record), plan, ..none });
+        return Ok(Functions { study, changes: changes(&record), plan: plans(&record), ..none });
     }
     let Some(after) = study_of(step.after) else { return Ok(none) };
     let after = recorded::read(ledger, &after.study)?;
     let plan = plan_of_step(plans(&after), plans(&record));
-    let plan = plan.map(|plans| plans.map(str::to_owned));
     Ok(Functions { study, changes: changes(&beside(record, after)), plan, ..none })
 }
 
-fn plans(record: &StudyRecord) -> Option<[&str; 2]> {
+fn plans(record: &StudyRecord) -> Option<[String; 2]> {
     let cell = record.study.cells.first()?.id;
-    PlanFindings::new(&record.audit).pair(cell, [0, 1])
+    let plans = PlanFindings::new(&record.audit).pair(cell, [0, 1])?;
+    Some(plans.map(str::to_owned))
 }
 
-fn plan_of_step<'a>(after: Option<[&'a str; 2]>, at: Option<[&'a str; 2]>) -> Option<[&'a str; 2]> {
+fn plan_of_step<P: PartialEq>(after: Option<[P; 2]>, at: Option<[P; 2]>) -> Option<[P; 2]> {
     match (after, at) {
         (None, at) => at,
         (Some([base, before]), None) => Some([before, base]),
-        (Some([_, before]), Some([_, now])) => Some([before, now]).filter(|_| before != now),
+        (Some([_, before]), Some([_, now])) => (before != now).then_some([before, now]),
     }
 }
 
@@ -253,7 +251,7 @@ fn profiles_beside(
 
 fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
     let judgement = assay_verdict::judge(record);
-    let some =
+    let changed =
         |unit, changes: Vec<_>| (!changes.is_empty()).then_some(ChangedFunctions { unit, changes });
     let cells = || judgement.cells.iter().filter(|cell| cell.system == 1);
     let named = |function: &Option<String>, module: &str| {
@@ -267,11 +265,11 @@ fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
             (names.take(2).collect::<Vec<_>>().join(", "), by)
         };
         let changes = counted.changes.iter().map(change).filter(|(_, by)| by.value.abs() >= 1.0);
-        return some(FunctionUnit::Instructions, changes.take(FUNCTIONS).collect());
+        return changed(FunctionUnit::Instructions, changes.take(FUNCTIONS).collect());
     }
     let profile = cells().find_map(|cell| cell.profile.as_ref())?;
     let changes = profile.causes().map(|it| (named(&it.function, &it.module), it.changed.by));
-    some(FunctionUnit::CpuMicroseconds, changes.take(FUNCTIONS).collect())
+    changed(FunctionUnit::CpuMicroseconds, changes.take(FUNCTIONS).collect())
 }
 
 #[cfg(test)]
@@ -316,11 +314,14 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_step_is_that_of_its_versions() {
-        let of = plan_of_step;
-        assert_eq!(of(None, Some(["index", "table"])), Some(["index", "table"]));
-        assert_eq!(of(Some(["index", "table"]), None), Some(["table", "index"]));
-        assert_eq!(of(Some(["index", "table"]), Some(["index", "table"])), None);
-        assert_eq!(of(Some(["index", "table"]), Some(["index", "both"])), Some(["table", "both"]));
-        assert_eq!(of(None, None), None);
+        let plan = plan_of_step;
+        assert_eq!(plan(None, Some(["index", "table"])), Some(["index", "table"]));
+        assert_eq!(plan(Some(["index", "table"]), None), Some(["table", "index"]));
+        assert_eq!(plan(Some(["index", "table"]), Some(["index", "table"])), None);
+        assert_eq!(
+            plan(Some(["index", "table"]), Some(["index", "both"])),
+            Some(["table", "both"])
+        );
+        assert_eq!(plan(None, None), None);
     }
 }

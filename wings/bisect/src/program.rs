@@ -41,7 +41,7 @@ pub(super) fn from_anywhere(program: &str) -> String {
     format!("{name} {words}").trim_end().to_owned()
 }
 
-pub struct Found<'a> {
+pub struct FoundChange<'a> {
     pub search: &'a str,
     pub test: &'a str,
     pub version: &'a BisectVersion,
@@ -49,7 +49,7 @@ pub struct Found<'a> {
     pub step: VersionStep,
 }
 
-impl Found<'_> {
+impl FoundChange<'_> {
     /// Runs the program, which gets the change in its environment.
     pub fn run(&self, program: &str) -> Result<()> {
         let mut words = program.split_whitespace();
@@ -65,7 +65,11 @@ impl Found<'_> {
         ];
         // stdout is for the result.
         let mut command = Command::new(name);
-        command.args(words).envs(environment).stdout(std::io::stderr());
+        command
+            .args(words)
+            .envs(environment)
+            .env_remove("ASSAY_PASSWORD")
+            .stdout(std::io::stderr());
         let status = command.status().with_context(|| format!("cannot run `{name}`"))?;
         anyhow::ensure!(status.success(), "`{name}` failed: {status}");
         Ok(())

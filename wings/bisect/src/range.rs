@@ -1,13 +1,15 @@
-//! Parser of search ranges. Pure.
+//! Search ranges and their versions: releases from the sources, commits from a repository.
 
 use anyhow::{Result, bail};
-use assay_model::{BisectVersion, Origin, Product, SystemSpec};
+use assay_model::{BisectVersion, Origin, Product, SystemSpec, limits};
 use assay_plan::parse_system;
+use assay_provision::Releases;
 
 use assay_run::advice::Advised;
+use assay_run::systems::{Environment, fetch_one, provisioner};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Range {
+pub struct SearchRange {
     pub product: Product,
     pub ends: [String; 2],
     /// The repository, if the ends are commits.
@@ -16,7 +18,7 @@ pub struct Range {
     rest: String,
 }
 
-impl Range {
+impl SearchRange {
     /// Parses `mariadb@10.6..11.8/rocksdb+a=b`, or `postgres@git:../postgres` and `one..other`.
     pub fn read(words: &str, commits: Option<&str>) -> Result<Self> {
         let no_range = |what: String, such: &str| {
@@ -86,26 +88,18 @@ impl Range {
     }
 
     fn between(spec: &SystemSpec, ends: [String; 2]) -> Self {
-        let engine = match spec.engine == spec.product.default_engine() {
-            true => String::new(),
-            false => format!("/{}", spec.engine.word()),
+        let engine = if spec.engine == spec.product.default_engine() {
+            String::new()
+        } else {
+            format!("/{}", spec.engine.word())
         };
         let options = spec.overrides.iter().map(|(name, value)| format!("+{name}={value}"));
         let rest = engine + &options.collect::<String>();
         Self { product: spec.product, ends, place: None, rest }
     }
 
-    pub fn placed(self, place: Option<String>) -> Self {
-        Self { place, ..self }
-    }
-
-    pub fn between_ends(self, ends: [String; 2]) -> Self {
-        Self { ends, ..self }
-    }
-
-    pub fn reversed(self) -> Self {
-        let [first, last] = self.ends;
-        Self { ends: [last, first], ..self }
+    pub fn with_ends(&self, ends: [String; 2]) -> Self {
+        Self { ends, ..self.clone() }
     }
 
     pub fn words(&self) -> String {
@@ -114,6 +108,10 @@ impl Range {
             Some(place) => format!("{product}@git:{place}{rest} {first}..{last}"),
             None => format!("{product}@{first}..{last}{rest}"),
         }
+    }
+
+    pub fn is_of_commits(&self) -> bool {
+        self.place.is_some()
     }
 
     pub fn version(&self, name: &str) -> BisectVersion {
@@ -168,17 +166,136 @@ pub(crate) fn within_step(
     (kept.len() > 2).then_some(kept)
 }
 
+pub struct SearchVersions {
+    pub range: SearchRange,
+    pub versions: Vec<BisectVersion>,
+    /// Empty for commits.
+    pub releases: Vec<String>,
+    /// The source of all releases, if they share one.
+    pub source: Option<String>,
+    /// The baseline, and all releases or the commits that change a path, in order.
+    pub watched: Vec<BisectVersion>,
+}
+
+impl SearchVersions {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.versions.len() > limits::bisect::VERSIONS {
+            bail!(Advised::new(
+                format!("{} has {} commits", self.range.words(), self.versions.len()),
+                format!(
+                    "a search takes at most {}: name a shorter range, or narrow it with `--paths`",
+                    limits::bisect::VERSIONS
+                )
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn message(&self) -> String {
+        if self.range.is_of_commits() {
+            return format!("{} commits, the ends included", self.versions.len());
+        }
+        let from = match &self.source {
+            Some(source) => format!("all from {source}"),
+            None => {
+                "from several sources, so a small difference may be one of their builds".to_owned()
+            }
+        };
+        let all = self.releases.len();
+        let kinds = if self.versions.len() == all { "" } else { ", one of each series first" };
+        let names: Vec<&str> = self.versions.iter().map(|it| it.name.as_str()).collect();
+        format!("{all} releases, {from}{kinds}: {}", names.join(", "))
+    }
+}
+
+/// Versions of the first range whose ends are in order.
+pub fn first(
+    ranges: &[SearchRange],
+    paths: &[String],
+    source: Option<&str>,
+    env: &Environment<'_>,
+) -> Result<SearchVersions> {
+    let mut refused = None;
+    for range in ranges {
+        let found = match &range.place {
+            Some(place) => commits(range, place, paths, env),
+            None => releases(range, source, env),
+        };
+        match found {
+            Ok(found) => return Ok(found),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| anyhow::anyhow!("there is nothing to search")))
+}
+
+fn commits(
+    range: &SearchRange,
+    place: &str,
+    paths: &[String],
+    env: &Environment<'_>,
+) -> Result<SearchVersions> {
+    let [first, last] = &range.ends;
+    let commits = provisioner(env)?.commits(place, [first, last], paths)?;
+    let mut watched = Vec::new();
+    let mut versions = Vec::new();
+    for commit in commits {
+        let version = range.commit(&commit.id, &commit.title);
+        if versions.is_empty() || !commit.is_aside {
+            watched.push(version.clone());
+        }
+        versions.push(version);
+    }
+    let (releases, source) = (Vec::new(), None);
+    Ok(SearchVersions { range: range.clone(), versions, releases, source, watched })
+}
+
+fn releases(
+    range: &SearchRange,
+    source: Option<&str>,
+    env: &Environment<'_>,
+) -> Result<SearchVersions> {
+    let Releases { versions: releases, source } = found(range, source, env)?;
+    let version = |name: &String| range.release(name);
+    let versions = one_a_series(range.product, &releases).iter().map(version).collect();
+    let watched = releases.iter().map(version).collect();
+    Ok(SearchVersions { range: range.clone(), versions, releases, source, watched })
+}
+
+fn found(range: &SearchRange, source: Option<&str>, env: &Environment<'_>) -> Result<Releases> {
+    let [first, last] = &range.ends;
+    let all = provisioner(env)?.with_source(source.map(str::to_owned))?;
+    let mut refused = None;
+    for releases in all.releases(range.product, [first, last])? {
+        let Some(end) = releases.versions.first() else { continue };
+        let words = range.release(end).words;
+        let spec = assay_plan::parse_system(&words)?;
+        match fetch_one(&all, &words, &spec, releases.source.as_deref(), env) {
+            Ok(_) => return Ok(releases),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+        env.interrupt.check()?;
+    }
+    Err(refused.unwrap_or_else(|| {
+        Advised::new(
+            format!("no source has both ends of `{}` in this order", range.words()),
+            format!("`assay server list --available {}` lists the releases", range.product),
+        )
+        .into()
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn ranges_are_read_with_engine_and_options() {
-        let range = Range::read("mariadb@10.6..11.8/rocksdb+innodb_x=1", None).unwrap();
+        let range = SearchRange::read("mariadb@10.6..11.8/rocksdb+innodb_x=1", None).unwrap();
         assert_eq!((range.product, range.ends.join(" ").as_str()), (Product::MariaDb, "10.6 11.8"));
         assert_eq!(range.words(), "mariadb@10.6..11.8/rocksdb+innodb_x=1");
         assert_eq!(range.release("10.11.9").words, "mariadb@10.11.9/rocksdb+innodb_x=1");
-        let range = Range::read("postgres@git:../pg", Some("REL_17_0..master")).unwrap();
+        let range = SearchRange::read("postgres@git:../pg", Some("REL_17_0..master")).unwrap();
         assert_eq!(range.words(), "postgres@git:../pg REL_17_0..master");
         let commit = range.commit("0123456789abcdef", "2026-11-27 Faster");
         assert_eq!(commit.words, "postgres@git:../pg#0123456789ab");
@@ -199,7 +316,7 @@ mod tests {
             ("postgres@git:../pg", Some("a")),
             ("postgres@git:../pg#x", Some("a..b")),
         ] {
-            let error = Range::read(words, commits).unwrap_err();
+            let error = SearchRange::read(words, commits).unwrap_err();
             assert!(!assay_command::errors::hints(&error).is_empty(), "{words}: {error}");
         }
     }
@@ -208,7 +325,8 @@ mod tests {
     fn a_study_gives_the_range_between_two_of_its_systems() {
         let spec = |words: &str| parse_system(words).unwrap();
         let range = |one: &str, other: &str| {
-            Range::of_systems(&spec(one), &spec(other), ["10.6.1", "11.8.9"]).map(|it| it.words())
+            SearchRange::of_systems(&spec(one), &spec(other), ["10.6.1", "11.8.9"])
+                .map(|it| it.words())
         };
         assert_eq!(
             range("mariadb@10.6", "mariadb@11.8").as_deref(),

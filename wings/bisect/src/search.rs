@@ -1,16 +1,21 @@
 //! State of a search, derived from its studies alone. Pure.
 
+use anyhow::{Context as _, Result};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use assay_model::{
     BisectMeasure, BisectPart, BisectVersion, Estimate, Origin, StudyRecord, Unusable, Verdict,
+    WatchPart,
 };
+use assay_plan::{FileError, Request, SystemRequest, without_places};
 use assay_study::{
-    Bisect, BisectAction, BisectAnswer, BisectNoise, BisectOutcome, BisectPlan, WatchNoise,
+    BisectAction, BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch,
+    BisectStep, WatchNoise,
 };
 use assay_verdict::CellJudgement;
 
-use super::unusable::is_of_machine;
+use super::range::{SearchRange, within_step};
 
 /// Seconds of a comparison by time.
 pub(super) const COMPARISON_S: f64 = 60.0;
@@ -22,14 +27,14 @@ const DOWNLOAD_S: f64 = 30.0;
 const Z_95: f64 = 1.96;
 
 #[derive(Debug, Clone)]
-pub(super) struct Range {
+pub(super) struct ComparedRange {
     pub(super) versions: Vec<BisectVersion>,
     pub(super) unusable: Vec<Unusable>,
-    pub(super) compared: Vec<Compared>,
+    pub(super) compared: Vec<VersionComparison>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Compared {
+pub(super) struct VersionComparison {
     pub(super) study: String,
     pub(super) base: usize,
     pub(super) version: usize,
@@ -44,7 +49,7 @@ pub(super) struct Compared {
 /// slower, so the error is assumed to be small.
 const OF_BOUND: f64 = 0.05;
 
-impl Compared {
+impl VersionComparison {
     /// Logarithm of the ratio, and its standard error.
     pub(super) fn believed(&self) -> (f64, f64) {
         let se = if self.ratio.is_bound() { OF_BOUND } else { error(self.ratio) };
@@ -53,7 +58,7 @@ impl Compared {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
+pub(super) struct SearchTerms {
     pub(super) measure: BisectMeasure,
     pub(super) is_of_commits: bool,
     pub(super) comparisons_max: u32,
@@ -75,7 +80,7 @@ const COUNTED_SHARE: f64 = 0.1;
 const SOURCE: f64 = 0.06;
 const SOURCE_COUNTED: f64 = 0.02;
 
-impl Terms {
+impl SearchTerms {
     /// Whether one comparison decides about a version.
     pub(super) fn is_exact(self) -> bool {
         self.measure == BisectMeasure::Instructions
@@ -103,7 +108,7 @@ impl Terms {
 
 /// Prior noise of watched versions. `threshold` is the least change of practical interest.
 pub fn noise_of_watch(measure: BisectMeasure, is_of_commits: bool, threshold: f64) -> WatchNoise {
-    let terms = Terms { measure, is_of_commits, comparisons_max: 0 };
+    let terms = SearchTerms { measure, is_of_commits, comparisons_max: 0 };
     let is_exact = terms.is_exact();
     WatchNoise {
         between: if is_exact { 0.0 } else { INSTANCE },
@@ -114,7 +119,7 @@ pub fn noise_of_watch(measure: BisectMeasure, is_of_commits: bool, threshold: f6
     }
 }
 
-impl Range {
+impl ComparedRange {
     pub(super) fn new(versions: Vec<BisectVersion>) -> Self {
         Self { versions, unusable: Vec::new(), compared: Vec::new() }
     }
@@ -123,14 +128,17 @@ impl Range {
     pub(super) fn narrowed(&self, versions: Vec<BisectVersion>) -> Self {
         let words = |version: usize| self.versions.get(version).map(|it| &it.words);
         let place = |wanted: &BisectVersion, at: usize| words(at) == Some(&wanted.words);
-        let first = versions.first();
-        let known = self.compared.iter().filter_map(|it| {
-            let version = versions.iter().position(|version| place(version, it.version))?;
-            let is_same_base = first.is_some_and(|base| place(base, it.base));
-            is_same_base.then(|| Compared { base: 0, version, unusable: 0, ..it.clone() })
+        let known = self.compared.iter().filter_map(|known| {
+            let version = versions.iter().position(|version| place(version, known.version))?;
+            let is_same_base = place(versions.first()?, known.base);
+            is_same_base.then(|| VersionComparison {
+                base: 0,
+                version,
+                unusable: 0,
+                ..known.clone()
+            })
         });
-        let compared = known.collect();
-        Self { compared, ..Self::new(versions) }
+        Self { compared: known.collect(), ..Self::new(versions) }
     }
 
     /// Adds a study of the search. Returns why it has no result, if the machine is at fault: the comparison is then to
@@ -142,7 +150,7 @@ impl Range {
         let unusable = self.unusable.len();
         let base = self.base();
         match outcome(part.measure, record) {
-            Ok(ratio) => self.compared.push(Compared {
+            Ok(ratio) => self.compared.push(VersionComparison {
                 study: record.study.id.clone(),
                 base,
                 version: part.version,
@@ -182,7 +190,7 @@ impl Range {
     }
 
     /// Standard deviation of the log ratio of two versions because their builds come from different sources.
-    pub(super) fn source(&self, terms: Terms, one: usize, other: usize) -> f64 {
+    pub(super) fn source(&self, terms: SearchTerms, one: usize, other: usize) -> f64 {
         terms.source(self.maker(one), self.maker(other))
     }
 
@@ -190,37 +198,30 @@ impl Range {
         self.compared.iter().any(|it| it.base == version || it.version == version)
     }
 
-    pub(super) fn next(&self, terms: Terms) -> ControlFlow<BisectAnswer, BisectAction> {
+    pub(super) fn next(&self, terms: SearchTerms) -> ControlFlow<BisectAnswer, BisectAction> {
         let next = self.after_at_most(terms, terms.comparisons_max);
-        match next {
-            // An exact measure would give the same result again, and no other version tells more.
-            ControlFlow::Continue(action)
-                if terms.is_exact()
-                    && self
-                        .compared
-                        .iter()
-                        .any(|it| (it.base, it.version) == (action.base, action.candidate)) =>
-            {
-                match self.so_far(terms) {
-                    Some(answer) => ControlFlow::Break(answer),
-                    None => ControlFlow::Continue(action),
-                }
-            }
-            next => next,
+        let is_same = |known: &VersionComparison, action: &BisectAction| {
+            (known.base, known.version) == (action.base, action.candidate)
+        };
+        // An exact measure would give the same result again, and no other version adds information.
+        if terms.is_exact()
+            && let ControlFlow::Continue(action) = &next
+            && self.compared.iter().any(|known| is_same(known, action))
+            && let Some(answer) = self.so_far(terms)
+        {
+            return ControlFlow::Break(answer);
         }
+        next
     }
 
-    pub(super) fn so_far(&self, terms: Terms) -> Option<BisectAnswer> {
-        let used = u32::try_from(self.compared.len()).unwrap_or(u32::MAX);
-        match self.after_at_most(terms, used) {
-            ControlFlow::Break(answer) => Some(answer),
-            ControlFlow::Continue(_) => None,
-        }
+    /// The answer without further comparisons.
+    pub(super) fn so_far(&self, terms: SearchTerms) -> Option<BisectAnswer> {
+        self.after_at_most(terms, self.compared.len() as u32).break_value()
     }
 
     /// Noise between comparisons that should be equal. A machine on which one comparison is uncertain differs as much
     /// from one to the next.
-    fn noise(&self, terms: Terms) -> BisectNoise {
+    fn noise(&self, terms: SearchTerms) -> BisectNoise {
         let build = terms.build();
         if terms.is_exact() {
             let sizes = self.compared.iter().map(|it| it.ratio.value.ln().abs());
@@ -234,10 +235,14 @@ impl Range {
         BisectNoise { instance: usual.max(INSTANCE), build }
     }
 
-    fn after_at_most(&self, terms: Terms, most: u32) -> ControlFlow<BisectAnswer, BisectAction> {
+    fn after_at_most(
+        &self,
+        terms: SearchTerms,
+        most: u32,
+    ) -> ControlFlow<BisectAnswer, BisectAction> {
         let get_s = if terms.is_of_commits { BUILD_S } else { DOWNLOAD_S };
         let versions = 0..self.versions.len();
-        let mut bisect = Bisect::new(BisectPlan {
+        let mut bisect = BisectSearch::new(BisectPlan {
             build_s: vec![get_s; self.versions.len()],
             comparison_s: COMPARISON_S,
             noise: self.noise(terms),
@@ -247,13 +252,13 @@ impl Range {
         let mut skipped = self.unusable.iter().zip(1..).peekable();
         for it in &self.compared {
             while let Some((unusable, _)) = skipped.next_if(|(_, number)| *number <= it.unusable) {
-                bisect.came(BisectOutcome::Unusable { candidate: unusable.version });
+                bisect.receive(BisectOutcome::Unusable { candidate: unusable.version });
             }
             let (log_ratio, se) = it.believed();
-            bisect.came(BisectOutcome::Compared { candidate: it.version, log_ratio, se });
+            bisect.receive(BisectOutcome::Compared { candidate: it.version, log_ratio, se });
         }
         for (unusable, _) in skipped {
-            bisect.came(BisectOutcome::Unusable { candidate: unusable.version });
+            bisect.receive(BisectOutcome::Unusable { candidate: unusable.version });
         }
         bisect.next()
     }
@@ -301,23 +306,231 @@ fn outcome(measure: BisectMeasure, record: &StudyRecord) -> Result<Estimate, (us
     Err(failed.next().unwrap_or_else(|| (1, "the test could not be measured".to_owned())))
 }
 
+pub(super) struct VersionSearch {
+    pub(super) id: String,
+    /// The range, as the user named it.
+    pub(super) words: String,
+    pub(super) request: Request,
+    pub(super) terms: SearchTerms,
+    /// Names of all releases between the ends; empty for commits.
+    pub(super) releases: Vec<String>,
+    pub(super) ranges: Vec<ComparedRange>,
+    pub(super) spent_s: f64,
+    pub(super) watch: Option<WatchPart>,
+    pub(super) unfinished: Option<String>,
+}
+
+impl VersionSearch {
+    pub(super) fn begun(part: &BisectPart, record: &StudyRecord) -> Result<Self, FileError> {
+        let request = assay_plan::request_of(&record.study)?;
+        let is_git = |words: &str| words.contains("@git:");
+        Ok(Self {
+            id: part.id.clone(),
+            words: part.range.clone(),
+            request: Request { systems: Vec::new(), ..request },
+            terms: SearchTerms {
+                measure: part.measure,
+                is_of_commits: part.versions.first().is_some_and(|it| is_git(&it.words)),
+                comparisons_max: part.comparisons_max,
+            },
+            releases: part.releases.clone(),
+            ranges: Vec::new(),
+            spent_s: 0.0,
+            watch: record.study.watch.clone(),
+            unfinished: None,
+        })
+    }
+
+    /// Adds a study, in the order of their starts. Returns why it has no result, if its comparison is to be repeated.
+    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) -> Option<String> {
+        if self.ranges.len() <= part.level as usize {
+            let versions = part.versions.clone();
+            self.ranges.push(match self.ranges.last() {
+                Some(wider) => wider.narrowed(versions),
+                None => ComparedRange::new(versions),
+            });
+        }
+        self.spent_s = part.spent_s + record.elapsed_s();
+        if !record.finished {
+            self.unfinished = Some(record.study.id.clone());
+            return None;
+        }
+        self.ranges.get_mut(part.level as usize)?.add(part, record)
+    }
+
+    /// Whether later ranges have no other versions than the first one and releases within it.
+    pub(super) fn has_known_versions(&self) -> bool {
+        let [first, later @ ..] = self.ranges.as_slice() else { return false };
+        let within = SearchRange::read(&self.words, None).ok();
+        let release = |name: &String| Some(within.as_ref()?.release(name).words);
+        let known: BTreeSet<String> = (first.versions.iter().map(|version| version.words.clone()))
+            .chain(self.releases.iter().filter_map(release))
+            .collect();
+        let mut later = later.iter().flat_map(|range| &range.versions);
+        later.all(|version| known.contains(&version.words))
+    }
+
+    pub(super) fn test(&self) -> &str {
+        self.request.tests.first().map_or("", String::as_str)
+    }
+
+    /// Terms of the current range: earlier comparisons count towards the maximum.
+    pub(super) fn terms(&self) -> SearchTerms {
+        let earlier = self.comparisons().saturating_sub(self.range().compared.len());
+        let comparisons_max = self.terms.comparisons_max.saturating_sub(earlier as u32);
+        SearchTerms { comparisons_max, ..self.terms }
+    }
+
+    pub(super) fn range(&self) -> &ComparedRange {
+        self.ranges.last().expect("a search has a range from its first study on")
+    }
+
+    pub(super) fn range_mut(&mut self) -> &mut ComparedRange {
+        self.ranges.last_mut().expect("a search has a range from its first study on")
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.unfinished.is_none()
+            && self.range().next(self.terms()).is_break()
+            && self.narrower().is_none()
+    }
+
+    /// Releases within the step found between two series; `None` if there are none or no such step.
+    pub(super) fn narrower(&self) -> Option<Vec<BisectVersion>> {
+        let [range] = self.ranges.as_slice() else { return None };
+        let step = largest(&range.next(self.terms).break_value()?)?;
+        let step = [step.after, step.at].map(|at| range.versions[at].name.as_str());
+        let words = SearchRange::read(&self.words, None).ok()?;
+        let within = within_step(words.product, &self.releases, step)?;
+        let is_known = |name: &String| range.versions.iter().any(|known| known.name == *name);
+        let has_new = !within.iter().all(is_known);
+        has_new.then(|| within.iter().map(|name| words.release(name)).collect())
+    }
+
+    /// Maximum number of comparisons, as text: an exact measure compares no version twice, and about halves the range
+    /// each time.
+    pub(super) fn at_most(&self) -> String {
+        let most = self.terms.comparisons_max as usize;
+        if !self.terms.is_exact() {
+            return format!("at most {most}");
+        }
+        let range = self.range();
+        let base = range.base();
+        let left = (0..range.versions.len()).filter(|at| {
+            let is_compared = range.compared.iter().any(|it| it.version == *at);
+            *at != base && range.why_unusable(*at).is_none() && !is_compared
+        });
+        let most = most.min(self.comparisons() + left.count());
+        let halves = 1.4 * (range.versions.len() as f64).log2();
+        match halves.ceil() as usize {
+            usual if (self.comparisons() + 1..most).contains(&usual) && self.ranges.len() == 1 => {
+                format!("about {usual}")
+            }
+            _ => format!("at most {most}"),
+        }
+    }
+
+    pub(super) fn comparisons(&self) -> usize {
+        let all = self.ranges.iter().flat_map(|range| &range.compared);
+        all.map(|it| it.study.as_str()).collect::<BTreeSet<_>>().len()
+    }
+}
+
+pub(super) fn largest(answer: &BisectAnswer) -> Option<BisectStep> {
+    let size = |step: &BisectStep| step.ratio.value.ln().abs();
+    let steps = answer.steps.iter().filter(|_| answer.end == BisectEnd::Found);
+    steps.max_by(|a, b| size(a).total_cmp(&size(b))).copied()
+}
+
+const OF_MACHINE: [&str; 7] = [
+    "No space left on device",
+    "not enough disk space",
+    "MB are missing",
+    "Cannot allocate memory",
+    "virtual memory exhausted",
+    "out of memory",
+    "Killed",
+];
+
+pub(super) fn is_of_machine(why: &str) -> bool {
+    OF_MACHINE.iter().any(|words| why.contains(words))
+}
+
+/// Why a version cannot be fetched or started, if it is its own fault: another attempt would fail in the same way.
+pub fn own_fault(error: &anyhow::Error) -> Option<String> {
+    let is_of_version = |cause: &&(dyn std::error::Error + 'static)| {
+        cause.downcast_ref().is_some_and(is_unavailable)
+            || cause.downcast_ref().is_some_and(does_not_start)
+    };
+    error.chain().find(is_of_version).map(ToString::to_string)
+}
+
+fn is_unavailable(error: &assay_provision::ProvisionError) -> bool {
+    use assay_provision::ProvisionError;
+    match error {
+        ProvisionError::Build { lines, .. } => !lines.iter().any(|line| is_of_machine(line)),
+        ProvisionError::NoVersion { unread, .. } => unread.is_empty(),
+        ProvisionError::HostLibraries { .. }
+        | ProvisionError::Incomplete(_)
+        | ProvisionError::NotAServer { .. }
+        | ProvisionError::NotCached { .. }
+        | ProvisionError::NotPublished { .. }
+        | ProvisionError::SubmoduleMissing { .. } => true,
+        _ => false,
+    }
+}
+
+fn does_not_start(error: &assay_servers::ServersError) -> bool {
+    use assay_servers::ServersError;
+    match error {
+        ServersError::Initialize { log, .. }
+        | ServersError::Ended { log, .. }
+        | ServersError::NoAnswer { log, .. } => !is_of_machine(log),
+        ServersError::UnknownOption { .. } | ServersError::OptionRefused { .. } => true,
+        _ => false,
+    }
+}
+
+/// Compares two requests apart from their systems and the sources of these.
+pub fn is_alike(one: &Request, other: &Request) -> bool {
+    matches!((bare(one), bare(other)), (Some(one), Some(other)) if one == other)
+}
+
+fn bare(request: &Request) -> Option<Request> {
+    // A request needs systems to be written.
+    let systems = ["mariadb@1", "mariadb@2"].map(SystemRequest::of).to_vec();
+    let config_options = without_places(&request.config_options);
+    let request =
+        Request { systems, source: None, offline: false, config_options, ..request.clone() };
+    assay_plan::read_study("request", &assay_plan::write_study(&request)).ok()
+}
+
+/// Text of a request, which is equal where requests are alike.
+pub(super) fn request_text(request: &Request) -> Result<String> {
+    let request = bare(request).context("the request of the search cannot be written")?;
+    Ok(assay_plan::write_study(&request))
+}
+
 #[cfg(test)]
 mod tests {
-    use assay_study::BisectEnd;
+    use std::path::PathBuf;
 
     use super::*;
 
-    const TERMS: Terms =
-        Terms { measure: BisectMeasure::Instructions, is_of_commits: false, comparisons_max: 20 };
+    const TERMS: SearchTerms = SearchTerms {
+        measure: BisectMeasure::Instructions,
+        is_of_commits: false,
+        comparisons_max: 20,
+    };
 
     /// `None` in `values` is a version that cannot be used.
-    fn searched(values: &[Option<f64>], terms: Terms) -> (Range, BisectAnswer) {
+    fn searched(values: &[Option<f64>], terms: SearchTerms) -> (ComparedRange, BisectAnswer) {
         let version = |at: usize| BisectVersion {
             words: format!("mariadb@11.4.{at}"),
             name: format!("11.4.{at}"),
             title: None,
         };
-        let mut range = Range::new((0..values.len()).map(version).collect());
+        let mut range = ComparedRange::new((0..values.len()).map(version).collect());
         for study in 0..100 {
             let action = match range.next(terms) {
                 ControlFlow::Break(answer) => return (range, answer),
@@ -329,7 +542,7 @@ mod tests {
                 (_, None) => range.skip(action.candidate, "broken".to_owned()),
                 (Some(base), Some(value)) => {
                     let value = value / base;
-                    range.compared.push(Compared {
+                    range.compared.push(VersionComparison {
                         study: study.to_string(),
                         base: action.base,
                         version: action.candidate,
@@ -376,11 +589,11 @@ mod tests {
 
     #[test]
     fn what_a_build_from_another_source_differs_by_is_no_step() {
-        let of = |values: [f64; 4], makers: [&str; 4]| {
+        let steps = |values: [f64; 4], makers: [&str; 4]| {
             let (mut range, _) = searched(&values.map(Some), TERMS);
             range.compared = (1..4)
                 .map(|at| (at, values[at]))
-                .map(|(version, value)| Compared {
+                .map(|(version, value)| VersionComparison {
                     study: version.to_string(),
                     base: 0,
                     version,
@@ -393,9 +606,9 @@ mod tests {
             answer.steps.iter().map(|it| it.at).collect::<Vec<_>>()
         };
         let mixed = ["apt", "maven", "apt", "apt"];
-        assert_eq!(of([1.0, 1.03, 0.9, 0.9], mixed), [2]);
-        assert_eq!(of([1.0, 1.03, 1.0, 1.0], mixed), [0; 0]);
-        assert_eq!(of([1.0, 1.03, 1.0, 1.0], ["apt"; 4]), [1, 2]);
+        assert_eq!(steps([1.0, 1.03, 0.9, 0.9], mixed), [2]);
+        assert_eq!(steps([1.0, 1.03, 1.0, 1.0], mixed), [0; 0]);
+        assert_eq!(steps([1.0, 1.03, 1.0, 1.0], ["apt"; 4]), [1, 2]);
     }
 
     #[test]
@@ -421,14 +634,14 @@ mod tests {
 
     #[test]
     fn a_noisy_machine_is_not_believed_at_once() {
-        let timed = Terms { measure: BisectMeasure::Qps, ..TERMS };
-        let of = |se: f64| {
-            let mut range = Range::new(searched(&[Some(1.0); 3], TERMS).0.versions);
+        let timed = SearchTerms { measure: BisectMeasure::Qps, ..TERMS };
+        let noise = |se: f64| {
+            let mut range = ComparedRange::new(searched(&[Some(1.0); 3], TERMS).0.versions);
             let (low, high) = ((-Z_95 * se).exp(), (Z_95 * se).exp());
             let ratio = Estimate { value: 1.0, low, high };
             let study = String::new();
             let makers = [None, None];
-            range.compared.push(Compared {
+            range.compared.push(VersionComparison {
                 study,
                 base: 0,
                 version: 2,
@@ -438,7 +651,7 @@ mod tests {
             });
             range.noise(timed).instance
         };
-        assert!((of(0.05) - 0.05).abs() < 1e-9 && of(0.001) == INSTANCE);
+        assert!((noise(0.05) - 0.05).abs() < 1e-9 && noise(0.001) == INSTANCE);
     }
 
     #[test]
@@ -454,5 +667,64 @@ mod tests {
         let values = [1.0, 1.1, 1.21, 1.3, 1.45].map(Some);
         let (range, _) = searched(&values, TERMS);
         assert!(range.compared.len() <= 4);
+    }
+
+    #[test]
+    fn the_number_of_comparisons_that_is_told_can_be_true() {
+        let message = |measure, versions: usize, comparisons_max| {
+            let version = |at: usize| BisectVersion {
+                words: format!("mariadb@11.4.{at}"),
+                name: format!("11.4.{at}"),
+                title: None,
+            };
+            let terms = SearchTerms { measure, is_of_commits: false, comparisons_max };
+            let mut range = ComparedRange::new((0..versions).map(version).collect());
+            range.skip(1, "broken".to_owned());
+            let search = VersionSearch {
+                id: String::new(),
+                words: String::new(),
+                request: Request::default(),
+                terms,
+                releases: Vec::new(),
+                ranges: vec![range],
+                spent_s: 0.0,
+                watch: None,
+                unfinished: None,
+            };
+            search.at_most()
+        };
+        assert_eq!(message(BisectMeasure::Instructions, 5, 60), "at most 3");
+        assert_eq!(message(BisectMeasure::Instructions, 5, 2), "at most 2");
+        assert_eq!(message(BisectMeasure::Instructions, 1000, 60), "about 14");
+        assert_eq!(message(BisectMeasure::Qps, 5, 60), "at most 60");
+    }
+
+    fn build(line: &str) -> anyhow::Error {
+        anyhow::Error::from(assay_provision::ProvisionError::Build {
+            place: "../postgres".to_owned(),
+            step: "compiling",
+            status: "exit status: 2".to_owned(),
+            lines: vec![line.to_owned()],
+            log: PathBuf::new(),
+        })
+    }
+
+    #[test]
+    fn a_version_is_at_fault_where_another_attempt_would_end_in_the_same_way() {
+        let fault = own_fault(&build("error: unknown type name").context("cannot get it"));
+        assert!(fault.unwrap().starts_with("compiling `../postgres` failed"));
+        assert_eq!(own_fault(&build("cc1plus: fatal: Killed signal terminated program")), None);
+        assert_eq!(own_fault(&build("as: No space left on device")), None);
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        assert_eq!(own_fault(&assay_provision::ProvisionError::from(full).into()), None);
+        let missing = assay_provision::ProvisionError::ToolMissing("bison".to_owned());
+        assert_eq!(own_fault(&missing.into()), None);
+        let option = assay_servers::ServersError::UnknownOption {
+            server: "postgres 9.6".to_owned(),
+            option: "jit".to_owned(),
+            nearest: None,
+        };
+        let started: anyhow::Result<()> = Err(option).context("cannot start `postgres@9.6`");
+        assert!(own_fault(&started.unwrap_err()).is_some());
     }
 }

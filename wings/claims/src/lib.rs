@@ -1,70 +1,90 @@
 //! `assay claims`: checks published statements against studies of the ledger.
 
-mod arguments;
-
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use assay_model::StudyRecord;
-use assay_plan::{Claim, ClaimPart};
-use assay_report::{CheckedClaim, CheckedPart, Format};
-use assay_verdict::{ClaimScope, ClaimSource, ClaimStatus, check_claim};
-
+use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
-use assay_command::report;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{candidates, report};
+use assay_model::StudyRecord;
+use assay_plan::{ClaimPart, PublishedClaim};
+use assay_report::{CheckedClaim, CheckedPart, Format};
 use assay_run::advice::Advised;
 use assay_run::paths;
+use assay_verdict::{ClaimScope, ClaimSource, ClaimStatus, check_claim};
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+fn formats() -> impl Iterator<Item = FormatWord> {
+    FormatWord::pages().filter(|it| *it != FormatWord::Of(Format::CSV))
+}
+
+#[derive(Debug, Args)]
+#[command(mut_arg("format", FormatWord::only(formats())))]
+pub struct Claims {
+    /// The file with published statements, TOML, such as those in `claims/`; `-` reads it from stdin
+    #[arg(value_name = "FILE")]
+    pub claim_file: PathBuf,
+
+    /// The study, or several whose values count together [default: the latest]
+    #[arg(value_name = "STUDY")]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub studies: Vec<String>,
+
+    /// Exit with 0 although some claims cannot be decided
+    #[arg(long)]
+    pub allow_undecided: bool,
+
+    #[command(flatten)]
+    pub output: Output,
+
+    #[command(flatten)]
+    pub ledger: LedgerArg,
+}
 
 const CLAIM_FILES: &str = "name a file with claims, such as those in `claims/`; \
      `docs/reference/claim-files.md` describes them";
 
-/// Checks the statements of a file. The exit code says whether all of them hold.
-pub use arguments::Claims;
-
 impl Arguments for Claims {
     const NAME: &'static str = "claims";
     const ABOUT: &'static str = "Check published statements against studies";
-    const GROUP: Group = Group::Read;
+    const GROUP: CommandGroup = CommandGroup::Read;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        run(self)
-    }
-}
-
-fn run(args: &Claims) -> Result<Exit> {
-    if report::format(&args.output)? == Format::CSV {
-        bail!(Advised::new(
-            "checked claims have no CSV",
-            "use `--format json`, which has all of it for programs"
-        ));
-    }
-    report::check(&args.output, None, &args.ledger)?;
-    let text = read(&args.claim_file)?;
-    let file = assay_plan::read_claims(&args.claim_file.display().to_string(), &text)?;
-    let latest = [None];
-    let named: Vec<Option<&str>> = args.studies.iter().map(|it| Some(it.as_str())).collect();
-    let names = if named.is_empty() { &latest[..] } else { &named };
-    let mut records: Vec<StudyRecord> = Vec::new();
-    for name in names {
-        let record = report::found(&args.ledger, *name)?;
-        if !records.iter().any(|it| it.study.id == record.study.id) {
-            records.push(record);
+        if report::format(&self.output)? == Format::CSV {
+            bail!(Advised::new(
+                "checked claims have no CSV",
+                "use `--format json`, which has all of it for programs"
+            ));
         }
+        report::check(&self.output, None, &self.ledger)?;
+        let text = read(&self.claim_file)?;
+        let file = assay_plan::read_claims(&self.claim_file.display().to_string(), &text)?;
+        let latest = [None];
+        let named: Vec<Option<&str>> = self.studies.iter().map(|it| Some(it.as_str())).collect();
+        let names = if named.is_empty() { &latest[..] } else { &named };
+        let mut records: Vec<StudyRecord> = Vec::new();
+        for name in names {
+            let record = report::found(&self.ledger, *name)?;
+            if !records.iter().any(|it| it.study.id == record.study.id) {
+                records.push(record);
+            }
+        }
+        let mut sources: Vec<(&StudyRecord, ClaimSource<'_>)> =
+            records.iter().map(|it| (it, ClaimSource::new(it))).collect();
+        let checked: Vec<CheckedClaim> =
+            file.claims.iter().map(|claim| checked(claim, &mut sources)).collect();
+        let ids: Vec<String> = records.iter().map(|it| it.study.id.clone()).collect();
+        report::put(&self.output, &assay_report::claims(&checked, &ids))?;
+        Ok(match ClaimStatus::of_all(checked.iter().map(CheckedClaim::status)) {
+            ClaimStatus::Holds => Exit::Done,
+            ClaimStatus::Fails => Exit::LimitExceeded,
+            ClaimStatus::Unknown if self.allow_undecided => Exit::Done,
+            ClaimStatus::Unknown => Exit::Incomplete,
+        })
     }
-    let mut sources: Vec<(&StudyRecord, ClaimSource<'_>)> =
-        records.iter().map(|it| (it, ClaimSource::new(it))).collect();
-    let checked: Vec<CheckedClaim> =
-        file.claims.iter().map(|claim| checked(claim, &mut sources)).collect();
-    let ids: Vec<String> = records.iter().map(|it| it.study.id.clone()).collect();
-    report::put(&args.output, &assay_report::claims(&checked, &ids))?;
-    Ok(match ClaimStatus::of_all(checked.iter().map(CheckedClaim::status)) {
-        ClaimStatus::Holds => Exit::Done,
-        ClaimStatus::Fails => Exit::LimitExceeded,
-        ClaimStatus::Unknown if args.allow_undecided => Exit::Done,
-        ClaimStatus::Unknown => Exit::Incomplete,
-    })
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -75,7 +95,10 @@ fn read(path: &Path) -> Result<String> {
     paths::text(fs_err::File::open(path)?, &path.display().to_string(), CLAIM_FILES)
 }
 
-fn checked(claim: &Claim, sources: &mut [(&StudyRecord, ClaimSource<'_>)]) -> CheckedClaim {
+fn checked(
+    claim: &PublishedClaim,
+    sources: &mut [(&StudyRecord, ClaimSource<'_>)],
+) -> CheckedClaim {
     CheckedClaim {
         text: claim.text.clone(),
         source: claim.source.clone(),
@@ -93,29 +116,23 @@ fn checked_part(part: &ClaimPart, sources: &mut [(&StudyRecord, ClaimSource<'_>)
             let extremes = part.extremes(&record.systems)?;
             Ok(ClaimScope { pairs, cells: part.cells(record), extremes })
         });
-        match scope {
-            Ok(_) if part.unknown_test(record).is_some() => {
-                let words = part.unknown_test(record).unwrap_or_default();
-                let message = format!(
-                    "no test and no group is named `{words}`; groups are {}",
-                    groups(record)
-                );
-                if !missing.contains(&message) {
-                    missing.push(message);
-                }
-            }
-            Ok(scope) => {
+        let message = match (scope, part.unknown_test(record)) {
+            (Ok(scope), None) => {
                 is_found = true;
                 figures.extend(source.figures(&scope, &part.statement));
+                continue;
             }
-            Err(words) => {
+            (Ok(_), Some(words)) => {
+                let groups = groups(record);
+                format!("no test and no group is named `{words}`; groups are {groups}")
+            }
+            (Err(words), _) => {
                 let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
-                let message =
-                    format!("no system is named `{words}`; there are {}", names.join(", "));
-                if !missing.contains(&message) {
-                    missing.push(message);
-                }
+                format!("no system is named `{words}`; there are {}", names.join(", "))
             }
+        };
+        if !missing.contains(&message) {
+            missing.push(message);
         }
     }
     if is_found {

@@ -1,4 +1,9 @@
-//! `assay count`: counts the instructions of operations.
+//! `assay count` and `--count`: counts the instructions of operations.
+
+mod counter;
+mod counts;
+mod instrument;
+mod work;
 
 use std::path::Path;
 
@@ -9,11 +14,13 @@ use assay_plan::Request;
 use clap::{Arg, Args};
 use clap_complete::engine::ArgValueCompleter;
 
-use assay_command::args::{Asked, Measuring, SYSTEMS, TestOptions};
+use assay_command::args::{Measuring, SYSTEMS, StudyArgs, TestOptions};
 use assay_command::candidates;
 use assay_command::exit::Exit;
 use assay_command::measured::measured;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
+
+pub use work::InstructionCounts;
 
 const COUNT: &str = "\
 Where the processor does not let users count, servers run under valgrind, which is fetched like
@@ -28,14 +35,14 @@ SYSTEM is PRODUCT@VERSION, such as mysql@8.0.33; `assay count --help` has more f
 #[command(after_help = COUNT, after_long_help = SYSTEMS)]
 #[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
 #[command(mut_args(of_counts))]
-pub struct Count {
+pub struct CountArgs {
     /// The base and the systems to compare with it, such as `mysql@8.0 mysql@9.7`
     #[arg(required = true, value_name = "SYSTEM")]
     #[arg(add = ArgValueCompleter::new(candidates::systems))]
     systems: Vec<String>,
 
     #[command(flatten)]
-    asked: Asked,
+    asked: StudyArgs,
 
     #[command(flatten)]
     pub measuring: Measuring,
@@ -72,19 +79,20 @@ fn of_counts(option: Arg) -> Arg {
     }
 }
 
-impl Count {
+impl CountArgs {
     /// The words as the plan takes them.
     pub fn request(&self) -> Result<Request> {
-        let request = self.test_options.of(self.asked.request(&self.systems, &self.measuring))?;
+        let request =
+            self.test_options.in_request(self.asked.request(&self.systems, &self.measuring))?;
         Ok(Request { count: Counting::Only, ..request })
     }
 }
 
-impl Arguments for Count {
+impl Arguments for CountArgs {
     const NAME: &'static str = "count";
     const ABOUT: &'static str =
         "Count the instructions that operations take, by function; the machine may be busy";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         measured(self.request()?, &self.measuring, false, cache_dir)

@@ -1,45 +1,72 @@
 //! `assay pack`: writes a study with its reports to one file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Ledger, StudyRows};
 use assay_model::{StudyRecord, printable};
 use assay_pack::{MEMBERS, Pack};
+use assay_report::{Format, TextOptions};
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::personal::{self, directories};
-use super::render::reports;
-use crate::arguments::PackArgs;
+use assay_command::args::LedgerArg;
 use assay_command::exit::Exit;
 use assay_command::opened::{is_pack, open_ledger, read};
-use assay_command::{report, study_id};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{candidates, report, study_id};
 use assay_run::advice::Advised;
 use assay_run::progress::print;
-use assay_run::recorded::published_id;
-use assay_run::{paths, recorded, study, whole_file};
+use assay_run::recorded::{self, published_id};
+use assay_run::{paths, study, whole_file};
 
-pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
-    check_place(&args.pack)?;
-    let file = paths::ledger_file(args.ledger.file.as_deref())?;
-    let ledger = open_ledger(&file)?;
-    let Some(id) = study_id::find(&ledger, Some(&args.study), |_| true)? else {
-        bail!("there is no study in `{}` yet", file.display())
-    };
-    let record = ledger.read(&id)?;
-    if study::is_measured(&record) {
-        bail!(Advised::new(
-            format!("study `{id}` is being measured"),
-            "pack it when it has ended, or interrupt it first"
+/// `assay pack`.
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    /// The study: its name, a unique prefix of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub study: String,
+
+    /// The file to write, such as `study.assay`; only a pack is overwritten
+    #[arg(value_name = "FILE")]
+    pub pack: PathBuf,
+
+    #[command(flatten)]
+    pub ledger: LedgerArg,
+}
+
+impl Arguments for PackArgs {
+    const NAME: &'static str = "pack";
+    const ABOUT: &'static str =
+        "Write a study, its reports and their digests to one file, without personal paths";
+    const GROUP: CommandGroup = CommandGroup::Share;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        check_place(&self.pack)?;
+        let file = paths::ledger_file(self.ledger.file.as_deref())?;
+        let ledger = open_ledger(&file)?;
+        let Some(id) = study_id::find(&ledger, Some(&self.study), |_| true)? else {
+            bail!("there is no study in `{}` yet", file.display())
+        };
+        let record = ledger.read(&id)?;
+        if study::is_measured(&record) {
+            bail!(Advised::new(
+                format!("study `{id}` is being measured"),
+                "pack it when it has ended, or interrupt it first"
+            ));
+        }
+        let directories = directories(paths::cache_dir(cache_dir).ok().as_deref());
+        let pack = packed(judged(&ledger, &id)?, &record, &directories)?;
+        let cannot = || format!("cannot write `{}`", self.pack.display());
+        whole_file::write(&self.pack, &pack.bytes()).with_context(cannot)?;
+        let name = self.pack.display();
+        print(&format!(
+            "note: `{name}` has study `{id}`; publish the digest below beside the file"
         ));
+        report::write_stdout(&format!("{}\n", pack.digest))?;
+        Ok(Exit::Done)
     }
-    let directories = directories(paths::cache_dir(cache_dir).ok().as_deref());
-    let pack = packed(judged(&ledger, &id)?, &record, &directories)?;
-    let cannot = || format!("cannot write `{}`", args.pack.display());
-    whole_file::write(&args.pack, &pack.bytes()).with_context(cannot)?;
-    let name = args.pack.display();
-    print(&format!("note: `{name}` has study `{id}`; publish the digest below beside the file"));
-    report::write_stdout(&format!("{}\n", pack.digest))?;
-    Ok(Exit::Done)
 }
 
 /// The rows of a study, with its verdicts if it is finished: assay may have been killed before it stored them.
@@ -106,4 +133,20 @@ fn check_place(file: &Path) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+const LAYOUT: TextOptions = TextOptions { width: 120, color: false, verbose: true };
+
+pub(super) const REPORTS: [(&str, Format); 5] = [
+    ("report.json", Format::JSON),
+    ("report.csv", Format::CSV),
+    ("report.html", Format::HTML),
+    ("report.md", Format::MARKDOWN),
+    ("report.txt", Format::TEXT),
+];
+
+pub(super) fn reports(record: &StudyRecord) -> [Vec<u8>; REPORTS.len()] {
+    let judgement = assay_verdict::judge(record);
+    REPORTS
+        .map(|(_, format)| assay_report::render(record, &judgement, format, &LAYOUT).into_bytes())
 }

@@ -9,7 +9,8 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use assay_ledger::StudyRows;
 use assay_model::{
-    AnswerPart, Artifact, EventKind, Origin, ShardRun, StudyRecord, UserRows, without_secrets,
+    AnswerPart, Artifact, EventKind, Origin, ShardRun, StudyRecord, UserRows, may_be_secret,
+    without_secrets,
 };
 use assay_plan::{NamedFile, Request};
 use assay_servers::audit::is_ignored;
@@ -31,7 +32,7 @@ pub(super) fn remove(
     directories: &[String],
 ) -> Result<()> {
     rows.retain_settings(|name| !is_ignored(name.strip_prefix("session.").unwrap_or(name)));
-    let places = Places::of(record, directories)?;
+    let places = PrivatePlaces::new(record, directories)?;
     let shards = record.runs.iter().filter_map(|run| run.shard.as_ref());
     let nodes: BTreeSet<&str> = shards.map(|shard| shard.node.as_str()).collect();
     let roles = record.study.cells.iter().flat_map(|cell| &cell.id.test.definition().roles);
@@ -76,9 +77,7 @@ fn without_values(text: &str, has_values: bool) -> Option<String> {
         | EventKind::StartedAgain { error: message, .. }
         | EventKind::TestFailed { why: message, .. }
         | EventKind::TestEnded { why: message, .. }
-        | EventKind::NotProfiled { why: message, .. }
-        | EventKind::NotCounted { why: message, .. }
-        | EventKind::NotSoaked { why: message, .. }
+        | EventKind::NotDone { why: message, .. }
         | EventKind::KindLeftOut { why: message, .. }
             if has_values =>
         {
@@ -123,15 +122,15 @@ fn without_quotes(message: &str) -> String {
 }
 
 #[derive(Debug, Default)]
-struct Places {
+struct PrivatePlaces {
     /// Longest first, with neutral names.
     known: Vec<(String, String)>,
     paths: usize,
     servers: usize,
 }
 
-impl Places {
-    fn of(record: &StudyRecord, directories: &[String]) -> Result<Self> {
+impl PrivatePlaces {
+    fn new(record: &StudyRecord, directories: &[String]) -> Result<Self> {
         let mut places = Self::default();
         for system in &record.systems {
             match &system.spec.origin {
@@ -154,9 +153,10 @@ impl Places {
                 Artifact::Prefix(_) | Artifact::Reported(_) => {}
             }
         }
-        let request = match record.is_reported() {
-            true => Request::default(),
-            false => assay_plan::request_of(&record.study)?,
+        let request = if record.is_reported() {
+            Request::default()
+        } else {
+            assay_plan::request_of(&record.study)?
         };
         let configs = request.systems.iter().filter_map(|system| system.config.as_ref());
         configs.for_each(|file| places.path(file));
@@ -234,6 +234,12 @@ impl Places {
         match value {
             Value::String(text) if fields(field) => *text = self.text(text),
             Value::Array(values) => {
+                // An option and its value.
+                if let [Value::String(name), value @ Value::String(_)] = values.as_mut_slice()
+                    && may_be_secret(name)
+                {
+                    *value = Value::from("***");
+                }
                 values.iter_mut().for_each(|value| self.change(value, field, fields));
             }
             Value::Object(values) => {
@@ -282,7 +288,7 @@ mod tests {
 
     #[test]
     fn places_get_neutral_names_and_nothing_else_does() {
-        let mut places = Places::default();
+        let mut places = PrivatePlaces::default();
         places.path("/srv/my builds/8.0");
         places.path("../tree");
         places.path("my.cnf");

@@ -1,24 +1,27 @@
 //! `assay verify`: recomputes everything in a pack or ledger, and compares it with the recorded content.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Conclusions, StudyRecord, counted, printable};
+use assay_model::{Conclusions, StudyRecord, counted, printable, shortened};
 use assay_pack::{LEDGER, Pack};
+use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 
-use super::differences::between;
-use super::render::{REPORTS, reports};
-use crate::arguments::VerifyArgs;
+use super::pack::{REPORTS, reports};
+use assay_command::args::ShapeArg;
 use assay_command::exit::Exit;
+use assay_command::number::parse_digest;
 use assay_command::opened::{is_pack, read};
 use assay_command::report;
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_run::advice::Advised;
 use assay_run::recorded;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Verified {
+pub(super) struct Verification {
     schema: u32,
     kind: &'static str,
     digest: Option<String>,
@@ -27,7 +30,7 @@ pub(super) struct Verified {
     members: usize,
     studies: Vec<VerifiedStudy>,
     pub(super) verified: bool,
-    pub(super) differences: Vec<Found>,
+    pub(super) differences: Vec<VerifyDifference>,
     #[serde(skip)]
     is_altered: bool,
 }
@@ -45,31 +48,51 @@ struct VerifiedStudy {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Found {
+pub(super) struct VerifyDifference {
     pub(super) member: String,
     pub(super) place: String,
     recorded: String,
     computed: String,
 }
 
-/// Verifies a file. The exit code is 0 only if nothing differs.
-pub(crate) fn verify(args: &VerifyArgs) -> Result<Exit> {
-    let verified = match is_pack(&args.file) {
-        true => {
-            let pack = read(&args.file)?;
-            of_this_version(&pack)
-                .with_context(|| format!("cannot verify `{}`", args.file.display()))?;
-            of_pack(&pack, args.digest.as_deref())
-        }
-        false if args.digest.is_some() => bail!(Advised::new(
-            format!("`{}` is not a pack, and only packs have a digest", args.file.display()),
-            "leave `--digest` out"
-        )),
-        false => of_ledger(&Ledger::open_read_only(&args.file)?)?,
-    };
-    let name = args.file.display().to_string();
-    report::put_one(&args.shape, &verified, |it| it.text(&name))?;
-    Ok(if verified.verified { Exit::Done } else { Exit::Incomplete })
+/// `assay verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// A pack, or a ledger
+    pub file: PathBuf,
+
+    /// The digest that the author of a pack published, to compare it
+    #[arg(long, value_name = "SHA256", value_parser = parse_digest)]
+    pub digest: Option<String>,
+
+    #[command(flatten)]
+    pub shape: ShapeArg,
+}
+
+impl Arguments for VerifyArgs {
+    const NAME: &'static str = "verify";
+    const ABOUT: &'static str =
+        "Compute every verdict of a pack or ledger again, and compare it with the record";
+    const GROUP: CommandGroup = CommandGroup::Share;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        let verified = match is_pack(&self.file) {
+            true => {
+                let pack = read(&self.file)?;
+                of_this_version(&pack)
+                    .with_context(|| format!("cannot verify `{}`", self.file.display()))?;
+                of_pack(&pack, self.digest.as_deref())
+            }
+            false if self.digest.is_some() => bail!(Advised::new(
+                format!("`{}` is not a pack, and only packs have a digest", self.file.display()),
+                "leave `--digest` out"
+            )),
+            false => of_ledger(&Ledger::open_read_only(&self.file)?)?,
+        };
+        let name = self.file.display().to_string();
+        report::put_one(&self.shape, &verified, |it| it.text(&name))?;
+        Ok(if verified.verified { Exit::Done } else { Exit::Incomplete })
+    }
 }
 
 /// Refuses a pack whose ledger an older or newer assay made: it is neither damaged nor altered.
@@ -81,19 +104,19 @@ pub(super) fn of_this_version(pack: &Pack) -> Result<(), assay_ledger::Error> {
 }
 
 /// `published` is the author's published digest, if known.
-pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verified {
-    let mut verified = Verified {
+pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verification {
+    let mut verified = Verification {
         digest: Some(pack.digest.clone()),
         written_by: Some(pack.manifest.assay.clone()),
         members: pack.manifest.members.len(),
-        ..Verified::new("pack")
+        ..Verification::new("pack")
     };
     if let Some(published) = published.filter(|it| !it.eq_ignore_ascii_case(&pack.digest)) {
         verified.is_not("manifest.json", "digest", published, &pack.digest);
     }
     for name in pack.altered() {
         let listed = pack.manifest.members.iter().find(|it| it.name == name);
-        let found = assay_pack::Listed::of(name, pack.member(name)).sha256;
+        let found = assay_pack::PackMember::of(name, pack.member(name)).sha256;
         verified.is_not(name, "SHA-256", listed.map_or("", |it| &it.sha256), &found);
     }
     let opened = Ledger::of_bytes(pack.member(LEDGER), Path::new(LEDGER));
@@ -120,15 +143,15 @@ pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verified {
     verified.sealed()
 }
 
-fn of_ledger(ledger: &Ledger) -> Result<Verified> {
-    let mut verified = Verified::new("ledger");
+fn of_ledger(ledger: &Ledger) -> Result<Verification> {
+    let mut verified = Verification::new("ledger");
     for study in ledger.studies()? {
         verified.study(ledger, "ledger", &study.id)?;
     }
     Ok(verified.sealed())
 }
 
-impl Verified {
+impl Verification {
     fn new(kind: &'static str) -> Self {
         Self {
             schema: 1,
@@ -149,12 +172,9 @@ impl Verified {
     }
 
     fn differs(&mut self, member: &str, place: &str, recorded: &str, computed: &str) {
-        self.differences.push(Found {
-            member: member.to_owned(),
-            place: place.to_owned(),
-            recorded: recorded.to_owned(),
-            computed: computed.to_owned(),
-        });
+        let [member, place, recorded, computed] =
+            [member, place, recorded, computed].map(str::to_owned);
+        self.differences.push(VerifyDifference { member, place, recorded, computed });
     }
 
     /// Notes a difference that proves an alteration, whichever assay wrote the file.
@@ -193,10 +213,8 @@ impl Verified {
         let study = &record.study;
         let computed = assay_verdict::judge(record).conclusions();
         for now in &computed {
-            let test = study.cells.get(now.cell).map(|cell| (cell.id.test, cell.id.setup));
-            let test = test.map_or_else(String::new, |(test, setup)| format!("{test} at {setup}"));
-            let system = record.systems.get(now.system).map_or("?", |it| it.name.as_str());
-            let place = format!("study {}, {test}, {system}", study.id);
+            let (cell, system) = (study.cells[now.cell].id, &record.systems[now.system].name);
+            let place = format!("study {}, {} at {}, {system}", study.id, cell.test, cell.setup);
             let mut same =
                 recorded.cells.iter().filter(|it| (it.cell, it.system) == (now.cell, now.system));
             match same.next() {
@@ -231,17 +249,17 @@ impl Verified {
                 self.differs(name, "length", &sizes[0], &sizes[1]);
                 continue;
             }
-            let documents = [recorded, &computed].map(serde_json::from_slice);
+            let documents = [recorded, &computed].map(serde_json::from_slice::<Value>);
             let [Ok(one), Ok(other)] = documents else {
                 self.line(name, recorded, &computed);
                 continue;
             };
-            let found = between(&one, &other);
-            if found.is_empty() {
+            let before = self.differences.len();
+            compare(Some(&one), Some(&other), &JsonPlace::default(), &mut |place, one, other| {
+                self.differs(name, place, one, other);
+            });
+            if self.differences.len() == before {
                 self.line(name, recorded, &computed);
-            }
-            for it in found {
-                self.differs(name, &it.place, &it.recorded, &it.computed);
             }
         }
     }
@@ -269,7 +287,7 @@ impl Verified {
         }
         lines.extend(self.studies.iter().map(VerifiedStudy::text));
         for it in self.differences.iter().take(SHOWN) {
-            let Found { member, place, recorded, computed } = it;
+            let VerifyDifference { member, place, recorded, computed } = it;
             lines.push(format!(
                 "differs: {member}: {place}: recorded {recorded}, computed {computed}"
             ));
@@ -364,5 +382,105 @@ fn field_of(of: &assay_model::Conclusion, field: &str) -> String {
         Some(it) if it.has_interval() => format!("{} ({} to {})", it.value, it.low, it.high),
         Some(it) => it.value.to_string(),
         None => "nothing".to_owned(),
+    }
+}
+
+/// A place in a document, such as `cells[3].rqps.value (point-query, mariadb@11.8)`.
+#[derive(Clone, Default)]
+struct JsonPlace {
+    path: String,
+    item: String,
+}
+
+impl JsonPlace {
+    fn field(&self, name: &str) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        Self { path: format!("{}{dot}{name}", self.path), item: self.item.clone() }
+    }
+
+    fn item(&self, number: usize, item: &Value) -> Self {
+        let names = ["test", "group", "setting", "clients", "system"];
+        let name = |name: &&str| match item.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(clients) => Some(format!("{clients} clients")),
+            _ => None,
+        };
+        let names: Vec<String> = names.iter().filter_map(name).collect();
+        let item = if names.is_empty() { self.item.clone() } else { names.join(", ") };
+        Self { path: format!("{}[{number}]", self.path), item }
+    }
+
+    fn text(&self) -> String {
+        let Self { path, item } = self;
+        if item.is_empty() { path.clone() } else { format!("{path} ({item})") }
+    }
+}
+
+/// Calls `differs` with the place, the recorded and the computed value of each difference.
+fn compare(
+    recorded: Option<&Value>,
+    computed: Option<&Value>,
+    place: &JsonPlace,
+    differs: &mut dyn FnMut(&str, &str, &str),
+) {
+    match (recorded, computed) {
+        (Some(Value::Object(one)), Some(Value::Object(other))) => {
+            let added = other.keys().filter(|key| !one.contains_key(*key));
+            for key in one.keys().chain(added) {
+                compare(one.get(key), other.get(key), &place.field(key), differs);
+            }
+        }
+        (Some(Value::Array(one)), Some(Value::Array(other))) => {
+            for at in 0..one.len().max(other.len()) {
+                let (one, other) = (one.get(at), other.get(at));
+                let place = place.item(at, one.or(other).expect("the longer list has the item"));
+                compare(one, other, &place, differs);
+            }
+        }
+        _ if recorded == computed => {}
+        _ => differs(&place.text(), &shown(recorded), &shown(computed)),
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    value.map_or("nothing".to_owned(), |value| shortened(&value.to_string()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_named_by_cell_and_system() {
+        let document = |rqps: Value, more: Value| {
+            json!({"study": {"id": "a"}, "cells": [
+                {"test": "scan", "clients": 4, "system": "b", "rqps": {"value": rqps}}, more,
+            ]})
+        };
+        let message = |one: &Value, other: &Value| {
+            let mut found = Vec::new();
+            compare(Some(one), Some(other), &JsonPlace::default(), &mut |place, one, other| {
+                found.push(format!("{place}: {one} {other}"));
+            });
+            found
+        };
+        let recorded = document(json!(1.5), Value::Null);
+        assert_eq!(message(&recorded, &recorded), Vec::<String>::new());
+        let computed = document(json!(1.25), json!({"test": "x", "why": null}));
+        assert_eq!(
+            message(&recorded, &computed),
+            [
+                "cells[0].rqps.value (scan, 4 clients, b): 1.5 1.25",
+                r#"cells[1]: null {"test":"x","why":null}"#
+            ]
+        );
+        let missing = json!({"study": {}, "cells": recorded["cells"][0]});
+        assert_eq!(
+            message(&json!({"study": {"id": 1}, "cells": []}), &json!({"study": {}, "cells": [2]})),
+            ["cells[0]: nothing 2", "study.id: 1 nothing"]
+        );
+        assert_eq!(message(&recorded, &missing).len(), 2);
     }
 }

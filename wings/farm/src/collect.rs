@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Collected, Ledger, ShardStudy, StudyRows};
 use assay_model::{StudyRecord, counted};
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 
-use super::job::{Job, has_secret};
-use crate::arguments::{Collect, ShardsArg};
+use super::job::{FarmJob, has_secret};
+use assay_command::args::{LedgerArg, ShapeArg};
 use assay_command::exit::Exit;
 use assay_command::opened::open_ledger;
-use assay_command::report;
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{candidates, report};
 use assay_run::advice::Advised;
 use assay_run::progress::print;
 use assay_run::{paths, recorded, study};
@@ -26,16 +29,16 @@ pub(super) struct Attempt {
     pub(super) study: ShardStudy,
 }
 
-pub(super) struct Found {
+pub(super) struct ShardLedgers {
     pub(super) study: String,
     /// The job, if this user submitted it here and the attempts belong to it.
-    pub(super) job: Option<Job>,
+    pub(super) job: Option<FarmJob>,
     /// All attempts, by shard; the last one of a shard counts.
     pub(super) attempts: BTreeMap<u32, Vec<Attempt>>,
     pub(super) of: u32,
 }
 
-impl Found {
+impl ShardLedgers {
     pub(super) fn counted(&self) -> impl Iterator<Item = &Attempt> {
         self.attempts.values().filter_map(|of_shard| of_shard.last())
     }
@@ -61,10 +64,8 @@ impl Found {
     }
 
     fn collect_own(&self, ledger: &mut Ledger, file: &Path) -> Result<Collected> {
-        let before = match ledger.contains(&self.study)? {
-            true => Some(ledger.read(&self.study)?),
-            false => None,
-        };
+        let before =
+            if ledger.contains(&self.study)? { Some(ledger.read(&self.study)?) } else { None };
         if before.as_ref().is_some_and(|before| !study::is_own(before)) {
             return Err(self.refused(file));
         }
@@ -111,7 +112,7 @@ impl Found {
     /// Its file may have changed since it was chosen.
     fn rows_of(&self, attempt: &Attempt) -> Result<StudyRows> {
         let rows = attempt.rows()?;
-        let is_of = |job: &Job| rows.shard().is_some_and(|it| has_secret(&it, &job.secret));
+        let is_of = |job: &FarmJob| rows.shard().is_some_and(|it| has_secret(&it, &job.secret));
         match &self.job {
             Some(job) if !is_of(job) => {
                 bail!("`{}` has no shard of the job any more", attempt.file.display())
@@ -142,12 +143,14 @@ impl Found {
 
 impl Attempt {
     pub(super) fn rows(&self) -> Result<StudyRows> {
-        Ok(open_ledger(&self.file)?.rows(&self.study.id)?)
+        let ledger = open_ledger(&self.file)?;
+        recorded::check(&ledger.documents(&self.study.id)?)?;
+        Ok(ledger.rows(&self.study.id)?)
     }
 }
 
 #[derive(Debug, Serialize)]
-struct Line {
+struct CollectedShard {
     study: String,
     shard: u32,
     of: u32,
@@ -160,7 +163,7 @@ struct Line {
     left_out: Option<String>,
 }
 
-impl Line {
+impl CollectedShard {
     fn text(&self) -> String {
         let Self { study, shard, of, node, attempts, slices, finished, .. } = self;
         let state = match (&self.left_out, finished) {
@@ -174,45 +177,80 @@ impl Line {
     }
 }
 
-pub(crate) fn collect(args: &Collect) -> Result<Exit> {
-    let found = find(&args.shards)?;
-    let file = paths::ledger_file(args.ledger.file.as_deref())?;
-    let mut ledger = Ledger::open(&file)?;
-    let collected = match &found.job {
-        Some(_) => found.collect_own(&mut ledger, &file)?,
-        None => found.collect_foreign(&mut ledger, &file)?,
-    };
-    let why = |number| {
-        let left_out = collected.left_out.iter().find(|it| it.number == number);
-        left_out.map(|it| it.why.clone())
-    };
-    let line = |(number, attempts): (&u32, &Vec<Attempt>)| {
-        let ShardStudy { shard, slices, finished, .. } = &attempts.last()?.study;
-        Some(Line {
-            study: found.study.clone(),
-            shard: *number,
-            of: found.of,
-            node: shard.node.clone(),
-            attempt: shard.attempt.clone(),
-            attempts: attempts.len(),
-            slices: *slices,
-            finished: *finished,
-            left_out: why(*number),
-        })
-    };
-    let lines: Vec<Line> = found.attempts.iter().filter_map(line).collect();
-    report::put_rows(&args.shape, &lines, Line::text)?;
-    let missing = (1..=found.of).filter(|number| !found.attempts.contains_key(number)).count();
-    if missing > 0 {
-        print(&format!("note: {} of {} has no ledger", counted(missing as u64, "shard"), found.of));
-    }
-    print(&format!("note: `assay report {}` shows the study", found.study));
-    Ok(if collected.is_complete { Exit::Done } else { Exit::Incomplete })
+/// `assay collect`.
+#[derive(Debug, Args)]
+pub struct CollectArgs {
+    #[command(flatten)]
+    pub shards: ShardsArg,
+
+    #[command(flatten)]
+    pub shape: ShapeArg,
+
+    #[command(flatten)]
+    pub ledger: LedgerArg,
 }
 
-pub(super) fn find(args: &ShardsArg) -> Result<Found> {
+impl Arguments for CollectArgs {
+    const NAME: &'static str = "collect";
+    const ABOUT: &'static str = "Put a study together from the ledgers of its shards";
+    const GROUP: CommandGroup = CommandGroup::ManyMachines;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        let found = find(&self.shards)?;
+        let file = paths::ledger_file(self.ledger.file.as_deref())?;
+        let mut ledger = Ledger::open(&file)?;
+        let collected = match &found.job {
+            Some(_) => found.collect_own(&mut ledger, &file)?,
+            None => found.collect_foreign(&mut ledger, &file)?,
+        };
+        let why = |number| {
+            let left_out = collected.left_out.iter().find(|it| it.number == number);
+            left_out.map(|it| it.why.clone())
+        };
+        let line = |(number, attempts): (&u32, &Vec<Attempt>)| {
+            let ShardStudy { shard, slices, finished, .. } = &attempts.last()?.study;
+            Some(CollectedShard {
+                study: found.study.clone(),
+                shard: *number,
+                of: found.of,
+                node: shard.node.clone(),
+                attempt: shard.attempt.clone(),
+                attempts: attempts.len(),
+                slices: *slices,
+                finished: *finished,
+                left_out: why(*number),
+            })
+        };
+        let lines: Vec<CollectedShard> = found.attempts.iter().filter_map(line).collect();
+        report::put_rows(&self.shape, &lines, CollectedShard::text)?;
+        let missing = (1..=found.of).filter(|number| !found.attempts.contains_key(number)).count();
+        if missing > 0 {
+            print(&format!(
+                "note: {} of {} has no ledger",
+                counted(missing as u64, "shard"),
+                found.of
+            ));
+        }
+        print(&format!("note: `assay report {}` shows the study", found.study));
+        Ok(if collected.is_complete { Exit::Done } else { Exit::Incomplete })
+    }
+}
+
+/// Which study, and where its shards are.
+#[derive(Debug, Args)]
+pub struct ShardsArg {
+    /// The study, or the beginning of its name [default: the one submitted last, or with `--dir` the only one there]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub study: Option<String>,
+
+    /// Read the ledgers in this directory, or this ledger, instead of those of the job
+    #[arg(long, value_name = "PATH")]
+    pub dir: Vec<PathBuf>,
+}
+
+pub(super) fn find(args: &ShardsArg) -> Result<ShardLedgers> {
     let job = match args.dir.as_slice() {
-        [] => Some(Job::find(args.study.as_deref())?),
+        [] => Some(FarmJob::find(args.study.as_deref())?),
         _ => None,
     };
     let of_job = job.as_ref().map(|job| job.dir.clone());
@@ -240,17 +278,17 @@ pub(super) fn find(args: &ShardsArg) -> Result<Found> {
     let study = one_study(&attempts, wanted.as_deref())?;
     attempts.retain(|it| it.study.shard.study == study);
     // Ledgers in other directories may be those of a job.
-    let job = job.or_else(|| Job::known(&study));
+    let job = job.or_else(|| FarmJob::known(&study));
     let job = job.filter(|job| attempts.iter().any(|it| it.study.shard.secret == job.secret));
     if let Some(job) = &job {
         attempts.retain(|it| is_of(it, job));
     }
     let of = job.as_ref().map(|job| job.shards);
     let of = of.or_else(|| attempts.first().map(|it| it.study.shard.of)).unwrap_or_default();
-    Ok(Found { study, job, attempts: by_shard(attempts), of })
+    Ok(ShardLedgers { study, job, attempts: by_shard(attempts), of })
 }
 
-fn is_of(attempt: &Attempt, job: &Job) -> bool {
+fn is_of(attempt: &Attempt, job: &FarmJob) -> bool {
     let shard = &attempt.study.shard;
     let is_of = shard.study == job.study && has_secret(shard, &job.secret);
     if !is_of {

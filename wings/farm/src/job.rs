@@ -5,12 +5,13 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use assay_model::ShardRun;
 use assay_model::limits::SHARDS;
-use assay_plan::shell_quoted;
+use assay_model::{Priority, ShardRun};
+use assay_plan::{MachineFacts, Request, StudyPlan, shell_quoted};
 use serde::{Deserialize, Serialize};
 
 use assay_run::advice::Advised;
+use assay_run::systems::key;
 use assay_run::{paths, whole_file};
 
 pub(super) const STUDY_FILE: &str = "study.toml";
@@ -21,7 +22,7 @@ const JOB: &str = "job.json";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Job {
+pub(super) struct FarmJob {
     pub(super) dir: PathBuf,
     pub(super) study: String,
     pub(super) shards: u32,
@@ -31,11 +32,11 @@ pub(super) struct Job {
     pub(super) secret: String,
 }
 
-pub(super) fn all() -> Result<PathBuf> {
+pub(super) fn jobs_dir() -> Result<PathBuf> {
     Ok(paths::made_state_dir()?.join("jobs"))
 }
 
-impl Job {
+impl FarmJob {
     /// A job that is not submitted yet. A second one of the same study continues the measurements of the first, so it
     /// has the same secret.
     pub(super) fn new(dir: PathBuf, study: String, shards: u32) -> Result<Self> {
@@ -45,7 +46,7 @@ impl Job {
 
     /// Writes the job's data to the directory of all jobs and to its own. Only this user can read them.
     pub(super) fn write(&self) -> Result<()> {
-        let known = all()?.join(&self.study);
+        let known = jobs_dir()?.join(&self.study);
         fs_err::create_dir_all(&known)?;
         let text = serde_json::to_string(self)? + "\n";
         for place in [&known, &self.dir] {
@@ -57,14 +58,14 @@ impl Job {
     }
 
     pub(super) fn known(study: &str) -> Option<Self> {
-        let job = Self::read(&all().ok()?.join(study)).ok()?;
+        let job = Self::read(&jobs_dir().ok()?.join(study)).ok()?;
         (job.study == study && !job.secret.is_empty()).then_some(job)
     }
 
     /// The job of a study whose name starts like this, or the last one submitted.
     pub(super) fn find(study: Option<&str>) -> Result<Self> {
         let wanted = study.unwrap_or_default();
-        let entries = fs_err::read_dir(all()?).into_iter().flatten().flatten();
+        let entries = fs_err::read_dir(jobs_dir()?).into_iter().flatten().flatten();
         let jobs = entries.filter_map(|entry| {
             let written = fs_err::metadata(entry.path().join(JOB)).ok()?.modified().ok()?;
             Some((written, Self::read(&entry.path()).ok()?))
@@ -90,7 +91,7 @@ impl Job {
 /// The secret of the job with this directory, if it has this study.
 pub(super) fn secret_in(dir: &Path, study: &str) -> Option<String> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    Job::read(dir).ok().filter(|job| job.study == study).map(|job| job.secret)
+    FarmJob::read(dir).ok().filter(|job| job.study == study).map(|job| job.secret)
 }
 
 pub(super) fn has_secret(shard: &ShardRun, secret: &str) -> bool {
@@ -110,14 +111,14 @@ const RESTARTS: u32 = 20;
 pub(super) const SERVERS: &str = "servers.tar";
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Cache<'a> {
+pub(super) enum NodeCache<'a> {
     /// In a directory that all nodes share.
     Shared(&'a Path),
     /// On the node's own disk, in a directory below this one that the task makes and removes.
     OnNode(&'a Path),
 }
 
-impl Cache<'_> {
+impl NodeCache<'_> {
     /// Lines of the script that create the cache, and define `leave`, which ends its use.
     fn lines(self, study: &str) -> String {
         let quoted = |path: &Path| shell_quoted(&path.to_string_lossy());
@@ -153,7 +154,7 @@ exec 9> \"$ASSAY_CACHE/in-use\" && flock 9 &&
 }
 
 /// The script of a task, which measures one shard into its own ledger. `assay` is the path of the program.
-pub(super) fn script(study: &str, shards: u32, assay: &Path, cache: Cache<'_>) -> String {
+pub(super) fn script(study: &str, shards: u32, assay: &Path, cache: NodeCache<'_>) -> String {
     let mut script = format!(
         "#!/bin/bash
 # Measures one shard of study {study}. `assay submit` wrote this file.
@@ -209,4 +210,32 @@ pub(super) fn sbatch_options(study: &str, shards: u32, dir: &Path) -> Vec<String
     options.push(format!("--array=1-{shards}"));
     options.push(format!("--chdir={}", dir.display()));
     options
+}
+
+const NAME: &str = "shards-";
+const DIGEST: usize = 12;
+
+/// Name of a study with shards: a digest of the request, with the tests and setups that this machine plans. Shards of
+/// machines that plan other tests belong to another study.
+pub(crate) fn name(plan: &StudyPlan, of: u32) -> Result<String> {
+    let study = &plan.study;
+    // Paths differ between machines. The file's content is in the tests.
+    let request = assay_plan::request_of(study)?;
+    let (workload, offline, accept_expired_index) = (Vec::new(), false, false);
+    let config_options = assay_plan::without_places(&request.config_options);
+    let request = Request { workload, offline, accept_expired_index, config_options, ..request };
+    let recipe = assay_plan::write_study(&request);
+    let cells =
+        study.cells.iter().map(|cell| (&cell.id.test.name, &cell.id.test.digest, cell.id.setup));
+    let cells = serde_json::to_string(&cells.collect::<Vec<_>>())?;
+    let version = format!("{} {}", study.assay_version, study.workload_version);
+    let digest = key(&[&recipe, &cells, &version, &of.to_string()]);
+    Ok(format!("{NAME}{}", digest.get(..DIGEST).unwrap_or(&digest)))
+}
+
+/// Facts of the machine for the plan of a shard. Nodes may have different permissions, and a study has one priority:
+/// real-time priority is used only if the study asks for it, and then every node must permit it.
+pub(crate) fn on_a_node(machine: MachineFacts, request: &Request) -> MachineFacts {
+    let realtime = machine.realtime.filter(|_| request.priority == Some(Priority::Realtime));
+    MachineFacts { realtime, ..machine }
 }

@@ -1,61 +1,50 @@
 //! A study on many machines: shards, the jobs that measure them, and the assembled study.
 
-mod arguments;
 mod collect;
 mod job;
-mod plan;
 mod status;
 mod submit;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
 use assay_ledger::{Ledger, ShardStudy, StudyRows};
 use assay_model::{ShardRun, StudyRecord};
-use assay_plan::{Part, Plan, Request};
+use assay_plan::{Request, ShardPart, StudyPlan};
 
 use assay_command::args::Measuring;
 use assay_command::exit::Exit;
 use assay_command::measured::planned;
-use assay_command::verb::{Arguments, Group};
 use assay_run::scheduled;
-use assay_run::study::{self, Foreign, NoResume, OtherMachine, Stopped};
+use assay_run::study::{self, Foreign, NoResume, OtherMachine, Stopped, afterwards};
 use assay_run::systems::Environment;
-
-use plan::{name, on_a_node, refuse_longer_look};
-
-pub use arguments::{Collect, ShardNumber, Status, Submit};
 use collect::Attempt;
+use job::{name, on_a_node};
 
-impl Arguments for Submit {
-    const NAME: &'static str = "submit";
-    const ABOUT: &'static str = "Run a study on many machines: one array job of a scheduler";
-    const GROUP: Group = Group::ManyMachines;
+pub use collect::CollectArgs;
+pub use status::StatusArgs;
+pub use submit::SubmitArgs;
 
-    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
-        submit::submit(self, cache_dir)
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShardNumber {
+    /// From 1.
+    pub number: u32,
+    pub of: u32,
 }
 
-impl Arguments for Status {
-    const NAME: &'static str = "status";
-    const ABOUT: &'static str = "Show how far the shards of a study are, and the verdicts so far";
-    const GROUP: Group = Group::ManyMachines;
+impl FromStr for ShardNumber {
+    type Err = &'static str;
 
-    fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        status::status(self)
-    }
-}
-
-impl Arguments for Collect {
-    const NAME: &'static str = "collect";
-    const ABOUT: &'static str = "Put a study together from the ledgers of its shards";
-    const GROUP: Group = Group::ManyMachines;
-
-    fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        collect::collect(self)
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once('/');
+        let parsed = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parsed {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err("a shard is its number and how many there are, such as `2/6`"),
+        }
     }
 }
 
@@ -83,16 +72,17 @@ pub fn measure_shard(
 const WAIT: Duration = Duration::from_secs(1);
 
 /// The part of a plan that this machine measures. The directory of the study file may be that of a job.
-fn narrowed(plan: Plan, shard: ShardNumber, directory: &Path) -> Result<Plan> {
-    refuse_longer_look(&plan.study)?;
+fn narrowed(plan: StudyPlan, shard: ShardNumber, directory: &Path) -> Result<StudyPlan> {
+    afterwards::check_shards(&plan.study)?;
     let ShardNumber { number, of } = shard;
     let study = name(&plan, of)?;
     let systems = plan.systems.len();
-    let (narrow, Part { first, step, .. }) = assay_plan::shard(plan.study, systems, number, of)?;
+    let (narrow, ShardPart { first, step, .. }) =
+        assay_plan::shard(plan.study, systems, number, of)?;
     let secret = job::secret_in(directory, &study).unwrap_or_default();
     let (attempt, node) = (String::new(), String::new());
     let shard = ShardRun { study, number, of, first, step, attempt, node, secret };
-    Ok(Plan { study: narrow, shard: Some(scheduled::here(shard)), ..plan })
+    Ok(StudyPlan { study: narrow, shard: Some(scheduled::here(shard)), ..plan })
 }
 
 /// The study of an already begun shard: the most complete attempt of this ledger and those in its directory. One of
@@ -166,7 +156,12 @@ fn beside(ledger: &Path) -> Vec<Attempt> {
 
 /// Continues a begun shard, or restarts it if that is impossible. A scheduler may have started it again while the first
 /// attempt still runs.
-fn go_on(id: &str, plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
+fn go_on(
+    id: &str,
+    plan: StudyPlan,
+    env: &Environment,
+    ledger: &mut Ledger,
+) -> Result<String, Stopped> {
     let stopped = |error: anyhow::Error| Stopped { study: None, error };
     let mut is_told = false;
     let is_finished = loop {
@@ -248,6 +243,14 @@ mod tests {
         let found = best_attempt(&mut ledger, &shard(secret), |_| true).unwrap();
         assert_eq!(found.as_deref(), Some(STUDY));
         ledger.read(STUDY).unwrap().slices.len()
+    }
+
+    #[test]
+    fn a_shard_is_a_number_and_how_many_there_are() {
+        assert_eq!("2/6".parse(), Ok(ShardNumber { number: 2, of: 6 }));
+        for wrong in ["", "2", "0/6", "7/6", "2/", "/6", "2/6/1", "-1/6", "2/99999999999"] {
+            assert!(wrong.parse::<ShardNumber>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

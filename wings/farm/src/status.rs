@@ -1,23 +1,27 @@
 //! `assay status`: progress of the shards of a study, from their ledgers and, if it answers, from the scheduler.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{Verdict, counted};
 use assay_plan::duration_text;
+use clap::Args;
 use serde::Serialize;
 
-use super::collect::{Attempt, Found, find};
-use crate::arguments::Status;
+use super::collect::{Attempt, ShardLedgers, ShardsArg, find};
+use super::submit::output_of;
+use assay_command::args::ShapeArg;
 use assay_command::exit::Exit;
 use assay_command::opened::open_ledger;
 use assay_command::report;
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_run::recorded;
 
 #[derive(Debug, Serialize)]
-struct Progress {
+struct JobProgress {
     study: String,
     /// `None` if it was not submitted here.
     job: Option<u64>,
@@ -37,19 +41,35 @@ struct ShardProgress {
     left_s: Option<f64>,
 }
 
-pub(crate) fn status(args: &Status) -> Result<Exit> {
-    let found = find(&args.shards)?;
-    let tasks = found.job.as_ref().and_then(|job| job.job).map(tasks).unwrap_or_default();
-    let shards = (1..=found.of).map(|shard| {
-        let counted = found.attempts.get(&shard).and_then(|attempts| attempts.last());
-        shard_progress(shard, counted, tasks.get(&shard))
-    });
-    let shards = shards.collect();
-    let job = found.job.as_ref().and_then(|job| job.job);
-    let study = found.study.clone();
-    let progress = Progress { study, job, shards, verdicts: verdicts(&found)? };
-    report::put_one(&args.shape, &progress, words)?;
-    Ok(Exit::Done)
+/// `assay status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    pub shards: ShardsArg,
+
+    #[command(flatten)]
+    pub shape: ShapeArg,
+}
+
+impl Arguments for StatusArgs {
+    const NAME: &'static str = "status";
+    const ABOUT: &'static str = "Show how far the shards of a study are, and the verdicts so far";
+    const GROUP: CommandGroup = CommandGroup::ManyMachines;
+
+    fn run(&self, _: Option<&Path>) -> Result<Exit> {
+        let found = find(&self.shards)?;
+        let tasks = found.job.as_ref().and_then(|job| job.job).map(tasks).unwrap_or_default();
+        let shards = (1..=found.of).map(|shard| {
+            let counted = found.attempts.get(&shard).and_then(|attempts| attempts.last());
+            shard_progress(shard, counted, tasks.get(&shard))
+        });
+        let shards = shards.collect();
+        let job = found.job.as_ref().and_then(|job| job.job);
+        let study = found.study.clone();
+        let progress = JobProgress { study, job, shards, verdicts: verdicts(&found)? };
+        report::put_one(&self.shape, &progress, words)?;
+        Ok(Exit::Done)
+    }
 }
 
 fn shard_progress(
@@ -73,7 +93,7 @@ fn shard_progress(
     }
 }
 
-fn verdicts(found: &Found) -> Result<BTreeMap<&'static str, u32>> {
+fn verdicts(found: &ShardLedgers) -> Result<BTreeMap<&'static str, u32>> {
     let mut ledger = Ledger::in_memory()?;
     found.collect_into(&mut ledger)?;
     let mut counts = BTreeMap::new();
@@ -81,22 +101,18 @@ fn verdicts(found: &Found) -> Result<BTreeMap<&'static str, u32>> {
         return Ok(counts);
     }
     let record = recorded::read(&ledger, &found.study)?;
-    let is_other = |system: usize| record.systems.get(system).is_some_and(|it| !it.is_base);
-    for cell in assay_verdict::judge(&record).conclusions().iter().filter(|it| is_other(it.system))
-    {
-        *counts.entry(Verdict::word(cell.verdict)).or_default() += 1;
+    for cell in assay_verdict::judge(&record).conclusions() {
+        if !record.systems[cell.system].is_base {
+            *counts.entry(Verdict::word(cell.verdict)).or_default() += 1;
+        }
     }
     Ok(counts)
 }
 
 fn tasks(job: u64) -> BTreeMap<u32, (String, String)> {
-    let output = Command::new("squeue")
-        .args(["--noheader", "--array", "--format=%K|%T|%N"])
-        .arg(format!("--jobs={job}"))
-        .stdin(Stdio::null())
-        .output();
-    let text = output.ok().filter(|it| it.status.success()).map(|it| it.stdout).unwrap_or_default();
-    String::from_utf8_lossy(&text).lines().filter_map(task).collect()
+    let mut command = Command::new("squeue");
+    command.args(["--noheader", "--array", "--format=%K|%T|%N"]).arg(format!("--jobs={job}"));
+    output_of(&mut command).lines().filter_map(task).collect()
 }
 
 fn task(line: &str) -> Option<(u32, (String, String))> {
@@ -105,8 +121,8 @@ fn task(line: &str) -> Option<(u32, (String, String))> {
     Some((number, (parts.next()?.to_lowercase(), parts.next()?.to_owned())))
 }
 
-fn words(progress: &Progress) -> String {
-    let Progress { study, job, shards, verdicts } = progress;
+fn words(progress: &JobProgress) -> String {
+    let JobProgress { study, job, shards, verdicts } = progress;
     let job = job.map_or_else(String::new, |job| format!(", job {job}"));
     let finished = shards.iter().filter(|shard| shard.finished).count();
     let mut lines = vec![format!("{study}{job}: {finished} of {} shards finished", shards.len())];

@@ -10,26 +10,96 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use assay_model::{Counting, Origin, Prefix, RealtimeAccess, counted, thousands};
 use assay_plan::{
-    MachineFacts, NamedFile, Plan, PlannedSystem, Request, SystemRequest, parse_system,
-    shell_quoted,
+    MachineFacts, NamedFile, PlannedSystem, Request, StudyPlan, parse_system, shell_quoted,
 };
-use clap::{Args as _, FromArgMatches as _};
+use clap::{Arg, Args, FromArgMatches as _};
 
-use super::job::{self, Cache, Job, SCRIPT, SERVERS, STUDY_FILE};
-use crate::arguments::Submit;
-use crate::plan::{name, on_a_node, refuse_longer_look};
+use crate::job::{self, FarmJob, NodeCache, SCRIPT, SERVERS, STUDY_FILE, name, on_a_node};
+use assay_command::args::{Measuring, SYSTEMS, SYSTEMS_SHORT, StudyArgs};
 use assay_command::exit::Exit;
 use assay_command::measured::{read_study, resolved};
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{config_file, report};
 use assay_run::advice::Advised;
 use assay_run::progress::{Progress, print};
+use assay_run::study::afterwards;
 use assay_run::systems::{
     Environment, Participant, environment, fetch_valgrind, machine_facts, mark_used, on_disk,
     participants, provisioner, ready, size,
 };
 use assay_run::{paths, whole_file, workload};
 
-pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
+/// `assay submit`.
+#[derive(Debug, Args)]
+#[command(after_help = SYSTEMS_SHORT, after_long_help = SYSTEMS)]
+#[command(mut_args(of_submit))]
+pub struct SubmitArgs {
+    /// A study file, or the base and the systems to compare with it as in `assay compare`
+    #[arg(required = true, value_name = "STUDY.toml|SYSTEM")]
+    pub study: Vec<String>,
+
+    /// Submit to Slurm, as one array job with a task for each node
+    #[arg(long, required = true)]
+    pub slurm: bool,
+
+    /// Nodes to measure on, each a shard of the study [default: those that `sinfo` counts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub nodes: Option<u32>,
+
+    /// Print the files and the command, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Directory for the job, its logs and its ledgers, which all nodes share
+    ///
+    /// [default: `jobs` in the user's state directory]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// Directory on each node's own disk for servers and their data, instead of the cache
+    ///
+    /// `sbcast` brings the servers there, and the loaded data that the cache has. A task removes the directory when it
+    /// ends.
+    #[arg(long, value_name = "DIR")]
+    pub node_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    asked: StudyArgs,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+
+    /// Options of `sbatch`, such as `--partition=bench --time=2:00:00`
+    #[arg(last = true, value_name = "SBATCH OPTION")]
+    pub sbatch: Vec<String>,
+}
+
+/// `submit` shows no result, and its short help leaves out rarely used options.
+fn of_submit(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "format" | "output" => option.hide(true),
+        "threshold" | "twin" | "profile" | "terms" => option.hide_short_help(true),
+        _ => option,
+    }
+}
+
+impl SubmitArgs {
+    pub fn request(&self, systems: &[String]) -> Request {
+        self.asked.request(systems, &self.measuring)
+    }
+}
+
+impl Arguments for SubmitArgs {
+    const NAME: &'static str = "submit";
+    const ABOUT: &'static str = "Run a study on many machines: one array job of a scheduler";
+    const GROUP: CommandGroup = CommandGroup::ManyMachines;
+
+    fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        submit(self, cache_dir)
+    }
+}
+
+fn submit(args: &SubmitArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let request = request(args)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     // Each node checks this itself.
@@ -39,7 +109,7 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     // All nodes get the sizes that fit here.
     let request = config_file::scale(request, machine, args.measuring.quiet)?;
     let suite = workload::suite(&request)?;
-    let plan = assay_plan::plan_of(&request, machine, suite);
+    let plan = afterwards::plan_of(&request, machine, suite);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     if let Some(system) = plan.systems.iter().find(|system| system.url.is_some()) {
         bail!(Advised::new(
@@ -47,21 +117,22 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
             "name a version, and each node starts a server of its own"
         ));
     }
-    refuse_longer_look(&plan.study)?;
+    afterwards::check_shards(&plan.study)?;
     let shards = shards(args, &plan)?;
     let study = name(&plan, shards)?;
     let dir = match &args.dir {
         Some(dir) => std::path::absolute(dir)?,
-        None => job::all()?.join(&study),
+        None => job::jobs_dir()?.join(&study),
     };
     let assay = std::env::current_exe().context("cannot find the path of assay")?;
     let node_dir = args.node_dir.as_ref().map(std::path::absolute).transpose()?;
-    let cache = node_dir.as_deref().map_or(Cache::Shared(&cache_dir), Cache::OnNode);
+    let cache = node_dir.as_deref().map_or(NodeCache::Shared(&cache_dir), NodeCache::OnNode);
     let script = job::script(&study, shards, &assay, cache);
     let mut options = job::sbatch_options(&study, shards, &dir);
     // The user's options come last, and override.
     options.extend(args.sbatch.iter().cloned());
-    let recipe = assay_plan::write_study(&request);
+    // Without logins of repositories: nodes find the servers in the cache.
+    let recipe = &plan.study.recipe;
     let whole: f64 = plan.study.budget_s;
     let words: Vec<String> = options.iter().map(|word| shell_quoted(word)).collect();
     let file = dir.join(SCRIPT);
@@ -82,14 +153,14 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     paths::refuse_open_to_all(&dir, "`--dir` names another directory for the files of the job")?;
     // Nodes may have no network.
     let servers = node_dir.is_some().then(|| dir.join(SERVERS));
-    let has_data = get(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
+    let has_data = fetch_servers(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
     let moved = servers.map(fs_err::metadata).transpose()?.map_or_else(String::new, |archive| {
         let what = if has_data { "servers and loaded data" } else { "servers" };
         format!(", and {} MB of {what} go to each node", thousands(megabytes(archive.len())))
     });
     whole_file::put(&dir.join(STUDY_FILE), recipe.as_bytes())?;
     whole_file::put(&file, script.as_bytes())?;
-    let mut job = Job::new(dir, study, shards)?;
+    let mut job = FarmJob::new(dir, study, shards)?;
     job.write()?;
     job.job = Some(sbatch(&options, &file)?);
     job.write()?;
@@ -102,50 +173,46 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn request(args: &Submit) -> Result<Request> {
+fn request(args: &SubmitArgs) -> Result<Request> {
+    let quiet = args.measuring.quiet;
     let file = match args.study.as_slice() {
-        [one] if one == "-" || Path::new(one).extension().is_some_and(|it| it == "toml") => one,
+        [one] if one == "-" || Path::new(one).extension().is_some_and(|it| it == "toml") => {
+            Path::new(one)
+        }
         systems => {
             let request = args.request(systems);
-            return absolute(config_file::with_configs(
-                request,
-                Path::new(""),
-                &[],
-                args.measuring.quiet,
-            )?);
+            return absolute(config_file::with_configs(request, Path::new(""), &[], quiet)?);
         }
     };
     let nothing_else =
         Request { source: None, offline: false, accept_expired_index: false, ..args.request(&[]) };
-    if nothing_else != usual() {
+    if nothing_else != default_request() {
         bail!(Advised::new(
             "a study file has the options of the study",
             "change the file, or name systems instead of it"
         ));
     }
-    let file = PathBuf::from(file);
-    absolute(resolved(read_study(&file)?, &file, &[], args.measuring.quiet)?)
+    absolute(resolved(read_study(file)?, file, &[], quiet)?)
 }
 
-fn usual() -> Request {
-    let command = Submit::augment_args(clap::Command::new("submit").no_binary_name(true));
+/// The request of a command without options.
+fn default_request() -> Request {
+    let command = SubmitArgs::augment_args(clap::Command::new("submit").no_binary_name(true));
     let found = command.try_get_matches_from(["--slurm", "-"]);
-    let usual = found.and_then(|found| Submit::from_arg_matches(&found));
-    usual.map_or_else(|_| Request::default(), |args| args.request(&[]))
+    let args = found.and_then(|found| SubmitArgs::from_arg_matches(&found));
+    args.expect("the options that are required are there").request(&[])
 }
 
 /// Makes paths absolute, so that the request means the same in every directory.
 fn absolute(mut request: Request) -> Result<Request> {
     let path =
         |path: String| -> Result<String> { Ok(std::path::absolute(path)?.display().to_string()) };
-    let of_workload = |it: &String| -> Result<String> {
-        let named = NamedFile::of(it);
+    for workload in &mut request.workload {
+        let named = NamedFile::of(workload);
         let whole = path(named.path.to_owned())?;
-        Ok(named.at(|_| whole))
-    };
-    request.workload = request.workload.iter().map(of_workload).collect::<Result<_>>()?;
-    let configs: Vec<&mut SystemRequest> = request.systems.iter_mut().collect();
-    for system in configs {
+        *workload = named.at(|_| whole);
+    }
+    for system in &mut request.systems {
         system.config = system.config.take().map(path).transpose()?;
         let mut spec = parse_system(&system.words)?;
         spec.origin = match spec.origin {
@@ -164,7 +231,7 @@ fn is_path(place: &str) -> bool {
 }
 
 /// One shard for each node, as far as the study can be split.
-fn shards(args: &Submit, plan: &Plan) -> Result<u32> {
+fn shards(args: &SubmitArgs, plan: &StudyPlan) -> Result<u32> {
     let nodes = match args.nodes {
         Some(nodes) => nodes,
         None => counted_nodes()?,
@@ -183,37 +250,40 @@ fn shards(args: &Submit, plan: &Plan) -> Result<u32> {
 }
 
 fn counted_nodes() -> Result<u32> {
-    let output = Command::new("sinfo")
-        .args(["--noheader", "--format=%D", "--states=idle,alloc,mix"])
-        .stdin(Stdio::null())
-        .output();
-    let text = output.ok().filter(|it| it.status.success()).map(|it| it.stdout);
-    let text = text.map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default();
-    let count: u32 = text.split_whitespace().filter_map(|it| it.parse::<u32>().ok()).sum();
+    let mut command = Command::new("sinfo");
+    command.args(["--noheader", "--format=%D", "--states=idle,alloc,mix"]);
+    let counts = output_of(&mut command);
+    let count: u32 = counts.split_whitespace().filter_map(|count| count.parse::<u32>().ok()).sum();
     if count == 0 {
         bail!(Advised::new("`sinfo` counts no nodes", "say how many there are with `--nodes N`"));
     }
     Ok(count.min(*assay_model::limits::SHARDS.end()))
 }
 
+/// The output of a scheduler's command; empty if it is missing or fails.
+pub(crate) fn output_of(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output().ok().filter(|it| it.status.success());
+    output.map_or_else(String::new, |it| String::from_utf8_lossy(&it.stdout).into_owned())
+}
+
 /// Fetches the servers of tasks into the cache, and into an archive if nodes have their own caches. Returns whether the
 /// archive has loaded data.
-fn get(
-    plan: &Plan,
+fn fetch_servers(
+    plan: &StudyPlan,
     request: &Request,
-    args: &Submit,
+    args: &SubmitArgs,
     (cache_dir, archive): (&Path, Option<&Path>),
 ) -> Result<bool> {
     let progress = Progress::new(args.measuring.quiet);
     let (offline, expired) = (request.offline, request.accept_expired_index);
     let environment = environment(Some(cache_dir), offline, expired, &progress)?;
-    let got = got(plan, request, &environment, archive);
+    let has_data = fetch(plan, request, &environment, archive);
     progress.finish();
-    got
+    has_data
 }
 
-fn got(
-    plan: &Plan,
+fn fetch(
+    plan: &StudyPlan,
     request: &Request,
     environment: &Environment,
     archive: Option<&Path>,
@@ -240,7 +310,7 @@ fn got(
 }
 
 /// Describes how much loaded data a job would carry to each node, as far as known without fetching anything.
-fn moved_data(plan: &Plan, request: &Request, cache_dir: &Path) -> Result<String> {
+fn moved_data(plan: &StudyPlan, request: &Request, cache_dir: &Path) -> Result<String> {
     let is_built = |system: &PlannedSystem| matches!(system.spec.origin, Origin::Git(_));
     if plan.systems.iter().any(is_built) {
         return Ok(String::new());
@@ -261,7 +331,12 @@ fn megabytes(bytes: u64) -> u64 {
 }
 
 fn sbatch(options: &[String], script: &Path) -> Result<u64> {
-    let output = Command::new("sbatch").args(options).arg(script).stdin(Stdio::null()).output();
+    let output = Command::new("sbatch")
+        .args(options)
+        .arg(script)
+        .env_remove("ASSAY_PASSWORD")
+        .stdin(Stdio::null())
+        .output();
     let output = output.map_err(|error| {
         Advised::new("cannot start `sbatch`", "submit from a node that has Slurm's commands")
             .caused_by(error)

@@ -5,10 +5,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::Result;
-use assay_import::{About, Fault, Gathered};
+use assay_import::{About, LineFault, ParseResult, PublishedStudy};
 use assay_ledger::{Error, Ledger, Problem};
 use assay_model::{Setup, StudyRecord, counted};
+use clap::Args;
 
+use assay_command::number::{parse_one_count, parse_rows, parse_tables};
 use assay_run::advice::Advised;
 use assay_run::clock::now_ms;
 use assay_run::progress::print;
@@ -16,17 +18,27 @@ use assay_run::recorded;
 
 const FAULTS_SHOWN: usize = 10;
 
-pub(super) fn tell(faults: &[Fault]) {
+/// Parses a file, and prints the lines that could not be parsed.
+pub(super) fn parsed<T>(
+    path: &Path,
+    parse: impl FnOnce(&str, Box<dyn BufRead>) -> ParseResult<T>,
+) -> Result<T> {
+    let (found, faults) = parse(&path.display().to_string(), open(path)?)?;
     for fault in faults.iter().take(FAULTS_SHOWN) {
         print(&format!("warning: {fault}"));
     }
     // The last one may be the number of further faults.
-    if let Some((last, hidden)) = faults.get(FAULTS_SHOWN..).and_then(<[Fault]>::split_last) {
+    if let Some((last, hidden)) = faults.get(FAULTS_SHOWN..).and_then(<[LineFault]>::split_last) {
         if !hidden.is_empty() {
             print(&format!("warning: {}", counted(hidden.len() as u64, "more bad line")));
         }
         print(&format!("warning: {last}"));
     }
+    Ok(found)
+}
+
+pub(super) fn cannot_import(path: &Path) -> String {
+    format!("cannot import `{}`", path.display())
 }
 
 /// Bytes of uncompressed content.
@@ -80,14 +92,14 @@ pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyReco
     let rows = rows.renamed(id.clone()).marked_foreign();
     match ledger.add_rows(std::slice::from_ref(&rows)) {
         Ok(()) => {}
-        Err(Error { problem: Problem::Twice(_), .. }) => {
-            if !ledger.rows(&id)?.is_same(&rows) {
-                let what =
-                    format!("study `{id}` of the ledger holds something else than its name says");
-                let hint = format!("it was altered: `assay studies rm {id}`, then import again");
-                return Err(Advised::new(what, hint).into());
-            }
+        Err(Error { problem: Problem::Twice(_), .. }) if ledger.rows(&id)?.is_same(&rows) => {
             print(&format!("note: these results are in the ledger already: study `{id}`"));
+        }
+        Err(Error { problem: Problem::Twice(_), .. }) => {
+            let what =
+                format!("study `{id}` of the ledger holds something else than its name says");
+            let hint = format!("it was altered: `assay studies rm {id}`, then import again");
+            return Err(Advised::new(what, hint).into());
         }
         Err(error) => return Err(error.into()),
     }
@@ -95,7 +107,7 @@ pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyReco
 }
 
 /// Prints data that could not become part of a study. Returns whether there are any.
-pub(super) fn tell_left_out(gathered: &Gathered) -> bool {
+pub(super) fn print_left_out(gathered: &PublishedStudy) -> bool {
     for repeated in &gathered.repeated {
         print(&format!("warning: left out, because there is one already: {repeated}"));
     }
@@ -103,4 +115,31 @@ pub(super) fn tell_left_out(gathered: &Gathered) -> bool {
         print(&format!("warning: left out: {left_out}"));
     }
     !(gathered.repeated.is_empty() && gathered.left_out.is_empty())
+}
+
+/// What files may not tell.
+#[derive(Debug, Args)]
+pub struct SetupArgs {
+    /// Number of clients, if the files do not tell
+    #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
+    clients: u32,
+
+    /// Number of tables, if the files do not tell
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
+    #[arg(allow_negative_numbers = true)]
+    tables: u32,
+
+    /// Rows in each table, such as `50M`, if the files do not tell [default: 1, for an unknown number]
+    #[arg(long, visible_alias = "table-size", value_name = "N", value_parser = parse_rows)]
+    rows: Option<u32>,
+}
+
+const ROWS_UNKNOWN: u32 = 1;
+
+impl SetupArgs {
+    pub fn setup(&self) -> Setup {
+        let Self { clients, tables, rows } = *self;
+        Setup { clients, tables, rows: rows.unwrap_or(ROWS_UNKNOWN) }
+    }
 }

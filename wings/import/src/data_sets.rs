@@ -1,18 +1,19 @@
 //! Finds the data sets in a directory, by file names.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use assay_model::counted;
 
-use super::common::{name, plain_name};
-use super::unread::Unread;
+use super::common::{name, open, plain_name};
 use assay_run::progress::print;
 
 const DEEPEST: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum DataSet {
+pub(super) enum ResultFiles {
     /// Queries per second, with the metrics of the same runs if there are any.
     Table {
         table: PathBuf,
@@ -34,7 +35,7 @@ pub(super) enum DataSet {
     RawSteps(Vec<PathBuf>),
 }
 
-impl DataSet {
+impl ResultFiles {
     fn files(&self) -> Vec<&Path> {
         match self {
             Self::Table { table, metrics } => {
@@ -52,19 +53,19 @@ impl DataSet {
     }
 }
 
-pub(super) fn named(path: &Path) -> DataSet {
+pub(super) fn named(path: &Path) -> ResultFiles {
     let name = plain_name(path);
     let path = path.to_owned();
     if name.starts_with("mrg.") {
-        DataSet::Steps(vec![path])
+        ResultFiles::Steps(vec![path])
     } else if name.starts_with("o.sum.") {
-        DataSet::Servers(vec![path])
+        ResultFiles::Servers(vec![path])
     } else if name == RATES {
-        DataSet::Rates { inserts: beside(&path, INSERTS), rates: path }
+        ResultFiles::Rates { inserts: beside(&path, INSERTS), rates: path }
     } else if is_metrics(&name) {
-        DataSet::Metrics(path)
+        ResultFiles::Metrics(path)
     } else {
-        DataSet::Table { metrics: metrics_beside(&path), table: path }
+        ResultFiles::Table { metrics: metrics_beside(&path), table: path }
     }
 }
 
@@ -72,23 +73,23 @@ const RATES: &str = "tput.tsv";
 const INSERTS: &str = "iput.tsv";
 
 /// All data sets in a directory and those below it, ordered by name.
-pub(super) fn found(directory: &Path, unread: &mut Unread) -> Result<Vec<DataSet>> {
+pub(super) fn found(directory: &Path, unread: &mut UnreadFiles) -> Result<Vec<ResultFiles>> {
     let mut sets = Vec::new();
     let files = files(directory)?;
     if is_raw(&files) {
         unread_of_runs(&files, unread)?;
-        return Ok(vec![DataSet::RawRuns(vec![directory.to_owned()])]);
+        return Ok(vec![ResultFiles::RawRuns(vec![directory.to_owned()])]);
     }
     if has_steps(&files)? {
-        return Ok(vec![DataSet::RawSteps(vec![directory.to_owned()])]);
+        return Ok(vec![ResultFiles::RawSteps(vec![directory.to_owned()])]);
     }
     search(directory, DEEPEST, &mut sets, unread)?;
     Ok(sets)
 }
 
-fn unread_of_runs(files: &BTreeMap<String, PathBuf>, unread: &mut Unread) -> Result<()> {
+fn unread_of_runs(files: &BTreeMap<String, PathBuf>, unread: &mut UnreadFiles) -> Result<()> {
     let is_read = |name: &str| {
-        let of = |word: &str, of_run: &str| {
+        let belongs = |word: &str, of_run: &str| {
             let run = name.strip_prefix(word)?;
             files.contains_key(&format!("{of_run}{run}")).then_some(())
         };
@@ -97,7 +98,7 @@ fn unread_of_runs(files: &BTreeMap<String, PathBuf>, unread: &mut Unread) -> Res
             let has_metrics = files.contains_key(&format!("sb.met.{run}"));
             (files.contains_key(&format!("sb.o.{run}")) && !has_metrics).then_some(())
         };
-        name.starts_with("sb.o.") || of("sb.met.", "sb.o.").or_else(is_sampled).is_some()
+        name.starts_with("sb.o.") || belongs("sb.met.", "sb.o.").or_else(is_sampled).is_some()
     };
     unread.add_no_files(files);
     let read = files.iter().filter(|(name, _)| is_read(name)).map(|(_, path)| path.as_path());
@@ -107,8 +108,8 @@ fn unread_of_runs(files: &BTreeMap<String, PathBuf>, unread: &mut Unread) -> Res
 fn search(
     directory: &Path,
     deepest: usize,
-    sets: &mut Vec<DataSet>,
-    unread: &mut Unread,
+    sets: &mut Vec<ResultFiles>,
+    unread: &mut UnreadFiles,
 ) -> Result<()> {
     let before = sets.len();
     let files = files(directory)?;
@@ -133,11 +134,11 @@ fn search(
     let servers = with(&|name| name.starts_with("o.sum."));
     let rates = with(&|name| name == RATES);
     match (steps.is_empty(), servers.is_empty()) {
-        (false, _) => sets.push(DataSet::Steps(steps)),
-        (true, false) => sets.push(DataSet::Servers(servers)),
+        (false, _) => sets.push(ResultFiles::Steps(steps)),
+        (true, false) => sets.push(ResultFiles::Servers(servers)),
         (true, true) => sets.extend(rates.iter().map(|it| named(it))),
     }
-    let read = sets.get(before..).unwrap_or_default().iter().flat_map(DataSet::files);
+    let read = sets.get(before..).unwrap_or_default().iter().flat_map(ResultFiles::files);
     let read: BTreeSet<&Path> = read.collect();
     unread.add(&files, &read)?;
     let (mut raw, mut steps) = (Vec::new(), Vec::new());
@@ -158,10 +159,10 @@ fn search(
     }
     // Raw runs beside a table are its sources.
     if !raw.is_empty() && tables.is_empty() {
-        sets.push(DataSet::RawRuns(raw));
+        sets.push(ResultFiles::RawRuns(raw));
     }
     if !steps.is_empty() {
-        sets.push(DataSet::RawSteps(steps));
+        sets.push(ResultFiles::RawSteps(steps));
     }
     Ok(())
 }
@@ -218,6 +219,143 @@ fn beside(path: &Path, name: &str) -> Option<PathBuf> {
     names.iter().map(|name| path.with_file_name(name)).find(|it| it.is_file())
 }
 
+#[derive(Debug, Default)]
+pub(super) struct UnreadFiles {
+    results: Vec<String>,
+    /// Counts of all others by kind, such as `sb.time.*`.
+    others: BTreeMap<String, u64>,
+}
+
+const LISTED_MAX: usize = 20;
+
+const KINDS: usize = 30;
+
+const PACKED: [&str; 10] =
+    [".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz", ".7z", ".lz4", ".Z", ".rar"];
+
+impl UnreadFiles {
+    pub(super) fn add(
+        &mut self,
+        files: &BTreeMap<String, PathBuf>,
+        read: &BTreeSet<&Path>,
+    ) -> Result<()> {
+        for (file, path) in files.iter().filter(|(_, path)| path.is_file()) {
+            if read.contains(path.as_path()) {
+                continue;
+            }
+            match lost(file, path, files)? {
+                Some(why) => self.results.push(format!("{}: {why}", path.display())),
+                None => *self.others.entry(kind(file)).or_default() += 1,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_no_files(&mut self, entries: &BTreeMap<String, PathBuf>) {
+        for path in entries.values().filter(|path| !path.is_file()) {
+            let why = if path.is_dir() {
+                "it is a directory among the outputs of a server, which are not searched"
+            } else {
+                "it is not a regular file"
+            };
+            self.results.push(format!("{}: {why}", path.display()));
+        }
+    }
+
+    /// Prints the unread files. Returns whether results are among them.
+    pub(super) fn tell(&self) -> bool {
+        for result in self.results.iter().take(LISTED_MAX) {
+            print(&format!("warning: left out: {result}"));
+        }
+        if let Some(more) = self.results.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
+            print(&format!("warning: left out: {}", counted(more as u64, "more file")));
+        }
+        if !self.others.is_empty() {
+            let kinds = self.others.iter().take(KINDS).map(|(kind, count)| match count {
+                1 => kind.clone(),
+                count => format!("{count} {kind}"),
+            });
+            let mut kinds: Vec<String> = kinds.collect();
+            if let Some(more) = self.others.len().checked_sub(KINDS).filter(|more| *more > 0) {
+                kinds.push(format!("{more} other kinds"));
+            }
+            print(&format!("note: files that no study has: {}", kinds.join(", ")));
+        }
+        !self.results.is_empty()
+    }
+}
+
+/// Why an unread file has results that no other file has; `None` if assay knows of none.
+fn lost(file: &str, path: &Path, files: &BTreeMap<String, PathBuf>) -> Result<Option<String>> {
+    let has = |begin: &str| files.keys().any(|name| name.starts_with(begin));
+    let is = |begin: &str| file.starts_with(begin);
+    if let Some(ending) = PACKED.iter().find(|ending| file.ends_with(*ending)) {
+        return Ok(Some(format!(
+            "files ending in `{ending}` are not unpacked; unpack it, or use gzip"
+        )));
+    }
+    let run = |word: &str| file.strip_prefix(word).map(|rest| format!("sb.o.{rest}"));
+    if let Some(output) = ["sb.met.", "sb.vm.", "sb.io."].iter().find_map(|word| run(word)) {
+        return Ok((!files.contains_key(&output)).then(|| format!("there is no `{output}`")));
+    }
+    Ok(match file {
+        _ if is("o.qps") => Some(clients_in_columns(path)?),
+        _ if is("sb.r.qps.") && !has("sb.o.") => {
+            Some("without `sb.o.*`, runs have no times and counts".to_owned())
+        }
+        _ if is("qps.rel.") && !has("qps.abs.") => {
+            Some("no rates follow from ratios; import `qps.abs.*`".to_owned())
+        }
+        _ if (is("o.met") || is("met.")) && !is("met.rel") => {
+            Some("no table has its name, so its metrics belong to none".to_owned())
+        }
+        _ if is("rel.") && !has("mrg.") => {
+            Some("no rates follow from ratios; import `mrg.*`".to_owned())
+        }
+        _ if is("iput.") && file.ends_with(".tsv") && !has("tput.tsv") && !has("mrg.") => {
+            Some("there is no `tput.tsv`".to_owned())
+        }
+        _ if is("o.ib.dop") => Some("it is in no directory of a step".to_owned()),
+        _ => None,
+    })
+}
+
+/// Describes a table of rates by numbers of clients: lines `sb.r.qps.TEST`, each followed by rows of rates.
+fn clients_in_columns(path: &Path) -> Result<String> {
+    let (mut tests, mut least, mut most) = (0_u64, usize::MAX, 0);
+    for line in open(path)?.lines().take(100_000) {
+        let Ok(line) = line else { break };
+        let line = line.trim();
+        let rates = line.split_whitespace().filter(|it| it.parse::<f64>().is_ok()).count();
+        tests += u64::from(line.starts_with("sb."));
+        if rates > 0 {
+            (least, most) = (least.min(rates), most.max(rates));
+        }
+    }
+    let columns = match least.min(most) {
+        fewest if fewest < most => format!("{fewest} to {most}"),
+        _ => most.to_string(),
+    };
+    Ok(format!(
+        "this layout is not read, because it does not name the numbers of clients of its columns: {} at {columns} \
+         numbers of clients are left out; import `sb.o.*`, or a table `qps.abs.NAME.tsv` for each number with \
+         `--clients`",
+        counted(tests, "test"),
+    ))
+}
+
+/// The prefix shared by files of a kind.
+fn kind(file: &str) -> String {
+    let mut parts = file.split('.');
+    let first = parts.next().unwrap_or_default();
+    let second = parts.next();
+    match (first, second, parts.next()) {
+        ("sb" | "o" | "qps", Some(second), Some(_)) => format!("{first}.{second}.*"),
+        ("mrg" | "rel" | "met", Some(_), _) => format!("{first}.*"),
+        _ => assay_model::shortened(file).into_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,20 +363,20 @@ mod tests {
     fn names(directory: &Path) -> Vec<String> {
         let name = |path: &PathBuf| super::super::common::name(path);
         let all = |paths: &[PathBuf]| paths.iter().map(name).collect::<Vec<_>>().join("+");
-        let set = |set: DataSet| match set {
-            DataSet::Table { table, metrics } => {
+        let set = |set: ResultFiles| match set {
+            ResultFiles::Table { table, metrics } => {
                 format!("{} {}", name(&table), metrics.as_ref().map_or_else(String::new, name))
             }
-            DataSet::Metrics(path) => name(&path),
-            DataSet::Steps(paths)
-            | DataSet::Servers(paths)
-            | DataSet::RawRuns(paths)
-            | DataSet::RawSteps(paths) => all(&paths),
-            DataSet::Rates { rates, inserts } => {
+            ResultFiles::Metrics(path) => name(&path),
+            ResultFiles::Steps(paths)
+            | ResultFiles::Servers(paths)
+            | ResultFiles::RawRuns(paths)
+            | ResultFiles::RawSteps(paths) => all(&paths),
+            ResultFiles::Rates { rates, inserts } => {
                 format!("{} {}", name(&rates), inserts.as_ref().map_or_else(String::new, name))
             }
         };
-        found(directory, &mut Unread::default()).unwrap().into_iter().map(set).collect()
+        found(directory, &mut UnreadFiles::default()).unwrap().into_iter().map(set).collect()
     }
 
     #[test]
@@ -284,5 +422,52 @@ mod tests {
             ]
         );
         assert_eq!(names(&folder.path().join("e/x.my1")), ["x.my1"]);
+    }
+
+    fn unread(names: &[&str], read: &[&str]) -> UnreadFiles {
+        let folder = tempfile::tempdir().unwrap();
+        let table = "sb.r.qps.a.pk1\n900\t1700\tx\n\nsb.r.qps.b.pk1\n9\t8\t7\tx\n";
+        let mut files = BTreeMap::new();
+        for name in names {
+            let path = folder.path().join(name);
+            fs_err::write(&path, table).unwrap();
+            files.insert((*name).to_owned(), path);
+        }
+        let read: BTreeSet<&Path> = read.iter().map(|it| files[*it].as_path()).collect();
+        let mut unread = UnreadFiles::default();
+        unread.add(&files, &read).unwrap();
+        unread
+    }
+
+    #[test]
+    fn results_are_told_with_the_reason() {
+        let found = unread(&["o.qps.abs", "a.txt", "o.met"], &["o.met"]);
+        let [lost] = found.results.as_slice() else { panic!("{found:?}") };
+        assert!(
+            lost.contains("o.qps.abs: ") && lost.contains("2 tests at 2 to 3 numbers"),
+            "{lost}"
+        );
+        assert!(found.tell());
+        for (names, why) in [
+            (vec!["qps.abs.a.tsv.xz"], "not unpacked"),
+            (vec!["sb.vm.a.dop1", "sb.o.b.dop1"], "there is no `sb.o.a.dop1`"),
+            (vec!["sb.r.qps.a"], "without `sb.o.*`"),
+            (vec!["qps.rel.a.tsv"], "ratios"),
+            (vec!["met.other.txt"], "no table has its name"),
+        ] {
+            let found = unread(&names, &[]);
+            assert!(found.results.iter().any(|it| it.contains(why)), "{names:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_counted_by_its_kind() {
+        let all =
+            ["sb.time.a.dop1", "sb.time.b.dop1", "qps.abs.a.tsv", "qps.rel.a.tsv", "conf.diff"];
+        let found = unread(&all, &["qps.abs.a.tsv"]);
+        assert!(!found.tell());
+        let kinds: Vec<_> =
+            found.others.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+        assert_eq!(kinds, [("conf.diff", 1), ("qps.rel.*", 1), ("sb.time.*", 2)]);
     }
 }

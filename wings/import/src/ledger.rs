@@ -1,11 +1,15 @@
 //! `assay import ledger`: adds the studies of another ledger or pack to the user's ledger.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Ledger, StudyRows};
 use assay_model::StudySummary;
+use clap::Args;
 use serde::Serialize;
 
-use crate::arguments::ImportLedger;
+use super::common::cannot_import;
+use assay_command::args::{LedgerArg, ShapeArg};
 use assay_command::exit::Exit;
 use assay_command::opened::{is_pack, open_ledger};
 use assay_command::report;
@@ -15,8 +19,26 @@ use assay_run::clock::now_ms;
 use assay_run::recorded::published_id;
 use assay_run::{paths, recorded};
 
+/// `assay import ledger`.
+#[derive(Debug, Args)]
+pub struct ImportLedger {
+    /// The other ledger, or a pack
+    #[arg(value_name = "FILE")]
+    pub from: PathBuf,
+
+    /// Add only these studies: names, or unique prefixes of them
+    #[arg(value_name = "STUDY")]
+    pub studies: Vec<String>,
+
+    #[command(flatten)]
+    pub shape: ShapeArg,
+
+    #[command(flatten)]
+    pub ledger: LedgerArg,
+}
+
 #[derive(Debug, Serialize)]
-struct Imported {
+struct ImportedStudy {
     study: String,
     slices: u64,
     finished: bool,
@@ -26,7 +48,7 @@ struct Imported {
 
 /// Adds studies. Nothing is added if one of them has the name of another study.
 pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
-    let cannot = || format!("cannot import `{}`", args.from.display());
+    let cannot = || cannot_import(&args.from);
     let theirs = open_ledger(&args.from).with_context(cannot)?;
     let mut ours = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let known = ours.studies()?;
@@ -50,7 +72,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
             new.push(rows.marked_foreign());
         }
         let (slices, finished, added) = (study.slices, study.finished, !is_known);
-        imported.push(Imported { study: study.id, slices, finished, added });
+        imported.push(ImportedStudy { study: study.id, slices, finished, added });
     }
     if !others.is_empty() {
         bail!(Advised::new(
@@ -63,7 +85,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
         ));
     }
     ours.add_rows(&new)?;
-    report::put_rows(&args.shape, &imported, Imported::line)?;
+    report::put_rows(&args.shape, &imported, ImportedStudy::line)?;
     Ok(Exit::Done)
 }
 
@@ -98,7 +120,7 @@ fn chosen(ledger: &Ledger, names: &[String]) -> Result<Vec<StudySummary>> {
     Ok(studies.into_iter().filter(|study| ids.contains(&study.id)).collect())
 }
 
-impl Imported {
+impl ImportedStudy {
     fn line(&self) -> String {
         let Self { study, slices, finished, added } = self;
         let how = if *added { "added" } else { "already there" };

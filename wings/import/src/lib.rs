@@ -1,29 +1,26 @@
 //! `assay import`: turns results of other tools into studies of the ledger.
 
-mod arguments;
 mod common;
 mod data_sets;
 mod ledger;
 mod mytools;
-mod raw;
 mod sysbench;
-mod systems;
-mod unread;
 
 use std::path::Path;
 
 use anyhow::Result;
+use clap::{Args, Subcommand};
 
-use arguments::ImportCommand;
 use assay_command::exit::Exit;
-use assay_command::verb::{Arguments, Group};
-
-pub use arguments::Import;
+use assay_command::verb::{Arguments, CommandGroup};
+use ledger::ImportLedger;
+use mytools::ImportTables;
+use sysbench::ImportRuns;
 
 impl Arguments for Import {
     const NAME: &'static str = "import";
     const ABOUT: &'static str = "Add results that other tools have published to the ledger";
-    const GROUP: Group = Group::Share;
+    const GROUP: CommandGroup = CommandGroup::Share;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         match &self.command {
@@ -32,4 +29,21 @@ impl Arguments for Import {
             ImportCommand::Ledger(args) => ledger::run(args),
         }
     }
+}
+
+/// `assay import`.
+#[derive(Debug, Args)]
+pub struct Import {
+    #[command(subcommand)]
+    pub command: ImportCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// Add published results in the layouts of Mark Callaghan: tables of QPS, metrics, runs, the Insert Benchmark
+    Mytools(ImportTables),
+    /// Compare outputs of sysbench or pgbench, runs of one script, with those of the first system
+    Sysbench(ImportRuns),
+    /// Add the studies of another ledger or of a pack
+    Ledger(ImportLedger),
 }

@@ -5,28 +5,49 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use assay_import::{
-    About, Gathered, Metrics, NoStudy, QpsTable, StepRow, metrics, qps_table, rate_table,
-    step_results, step_rows, steps_of_server, study_of, study_of_steps, summary_results,
+    IbenchResult, IbenchRow, Metrics, NoStudy, PublishedStudy, QpsTable, RawRun, ibench_run,
+    iostat, qps_table, rate_table, run_metrics, step_result, step_rows, step_seconds,
+    steps_of_server, study_of, study_of_ibench_runs, study_of_raw_runs, study_of_steps,
+    summary_results, sysbench_run, vmstat, without_size,
 };
 use assay_ledger::Ledger;
 use assay_model::{Setup, StudyRecord, counted};
+use clap::Args;
 
-use super::common::{about, add, name, open, plain_name, tell, tell_left_out};
-use super::data_sets::{self, DataSet};
-use super::raw;
-use super::unread::Unread;
-use crate::arguments::ImportTables;
+use super::common::{
+    SetupArgs, about, add, cannot_import, name, open, parsed, plain_name, print_left_out,
+};
+use super::data_sets::{self, CLIENT, ResultFiles, UnreadFiles, files};
+use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
 use assay_command::report;
 use assay_run::advice::Advised;
 use assay_run::paths;
 use assay_run::progress::print;
 
+/// `assay import mytools`.
+#[derive(Debug, Args)]
+#[command(mut_arg("format", FormatWord::only(FormatWord::without_stacks())))]
+pub struct ImportTables {
+    /// Files, or directories that are searched for what assay knows; each data set becomes a study
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub setup: SetupArgs,
+
+    #[command(flatten)]
+    pub output: Output,
+
+    #[command(flatten)]
+    pub ledger: LedgerArg,
+}
+
 /// Adds published results to the ledger, and shows the study if there is only one.
 pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
-    let mut sets: Vec<(DataSet, Option<&Path>)> = Vec::new();
-    let mut unread = Unread::default();
+    let mut sets: Vec<(ResultFiles, Option<&Path>)> = Vec::new();
+    let mut unread = UnreadFiles::default();
     for path in &args.paths {
         match path.is_dir() {
             true => {
@@ -46,11 +67,11 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     let mut records: Vec<StudyRecord> = Vec::new();
     let mut exit = if is_lost { Exit::Incomplete } else { Exit::Done };
     for (set, searched) in &sets {
-        let context = Context { searched: *searched, setup: args.setup.setup() };
+        let context = ImportContext { searched: *searched, setup: args.setup.setup() };
         match studies(set, &context) {
             Ok(found) => {
                 for gathered in found {
-                    if tell_left_out(&gathered) {
+                    if print_left_out(&gathered) {
                         exit = Exit::Incomplete;
                     }
                     records.push(gathered.record);
@@ -101,13 +122,13 @@ fn place(record: &StudyRecord) -> &str {
     record.systems.first().map_or("", |it| it.artifact.channel())
 }
 
-struct Context<'a> {
+struct ImportContext<'a> {
     /// The directory that the user named, if the data set was found in one.
     searched: Option<&'a Path>,
     setup: Setup,
 }
 
-impl Context<'_> {
+impl ImportContext<'_> {
     /// The path below the directory that the user named, or the name of the file. The rest of the path is private.
     fn origin(&self, path: &Path) -> String {
         let above = self.searched.map(|it| it.parent().unwrap_or(it));
@@ -125,45 +146,43 @@ impl Context<'_> {
 }
 
 /// One study, or one for each family of servers.
-fn studies(set: &DataSet, context: &Context) -> Result<Vec<Gathered>> {
-    let of = |path: &Path| format!("cannot import `{}`", path.display());
+fn studies(set: &ResultFiles, context: &ImportContext) -> Result<Vec<PublishedStudy>> {
     match set {
-        DataSet::Table { table, metrics } => {
+        ResultFiles::Table { table, metrics } => {
             let study = || table_study(table, metrics.as_deref(), context);
-            Ok(vec![study().with_context(|| of(table))?])
+            Ok(vec![study().with_context(|| cannot_import(table))?])
         }
-        DataSet::Metrics(path) => Ok(vec![metrics_study(path, context).with_context(|| of(path))?]),
-        DataSet::Steps(paths) => step_studies(paths, context),
-        DataSet::Servers(paths) => Ok(vec![server_study(paths, context)?]),
-        DataSet::Rates { rates, inserts } => {
+        ResultFiles::Metrics(path) => {
+            Ok(vec![metrics_study(path, context).with_context(|| cannot_import(path))?])
+        }
+        ResultFiles::Steps(paths) => step_studies(paths, context),
+        ResultFiles::Servers(paths) => Ok(vec![server_study(paths, context)?]),
+        ResultFiles::Rates { rates, inserts } => {
             let study = || rate_study(rates, inserts.as_deref(), context);
-            Ok(vec![study().with_context(|| of(rates))?])
+            Ok(vec![study().with_context(|| cannot_import(rates))?])
         }
-        DataSet::RawRuns(paths) => {
-            Ok(vec![raw::of_sysbench(paths, context.origin_of_all(paths), context.setup)?])
+        ResultFiles::RawRuns(paths) => {
+            Ok(vec![study_of_sysbench(paths, context.origin_of_all(paths), context.setup)?])
         }
-        DataSet::RawSteps(paths) => {
-            Ok(vec![raw::of_steps(paths, context.origin_of_all(paths), context.setup)?])
+        ResultFiles::RawSteps(paths) => {
+            Ok(vec![study_of_raw_steps(paths, context.origin_of_all(paths), context.setup)?])
         }
     }
 }
 
-fn table_study(table: &Path, metrics: Option<&Path>, context: &Context) -> Result<Gathered> {
-    let (found, faults) = qps_table(&table.display().to_string(), open(table)?)?;
-    tell(&faults);
-    let metrics = metrics.map(read_metrics).transpose()?;
+fn table_study(
+    table: &Path,
+    metrics: Option<&Path>,
+    context: &ImportContext,
+) -> Result<PublishedStudy> {
+    let found = parsed(table, qps_table)?;
+    let metrics = metrics.map(|path| parsed(path, assay_import::metrics)).transpose()?;
     study_of_table(&found, metrics.as_ref(), context.origin(table), context.setup)
 }
 
-fn read_metrics(path: &Path) -> Result<Metrics> {
-    let (found, faults) = metrics(&path.display().to_string(), open(path)?)?;
-    tell(&faults);
-    Ok(found)
-}
-
 /// The rates of metrics are in one of their columns.
-fn metrics_study(path: &Path, context: &Context) -> Result<Gathered> {
-    let metrics = read_metrics(path)?;
+fn metrics_study(path: &Path, context: &ImportContext) -> Result<PublishedStudy> {
+    let metrics = parsed(path, assay_import::metrics)?;
     study_of_table(&metrics.table(), Some(&metrics), context.origin(path), context.setup)
 }
 
@@ -172,10 +191,10 @@ fn study_of_table(
     metrics: Option<&Metrics>,
     reported_in: String,
     setup: Setup,
-) -> Result<Gathered> {
+) -> Result<PublishedStudy> {
     let clients = metrics.and_then(Metrics::clients).unwrap_or(setup.clients);
     let about = about(reported_in, Setup { clients, ..setup });
-    let whole = |record| Gathered { record, repeated: Vec::new(), left_out: Vec::new() };
+    let whole = |record| PublishedStudy { record, repeated: Vec::new(), left_out: Vec::new() };
     study_of(table, metrics, &about).map(whole).map_err(|why| {
         let (what, hint) = match why {
             NoStudy::Relative => (
@@ -195,25 +214,21 @@ fn study_of_table(
     })
 }
 
-fn read_rows(path: &Path) -> Result<Vec<StepRow>> {
-    let read = || -> Result<_> { Ok(step_rows(&path.display().to_string(), open(path)?)?) };
-    let (rows, faults) = read().with_context(|| format!("cannot import `{}`", path.display()))?;
-    tell(&faults);
-    Ok(rows)
+fn read_rows(path: &Path) -> Result<Vec<IbenchRow>> {
+    parsed(path, step_rows).with_context(|| cannot_import(path))
 }
 
 /// A study for each family of servers, because a family has its own base.
-fn step_studies(paths: &[PathBuf], context: &Context) -> Result<Vec<Gathered>> {
-    let mut families: BTreeMap<usize, Vec<(String, StepRow)>> = BTreeMap::new();
+fn step_studies(paths: &[PathBuf], context: &ImportContext) -> Result<Vec<PublishedStudy>> {
+    let mut families: BTreeMap<usize, Vec<(String, IbenchRow)>> = BTreeMap::new();
     for path in paths {
         let step = plain_name(path).trim_start_matches("mrg.").to_owned();
         for row in read_rows(path)? {
             families.entry(row.family).or_default().push((step.clone(), row));
         }
     }
-    let study = |rows: &Vec<(String, StepRow)>| {
-        let results =
-            rows.iter().flat_map(|(step, row)| step_results(step, std::slice::from_ref(row)));
+    let study = |rows: &Vec<(String, IbenchRow)>| {
+        let results = rows.iter().filter_map(|(step, row)| step_result(step, row));
         let results: Vec<_> = results.collect();
         step_study(&results, context.origin_of_all(paths), context.setup)
     };
@@ -223,7 +238,7 @@ fn step_studies(paths: &[PathBuf], context: &Context) -> Result<Vec<Gathered>> {
     families.values().map(study).collect()
 }
 
-fn server_study(paths: &[PathBuf], context: &Context) -> Result<Gathered> {
+fn server_study(paths: &[PathBuf], context: &ImportContext) -> Result<PublishedStudy> {
     let mut results = Vec::new();
     for path in paths {
         let rows = read_rows(path)?;
@@ -240,13 +255,13 @@ fn server_study(paths: &[PathBuf], context: &Context) -> Result<Gathered> {
     step_study(&results, context.origin_of_all(paths), context.setup)
 }
 
-fn rate_study(rates: &Path, inserts: Option<&Path>, context: &Context) -> Result<Gathered> {
-    let read = |path: &Path| -> Result<_> {
-        let (table, faults) = rate_table(&path.display().to_string(), open(path)?)?;
-        tell(&faults);
-        Ok(table)
-    };
-    let (table, inserts) = (read(rates)?, inserts.map(read).transpose()?);
+fn rate_study(
+    rates: &Path,
+    inserts: Option<&Path>,
+    context: &ImportContext,
+) -> Result<PublishedStudy> {
+    let table = parsed(rates, rate_table)?;
+    let inserts = inserts.map(|path| parsed(path, rate_table)).transpose()?;
     let origin = context.origin(rates);
     step_study(&summary_results(&table, inserts.as_ref()), origin, context.setup)
 }
@@ -255,10 +270,9 @@ fn step_study(
     results: &[assay_import::StepResult],
     reported_in: String,
     setup: Setup,
-) -> Result<Gathered> {
-    let place = reported_in.clone();
-    let about: About = about(reported_in, setup);
-    study_of_steps(results, &about).map_err(|_| no_steps(&place).into())
+) -> Result<PublishedStudy> {
+    let about = about(reported_in, setup);
+    study_of_steps(results, &about).map_err(|_| no_steps(&about.reported_in).into())
 }
 
 fn no_steps(place: &str) -> Advised {
@@ -266,4 +280,97 @@ fn no_steps(place: &str) -> Advised {
         format!("`{place}` has no step of the Insert Benchmark"),
         "the steps are those of the files' names, such as `mrg.l.i0` and `mrg.qr100.L1`",
     )
+}
+
+fn study_of_sysbench(
+    directories: &[PathBuf],
+    origin: String,
+    setup: Setup,
+) -> Result<PublishedStudy> {
+    let mut runs = Vec::new();
+    for directory in directories {
+        let files = files(directory)?;
+        for (file, path) in files.iter().filter(|(_, path)| path.is_file()) {
+            // The log of the pause after the writes, among others, has a similar name.
+            let Some(run) = file.strip_prefix("sb.o.") else { continue };
+            let read = || raw_run(path, &files, run, name(directory));
+            let raw = read().with_context(|| cannot_import(path))?;
+            let is_log = raw.run.reports == 0 && !run.contains(".dop");
+            runs.extend(Some(raw).filter(|_| !is_log));
+        }
+    }
+    let about = about(origin, setup);
+    study_of_raw_runs(&runs, &about).map_err(|_| {
+        let hint = "an output of sysbench is called `sb.o.TEST.range100.pk1.dop1` and ends with its report";
+        Advised::new("there is no complete output of sysbench", hint).into()
+    })
+}
+
+fn raw_run(
+    output: &Path,
+    files: &BTreeMap<String, PathBuf>,
+    run: &str,
+    server: String,
+) -> Result<RawRun> {
+    let found = parsed(output, sysbench_run)?;
+    let beside = |word: &str| files.get(&format!("sb.{word}.{run}")).filter(|it| it.is_file());
+    let metrics = beside("met").map(|path| parsed(path, run_metrics)).transpose()?;
+    let metrics = metrics.unwrap_or_default();
+    // The metrics were made from these.
+    let samples = |word: &str| beside(word).filter(|_| metrics.is_empty());
+    let vmstat = samples("vm").map(|path| parsed(path, vmstat)).transpose()?;
+    let iostat = samples("io").map(|path| parsed(path, iostat)).transpose()?;
+    Ok(RawRun { server, name: run.to_owned(), run: found, metrics, vmstat, iostat })
+}
+
+fn study_of_raw_steps(
+    directories: &[PathBuf],
+    origin: String,
+    setup: Setup,
+) -> Result<PublishedStudy> {
+    let mut results = Vec::new();
+    let plain: BTreeSet<String> =
+        directories.iter().map(|it| without_size(&name(it)).to_owned()).collect();
+    for directory in directories {
+        let full = name(directory);
+        // The size is part of the name if it distinguishes servers.
+        let server =
+            if plain.len() < directories.len() { full.as_str() } else { without_size(&full) };
+        let mut steps = Vec::new();
+        for (step, path) in files(directory)? {
+            if path.is_dir() && !path.is_symlink() {
+                let read = || result(&path, step, server.to_owned());
+                steps.extend(read().with_context(|| cannot_import(&path))?);
+            }
+        }
+        steps.sort_by_key(|result: &IbenchResult| order(&result.step));
+        results.extend(steps);
+    }
+    let about = about(origin, setup);
+    study_of_ibench_runs(&results, &about).map_err(|_| {
+        let hint = "the steps are the names of directories, such as `l.i0` and `qr100.L1`";
+        Advised::new("there is no output of a step of the Insert Benchmark", hint).into()
+    })
+}
+
+/// Loads first, then query steps by number: `qr100.L1`, `qp100.L2`.
+fn order(step: &str) -> (bool, u32, String) {
+    let number = step.rsplit_once(".L").and_then(|(_, number)| number.parse().ok());
+    let place = ["l.i0", "l.x", "l.i1", "l.i2"].iter().position(|it| *it == step);
+    let is_query = place.is_none();
+    (is_query, number.or(place.map(|it| it as u32)).unwrap_or(u32::MAX), step.to_owned())
+}
+
+/// Result of the clients of a step; `None` without their outputs.
+fn result(directory: &Path, step: String, server: String) -> Result<Option<IbenchResult>> {
+    let mut clients = Vec::new();
+    let mut seconds = None;
+    for (file, path) in files(directory)? {
+        if file.starts_with(CLIENT) {
+            clients.push(parsed(&path, ibench_run)?);
+        } else if file.starts_with("o.res.dop") {
+            seconds = step_seconds(open(&path)?)?;
+        }
+    }
+    Ok((!clients.is_empty()).then_some(IbenchResult { step, server, seconds, clients }))
 }

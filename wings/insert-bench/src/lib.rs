@@ -3,21 +3,18 @@
 use std::path::Path;
 
 use anyhow::Result;
-
-use assay_model::{Preset, Words as _};
-use assay_options::{one_of, whole};
-use assay_plan::{InsertBench as Steps, Request};
-use clap::Args;
-use clap::builder::TypedValueParser;
-use clap_complete::engine::ArgValueCompleter;
-
 use assay_command::args::{Measuring, SYSTEMS, SYSTEMS_SHORT, SourceArg, TermsArg};
 use assay_command::candidates;
 use assay_command::exit::Exit;
 use assay_command::measured::measured;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_model::{Preset, Words as _};
+use assay_options::{one_of, whole};
+use assay_plan::{InsertBenchRequest as Steps, Request};
+use clap::Args;
+use clap::builder::TypedValueParser;
+use clap_complete::engine::ArgValueCompleter;
 
-/// `assay insert-bench`.
 #[derive(Debug, Args)]
 #[command(after_help = SYSTEMS_SHORT, after_long_help = SYSTEMS)]
 pub struct InsertBench {
@@ -86,7 +83,7 @@ impl Arguments for InsertBench {
     const NAME: &'static str = "insert-bench";
     const ABOUT: &'static str =
         "Run the Insert Benchmark: load, then query while rows come and go at a fixed rate";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         measured(self.request(), &self.measuring, false, cache_dir)

@@ -1,81 +1,110 @@
 //! `assay repro`: writes files that show a finding without assay.
 
-mod arguments;
-
 use std::fs::Permissions;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use assay_model::{StudyRecord, Suite, Test, Verdict};
-use assay_repro::{Finding, ReproFile};
-use assay_verdict::{CellJudgement, Judgement};
-use assay_workloads::OltpOptions;
-
+use assay_command::args::{LedgerArg, OUTPUT};
 use assay_command::exit::Exit;
 use assay_command::opened::open_ledger;
-use assay_command::verb::{Arguments, Group};
-use assay_command::{base, report, study_id};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{base, candidates, report, study_id};
+use assay_model::{StudyRecord, Suite, Test, Verdict};
+use assay_options::whole;
+use assay_repro::{Finding, ReproFile};
 use assay_run::advice::Advised;
 use assay_run::progress::print;
 use assay_run::{paths, study, whole_file, workload};
+use assay_verdict::{CellJudgement, Judgement};
+use assay_workloads::OltpOptions;
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
-pub use arguments::Repro;
+#[derive(Debug, Args)]
+pub struct Repro {
+    /// The study: its name, a unique prefix of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub study: String,
+
+    /// The test: its name, or a pattern that only its name matches [default: the one that is slower by most]
+    #[arg(long, value_name = "TEST")]
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
+    pub test: Option<String>,
+
+    /// The directory to write, which must not exist or must be empty
+    #[arg(long, short, value_name = "DIR")]
+    #[arg(help_heading = OUTPUT)]
+    pub output: PathBuf,
+
+    /// The one system: its name in the study, or its number from 1 [default: the base of the study]
+    #[arg(long, value_name = "SYSTEM")]
+    pub base: Option<String>,
+
+    /// The other system [default: the slowest in this test]
+    #[arg(long, value_name = "SYSTEM")]
+    pub other: Option<String>,
+
+    /// Number of clients, if the study measured several [default: that with the largest change]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), allow_negative_numbers = true)]
+    pub clients: Option<u32>,
+
+    #[command(flatten)]
+    pub ledger: LedgerArg,
+}
 
 impl Arguments for Repro {
     const NAME: &'static str = "repro";
     const ABOUT: &'static str =
         "Write what shows a finding without assay: configurations, tables, a script";
-    const GROUP: Group = Group::Share;
+    const GROUP: CommandGroup = CommandGroup::Share;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        repro(self)
+        check_place(&self.output)?;
+        let file = paths::ledger_file(self.ledger.file.as_deref())?;
+        let ledger = open_ledger(&file)?;
+        let Some(id) = study_id::find(&ledger, Some(&self.study), |_| true)? else {
+            bail!("there is no study in `{}` yet", file.display())
+        };
+        let mut record = study::own(&ledger, &id, "written as scripts that run")?;
+        if let Some(words) = &self.base {
+            record = base::rebased(record, words)?;
+        }
+        let base =
+            record.systems.iter().position(|it| it.is_base).context("the study has no base")?;
+        let named =
+            self.other.as_deref().map(|words| base::position(&record, words)).transpose()?;
+        let judgement = assay_verdict::judge(&record);
+        let test = match &self.test {
+            Some(words) => test_of(&record, words)?,
+            None => slowest(&record, &judgement, base, named, self.clients)?,
+        };
+        let judged = chosen(&record, &judgement, test, base, named, self.clients)?;
+        let oltp = oltp_of(&record)?;
+        workload::read_captured([test])?;
+        let finding = Finding {
+            record: &record,
+            judgement: &judgement,
+            cell: judged.cell,
+            base,
+            other: judged.system,
+            oltp: oltp.as_ref(),
+            read_file: &workload::read_again,
+        };
+        let files = assay_repro::files(&finding);
+        let files = files.map_err(|refused| Advised::new(refused.what, refused.hint))?;
+        write(&self.output, &files)?;
+        let directory = self.output.display();
+        print(&format!(
+            "note: `{directory}` shows `{test}` without assay; README.md says how to run it"
+        ));
+        let [archive, packed] = [format!("{test}.tar.gz"), directory.to_string()]
+            .map(|word| assay_plan::shell_quoted(&word));
+        print(&format!("note: to send it as one file, `tar -czf {archive} {packed}`"));
+        report::write_stdout(&format!("{directory}\n"))?;
+        Ok(Exit::Done)
     }
-}
-
-fn repro(args: &Repro) -> Result<Exit> {
-    check_place(&args.output)?;
-    let file = paths::ledger_file(args.ledger.file.as_deref())?;
-    let ledger = open_ledger(&file)?;
-    let Some(id) = study_id::find(&ledger, Some(&args.study), |_| true)? else {
-        bail!("there is no study in `{}` yet", file.display())
-    };
-    let mut record = study::own(&ledger, &id, "written as scripts that run")?;
-    if let Some(words) = &args.base {
-        record = base::rebased(record, words)?;
-    }
-    let base = record.systems.iter().position(|it| it.is_base).context("the study has no base")?;
-    let named = args.other.as_deref().map(|words| base::position(&record, words)).transpose()?;
-    let judgement = assay_verdict::judge(&record);
-    let test = match &args.test {
-        Some(words) => test_of(&record, words)?,
-        None => slowest(&record, &judgement, base, named, args.clients)?,
-    };
-    let judged = chosen(&record, &judgement, test, base, named, args.clients)?;
-    let oltp = oltp_of(&record)?;
-    workload::read_captured([test])?;
-    let finding = Finding {
-        record: &record,
-        judgement: &judgement,
-        cell: judged.cell,
-        base,
-        other: judged.system,
-        oltp: oltp.as_ref(),
-        read_file: &workload::read_again,
-    };
-    let files = assay_repro::files(&finding);
-    let files = files.map_err(|refused| Advised::new(refused.what, refused.hint))?;
-    write(&args.output, &files)?;
-    let directory = args.output.display();
-    print(&format!(
-        "note: `{directory}` shows `{test}` without assay; README.md says how to run it"
-    ));
-    let [archive, packed] = [format!("{test}.tar.gz"), directory.to_string()]
-        .map(|word| assay_plan::shell_quoted(&word));
-    print(&format!("note: to send it as one file, `tar -czf {archive} {packed}`"));
-    report::write_stdout(&format!("{directory}\n"))?;
-    Ok(Exit::Done)
 }
 
 fn slowest(
@@ -91,15 +120,18 @@ fn slowest(
     };
     let slower = judgement.cells.iter().filter(|it| it.verdict == Verdict::Slower).filter(is_meant);
     let slower = slower.filter(|it| clients.is_none_or(|wanted| it.cell.setup.clients == wanted));
-    let ratio = |it: &CellJudgement| it.rqps.map_or(f64::INFINITY, |ratio| ratio.value);
-    let found = slower.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-    found.map(|it| it.cell.test).ok_or_else(|| {
+    let slowest = slower.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    slowest.map(|it| it.cell.test).ok_or_else(|| {
         Advised::new(
             format!("study `{}` calls no test slower", record.study.id),
             "`--test` names the one to write, with a verdict or without",
         )
         .into()
     })
+}
+
+fn ratio(cell: &CellJudgement) -> f64 {
+    cell.rqps.map_or(f64::INFINITY, |ratio| ratio.value)
 }
 
 fn test_of(record: &StudyRecord, words: &str) -> Result<Test> {
@@ -153,7 +185,6 @@ fn chosen<'j>(
     let wanted = of_test()
         .filter(|it| other.map_or(!is_twin(it.system), |other| it.system == other))
         .filter(|it| clients.is_none_or(|clients| it.cell.setup.clients == clients));
-    let ratio = |it: &CellJudgement| it.rqps.map_or(f64::INFINITY, |ratio| ratio.value);
     let slowest = wanted.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let found = slowest.filter(|it| it.rqps.is_some());
     found.ok_or_else(|| {

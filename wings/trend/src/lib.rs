@@ -1,47 +1,65 @@
 //! `assay trend`: one test over the versions and the time of all studies of a ledger.
 
-mod arguments;
-
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use std::collections::BTreeSet;
-
 use anyhow::{Result, bail};
-use assay_ledger::Ledger;
-use assay_model::{Experiment, StudyRecord};
-use assay_verdict::{Judgement, TrendLine};
-
+use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
 use assay_command::opened::open_ledger;
-use assay_command::report;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{candidates, report};
+use assay_ledger::Ledger;
+use assay_model::{Experiment, StudyRecord};
 use assay_run::advice::Advised;
 use assay_run::{paths, recorded};
+use assay_verdict::{Judgement, TrendLine};
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
-pub use arguments::Trend;
+#[derive(Debug, Args)]
+#[command(mut_arg("format", FormatWord::only(FormatWord::without_stacks())))]
+pub struct Trend {
+    /// The test, as the studies name it
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
+    pub test: String,
+
+    /// Show only systems whose names match
+    #[arg(long, value_name = "GLOB")]
+    pub system: Option<String>,
+
+    /// Show only this number of clients
+    #[arg(long, value_name = "N")]
+    pub clients: Option<u32>,
+
+    #[command(flatten)]
+    pub output: Output,
+
+    #[command(flatten)]
+    pub ledger: LedgerArg,
+}
 
 impl Arguments for Trend {
     const NAME: &'static str = "trend";
     const ABOUT: &'static str = "Show one test over the versions and the time of all studies";
-    const GROUP: Group = Group::Read;
+    const GROUP: CommandGroup = CommandGroup::Read;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
-        run(self)
+        report::check(&self.output, None, &self.ledger)?;
+        let ledger = open_ledger(&paths::ledger_file(self.ledger.file.as_deref())?)?;
+        let found = found(&ledger, &self.test, self.system.as_deref(), self.clients)?;
+        let trend = assay_report::TrendResult {
+            test: &found.test,
+            lines: &found.lines,
+            studies: found.studies,
+        };
+        report::put(&self.output, &assay_report::trend(&trend))?;
+        Ok(Exit::Done)
     }
 }
 
-fn run(args: &Trend) -> Result<Exit> {
-    report::check(&args.output, None, &args.ledger)?;
-    let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
-    let found = found(&ledger, &args.test, args.system.as_deref(), args.clients)?;
-    let trend =
-        assay_report::Trend { test: &found.test, lines: &found.lines, studies: found.studies };
-    report::put(&args.output, &assay_report::trend(&trend))?;
-    Ok(Exit::Done)
-}
-
 /// The lines of a test.
-struct Found {
+struct TestHistory {
     /// Its name, which may have been searched for with a pattern.
     test: String,
     lines: Vec<TrendLine>,
@@ -92,7 +110,12 @@ fn nothing(
 }
 
 /// Searches all studies of a ledger for a test.
-fn found(ledger: &Ledger, test: &str, system: Option<&str>, clients: Option<u32>) -> Result<Found> {
+fn found(
+    ledger: &Ledger,
+    test: &str,
+    system: Option<&str>,
+    clients: Option<u32>,
+) -> Result<TestHistory> {
     let is_named = assay_plan::name_matcher(system.unwrap_or("*"))?;
     let is_test = assay_plan::name_matcher(test)?;
     let mut tests: BTreeSet<String> = BTreeSet::new();
@@ -132,5 +155,5 @@ fn found(ledger: &Ledger, test: &str, system: Option<&str>, clients: Option<u32>
     if lines.is_empty() {
         bail!(nothing(&studies, &test, (system, clients)));
     }
-    Ok(Found { test, lines, studies: all.len() })
+    Ok(TestHistory { test, lines, studies: all.len() })
 }

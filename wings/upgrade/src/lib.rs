@@ -1,51 +1,49 @@
-//! `assay workload`: makes a workload file from logs.
+//! `assay upgrade`: what another version does to the statements of a log. `assay workload`: makes a workload file of
+//! logs.
 
 mod arguments;
-mod logs;
-mod place;
-mod source;
+mod files;
 
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_capture::{
-    Capture, Captured, FORMATS, Given, HEAD_BYTES, Options, Plan, Probe, ProbeError, SCHEMA_BYTES,
-    Schema, ServerVersion, Target, Written, format_named, plan, probe, schema, server_version,
-    summary, workload,
+    Capture, CapturePlan, CapturedLogs, DumpSchema, FORMATS, HEAD_BYTES, LogHints, LogProbe,
+    PlanOptions, ProbeError, SCHEMA_BYTES, ServerVersion, WorkloadFiles, WorkloadTarget,
+    format_named, plan, probe, schema, server_version, summary, workload,
 };
 use assay_model::{Dialect, StatementMode, printable_lines};
 use assay_plan::{Request, parse_system};
 use sha2::{Digest as _, Sha256};
 
+use arguments::{OfLogs, WorkloadCommand, WorkloadFrom};
 use assay_command::exit::Exit;
 use assay_command::measured::measured;
 use assay_command::report;
-use assay_command::verb::{Arguments, Group};
+use assay_command::verb::{Arguments, CommandGroup};
 use assay_run::advice::Advised;
 use assay_run::paths;
 use assay_run::progress::print;
 
+pub use arguments::{UpgradeArgs, WorkloadArgs};
+
 const LOGS: &str = "name logs of statements, such as a slow query log; `assay workload from --help` lists the formats";
 
-pub use arguments::Upgrade;
-pub use logs::Workload;
-use logs::{OfLogs, WorkloadCommand, WorkloadFrom};
-
-impl Arguments for Upgrade {
+impl Arguments for UpgradeArgs {
     const NAME: &'static str = "upgrade";
     const ABOUT: &'static str =
         "Say what an upgrade does to your own queries: other answers, errors and slowdowns";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         measured(upgrade(self)?, &self.measuring, self.explain.explain_terms, cache_dir)
     }
 }
 
-impl Arguments for Workload {
+impl Arguments for WorkloadArgs {
     const NAME: &'static str = "workload";
     const ABOUT: &'static str = "Make a workload file of a slow log or other logs of statements";
-    const GROUP: Group = Group::Read;
+    const GROUP: CommandGroup = CommandGroup::Read;
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         match &self.command {
@@ -57,12 +55,12 @@ impl Arguments for Workload {
 struct Log {
     path: PathBuf,
     head: Vec<u8>,
-    probe: Probe,
+    probe: LogProbe,
 }
 
 fn from(args: &WorkloadFrom) -> Result<Exit> {
     if let Some(file) = &args.output {
-        place::check_file(file)?;
+        files::check_file(file)?;
     }
     let (captured, plan, server) = read(&args.logs, &args.of_logs, None)?;
     let mut text = summary(&captured, &plan, report::options(true).width);
@@ -84,10 +82,10 @@ fn read(
     logs: &[PathBuf],
     args: &OfLogs,
     of_systems: Option<Dialect>,
-) -> Result<(Captured, Plan, Option<ServerVersion>)> {
-    let dump = args.schema.as_deref().map(source::dump_head).transpose()?.unwrap_or_default();
+) -> Result<(CapturedLogs, CapturePlan, Option<ServerVersion>)> {
+    let dump = args.schema.as_deref().map(files::dump_head).transpose()?.unwrap_or_default();
     let dialect = dump.dialect.or(of_systems);
-    let given = Given { log_line_prefix: args.log_line_prefix.clone(), dialect };
+    let given = LogHints { log_line_prefix: args.log_line_prefix.clone(), dialect };
     let logs = logs.iter().map(|path| log(path, args, &given));
     let mut logs = logs.collect::<Result<Vec<Log>>>()?;
     check_dialects(&logs, args, dump.dialect)?;
@@ -98,7 +96,7 @@ fn read(
     let mut capture = Capture::new(given);
     for Log { path, head, probe } in &logs {
         let name = path.display().to_string();
-        let read = source::open(path).and_then(|mut source| {
+        let read = files::open(path).and_then(|mut source| {
             capture.read(&name, head, probe, &mut source.content)?;
             Ok(source.is_cut())
         });
@@ -107,7 +105,7 @@ fn read(
         }
     }
     let captured = capture.finish();
-    let options = Options {
+    let options = PlanOptions {
         writes: args.writes,
         limit: args.limit.map(|it| it as usize),
         database: args.database.clone(),
@@ -135,7 +133,7 @@ fn check_dialects(logs: &[Log], args: &OfLogs, of_dump: Option<Dialect>) -> Resu
 }
 
 /// Request of `upgrade`. The same logs and options give the same files, so an interrupted study finds them again.
-fn upgrade(args: &Upgrade) -> Result<Request> {
+fn upgrade(args: &UpgradeArgs) -> Result<Request> {
     let request = args.request();
     if !request.workload.is_empty() {
         return Ok(request);
@@ -165,11 +163,11 @@ fn upgrade(args: &Upgrade) -> Result<Request> {
         .to_str()
         .context("the path of the dump is not UTF-8")?
         .to_owned();
-    let target = Target { stem: STEM.to_owned(), dump: Some(dump), schema };
+    let target = WorkloadTarget { stem: STEM.to_owned(), dump: Some(dump), schema };
     let written = workload(&captured, &plan, &target);
     let file =
         paths::state_dir()?.join("upgrades").join(digest(&written)).join(format!("{STEM}.toml"));
-    place::private_folder(place::folder(&file))?;
+    files::private_folder(files::folder(&file))?;
     write(&file, &written)?;
     let file = file.to_str().context("the path of the workload is not UTF-8")?.to_owned();
     // Statements are sent as clients sent them.
@@ -193,7 +191,7 @@ const MADE: &str = "\nnote: the dump has no rows, so rows are made from the defi
 
 const STEM: &str = "queries";
 
-fn digest(written: &Written) -> String {
+fn digest(written: &WorkloadFiles) -> String {
     let mut hash = Sha256::new();
     hash.update(&written.text);
     for values in &written.values {
@@ -213,8 +211,8 @@ fn those(names: &[String]) -> String {
 
 fn written_lines(
     file: &Path,
-    written: &Written,
-    plan: &Plan,
+    written: &WorkloadFiles,
+    plan: &CapturePlan,
     server: Option<&ServerVersion>,
     args: &WorkloadFrom,
 ) -> String {
@@ -271,9 +269,9 @@ fn systems(dialect: Dialect, server: Option<&ServerVersion>) -> String {
     format!("{product}@{from} {product}@{to}")
 }
 
-fn log(path: &Path, args: &OfLogs, given: &Given) -> Result<Log> {
-    source::check(path, LOGS)?;
-    let head = source::head(path, HEAD_BYTES as u64)?;
+fn log(path: &Path, args: &OfLogs, given: &LogHints) -> Result<Log> {
+    files::check_regular(path, LOGS)?;
+    let head = files::head(path, HEAD_BYTES as u64)?;
     let format = args.log_format.as_deref().and_then(format_named);
     match probe(&head, format, given) {
         Ok(probe) => Ok(Log { path: path.to_owned(), head, probe }),
@@ -281,7 +279,7 @@ fn log(path: &Path, args: &OfLogs, given: &Given) -> Result<Log> {
     }
 }
 
-fn unknown(path: &Path, error: &ProbeError, given: &Given) -> Advised {
+fn unknown(path: &Path, error: &ProbeError, given: &LogHints) -> Advised {
     let what = format!("cannot read `{}`: {error}", path.display());
     match error {
         ProbeError::Empty => Advised::new(what, "leave it out"),
@@ -304,18 +302,18 @@ fn unknown(path: &Path, error: &ProbeError, given: &Given) -> Advised {
 }
 
 /// Tables of a dump; `None` if it has rows.
-fn schema_without_rows(path: &Path, dialect: Dialect) -> Result<Option<Schema>> {
-    let dump = source::head(path, SCHEMA_BYTES as u64 + 1)?;
+fn schema_without_rows(path: &Path, dialect: Dialect) -> Result<Option<DumpSchema>> {
+    let dump = files::head(path, SCHEMA_BYTES as u64 + 1)?;
     Ok(if dump.len() > SCHEMA_BYTES { None } else { schema(&dump, dialect) })
 }
 
-fn target(file: &Path, dump: Option<&Path>, dialect: Dialect) -> Result<Target> {
+fn target(file: &Path, dump: Option<&Path>, dialect: Dialect) -> Result<WorkloadTarget> {
     let stem = file.file_stem().and_then(|it| it.to_str()).filter(|it| !it.is_empty());
     let stem = stem
         .with_context(|| format!("`{}` cannot be the name of a workload file", file.display()))?;
     let schema = dump.map(|dump| schema_without_rows(dump, dialect)).transpose()?.flatten();
-    let dump = dump.map(|dump| relative(place::folder(file), dump)).transpose()?;
-    Ok(Target { stem: stem.to_owned(), dump, schema })
+    let dump = dump.map(|dump| relative(files::folder(file), dump)).transpose()?;
+    Ok(WorkloadTarget { stem: stem.to_owned(), dump, schema })
 }
 
 /// Path of a file as seen from a folder: relative if it is in the folder or beside it.
@@ -333,16 +331,16 @@ fn relative(folder: &Path, file: &Path) -> Result<String> {
     Ok(text.to_owned())
 }
 
-fn write(file: &Path, written: &Written) -> Result<()> {
-    place::check_file(file)?;
+fn write(file: &Path, written: &WorkloadFiles) -> Result<()> {
+    files::check_file(file)?;
     for values in &written.values {
-        let path = place::folder(file).join(&values.path);
+        let path = files::folder(file).join(&values.path);
         if let Some(folder) = path.parent() {
-            place::private_folder(folder)?;
+            files::private_folder(folder)?;
         }
-        place::write(&path, values.text.as_bytes(), true)?;
+        files::write(&path, values.text.as_bytes(), true)?;
     }
-    place::write(file, written.text.as_bytes(), false)
+    files::write(file, written.text.as_bytes(), false)
 }
 
 #[cfg(test)]
@@ -354,11 +352,11 @@ mod tests {
         let line = |id: u32, sql: &str| format!("2026-11-27T22:45:19.1Z\t{id:5} Query\t{sql}\n");
         for first in assay_wire::OWN_FIRST {
             let log = line(7, first) + &line(7, "SELECT 2") + &line(8, "SELECT a FROM t");
-            let given = Given::default();
+            let given = LogHints::default();
             let found = probe(log.as_bytes(), None, &given).unwrap();
             let mut capture = Capture::new(given);
             capture.read("log", log.as_bytes(), &found, &mut log.as_bytes()).unwrap();
-            let plan = plan(&capture.finish(), &Options::default()).unwrap();
+            let plan = plan(&capture.finish(), &PlanOptions::default()).unwrap();
             let names: Vec<String> = plan.works.into_iter().map(|it| it.name).collect();
             assert_eq!(names, ["select-t"], "{first}");
         }

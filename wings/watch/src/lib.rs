@@ -1,39 +1,37 @@
 //! `assay watch`: compares new versions of a product with earlier ones. Its state follows from the studies and searches
 //! in the ledger and from the available versions.
 
-mod arguments;
 mod history;
-mod kept;
-mod messages;
-mod values;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
+use assay_bisect as bisect;
+use assay_bisect::{SearchEnd, SearchRange, SearchRequest};
 use assay_ledger::Ledger;
 use assay_model::{BisectMeasure, COUNT_THRESHOLD, CellId, Counting, WatchPart, counted};
-use assay_plan::{Plan, Request, SetupRequest, SystemRequest, THRESHOLD, WatchRequest};
-use assay_report::Watched;
+use assay_plan::{Request, SetupRequest, StudyPlan, SystemRequest, THRESHOLD, WatchRequest};
+use assay_report::WatchResult;
 use assay_study::{Suspicion, suspect};
+use clap::Args;
+use fs_err as fs;
 
-pub use arguments::Watch;
-use assay_bisect as bisect;
-use assay_bisect::{Sought, Wanted, Wish};
-use assay_command::args::Measuring;
+use assay_command::args::{FormatWord, Measuring};
 use assay_command::exit::Exit;
-use assay_command::measured;
-use assay_command::verb::{Arguments, Group};
-use assay_command::{config_file, report};
+use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::{config_file, measured, report};
 use assay_run::advice::Advised;
 use assay_run::progress::{Progress, print};
-use assay_run::study::{self, Stopped};
-use assay_run::systems::{Environment, environment, machine_facts, on_disk};
+use assay_run::state_lock::StateLock;
+use assay_run::study::{self, Stopped, afterwards};
+use assay_run::systems::{Environment, environment, key, machine_facts, on_disk};
 use assay_run::{paths, workload};
-use history::{History, foreign, studies, with_baseline};
-use kept::Kept;
-use values::{Line, Newest, Versions};
+use history::{
+    Newest, PastSearch, Versions, WatchHistory, WatchLine, foreign, studies, with_baseline,
+};
 
 /// Default seconds after which a run begins no more searches.
 const SEARCHES_S: f64 = 3600.0;
@@ -44,25 +42,24 @@ const SEARCH_S: f64 = 3600.0;
 /// The newest commits that are tried until one builds.
 const TRIED: usize = 5;
 
-impl Arguments for Watch {
+impl Arguments for WatchArgs {
     const NAME: &'static str = "watch";
     const ABOUT: &'static str =
         "Compare what is new of a product, night after night, and find what changed";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         watch(self, cache_dir)
     }
 }
 
-fn watch(args: &Watch, cache_dir: Option<&Path>) -> Result<Exit> {
+fn watch(args: &WatchArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     bisect::check_program(args.run_on_found.as_deref())?;
     let Measuring { accept_expired_index, quiet, .. } = args.measuring;
     let (asked, request) = read(&args.watch_file, quiet)?;
-    let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
-    let place = range.place.clone().map(|place| placed(&place, &args.watch_file));
-    let range = range.placed(place);
+    let mut range = SearchRange::read(&asked.range, asked.commits.as_deref())?;
+    range.place = range.place.map(|place| placed(&place, &args.watch_file));
     if range.place.is_none() && !asked.paths.is_empty() {
         bail!(Advised::new(
             "`paths` narrows commits, but `range` names releases",
@@ -80,21 +77,20 @@ fn watch(args: &Watch, cache_dir: Option<&Path>) -> Result<Exit> {
         let stem = args.watch_file.file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     });
-    let kept = Kept::take(&file, &name)?;
+    let files = WatchFiles::take(&file, &name)?;
     let part = WatchPart { name, range: range.words() };
     let range = with_baseline(range, &ledger, &part)?;
     let found =
         bisect::first(std::slice::from_ref(&range), &asked.paths, request.source.as_deref(), &env)?;
     let source = found.source.clone().or(request.source.clone());
     let request = Request { source, offline, accept_expired_index, ..request };
-    let versions = Versions::new(found.watched());
+    let versions = Versions::new(found.watched);
     let notes = match foreign(&ledger, &part)? {
         0 => Vec::new(),
         1 => vec!["a study of this watch is foreign, and is left out".to_owned()],
         count => vec![format!("{count} studies of this watch are foreign, and are left out")],
     };
-    let mut watching = Watching {
-        is_of_commits: found.is_of_commits,
+    let mut watching = WatchRun {
         part,
         asked,
         range,
@@ -110,13 +106,13 @@ fn watch(args: &Watch, cache_dir: Option<&Path>) -> Result<Exit> {
     };
     let end = watching.run()?;
     progress.finish();
-    let page = watching.page(end, &kept.reported())?;
+    let page = watching.page(end, &files.reported())?;
     report::put(&args.measuring.output, &assay_report::watched(&page))?;
-    let is_reported = report_changes(&page, &kept, args.run_on_found.as_deref())?;
+    let is_reported = report_changes(&page, &files, args.run_on_found.as_deref())?;
     Ok(match end {
-        End::Interrupted => Exit::Interrupted,
-        End::Done if watching.is_incomplete || !is_reported => Exit::Incomplete,
-        End::Done => Exit::Done,
+        WatchEnd::Interrupted => Exit::Interrupted,
+        WatchEnd::Done if watching.is_incomplete || !is_reported => Exit::Incomplete,
+        WatchEnd::Done => Exit::Done,
     })
 }
 
@@ -127,7 +123,7 @@ fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
     let name = file.display().to_string();
     let text = paths::text(fs_err::File::open(file)?, &name, ADVICE)?;
     let (asked, request) = assay_plan::read_watch(&name, &text)?;
-    let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
+    let range = SearchRange::read(&asked.range, asked.commits.as_deref())?;
     let request = measured::resolved(request, file, &[range.product], quiet)?;
     // The versions repeat from run to run, which is better than a twin.
     let twin = (request.count != Counting::Only).then_some(false);
@@ -144,15 +140,19 @@ fn placed(place: &str, file: &Path) -> String {
 
 /// Runs the user's program once for each new change, and records which changes were reported. Returns whether the
 /// program succeeded each time.
-fn report_changes(page: &Watched<'_>, kept: &Kept, program: Option<&str>) -> Result<bool> {
+fn report_changes(
+    page: &WatchResult<'_>,
+    files: &WatchFiles,
+    program: Option<&str>,
+) -> Result<bool> {
     let (mut failed, mut searches) = (BTreeSet::new(), BTreeSet::new());
     for line in &page.lines {
         for change in line.changes.iter().filter(|it| it.is_new) {
             searches.insert(&change.search);
-            let [after, version] = [change.after, change.at].map(|at| page.versions.get(at));
-            let (Some(version), Some(program)) = (version, program) else { continue };
-            let (search, test) = (&change.search, &line.test);
-            let found = bisect::Found { search, test, version, after, step: change.step };
+            let Some(program) = program else { continue };
+            let [after, version] = [change.after, change.at].map(|at| &page.versions[at]);
+            let (search, test, after) = (&change.search, &line.test, Some(after));
+            let found = bisect::FoundChange { search, test, version, after, step: change.step };
             if let Err(error) = found.run(program) {
                 print(&format!("error: {error:#}"));
                 failed.insert(search);
@@ -160,22 +160,21 @@ fn report_changes(page: &Watched<'_>, kept: &Kept, program: Option<&str>) -> Res
         }
     }
     for search in searches.difference(&failed) {
-        kept.report(search)?;
+        files.report(search)?;
     }
     Ok(failed.is_empty())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum WatchEnd {
     Done,
     Interrupted,
 }
 
-struct Watching<'a, 'e> {
+struct WatchRun<'a, 'e> {
     part: WatchPart,
     asked: WatchRequest,
-    range: Wanted,
-    is_of_commits: bool,
+    range: SearchRange,
     request: Request,
     versions: Versions,
     cells: Vec<CellId>,
@@ -187,43 +186,45 @@ struct Watching<'a, 'e> {
     is_incomplete: bool,
 }
 
-struct Want {
+struct WantedSearch {
     line: usize,
     ends: [usize; 2],
     significance: f64,
 }
 
-impl Watching<'_, '_> {
-    fn run(&mut self) -> Result<End> {
+impl WatchRun<'_, '_> {
+    fn run(&mut self) -> Result<WatchEnd> {
         let newest = self.versions.all.len().saturating_sub(1);
         if newest == 0 {
             self.notes.push("there is nothing newer than the baseline".to_owned());
-            return Ok(End::Done);
+            return Ok(WatchEnd::Done);
         }
         self.cells = self.plan(&[0, newest])?.study.cells.iter().map(|it| it.id).collect();
-        if self.finish_unfinished()? == End::Interrupted || self.measure()? == End::Interrupted {
-            return Ok(End::Interrupted);
+        if self.finish_unfinished()? == WatchEnd::Interrupted
+            || self.measure()? == WatchEnd::Interrupted
+        {
+            return Ok(WatchEnd::Interrupted);
         }
         self.search_on()
     }
 
-    fn history(&self) -> Result<History> {
-        History::read(self.ledger, &self.part, &self.versions, &self.cells)
+    fn history(&self) -> Result<WatchHistory> {
+        WatchHistory::read(self.ledger, &self.part, &self.versions, &self.cells)
     }
 
-    fn page(&self, end: End, reported: &BTreeSet<String>) -> Result<Watched<'_>> {
+    fn page(&self, end: WatchEnd, reported: &BTreeSet<String>) -> Result<WatchResult<'_>> {
         let history = self.history()?;
         let mut notes = self.notes.clone();
-        notes.extend(messages::sources(&history));
-        if end == End::Interrupted {
+        notes.extend(history::sources(&history));
+        if end == WatchEnd::Interrupted {
             notes.push("the run was interrupted; run it again to go on".to_owned());
         }
-        Ok(Watched {
+        Ok(WatchResult {
             range: self.range.words(),
-            is_of_commits: self.is_of_commits,
+            is_of_commits: self.range.is_of_commits(),
             versions: &self.versions.all,
             new: self.new.clone(),
-            lines: messages::lines(&history, &self.versions, reported),
+            lines: history::lines(&history, &self.versions, reported),
             notes,
         })
     }
@@ -233,7 +234,7 @@ impl Watching<'_, '_> {
     }
 
     /// Finishes an interrupted study. One that cannot go on is measured anew.
-    fn finish_unfinished(&mut self) -> Result<End> {
+    fn finish_unfinished(&mut self) -> Result<WatchEnd> {
         let known = self.history()?.measured;
         for record in studies(self.ledger, &self.part, false)? {
             let request = assay_plan::request_of(&record.study)?;
@@ -247,16 +248,16 @@ impl Watching<'_, '_> {
                     let places = record.systems.iter().filter_map(|it| self.versions.place_of(it));
                     self.new.extend(places.filter(|it| *it > 0 && !known.contains(it)));
                 }
-                Err(_) if self.is_interrupted() => return Ok(End::Interrupted),
+                Err(_) if self.is_interrupted() => return Ok(WatchEnd::Interrupted),
                 Err(Stopped { error, .. }) => {
                     self.env.progress.note(&format!("it cannot go on: {error:#}"));
                 }
             }
         }
-        Ok(End::Done)
+        Ok(WatchEnd::Done)
     }
 
-    fn measure(&mut self) -> Result<End> {
+    fn measure(&mut self) -> Result<WatchEnd> {
         let mut known = self.history()?.measured;
         let mut new: Vec<Newest> = Vec::new();
         for newest in self.versions.newest() {
@@ -265,7 +266,7 @@ impl Watching<'_, '_> {
             }
             let version = self.usable(newest, &known)?;
             if self.is_interrupted() {
-                return Ok(End::Interrupted);
+                return Ok(WatchEnd::Interrupted);
             }
             let Some(version) = version.filter(|it| !known.contains(it)) else { continue };
             let before = known.range(1..version).next_back().copied();
@@ -274,21 +275,21 @@ impl Watching<'_, '_> {
         }
         if new.is_empty() {
             self.env.progress.note("nothing new to measure");
-            return Ok(End::Done);
+            return Ok(WatchEnd::Done);
         }
         // Together, they share the baseline. One that does not start must not keep the others from being measured.
         let together = self.compare(&new);
         if self.is_interrupted() {
-            return Ok(End::Interrupted);
+            return Ok(WatchEnd::Interrupted);
         }
-        let Err(Stopped { study, error }) = together else { return Ok(End::Done) };
+        let Err(Stopped { study, error }) = together else { return Ok(WatchEnd::Done) };
         if study.is_some() || bisect::own_fault(&error).is_none() {
             return Err(error);
         }
         for it in new.iter().filter(|_| new.len() > 1) {
             let outcome = self.compare(&[*it]);
             if self.is_interrupted() {
-                return Ok(End::Interrupted);
+                return Ok(WatchEnd::Interrupted);
             }
             if let Err(Stopped { error, .. }) = outcome {
                 self.lack(it.version, &error);
@@ -299,13 +300,13 @@ impl Watching<'_, '_> {
             self.lack(only.version, &error);
             self.is_incomplete = true;
         }
-        Ok(End::Done)
+        Ok(WatchEnd::Done)
     }
 
     fn lack(&mut self, version: usize, why: &dyn std::fmt::Display) {
         let why = format!("{why:#}");
         let why = why.lines().next().unwrap_or_default();
-        let name = self.versions.all.get(version).map_or("", |it| it.name.as_str());
+        let name = &self.versions.all[version].name;
         self.env.progress.failed(name, &format!("is skipped: {why}"));
         self.notes.push(format!("{name} could not be measured: {why}"));
     }
@@ -323,13 +324,13 @@ impl Watching<'_, '_> {
         Ok(())
     }
 
-    fn plan(&self, places: &[usize]) -> Result<Plan> {
-        let versions = places.iter().filter_map(|at| self.versions.all.get(*at));
-        let systems = versions.map(|it| SystemRequest::of(&it.words)).collect();
+    fn plan(&self, places: &[usize]) -> Result<StudyPlan> {
+        let versions = places.iter().map(|at| &self.versions.all[*at]);
+        let systems = versions.map(|version| SystemRequest::of(&version.words)).collect();
         let request = Request { systems, ..self.request.clone() };
         let cache_dir = &self.env.cache_dir;
         let suite = workload::suite(&request)?;
-        let plan = assay_plan::plan_of(&request, machine_facts(cache_dir)?, suite);
+        let plan = afterwards::plan_of(&request, machine_facts(cache_dir)?, suite);
         let mut plan = plan.map_err(|error| on_disk(error, cache_dir))?;
         plan.study.watch = Some(self.part.clone());
         Ok(plan)
@@ -337,15 +338,14 @@ impl Watching<'_, '_> {
 
     /// The version itself, or the nearest earlier commit that builds.
     fn usable(&mut self, newest: usize, known: &BTreeSet<usize>) -> Result<Option<usize>> {
-        let tried = if self.is_of_commits { TRIED } else { 1 };
+        let tried = if self.range.is_of_commits() { TRIED } else { 1 };
         for at in (1..=newest).rev().take(tried) {
-            let Some(version) = self.versions.all.get(at) else { continue };
-            // A later commit cannot be built; the measured one stands for it.
+            // A later commit cannot be built; the measured one represents it.
             if known.contains(&at) {
                 return Ok(Some(at));
             }
-            let source = self.request.source.as_deref();
-            match bisect::lacking(&version.words, source, self.is_of_commits, self.env) {
+            let (words, source) = (&self.versions.all[at].words, self.request.source.as_deref());
+            match bisect::lacking(words, source, self.range.is_of_commits(), self.env) {
                 Ok(None) => return Ok(Some(at)),
                 Ok(Some(why)) => self.lack(at, &why),
                 Err(_) if self.is_interrupted() => return Ok(None),
@@ -356,39 +356,39 @@ impl Watching<'_, '_> {
         Ok(None)
     }
 
-    fn search_on(&mut self) -> Result<End> {
+    fn search_on(&mut self) -> Result<WatchEnd> {
         let began = Instant::now();
         let most_s = self.asked.searches_s.unwrap_or(SEARCHES_S);
         let mut tried = BTreeSet::new();
         loop {
             let history = self.history()?;
             let mut wanted = self.wanted(&history);
-            let line = |it: &Want| history.lines.get(it.line);
-            let key = |it: &Want| {
-                line(it).map(|line| (line.measure, line.test.clone(), line.setup, it.ends))
+            let key = |wanted: &WantedSearch| {
+                let line = &history.lines[wanted.line];
+                (line.measure, line.test.clone(), line.setup, wanted.ends)
             };
-            wanted.retain(|it| key(it).is_some_and(|key| !tried.contains(&key)));
-            let Some(want) = wanted.first() else { return Ok(End::Done) };
+            wanted.retain(|wanted| !tried.contains(&key(wanted)));
+            let Some(want) = wanted.first() else { return Ok(WatchEnd::Done) };
             if began.elapsed().as_secs_f64() >= most_s {
                 let all = counted(wanted.len() as u64, "suspected change");
                 self.notes.push(format!(
                     "the time for searches was over: the next run searches for {all}"
                 ));
-                return Ok(End::Done);
+                return Ok(WatchEnd::Done);
             }
-            tried.extend(key(want));
-            let Some(line) = line(want) else { continue };
-            let Some(wish) = self.wish(line, want.ends) else { continue };
-            let [first, last] = &wish.ranges.first().context("there is nothing to search")?.ends;
+            tried.insert(key(want));
+            let line = &history.lines[want.line];
+            let request = self.search_request(line, want.ends);
+            let [first, last] = &request.ranges[0].ends;
             self.env.progress.note(&format!(
                 "{} may have changed between {first} and {last}; searching there",
                 line.test
             ));
-            match bisect::search(&wish, &self.file, self.env, self.ledger) {
-                Ok(Sought::Interrupted) => return Ok(End::Interrupted),
-                Ok(Sought::Uncertain) => self.is_incomplete = true,
-                Ok(Sought::Certain) => {}
-                Err(_) if self.is_interrupted() => return Ok(End::Interrupted),
+            match bisect::search(&request, &self.file, self.env, self.ledger) {
+                Ok(SearchEnd::Interrupted) => return Ok(WatchEnd::Interrupted),
+                Ok(SearchEnd::Uncertain) => self.is_incomplete = true,
+                Ok(SearchEnd::Certain) => {}
+                Err(_) if self.is_interrupted() => return Ok(WatchEnd::Interrupted),
                 Err(error) => {
                     self.notes.push(format!("the search in {} failed: {error:#}", line.test));
                     self.is_incomplete = true;
@@ -398,30 +398,33 @@ impl Watching<'_, '_> {
     }
 
     /// Worthwhile searches: interrupted ones, then the most significant ones.
-    fn wanted(&self, history: &History) -> Vec<Want> {
+    fn wanted(&self, history: &WatchHistory) -> Vec<WantedSearch> {
         let mut wanted = Vec::new();
-        for it in history.searches.iter().filter(|it| !it.known.has_ended) {
-            let wish = it.ends.and_then(|ends| self.wish(history.lines.get(it.line)?, ends));
-            if let (Some(ends), Some(true)) = (it.ends, wish.map(|wish| wish.is(&it.known))) {
-                wanted.push(Want { line: it.line, ends, significance: f64::INFINITY });
+        for PastSearch { known, line, ends } in &history.searches {
+            if let Some(ends) = *ends
+                && !known.has_ended
+                && self.search_request(&history.lines[*line], ends).is(known)
+            {
+                wanted.push(WantedSearch { line: *line, ends, significance: f64::INFINITY });
             }
         }
         for (place, line) in history.lines.iter().enumerate() {
             let ended = || history.searches.iter().filter(|it| it.known.has_ended);
             // Counts explain times.
-            let explains = |it: &&history::Searched| {
+            let explains = |it: &&PastSearch| {
                 it.known.measure == BisectMeasure::Instructions
                     && !it.known.steps.is_empty()
-                    && history.lines.get(it.line).is_some_and(|it| it.test == line.test)
+                    && history.lines[it.line].test == line.test
             };
             let own = ended().filter(|it| it.line == place);
             let counted =
                 ended().filter(|it| line.measure != BisectMeasure::Instructions && explains(it));
-            let known: Vec<_> = own.chain(counted).flat_map(|it| it.says(&self.versions)).collect();
+            let known: Vec<_> =
+                own.chain(counted).flat_map(|it| it.searched(&self.versions)).collect();
             let threshold = self.threshold(line.measure);
-            let noise = bisect::noise_of_watch(line.measure, self.is_of_commits, threshold);
+            let noise = bisect::noise_of_watch(line.measure, self.range.is_of_commits(), threshold);
             let suspicion = suspect(&line.values, &known, noise);
-            wanted.extend(suspicion.map(|Suspicion { ends, significance }| Want {
+            wanted.extend(suspicion.map(|Suspicion { ends, significance }| WantedSearch {
                 line: place,
                 ends,
                 significance,
@@ -442,22 +445,84 @@ impl Watching<'_, '_> {
         }
     }
 
-    fn wish(&self, line: &Line, ends: [usize; 2]) -> Option<Wish> {
-        let [first, last] = ends.map(|at| self.versions.all.get(at));
-        let names = [first?.name.clone(), last?.name.clone()];
+    fn search_request(&self, line: &WatchLine, ends: [usize; 2]) -> SearchRequest {
+        let ends = ends.map(|at| self.versions.all[at].name.clone());
         let setup = SetupRequest {
             clients: Some(vec![line.setup.clients]),
             tables: Some(line.setup.tables),
             rows: Some(line.setup.rows),
         };
         let (tests, setups) = (vec![line.test.clone()], vec![setup]);
-        Some(Wish {
-            ranges: vec![self.range.clone().between_ends(names)],
+        let request = Request { tests, setups, ..self.request.clone() };
+        SearchRequest {
+            ranges: vec![self.range.with_ends(ends)],
             paths: self.asked.paths.clone(),
             measure: line.measure,
-            request: bisect::without_effort(Request { tests, setups, ..self.request.clone() }),
+            request: bisect::with_effort(request, Request::default()),
             budget_s: SEARCH_S,
             watch: Some(self.part.clone()),
-        })
+        }
+    }
+}
+
+const WATCH: &str = "\
+Each run compares the newest version with the one measured last and with the baseline, searches for
+the version that made a change, shows all changes so far, and ends. The ledger keeps the history.
+
+The file has options as a study file does, and what is watched:
+  tests = [\"point-query\", \"update-one\"]
+  count = \"only\"                             # instructions; without it, time
+  [watch]
+  range = \"mariadb@11.4.5..11.8\"            # or a repository, with commits = \"REL_17_0..origin/master\"
+
+Exit codes: 0 done, 3 something could not be measured or searched, 4 interrupted; run it again.";
+
+/// `assay watch`.
+#[derive(Debug, Args)]
+#[command(after_help = WATCH)]
+#[command(mut_arg("format", FormatWord::only(FormatWord::without_stacks())))]
+pub struct WatchArgs {
+    /// The watch file: a study file with a table `[watch]` in place of the systems
+    #[arg(value_name = "WATCH.toml")]
+    pub watch_file: PathBuf,
+
+    /// Run a program for each change that is found
+    ///
+    /// The words of the program are separated by spaces; there is no shell. It gets the change in ASSAY_VERSION,
+    /// ASSAY_AFTER, ASSAY_TITLE, ASSAY_TEST, ASSAY_RATIO, ASSAY_PROBABILITY and ASSAY_SEARCH.
+    #[arg(long, value_name = "PROGRAM")]
+    pub run_on_found: Option<String>,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+struct WatchFiles {
+    _lock: StateLock,
+    reported: PathBuf,
+}
+
+impl WatchFiles {
+    fn take(ledger: &Path, name: &str) -> Result<Self> {
+        let ledger = std::path::absolute(ledger)?;
+        let file = key(&[&ledger.to_string_lossy(), name]);
+        let path = paths::state_dir()?.join("watches").join(file);
+        let reported = path.with_extension("reported");
+        let lock = StateLock::hold(path, |by| {
+            let hint = "wait until that ends, or give one of two files another `name` in `[watch]`";
+            Advised::new(format!("the watch `{name}` runs already{by}"), hint)
+        })?;
+        Ok(Self { _lock: lock, reported })
+    }
+
+    fn reported(&self) -> BTreeSet<String> {
+        let text = fs::read_to_string(&self.reported).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn report(&self, search: &str) -> Result<()> {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.reported)?;
+        writeln!(file, "{search}")?;
+        Ok(())
     }
 }

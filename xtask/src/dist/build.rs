@@ -8,6 +8,7 @@ use object::read::elf::{ElfFile64, SectionHeader as _};
 use object::{Endianness, Object as _};
 
 use super::{Arch, output, sysroot};
+use crate::command::{self, cargo};
 
 pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
     let gcc = if arch.name == std::env::consts::ARCH {
@@ -56,19 +57,13 @@ pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
         cargo.env(format!("CC_{underscored}"), &gcc);
         cargo.env(format!("CARGO_TARGET_{}_LINKER", underscored.to_uppercase()), &gcc);
     }
-    ensure!(cargo.status().context("cannot start cargo")?.success(), "the program does not build");
+    command::run(&mut cargo)?;
     Ok(root.join("target").join(target).join("release/assay"))
 }
 
 pub(super) fn host_program(root: &Path) -> Result<PathBuf> {
-    let status =
-        cargo().current_dir(root).args(["build", "--locked", "--package", "assay"]).status();
-    ensure!(status.context("cannot start cargo")?.success(), "the program does not build");
+    command::run(cargo().current_dir(root).args(["build", "--locked", "--package", "assay"]))?;
     Ok(root.join("target/debug/assay"))
-}
-
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// Directories of this machine that must not be in the program, and their replacements.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use md5::Digest as _;
 
-use super::{ABOUT, Contents, Item, hex, tarball};
+use super::{ABOUT, Contents, DistFile, hex, tarball};
 
 /// The licence whose text every Debian system has.
 const APACHE: &str = "/usr/share/common-licenses/Apache-2.0";
@@ -28,12 +28,12 @@ pub(super) fn write(contents: &Contents) -> Result<(String, Vec<u8>)> {
     Ok((name, archive.into_inner()?))
 }
 
-fn item(path: &str, bytes: Vec<u8>) -> Item {
-    Item { path: path.to_owned(), mode: 0o644, bytes }
+fn item(path: &str, bytes: Vec<u8>) -> DistFile {
+    DistFile { path: path.to_owned(), mode: 0o644, bytes }
 }
 
 /// The files according to Debian's policy: manual pages and changes compressed, one file of licences.
-fn items(contents: &Contents) -> Result<Vec<Item>> {
+fn items(contents: &Contents) -> Result<Vec<DistFile>> {
     let documents = |name: &str| format!("share/doc/assay/{name}");
     let mut items = Vec::new();
     let mut mit = String::new();
@@ -58,8 +58,8 @@ fn items(contents: &Contents) -> Result<Vec<Item>> {
 }
 
 /// In the format of `md5sum`.
-fn sums(items: &[Item]) -> String {
-    let line = |it: &Item| format!("{}  usr/{}\n", hex(&md5::Md5::digest(&it.bytes)), it.path);
+fn sums(items: &[DistFile]) -> String {
+    let line = |it: &DistFile| format!("{}  usr/{}\n", hex(&md5::Md5::digest(&it.bytes)), it.path);
     items.iter().map(line).collect()
 }
 
@@ -98,7 +98,7 @@ fn changes(contents: &Contents) -> Result<String> {
 
 const MAINTAINER: &str = "The authors of assay <assay@localhost>";
 
-fn control(contents: &Contents, items: &[Item]) -> String {
+fn control(contents: &Contents, items: &[DistFile]) -> String {
     let Contents { version, arch, libc: (major, minor), .. } = contents;
     let kilobytes = items.iter().map(|it| it.bytes.len()).sum::<usize>().div_ceil(1024);
     format!(

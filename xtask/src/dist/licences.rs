@@ -2,30 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use fs_err as fs;
 use serde_json::Value;
 
-use super::{Arch, Item, output};
+use super::{Arch, DistFile, output};
+use crate::command::cargo;
 
 /// The version of assay, and the texts of the licences of its dependencies on an architecture, each text once.
-pub(super) fn collect(root: &Path, arch: Arch) -> Result<(String, Item)> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+pub(super) fn collect(root: &Path, arch: Arch) -> Result<(String, DistFile)> {
+    let mut command = cargo();
     command.current_dir(root).args(["metadata", "--format-version=1", "--locked"]);
     command.args(["--filter-platform", &arch.target()]);
     let metadata: Value = serde_json::from_str(&output(&mut command)?)?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let packages: BTreeMap<String, Value> = list(&metadata["packages"])
-        .into_iter()
-        .map(|it| (it["id"].as_str().unwrap_or_default().to_owned(), it))
-        .collect();
-    let nodes: BTreeMap<String, Value> = list(&metadata["resolve"]["nodes"])
-        .into_iter()
-        .map(|it| (it["id"].as_str().unwrap_or_default().to_owned(), it))
-        .collect();
+    let by_id = |value: &Value| -> BTreeMap<String, Value> {
+        let named = list(value).into_iter();
+        named.map(|it| (it["id"].as_str().unwrap_or_default().to_owned(), it)).collect()
+    };
+    let packages = by_id(&metadata["packages"]);
+    let nodes = by_id(&metadata["resolve"]["nodes"]);
     let assay = packages.values().find(|it| it["name"] == "assay").context("no package `assay`")?;
     let version = assay["version"].as_str().context("no version")?.to_owned();
     let mut open = vec![assay["id"].as_str().unwrap_or_default().to_owned()];
@@ -45,7 +42,7 @@ pub(super) fn collect(root: &Path, arch: Arch) -> Result<(String, Item)> {
         found.iter().filter_map(|id| packages.get(id)).filter(|it| !it["source"].is_null());
     let text = written(foreign)?;
     let path = "share/doc/assay/THIRD-PARTY-LICENSES.txt".to_owned();
-    Ok((version, Item { path, mode: 0o644, bytes: text.into_bytes() }))
+    Ok((version, DistFile { path, mode: 0o644, bytes: text.into_bytes() }))
 }
 
 fn written<'a>(packages: impl Iterator<Item = &'a Value>) -> Result<String> {

@@ -16,6 +16,8 @@ use anyhow::{Context, Result, bail, ensure};
 use fs_err as fs;
 use sha2::{Digest as _, Sha256};
 
+use crate::command::root;
+
 /// The newest C library that a binary may need: that of Debian 11.
 const LIBC_MAX: (u32, u32) = (2, 31);
 
@@ -47,7 +49,7 @@ impl Arch {
 
 /// A file to install, with its path below a prefix such as `/usr`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct DistFile {
     path: String,
     mode: u32,
     bytes: Vec<u8>,
@@ -61,15 +63,14 @@ pub(super) struct Contents {
     libc: (u32, u32),
     /// Seconds since the Unix epoch.
     time: u64,
-    items: Vec<Item>,
+    items: Vec<DistFile>,
     changes: Vec<String>,
 }
 
 /// Builds the files for the given architectures: `x86_64` (the default), `aarch64`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let root = fs::canonicalize(root)?;
+    let root = fs::canonicalize(root())?;
     let mut arches = Vec::new();
     for word in words {
         match ARCHES.into_iter().find(|arch| arch.name == word) {
@@ -87,7 +88,7 @@ pub fn run(words: &[String]) -> Result<()> {
     fs::create_dir_all(&to)?;
     let time = time(&root)?;
     // The program itself prints the documents, so they come from one that runs here.
-    let mut documents: Option<Vec<Item>> = None;
+    let mut documents: Option<Vec<DistFile>> = None;
     for arch in arches {
         let (version, licences) = licences::collect(&root, arch)?;
         let program = build::program(&root, arch)?;
@@ -101,12 +102,12 @@ pub fn run(words: &[String]) -> Result<()> {
             None if runs_here => documents.insert(self::documents(&program)?),
             None => documents.insert(self::documents(&build::host_program(&root)?)?),
         };
-        let mut items = vec![Item { path: "bin/assay".to_owned(), mode: 0o755, bytes }];
+        let mut items = vec![DistFile { path: "bin/assay".to_owned(), mode: 0o755, bytes }];
         items.extend(documents.iter().cloned());
         items.push(licences);
         for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
             let bytes = fs::read(root.join(name))?;
-            items.push(Item { path: format!("share/doc/assay/{name}"), mode: 0o644, bytes });
+            items.push(DistFile { path: format!("share/doc/assay/{name}"), mode: 0o644, bytes });
         }
         items.sort_by(|a, b| a.path.cmp(&b.path));
         let changes = changes(&fs::read_to_string(root.join("CHANGELOG.md"))?, &version)?;
@@ -156,7 +157,7 @@ fn time(root: &Path) -> Result<u64> {
     said.trim().parse().context("git does not say when the commit was made")
 }
 
-fn documents(program: &Path) -> Result<Vec<Item>> {
+fn documents(program: &Path) -> Result<Vec<DistFile>> {
     let mut items = Vec::new();
     for (shell, path) in [
         ("bash", "share/bash-completion/completions/assay"),
@@ -164,7 +165,7 @@ fn documents(program: &Path) -> Result<Vec<Item>> {
         ("fish", "share/fish/vendor_completions.d/assay.fish"),
     ] {
         let script = output(Command::new(program).args(["completions", shell]))?;
-        items.push(Item { path: path.to_owned(), mode: 0o644, bytes: script.into_bytes() });
+        items.push(DistFile { path: path.to_owned(), mode: 0o644, bytes: script.into_bytes() });
     }
     let pages = tempfile::tempdir()?;
     output(Command::new(program).arg("man").arg(pages.path()))?;
@@ -172,7 +173,7 @@ fn documents(program: &Path) -> Result<Vec<Item>> {
         let page = page?.path();
         let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = format!("share/man/man1/{name}");
-        items.push(Item { path, mode: 0o644, bytes: fs::read(&page)? });
+        items.push(DistFile { path, mode: 0o644, bytes: fs::read(&page)? });
     }
     Ok(items)
 }
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
 
     pub(super) fn contents() -> Contents {
-        let item = |path: &str, mode, text: &str| Item {
+        let item = |path: &str, mode, text: &str| DistFile {
             path: path.to_owned(),
             mode,
             bytes: text.as_bytes().to_vec(),

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::Result;
 use flate2::{Compression, GzBuilder};
 
-use super::{Contents, Item};
+use super::{Contents, DistFile};
 
 pub(super) fn write(contents: &Contents) -> Result<(String, Vec<u8>)> {
     let name = format!("assay-{}-{}-linux", contents.version, contents.arch.name);
@@ -13,7 +13,7 @@ pub(super) fn write(contents: &Contents) -> Result<(String, Vec<u8>)> {
 }
 
 /// A compressed tar archive of files below a prefix, with their parent directories.
-pub(super) fn packed(items: &[Item], prefix: &str, time: u64) -> Result<Vec<u8>> {
+pub(super) fn packed(items: &[DistFile], prefix: &str, time: u64) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     let mut last = String::new();
     for item in items {

@@ -11,6 +11,7 @@ use fs_err as fs;
 use serde_json::Value;
 
 use super::{ARCHES, output, sysroot};
+use crate::command::root;
 
 const RELEASES: [&str; 3] = ["bullseye", "bookworm", "trixie"];
 
@@ -51,7 +52,7 @@ const SHELLS: [(&str, &str); 3] = [
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let releases = releases(words)?;
-    let root = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
+    let root = fs::canonicalize(root())?;
     let package = made(&root, "deb")?;
     let wheel = made(&root, "whl")?;
     let mirror = sysroot::mirror()?;

@@ -71,13 +71,13 @@ fn constants(root: &Path) -> Result<BTreeSet<String>> {
 }
 
 fn declared(code: &str) -> Vec<String> {
-    let of = |rest: &str| {
+    let name = |rest: &str| {
         let name: String =
             rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
         let is_constant = name.contains('_') && !name.contains(|c: char| c.is_ascii_lowercase());
         is_constant.then_some(name)
     };
-    code.split("const ").skip(1).filter_map(of).collect()
+    code.split("const ").skip(1).filter_map(name).collect()
 }
 
 fn history(line: &str) -> Vec<String> {

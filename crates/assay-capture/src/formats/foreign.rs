@@ -5,35 +5,47 @@ use crate::sql::token::find;
 use crate::time;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Foreign {
+pub struct ForeignFile {
     pub what: &'static str,
     pub hint: &'static str,
 }
 
-struct Kind {
-    foreign: Foreign,
+struct ForeignKind {
+    what: &'static str,
+    hint: &'static str,
     is_line: fn(&[u8]) -> bool,
 }
 
 const COMPRESSED: &str = "assay reads plain and gzipped files";
 
-const BINARY: [(&[u8], Foreign); 13] = [
-    (b"BZh", Foreign { what: "compressed with bzip2", hint: "unpack it: `bunzip2 --keep FILE`" }),
-    (b"\xfd7zXZ\0", Foreign { what: "compressed with xz", hint: "unpack it: `unxz --keep FILE`" }),
+const ARCHIVE: &str = "unpack it, and name the files in it";
+
+const BINARY: [(&[u8], ForeignFile); 13] = [
+    (
+        b"BZh",
+        ForeignFile { what: "compressed with bzip2", hint: "unpack it: `bunzip2 --keep FILE`" },
+    ),
+    (
+        b"\xfd7zXZ\0",
+        ForeignFile { what: "compressed with xz", hint: "unpack it: `unxz --keep FILE`" },
+    ),
     (
         b"\x28\xb5\x2f\xfd",
-        Foreign { what: "compressed with zstd", hint: "unpack it: `unzstd FILE`" },
+        ForeignFile { what: "compressed with zstd", hint: "unpack it: `unzstd FILE`" },
     ),
-    (b"\x04\x22\x4d\x18", Foreign { what: "compressed with lz4", hint: "unpack it: `unlz4 FILE`" }),
-    (b"\x1f\x9d", Foreign { what: "compressed with compress", hint: COMPRESSED }),
-    (b"\x1f\x8b", Foreign { what: "gzipped twice", hint: "unpack it once: `gunzip FILE`" }),
-    (b"PK\x03\x04", Foreign { what: "a ZIP archive", hint: "unpack it, and name the files in it" }),
-    (b"7z\xbc\xaf", Foreign { what: "a 7z archive", hint: "unpack it, and name the files in it" }),
-    (b"\xfebin", Foreign { what: "a binary log", hint: BINARY_LOG }),
-    (b"PGDMP", Foreign { what: "a dump of `pg_dump`", hint: "`--schema` names a dump" }),
-    (b"\xd4\xc3\xb2\xa1", Foreign { what: "a capture of packets", hint: PACKETS }),
-    (b"\xa1\xb2\xc3\xd4", Foreign { what: "a capture of packets", hint: PACKETS }),
-    (b"\x0a\x0d\x0d\x0a", Foreign { what: "a capture of packets", hint: PACKETS }),
+    (
+        b"\x04\x22\x4d\x18",
+        ForeignFile { what: "compressed with lz4", hint: "unpack it: `unlz4 FILE`" },
+    ),
+    (b"\x1f\x9d", ForeignFile { what: "compressed with compress", hint: COMPRESSED }),
+    (b"\x1f\x8b", ForeignFile { what: "gzipped twice", hint: "unpack it once: `gunzip FILE`" }),
+    (b"PK\x03\x04", ForeignFile { what: "a ZIP archive", hint: ARCHIVE }),
+    (b"7z\xbc\xaf", ForeignFile { what: "a 7z archive", hint: ARCHIVE }),
+    (b"\xfebin", ForeignFile { what: "a binary log", hint: BINARY_LOG }),
+    (b"PGDMP", ForeignFile { what: "a dump of `pg_dump`", hint: "`--schema` names a dump" }),
+    (b"\xd4\xc3\xb2\xa1", ForeignFile { what: "a capture of packets", hint: PACKETS }),
+    (b"\xa1\xb2\xc3\xd4", ForeignFile { what: "a capture of packets", hint: PACKETS }),
+    (b"\x0a\x0d\x0d\x0a", ForeignFile { what: "a capture of packets", hint: PACKETS }),
 ];
 
 const BINARY_LOG: &str =
@@ -43,43 +55,36 @@ const PACKETS: &str = "`pt-query-digest --type tcpdump --output slowlog` makes a
                        `tcpdump -x -tttt` prints; name that";
 
 /// Kinds of text that are never statement logs.
-const TEXTS: [Kind; 7] = [
-    Kind {
-        foreign: Foreign {
-            what: "a report of pt-query-digest, which has one example of each statement",
-            hint: "name the slow query log that the report was made of",
-        },
+const TEXTS: [ForeignKind; 7] = [
+    ForeignKind {
+        what: "a report of pt-query-digest, which has one example of each statement",
+        hint: "name the slow query log that the report was made of",
         is_line: is_digest_report,
     },
-    Kind {
-        foreign: Foreign {
-            what: "a report of mysqldumpslow, which has no values",
-            hint: "name the slow query log that the report was made of",
-        },
+    ForeignKind {
+        what: "a report of mysqldumpslow, which has no values",
+        hint: "name the slow query log that the report was made of",
         is_line: |line| line.starts_with(b"Count: ") && has(line, b"Time=") && has(line, b"Lock="),
     },
-    Kind {
-        foreign: Foreign { what: "text of mysqlbinlog", hint: BINARY_LOG },
+    ForeignKind {
+        what: "text of mysqlbinlog",
+        hint: BINARY_LOG,
         is_line: |line| {
             line.starts_with(b"#") && has(line, b" server id ") && has(line, b"end_log_pos ")
         },
     },
-    Kind { foreign: Foreign { what: "text of tcpdump", hint: PACKETS }, is_line: is_packet },
-    Kind {
-        foreign: Foreign {
-            what: "a page in HTML",
-            hint: "reports have no log; name the log that the report was made of",
-        },
+    ForeignKind { what: "text of tcpdump", hint: PACKETS, is_line: is_packet },
+    ForeignKind {
+        what: "a page in HTML",
+        hint: "reports have no log; name the log that the report was made of",
         is_line: |line| {
             let start = line.get(..14).unwrap_or(line).to_ascii_lowercase();
             start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
         },
     },
-    Kind {
-        foreign: Foreign {
-            what: "a log of an audit plugin",
-            hint: "name a slow or a general query log of the server",
-        },
+    ForeignKind {
+        what: "a log of an audit plugin",
+        hint: "name a slow or a general query log of the server",
         is_line: |line| {
             line.starts_with(b"<AUDIT_RECORD")
                 || has(line, b"\"audit_record\"")
@@ -87,116 +92,95 @@ const TEXTS: [Kind; 7] = [
                     && has(line, b",QUERY,")
         },
     },
-    Kind {
-        foreign: Foreign {
-            what: "a log of pgbouncer",
-            hint: "it has no statements; name the log of Postgres",
-        },
+    ForeignKind {
+        what: "a log of pgbouncer",
+        hint: "it has no statements; name the log of Postgres",
         is_line: |line| has(line, b" LOG C-0x") || has(line, b" LOG S-0x"),
     },
 ];
 
 /// Kinds of JSON lines that wrap a log, and kinds of text around the lines of a log. They are checked after the
 /// formats: a statement may contain anything.
-const PACKED: [Kind; 9] = [
-    Kind {
-        foreign: Foreign {
-            what: "a log of Google Cloud",
-            hint: "take the lines of the server's log out of it: `jq -r '.textPayload // empty'`, or `jq -r \
-                   '.[].textPayload // empty'` if it is one list",
-        },
+const PACKED: [ForeignKind; 9] = [
+    ForeignKind {
+        what: "a log of Google Cloud",
+        hint: "take the lines of the server's log out of it: `jq -r '.textPayload // empty'`, or `jq -r \
+               '.[].textPayload // empty'` if it is one list",
         is_line: |line| has(line, b"\"textPayload\"") || has(line, b"\"jsonPayload\""),
     },
-    Kind {
-        foreign: Foreign {
-            what: "a log of Amazon CloudWatch",
-            hint: "take the lines of the server's log out of it: `jq -r '.events[].message'`, or `.LogFileData` of \
-                   `aws rds download-db-log-file-portion`",
-        },
+    ForeignKind {
+        what: "a log of Amazon CloudWatch",
+        hint: "take the lines of the server's log out of it: `jq -r '.events[].message'`, or `.LogFileData` of \
+               `aws rds download-db-log-file-portion`",
         is_line: |line| {
             has(line, b"\"logStreamName\"")
                 || has(line, b"\"ingestionTime\"")
                 || has(line, b"\"LogFileData\"")
         },
     },
-    Kind {
-        foreign: Foreign {
-            what: "a log of Azure",
-            hint: "take the lines of the server's log out of it: `jq -r .properties.message`",
-        },
+    ForeignKind {
+        what: "a log of Azure",
+        hint: "take the lines of the server's log out of it: `jq -r .properties.message`",
         is_line: |line| has(line, b"\"errorLevel\"") || has(line, b"\"LogicalServerName\""),
     },
-    Kind {
-        foreign: Foreign {
-            what: "a log of a container as JSON",
-            hint: "take the lines of the server's log out of it: `jq -j .log`, or `docker logs`",
-        },
+    ForeignKind {
+        what: "a log of a container as JSON",
+        hint: "take the lines of the server's log out of it: `jq -j .log`, or `docker logs`",
         is_line: |line| line.starts_with(b"{\"log\":") && has(line, b"\"stream\":"),
     },
-    Kind {
-        foreign: Foreign {
-            what: "a log of a container, with time and stream before each line",
-            hint: "take them away: `cut -d' ' -f4-`",
-        },
+    ForeignKind {
+        what: "a log of a container, with time and stream before each line",
+        hint: "take them away: `cut -d' ' -f4-`",
         is_line: |line| has(line, b"Z stderr F ") || has(line, b"Z stdout F "),
     },
-    Kind {
-        foreign: Foreign {
-            what: "a log of the journal of systemd as JSON",
-            hint: "take the lines of the server's log out of it: `jq -r .MESSAGE`, or `journalctl -o cat`",
-        },
+    ForeignKind {
+        what: "a log of the journal of systemd as JSON",
+        hint: "take the lines of the server's log out of it: `jq -r .MESSAGE`, or `journalctl -o cat`",
         is_line: |line| has(line, b"\"__REALTIME_TIMESTAMP\""),
     },
-    Kind {
-        foreign: Foreign {
-            what: "an error log of MySQL or MariaDB",
-            hint: "it has no statements; name a slow or a general query log",
-        },
+    ForeignKind {
+        what: "an error log of MySQL or MariaDB",
+        hint: "it has no statements; name a slow or a general query log",
         is_line: |line| {
             let begins = line.first().is_some_and(u8::is_ascii_digit);
             let is_level = [b"[Note]".as_slice(), b"[System]", b"[Warning]", b"[ERROR]"];
             begins && is_level.iter().any(|level| has(line, level))
         },
     },
-    Kind {
-        foreign: Foreign {
-            what: "syslog around another log",
-            hint: "take away what syslog writes before each line, such as `sed -E 's/^.*[a-z]+(\\[[0-9]+\\])?: //'`; \
-                   assay reads syslog of Postgres, whose lines have `[1-1]` after the number of the process",
-        },
+    ForeignKind {
+        what: "syslog around another log",
+        hint: "take away what syslog writes before each line, such as `sed -E 's/^.*[a-z]+(\\[[0-9]+\\])?: //'`; \
+               assay reads syslog of Postgres, whose lines have `[1-1]` after the number of the process",
         is_line: is_syslog,
     },
-    Kind {
-        foreign: Foreign {
-            what: "JSON with other keys than those of a log of Postgres",
-            hint: "`jq -r` takes the lines of the server's log out of it",
-        },
+    ForeignKind {
+        what: "JSON with other keys than those of a log of Postgres",
+        hint: "`jq -r` takes the lines of the server's log out of it",
         is_line: |line| line.starts_with(b"{\"") || line == b"[" || line.starts_with(b"[{"),
     },
 ];
 
-pub(crate) fn binary(head: &[u8]) -> Option<Foreign> {
-    let is_tar = head.get(257..262) == Some(b"ustar");
-    if is_tar {
-        let hint = "unpack it, and name the files in it";
-        return Some(Foreign { what: "a tar archive", hint });
+pub(crate) fn binary(head: &[u8]) -> Option<ForeignFile> {
+    if head.get(257..262) == Some(b"ustar") {
+        return Some(ForeignFile { what: "a tar archive", hint: ARCHIVE });
     }
     BINARY.iter().find(|(begin, _)| head.starts_with(begin)).map(|(_, foreign)| *foreign)
 }
 
 /// Recognizes a text that is never a statement log.
-pub(crate) fn foreign(head: &[u8]) -> Option<Foreign> {
+pub(crate) fn foreign(head: &[u8]) -> Option<ForeignFile> {
     one_of(&TEXTS, head)
 }
 
 /// Recognizes a file in none of the log formats.
-pub(crate) fn packed(head: &[u8]) -> Option<Foreign> {
+pub(crate) fn packed(head: &[u8]) -> Option<ForeignFile> {
     one_of(&PACKED, head)
 }
 
-fn one_of(kinds: &[Kind], head: &[u8]) -> Option<Foreign> {
-    let has_line = |kind: &&Kind| lines(head).any(|line| (kind.is_line)(line.trim_ascii_start()));
-    kinds.iter().find(has_line).map(|kind| kind.foreign)
+fn one_of(kinds: &[ForeignKind], head: &[u8]) -> Option<ForeignFile> {
+    let has_line =
+        |kind: &&ForeignKind| lines(head).any(|line| (kind.is_line)(line.trim_ascii_start()));
+    kinds.iter().find(has_line).map(|kind| ForeignFile { what: kind.what, hint: kind.hint })
 }
 
 fn has(line: &[u8], part: &[u8]) -> bool {

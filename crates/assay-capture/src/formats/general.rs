@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use assay_model::Dialect;
 
-use crate::entry::{Entry, Sink, Skip};
-use crate::reader::{Format, Given, Reader, lines, shown};
+use crate::reader::{EntrySink, LogEntry, LogFormat, LogHints, LogReader, Skip, lines, shown};
 use crate::time;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: LogFormat = LogFormat {
     name: "general",
     about: "general query log of MySQL or MariaDB",
     dialect: Some(Dialect::MySql),
@@ -19,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
             at_us: None,
             session: 0,
             is_prepared: false,
-            part: Part::Outside,
+            part: GeneralPart::Outside,
             is_long: false,
             databases: HashMap::new(),
         })
@@ -65,7 +64,7 @@ const COMMANDS: [&str; 32] = [
     "Reset Connection",
 ];
 
-fn looks(head: &[u8], _: &Given) -> bool {
+fn looks(head: &[u8], _: &LogHints) -> bool {
     separators(head).is_some()
 }
 
@@ -87,7 +86,7 @@ fn separators(head: &[u8]) -> Option<Separators> {
     lines(head).any(is_command).then_some(Separators::Blanks)
 }
 
-struct Command<'l> {
+struct LogCommand<'l> {
     at_us: Option<i64>,
     session: u64,
     name: &'static str,
@@ -95,7 +94,7 @@ struct Command<'l> {
 }
 
 /// `2026-11-27T22:45:19.179537Z<tab>   11 Query<tab>SELECT 1`, or two tabs instead of a time.
-fn command(line: &[u8], separators: Separators) -> Option<Command<'_>> {
+fn command(line: &[u8], separators: Separators) -> Option<LogCommand<'_>> {
     let (at_us, rest) = match (time::leading(line), separators) {
         (Some((at, length)), Separators::Tabs) => {
             (Some(at), line.get(length..)?.strip_prefix(b"\t")?)
@@ -131,11 +130,11 @@ fn command(line: &[u8], separators: Separators) -> Option<Command<'_>> {
             (name, argument(&name)?.trim_ascii_start())
         }
     };
-    Some(Command { at_us, session, name, argument })
+    Some(LogCommand { at_us, session, name, argument })
 }
 
 #[derive(Debug, Default)]
-enum Part {
+enum GeneralPart {
     #[default]
     Outside,
     Statement(Vec<u8>),
@@ -149,13 +148,13 @@ struct General {
     at_us: Option<i64>,
     session: u64,
     is_prepared: bool,
-    part: Part,
+    part: GeneralPart,
     is_long: bool,
     databases: HashMap<u64, String>,
 }
 
-impl Reader for General {
-    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+impl LogReader for General {
+    fn line(&mut self, line: &[u8], out: &mut dyn EntrySink) {
         if let Some(command) = command(line, self.separators) {
             self.finish(out);
             self.command(&command, out);
@@ -168,18 +167,20 @@ impl Reader for General {
             return;
         }
         match &mut self.part {
-            Part::Statement(text) if text.len() + line.len() > TEXT_MAX => self.is_long = true,
-            Part::Statement(text) => {
+            GeneralPart::Statement(text) if text.len() + line.len() > TEXT_MAX => {
+                self.is_long = true
+            }
+            GeneralPart::Statement(text) => {
                 text.push(b'\n');
                 text.extend_from_slice(line);
             }
-            Part::Counted => {}
-            Part::Outside if is_heading(line) => {}
-            Part::Outside => out.unreadable(line),
+            GeneralPart::Counted => {}
+            GeneralPart::Outside if is_heading(line) => {}
+            GeneralPart::Outside => out.unreadable(line),
         }
     }
 
-    fn end(&mut self, out: &mut dyn Sink) {
+    fn end(&mut self, out: &mut dyn EntrySink) {
         self.finish(out);
         self.databases.clear();
     }
@@ -192,18 +193,18 @@ fn is_heading(line: &[u8]) -> bool {
 }
 
 impl General {
-    fn command(&mut self, command: &Command<'_>, out: &mut dyn Sink) {
+    fn command(&mut self, command: &LogCommand<'_>, out: &mut dyn EntrySink) {
         self.at_us = command.at_us.or(self.at_us);
         self.session = command.session;
         self.part = match command.name {
-            "Quit" | "Ping" | "Connect" | "Statistics" | "Init DB" => Part::Outside,
-            _ => Part::Counted,
+            "Quit" | "Ping" | "Connect" | "Statistics" | "Init DB" => GeneralPart::Outside,
+            _ => GeneralPart::Counted,
         };
         match command.name {
             "Query" | "Execute" => {
                 self.is_prepared = command.name == "Execute";
                 self.is_long = false;
-                self.part = Part::Statement(command.argument.to_vec());
+                self.part = GeneralPart::Statement(command.argument.to_vec());
             }
             "Init DB" => {
                 self.use_database(&shown(command.argument));
@@ -246,23 +247,19 @@ impl General {
         self.databases.insert(self.session, name.to_owned());
     }
 
-    fn finish(&mut self, out: &mut dyn Sink) {
-        let Part::Statement(text) = std::mem::take(&mut self.part) else { return };
+    fn finish(&mut self, out: &mut dyn EntrySink) {
+        let GeneralPart::Statement(text) = std::mem::take(&mut self.part) else { return };
         let is_use = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"use "));
         if is_use {
             self.use_database(&shown(text.get(4..).unwrap_or_default()));
         }
-        out.entry(&Entry {
-            dialect: Dialect::MySql,
+        out.entry(&LogEntry {
             at_us: self.at_us,
             session: Some(self.session),
             database: self.databases.get(&self.session).map(String::as_str),
-            text: &text,
-            parameters: &[],
             is_prepared: self.is_prepared,
-            calls: 1,
-            time_us: None,
             is_cut: self.is_long,
+            ..LogEntry::new(Dialect::MySql, &text)
         });
     }
 }
@@ -285,10 +282,10 @@ mod tests {
                 (11, "Query", b"SELECT 1".as_slice())
             );
         }
-        let of = |line: &'static [u8]| command(line, Separators::Tabs);
-        assert_eq!(of(b"\t\t   7 Quit\t").unwrap().name, "Quit");
-        assert!(of(b"\t\t   7 of them").is_none());
-        assert!(of(b"  where x = 1").is_none());
+        let tabbed = |line: &'static [u8]| command(line, Separators::Tabs);
+        assert_eq!(tabbed(b"\t\t   7 Quit\t").unwrap().name, "Quit");
+        assert!(tabbed(b"\t\t   7 of them").is_none());
+        assert!(tabbed(b"  where x = 1").is_none());
     }
 
     #[test]

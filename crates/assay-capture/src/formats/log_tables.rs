@@ -2,12 +2,11 @@
 
 use assay_model::Dialect;
 
-use super::csv::{Columns, Rows, header};
-use crate::entry::{Entry, Sink, Skip};
-use crate::reader::{Format, Given, Reader, shown};
+use super::tables::{CsvColumns, CsvTable, header};
+use crate::reader::{EntrySink, LogEntry, LogFormat, LogHints, LogReader, Skip, shown};
 use crate::time;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: LogFormat = LogFormat {
     name: "log-tables",
     about: "table mysql.slow_log or mysql.general_log, CSV or TSV with a header",
     dialect: Some(Dialect::MySql),
@@ -15,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-fn looks(head: &[u8], _: &Given) -> bool {
+fn looks(head: &[u8], _: &LogHints) -> bool {
     header(head).is_some_and(|(_, columns)| {
         let has = |names: [&str; 3]| names.iter().all(|name| columns.has(name));
         has(["start_time", "query_time", "sql_text"])
@@ -23,11 +22,11 @@ fn looks(head: &[u8], _: &Given) -> bool {
     })
 }
 
-fn open(head: &[u8], _: &Given) -> Box<dyn Reader> {
-    Box::new(Rows::new(head, row))
+fn open(head: &[u8], _: &LogHints) -> Box<dyn LogReader> {
+    Box::new(CsvTable::new(head, row))
 }
 
-fn row(columns: &Columns, record: &[Vec<u8>], line: &[u8], out: &mut dyn Sink) {
+fn row(columns: &CsvColumns, record: &[Vec<u8>], line: &[u8], out: &mut dyn EntrySink) {
     let field = |name| columns.get(record, name);
     let is_general = columns.has("argument");
     let is_prepared = match field("command_type") {
@@ -47,17 +46,14 @@ fn row(columns: &Columns, record: &[Vec<u8>], line: &[u8], out: &mut dyn Sink) {
     let at = field(if is_general { "event_time" } else { "start_time" }).and_then(time::leading);
     let database = field("db").map(shown);
     let text = text.trim_ascii_end();
-    out.entry(&Entry {
-        dialect: Dialect::MySql,
+    let text = text.strip_suffix(b";").unwrap_or(text);
+    out.entry(&LogEntry {
         at_us: at.map(|(at, _)| at),
         session: columns.number(record, "thread_id").map(|it| it as u64),
         database: database.as_deref(),
-        text: text.strip_suffix(b";").unwrap_or(text),
-        parameters: &[],
         is_prepared,
-        calls: 1,
         time_us,
-        is_cut: false,
+        ..LogEntry::new(Dialect::MySql, text)
     });
 }
 

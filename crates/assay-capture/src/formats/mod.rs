@@ -1,6 +1,5 @@
 //! The supported formats: a file each, and a line in [`FORMATS`].
 
-mod csv;
 mod digests;
 mod foreign;
 mod general;
@@ -9,15 +8,15 @@ mod pg_stat_statements;
 mod postgres;
 mod script;
 mod slow;
-mod splitter;
+mod tables;
 
-pub use foreign::Foreign;
+pub use foreign::ForeignFile;
 pub(crate) use foreign::{binary, foreign, packed};
 
-use crate::reader::Format;
+use crate::reader::LogFormat;
 
 /// The first format that matches a log's content is used.
-pub const FORMATS: &[Format] = &[
+pub const FORMATS: &[LogFormat] = &[
     slow::FORMAT,
     general::FORMAT,
     digests::FORMAT,

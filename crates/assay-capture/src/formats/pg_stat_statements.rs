@@ -2,11 +2,10 @@
 
 use assay_model::Dialect;
 
-use super::csv::{Columns, Rows, header};
-use crate::entry::{Entry, Sink, Skip};
-use crate::reader::{Format, Given, Reader, shown};
+use super::tables::{CsvColumns, CsvTable, header};
+use crate::reader::{EntrySink, LogEntry, LogFormat, LogHints, LogReader, Skip, shown};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: LogFormat = LogFormat {
     name: "pg-stat-statements",
     about: "view pg_stat_statements of Postgres as CSV, without values",
     dialect: Some(Dialect::Postgres),
@@ -14,18 +13,18 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-fn looks(head: &[u8], _: &Given) -> bool {
+fn looks(head: &[u8], _: &LogHints) -> bool {
     header(head).is_some_and(|(_, columns)| {
         let has_time = columns.has("total_exec_time") || columns.has("total_time");
         columns.has("query") && columns.has("calls") && has_time
     })
 }
 
-fn open(head: &[u8], _: &Given) -> Box<dyn Reader> {
-    Box::new(Rows::new(head, row))
+fn open(head: &[u8], _: &LogHints) -> Box<dyn LogReader> {
+    Box::new(CsvTable::new(head, row))
 }
 
-fn row(columns: &Columns, record: &[Vec<u8>], line: &[u8], out: &mut dyn Sink) {
+fn row(columns: &CsvColumns, record: &[Vec<u8>], line: &[u8], out: &mut dyn EntrySink) {
     if columns.get(record, "toplevel").is_some_and(|it| it == b"f" || it == b"false") {
         return out.skip(Skip::Nested);
     }
@@ -39,16 +38,6 @@ fn row(columns: &Columns, record: &[Vec<u8>], line: &[u8], out: &mut dyn Sink) {
     // The view has the database's oid; a query that joins `pg_database` has its name.
     let database = columns.get(record, "datname").or_else(|| columns.get(record, "dbid"));
     let database = database.map(shown);
-    out.entry(&Entry {
-        dialect: Dialect::Postgres,
-        at_us: None,
-        session: None,
-        database: database.as_deref(),
-        text,
-        parameters: &[],
-        is_prepared: false,
-        calls: calls as u64,
-        time_us,
-        is_cut: false,
-    });
+    let (database, calls) = (database.as_deref(), calls as u64);
+    out.entry(&LogEntry { database, calls, time_us, ..LogEntry::new(Dialect::Postgres, text) });
 }

@@ -2,12 +2,11 @@
 
 use assay_model::Dialect;
 
-use crate::entry::{Entry, Sink, Skip};
-use crate::reader::{Format, Given, Reader, lines, shown};
+use crate::reader::{EntrySink, LogEntry, LogFormat, LogHints, LogReader, Skip, lines, shown};
 use crate::sql::token::find;
 use crate::time;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: LogFormat = LogFormat {
     name: "slow",
     about: "slow query log of MySQL, MariaDB or Percona Server",
     dialect: Some(Dialect::MySql),
@@ -19,12 +18,12 @@ const TEXT_MAX: usize = 32 << 20;
 
 const REPLICATION: [&str; 2] = ["[SQL_SLAVE]", "system user"];
 
-fn looks(head: &[u8], _: &Given) -> bool {
+fn looks(head: &[u8], _: &LogHints) -> bool {
     lines(head).any(|line| line.starts_with(b"# Query_time: "))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Part {
+enum SlowLogPart {
     /// Before the first entry, and between two runs of a server.
     #[default]
     Outside,
@@ -37,7 +36,7 @@ enum Part {
 
 #[derive(Debug, Default)]
 struct Slow {
-    part: Part,
+    part: SlowLogPart,
     text: Vec<u8>,
     is_long: bool,
     logged_us: Option<i64>,
@@ -55,11 +54,11 @@ struct Slow {
     has_failed: bool,
 }
 
-impl Reader for Slow {
-    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+impl LogReader for Slow {
+    fn line(&mut self, line: &[u8], out: &mut dyn EntrySink) {
         if line.starts_with(b"# Time: ") {
             self.finish(false, out);
-            self.part = Part::Header;
+            self.part = SlowLogPart::Header;
             let rest = line.get(8..).unwrap_or_default();
             self.logged_us = time::leading(rest).map(|(at, _)| at).or(self.logged_us);
             self.user(b"");
@@ -68,20 +67,20 @@ impl Reader for Slow {
             }
         } else if line.starts_with(b"# User@Host: ") {
             self.finish(false, out);
-            self.part = Part::Header;
+            self.part = SlowLogPart::Header;
             self.user(line);
         } else if self.begins_without_user(line) {
             self.finish(false, out);
-            self.part = Part::Header;
+            self.part = SlowLogPart::Header;
             self.user(b"");
             self.header(line);
         } else if is_banner(line) {
             self.finish(false, out);
             out.restarted();
-            self.part = Part::Outside;
+            self.part = SlowLogPart::Outside;
         } else {
             match self.part {
-                Part::Outside => {
+                SlowLogPart::Outside => {
                     let is_known = line.is_empty()
                         || line.starts_with(b"Tcp port")
                         || line.starts_with(b"TCP Port")
@@ -92,15 +91,15 @@ impl Reader for Slow {
                         out.unreadable(line);
                     }
                 }
-                Part::Header | Part::Preamble => self.before(line, out),
-                Part::Statement => self.more(line),
+                SlowLogPart::Header | SlowLogPart::Preamble => self.before(line, out),
+                SlowLogPart::Statement => self.more(line),
             }
         }
     }
 
-    fn end(&mut self, out: &mut dyn Sink) {
+    fn end(&mut self, out: &mut dyn EntrySink) {
         self.finish(true, out);
-        self.part = Part::Outside;
+        self.part = SlowLogPart::Outside;
     }
 }
 
@@ -110,9 +109,9 @@ impl Slow {
             [b"# Query_time: ", b"# Thread_id: ", b"# Schema: ", b"# Client: "];
         BEGINS.iter().any(|begin| line.starts_with(begin))
             && match self.part {
-                Part::Outside | Part::Preamble => true,
-                Part::Header => self.has_times && line.starts_with(b"# Query_time: "),
-                Part::Statement => self.text.trim_ascii_end().ends_with(b";"),
+                SlowLogPart::Outside | SlowLogPart::Preamble => true,
+                SlowLogPart::Header => self.has_times && line.starts_with(b"# Query_time: "),
+                SlowLogPart::Statement => self.text.trim_ascii_end().ends_with(b";"),
             }
     }
 
@@ -130,7 +129,7 @@ impl Slow {
         self.at_us = self.logged_us;
     }
 
-    fn before(&mut self, line: &[u8], out: &mut dyn Sink) {
+    fn before(&mut self, line: &[u8], out: &mut dyn EntrySink) {
         if line.starts_with(b"# administrator command: ") {
             self.administration(line, out);
             out.skip(if find(line, b"Binlog Dump").is_some() {
@@ -138,10 +137,10 @@ impl Slow {
             } else {
                 Skip::Administration
             });
-            self.part = Part::Outside;
-        } else if line.starts_with(b"#") && self.part == Part::Header {
+            self.part = SlowLogPart::Outside;
+        } else if line.starts_with(b"#") && self.part == SlowLogPart::Header {
             self.header(line);
-        } else if let Some(name) = used(line).filter(|_| self.part == Part::Header) {
+        } else if let Some(name) = used(line).filter(|_| self.part == SlowLogPart::Header) {
             self.database = Some(name);
             // The entry's own database is that of `use`.
             self.schema = self.schema.take().filter(|it| !it.is_empty());
@@ -157,9 +156,9 @@ impl Slow {
                 self.at_us =
                     Some(self.at_us.filter(|it| (it - at).abs() < 3_600_000_000).unwrap_or(at));
             }
-            self.part = Part::Preamble;
+            self.part = SlowLogPart::Preamble;
         } else {
-            self.part = Part::Statement;
+            self.part = SlowLogPart::Statement;
             self.text.clear();
             self.is_long = false;
             self.more(line);
@@ -167,7 +166,7 @@ impl Slow {
     }
 
     /// `# administrator command: Quit;`
-    fn administration(&self, line: &[u8], out: &mut dyn Sink) {
+    fn administration(&self, line: &[u8], out: &mut dyn EntrySink) {
         let Some(session) = self.session else { return };
         let has = |command: &[u8]| find(line, command).is_some();
         if has(b": Quit") {
@@ -214,11 +213,11 @@ impl Slow {
         self.text.extend_from_slice(line);
     }
 
-    fn finish(&mut self, is_end: bool, out: &mut dyn Sink) {
-        if self.part != Part::Statement {
+    fn finish(&mut self, is_end: bool, out: &mut dyn EntrySink) {
+        if self.part != SlowLogPart::Statement {
             return;
         }
-        self.part = Part::Outside;
+        self.part = SlowLogPart::Outside;
         let text = self.text.trim_ascii_end();
         let is_whole = text.ends_with(b";");
         if text.starts_with(b"# administrator command") {
@@ -236,21 +235,15 @@ impl Slow {
             return out.failed(self.session);
         }
         let calls = self.calls.max(1);
-        out.entry(&Entry {
-            dialect: Dialect::MySql,
+        let schema = self.schema.as_deref().filter(|schema| !schema.is_empty());
+        out.entry(&LogEntry {
             at_us: self.at_us,
             session: self.session,
-            database: self
-                .schema
-                .as_deref()
-                .filter(|it| !it.is_empty())
-                .or(self.database.as_deref()),
-            text: text.strip_suffix(b";").unwrap_or(text),
-            parameters: &[],
-            is_prepared: false,
+            database: schema.or(self.database.as_deref()),
             calls,
             time_us: self.time_us.map(|it| it * calls as f64),
             is_cut: !is_whole && is_end,
+            ..LogEntry::new(Dialect::MySql, text.strip_suffix(b";").unwrap_or(text))
         });
     }
 }

@@ -1,9 +1,8 @@
 //! The tables of a dump without rows, and rows generated from their definitions.
 
-mod definition;
 mod rows;
 mod statements;
 
-pub use statements::{SCHEMA_BYTES, Schema, schema};
+pub use statements::{DumpSchema, SCHEMA_BYTES, schema};
 
 pub(crate) use rows::tables;

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 
 use assay_model::{Dialect, limits, thousands};
 
-use super::definition::{Column, Table};
-use super::statements::Schema;
-use crate::escape::{key, quoted};
+use super::statements::{DumpSchema, SchemaColumn, SchemaTable};
+use crate::render::{key, quoted};
 
 const ROWS: u64 = 10_000;
 
@@ -15,20 +14,20 @@ const ROWS_MAX: u64 = 1_000_000;
 
 const NULLS: f64 = 0.1;
 
-struct Filled<'s> {
-    table: &'s Table,
+struct FilledTable<'s> {
+    table: &'s SchemaTable,
     rows: u64,
     /// Columns whose values rise from row to row, so that keys are unique.
     rising: BTreeSet<&'s str>,
     columns: Vec<(&'s str, String)>,
 }
 
-pub(crate) fn tables(schema: &Schema) -> String {
+pub(crate) fn tables(schema: &DumpSchema) -> String {
     let mut text = "\n# The dump has no rows, so these are made from the definitions of the tables. That is a weak \
                     substitute:\n# plans and times depend on how many rows there are and how values are distributed. \
                     Correct what you know better.\n"
         .to_owned();
-    let (mut filled, mut empty): (Vec<Filled<'_>>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut filled, mut empty): (Vec<FilledTable<'_>>, Vec<String>) = (Vec::new(), Vec::new());
     for table in in_order(schema) {
         match fill(table, schema, &filled) {
             Ok(done) if filled.len() < limits::user::TABLES => filled.push(done),
@@ -54,43 +53,36 @@ pub(crate) fn tables(schema: &Schema) -> String {
 }
 
 /// Orders the tables so that each follows those it references, except in cycles. Ties go to the first in the dump.
-fn in_order(schema: &Schema) -> Vec<&Table> {
+fn in_order(schema: &DumpSchema) -> Vec<&SchemaTable> {
     let mut targets: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); schema.tables.len()];
     let mut sources = targets.clone();
     for (number, table) in schema.tables.iter().enumerate() {
-        for target in table.columns.iter().filter_map(|it| target(it, schema)) {
-            if target != number
-                && let [Some(targets), Some(sources)] =
-                    [targets.get_mut(number), sources.get_mut(target)]
-            {
-                targets.insert(target);
-                sources.insert(number);
+        for target in table.columns.iter().filter_map(|column| target(column, schema)) {
+            if target != number {
+                targets[number].insert(target);
+                sources[target].insert(number);
             }
         }
     }
     let mut left: BTreeSet<usize> = (0..schema.tables.len()).collect();
-    let mut ready: BTreeSet<usize> = left
-        .iter()
-        .copied()
-        .filter(|it| targets.get(*it).is_some_and(BTreeSet::is_empty))
-        .collect();
+    let mut ready: BTreeSet<usize> =
+        left.iter().copied().filter(|number| targets[*number].is_empty()).collect();
     let mut done = Vec::with_capacity(left.len());
     while let Some(next) = ready.pop_first().or_else(|| left.first().copied()) {
         left.remove(&next);
-        for source in sources.get(next).into_iter().flatten() {
-            let Some(targets) = targets.get_mut(*source) else { continue };
-            targets.remove(&next);
-            if targets.is_empty() && left.contains(source) {
+        for source in &sources[next] {
+            targets[*source].remove(&next);
+            if targets[*source].is_empty() && left.contains(source) {
                 ready.insert(*source);
             }
         }
-        done.extend(schema.tables.get(next));
+        done.push(&schema.tables[next]);
     }
     done
 }
 
 /// Index of the table that a column references, or seems to reference.
-fn target(column: &Column, schema: &Schema) -> Option<usize> {
+fn target(column: &SchemaColumn, schema: &DumpSchema) -> Option<usize> {
     match column.refers_to.as_deref() {
         Some(name) => schema.numbers.get(name).copied(),
         None => named_like(column, schema),
@@ -98,17 +90,17 @@ fn target(column: &Column, schema: &Schema) -> Option<usize> {
 }
 
 fn fill<'s>(
-    table: &'s Table,
-    schema: &Schema,
-    before: &[Filled<'_>],
-) -> Result<Filled<'s>, String> {
+    table: &'s SchemaTable,
+    schema: &DumpSchema,
+    before: &[FilledTable<'_>],
+) -> Result<FilledTable<'s>, String> {
     let dialect = schema.dialect;
     check_names(table, dialect)?;
     if table.is_partitioned {
         return Err("it is one of several that share rows".to_owned());
     }
     let rows_of = |name: &str| before.iter().find(|it| it.table.name == name).map(|it| it.rows);
-    let mut done = Filled {
+    let mut done = FilledTable {
         table,
         rows: table.rows.filter(|rows| *rows > 0).unwrap_or(ROWS).min(ROWS_MAX),
         rising: BTreeSet::new(),
@@ -125,20 +117,21 @@ fn fill<'s>(
             Err(why) => return Err(format!("`{}` {why}", column.name)),
         }
     }
-    match done.columns.is_empty() {
-        true => Err("the server makes the values of all columns".to_owned()),
-        false => Ok(done),
+    if done.columns.is_empty() {
+        Err("the server makes the values of all columns".to_owned())
+    } else {
+        Ok(done)
     }
 }
 
 /// Whether the server generates the values. MySQL and MariaDB would continue from the number in the dump, so numbers
 /// are given there; Postgres counts from 1, and would not notice given numbers.
-fn is_of_server(column: &Column, dialect: Dialect) -> bool {
+fn is_of_server(column: &SchemaColumn, dialect: Dialect) -> bool {
     column.is_filled || (column.is_numbered && dialect == Dialect::Postgres)
 }
 
 /// Rejects names that a workload file cannot have, or that servers would not find.
-fn check_names(table: &Table, dialect: Dialect) -> Result<(), String> {
+fn check_names(table: &SchemaTable, dialect: Dialect) -> Result<(), String> {
     let has = |name: &str, more: &str| {
         name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
             && !(dialect == Dialect::Postgres && name.contains(|c: char| c.is_ascii_uppercase()))
@@ -154,18 +147,18 @@ fn check_names(table: &Table, dialect: Dialect) -> Result<(), String> {
 /// Makes a column of a key rise from row to row, and limits the rows to its range.
 fn make_unique<'s>(
     names: &'s [String],
-    done: &mut Filled<'s>,
+    done: &mut FilledTable<'s>,
     rows_of: &dyn Fn(&str) -> Option<u64>,
     dialect: Dialect,
 ) -> Result<(), String> {
-    let columns: Vec<&Column> =
+    let columns: Vec<&SchemaColumn> =
         done.table.columns.iter().filter(|it| names.contains(&it.name)).collect();
     let is_unique =
-        |it: &Column| is_of_server(it, dialect) || done.rising.contains(it.name.as_str());
+        |it: &SchemaColumn| is_of_server(it, dialect) || done.rising.contains(it.name.as_str());
     if columns.is_empty() || columns.iter().any(|it| is_unique(it)) {
         return Ok(());
     }
-    let most = |column: &Column| match column.refers_to.as_deref() {
+    let most = |column: &SchemaColumn| match column.refers_to.as_deref() {
         Some(target) if target != done.table.name => rows_of(target),
         _ => most_different(column),
     };
@@ -183,7 +176,7 @@ fn make_unique<'s>(
 }
 
 /// Number of distinct values of a rising column; `None` if it cannot rise.
-fn most_different(column: &Column) -> Option<u64> {
+fn most_different(column: &SchemaColumn) -> Option<u64> {
     if column.is_array {
         return None;
     }
@@ -210,9 +203,9 @@ fn most_different(column: &Column) -> Option<u64> {
 
 /// The values of a column; `None` for its default.
 fn values(
-    column: &Column,
-    done: &Filled<'_>,
-    schema: &Schema,
+    column: &SchemaColumn,
+    done: &FilledTable<'_>,
+    schema: &DumpSchema,
     rows_of: &dyn Fn(&str) -> Option<u64>,
 ) -> Result<Option<String>, String> {
     if done.rising.contains(column.name.as_str()) {
@@ -250,7 +243,7 @@ fn values(
 }
 
 /// Index of the table that a column without a foreign key seems to reference: `customer_id` or `customer`.
-fn named_like(column: &Column, schema: &Schema) -> Option<usize> {
+fn named_like(column: &SchemaColumn, schema: &DumpSchema) -> Option<usize> {
     if !["int", "integer", "bigint"].contains(&column.kind.as_str()) {
         return None;
     }
@@ -260,7 +253,7 @@ fn named_like(column: &Column, schema: &Schema) -> Option<usize> {
 }
 
 /// Whether an integer is a valid value.
-fn is_whole_or_text(column: &Column) -> bool {
+fn is_whole_or_text(column: &SchemaColumn) -> bool {
     matches!(
         column.kind.as_str(),
         "tinyint"
@@ -279,7 +272,7 @@ fn is_whole_or_text(column: &Column) -> bool {
     )
 }
 
-fn rising(column: &Column) -> String {
+fn rising(column: &SchemaColumn) -> String {
     match column.kind.as_str() {
         "date" => "{ sequence = 1990-01-01, step = \"1d\" }".to_owned(),
         "datetime" | "timestamp" | "timestamptz" => {
@@ -296,7 +289,7 @@ fn constant(text: &str) -> String {
     format!("{{ one-of = [{}] }}", quoted(text))
 }
 
-fn drawn(column: &Column, rows: u64, schema: &Schema) -> Result<String, String> {
+fn drawn(column: &SchemaColumn, rows: u64, schema: &DumpSchema) -> Result<String, String> {
     let argument = |at: usize| column.arguments.get(at).and_then(|it| it.parse::<u32>().ok());
     let one_of = |values: &[String]| {
         let values: Vec<String> = values.iter().map(|it| quoted(it)).collect();
@@ -349,8 +342,8 @@ fn drawn(column: &Column, rows: u64, schema: &Schema) -> Result<String, String> 
     })
 }
 
-fn write_table(done: &Filled<'_>, text: &mut String) {
-    let Filled { table, rows, columns, .. } = done;
+fn write_table(done: &FilledTable<'_>, text: &mut String) {
+    let FilledTable { table, rows, columns, .. } = done;
     let message = match table.rows {
         Some(message) if message == *rows => " # stated in the dump".to_owned(),
         Some(message) if message > 0 => format!(" # the dump states {}", thousands(message)),

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 
 use assay_model::Dialect;
 
-use super::definition::{Column, Table};
-use crate::sql::token::{Kind, Token, tokenize};
+use crate::sql::token::{SqlToken, TokenKind, tokenize};
 
 /// A larger dump has rows, or too many tables to generate rows for.
 pub const SCHEMA_BYTES: usize = 16 << 20;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Schema {
+pub struct DumpSchema {
     pub(super) dialect: Dialect,
-    pub(super) tables: Vec<Table>,
+    pub(super) tables: Vec<SchemaTable>,
     /// Indexes of the tables by name. Ties go to the first.
     pub(super) numbers: BTreeMap<String, usize>,
     /// Indexes by names that a column may use for a row: `customer` for `Customers`.
@@ -23,20 +22,19 @@ pub struct Schema {
 }
 
 /// `None` if the dump has rows or no tables.
-#[must_use]
-pub fn schema(dump: &[u8], dialect: Dialect) -> Option<Schema> {
+pub fn schema(dump: &[u8], dialect: Dialect) -> Option<DumpSchema> {
     let mut tokens = Vec::new();
     tokenize(dump, dialect, &mut tokens);
-    let mut schema = Schema {
+    let mut schema = DumpSchema {
         dialect,
         tables: Vec::new(),
         numbers: BTreeMap::new(),
         singulars: BTreeMap::new(),
         types: BTreeMap::new(),
     };
-    let is_end = |token: &Token| token.of(dump).starts_with(b";");
+    let is_end = |token: &SqlToken| token.bytes(dump).starts_with(b";");
     for part in tokens.split(is_end) {
-        let mut cursor = Cursor { dump, tokens: part, at: 0 };
+        let mut cursor = DumpCursor { dump, tokens: part, at: 0 };
         if !statement(&mut cursor, &mut schema) {
             return None;
         }
@@ -45,7 +43,7 @@ pub fn schema(dump: &[u8], dialect: Dialect) -> Option<Schema> {
 }
 
 /// Returns false if the statement has rows.
-fn statement(cursor: &mut Cursor<'_>, schema: &mut Schema) -> bool {
+fn statement(cursor: &mut DumpCursor<'_>, schema: &mut DumpSchema) -> bool {
     cursor.skip_commands();
     match cursor.word().as_deref() {
         Some("INSERT" | "REPLACE" | "COPY") => return false,
@@ -57,7 +55,7 @@ fn statement(cursor: &mut Cursor<'_>, schema: &mut Schema) -> bool {
     true
 }
 
-fn create(cursor: &mut Cursor<'_>, schema: &mut Schema) {
+fn create(cursor: &mut DumpCursor<'_>, schema: &mut DumpSchema) {
     let is_unique = cursor.takes("UNIQUE");
     let _ = cursor.takes("UNLOGGED");
     match cursor.word().as_deref() {
@@ -89,14 +87,14 @@ fn create(cursor: &mut Cursor<'_>, schema: &mut Schema) {
     }
 }
 
-fn create_table(cursor: &mut Cursor<'_>, schema: &mut Schema) {
+fn create_table(cursor: &mut DumpCursor<'_>, schema: &mut DumpSchema) {
     if cursor.takes("IF") {
         let _ = (cursor.takes("NOT"), cursor.takes("EXISTS"));
     }
     let Some(name) = cursor.name() else { return };
-    let mut table = Table { name, ..Table::default() };
+    let mut table = SchemaTable { name, ..SchemaTable::default() };
     for part in cursor.parts() {
-        let mut part = Cursor { tokens: part, at: 0, ..*cursor };
+        let mut part = DumpCursor { tokens: part, at: 0, ..*cursor };
         define(&mut part, &mut table);
     }
     while let Some(token) = cursor.next() {
@@ -117,9 +115,9 @@ fn create_table(cursor: &mut Cursor<'_>, schema: &mut Schema) {
 }
 
 /// Parses an item of a table definition: a column, or a key.
-fn define(part: &mut Cursor<'_>, table: &mut Table) {
+fn define(part: &mut DumpCursor<'_>, table: &mut SchemaTable) {
     let begin = part.at;
-    if part.peek().is_some_and(|token| token.kind == Kind::Word) {
+    if part.peek().is_some_and(|token| token.kind == TokenKind::Word) {
         if part.takes("CONSTRAINT") && !part.is_key() {
             let _ = part.name();
         }
@@ -134,7 +132,7 @@ fn define(part: &mut Cursor<'_>, table: &mut Table) {
 }
 
 /// Parses a key or another constraint. Returns whether it was one.
-fn constraint(part: &mut Cursor<'_>, table: &mut Table) -> bool {
+fn constraint(part: &mut DumpCursor<'_>, table: &mut SchemaTable) -> bool {
     let Some(word) = part.word() else { return false };
     match word.as_str() {
         "PRIMARY" | "UNIQUE" => {
@@ -168,8 +166,8 @@ fn constraint(part: &mut Cursor<'_>, table: &mut Table) -> bool {
     }
 }
 
-fn column(part: &mut Cursor<'_>, table: &mut Table) -> Option<Column> {
-    let mut column = Column { name: part.name()?, ..Column::default() };
+fn column(part: &mut DumpCursor<'_>, table: &mut SchemaTable) -> Option<SchemaColumn> {
+    let mut column = SchemaColumn { name: part.name()?, ..SchemaColumn::default() };
     // A type may have its own schema.
     column.kind = part.name()?.to_ascii_lowercase();
     if column.kind == "character" && part.takes("VARYING") {
@@ -200,7 +198,7 @@ fn column(part: &mut Cursor<'_>, table: &mut Table) -> Option<Column> {
     Some(column)
 }
 
-fn alter(cursor: &mut Cursor<'_>, schema: &mut Schema) {
+fn alter(cursor: &mut DumpCursor<'_>, schema: &mut DumpSchema) {
     let _ = (cursor.takes("ONLY"), cursor.takes("IF") && cursor.takes("EXISTS"));
     let name = cursor.name();
     let Some(table) = name.and_then(|name| schema.table(&name)) else { return };
@@ -231,7 +229,7 @@ fn alter(cursor: &mut Cursor<'_>, schema: &mut Schema) {
 }
 
 /// Parses the statistics that `pg_dump` writes from Postgres 18 on.
-fn statistics(cursor: &mut Cursor<'_>, schema: &mut Schema) {
+fn statistics(cursor: &mut DumpCursor<'_>, schema: &mut DumpSchema) {
     let (is_relation, is_attribute) = (
         cursor.rest_has("PG_RESTORE_RELATION_STATS"),
         cursor.rest_has("PG_RESTORE_ATTRIBUTE_STATS"),
@@ -241,25 +239,25 @@ fn statistics(cursor: &mut Cursor<'_>, schema: &mut Schema) {
     }
     let mut texts = Vec::new();
     while let Some(token) = cursor.next() {
-        if token.kind == Kind::Text {
+        if token.kind == TokenKind::Text {
             texts.push(cursor.text(token));
         }
     }
-    let of = |key: &str| {
+    let argument = |key: &str| {
         let at = texts.iter().step_by(2).position(|it| it == key)?;
         texts.get(2 * at + 1)
     };
-    let Some(table) = of("relname").and_then(|name| schema.table(name)) else { return };
+    let Some(table) = argument("relname").and_then(|name| schema.table(name)) else { return };
     if is_relation {
-        let rows = of("reltuples").and_then(|it| it.parse::<f64>().ok());
+        let rows = argument("reltuples").and_then(|it| it.parse::<f64>().ok());
         table.rows = rows.filter(|rows| *rows >= 0.0).map(|rows| rows as u64);
-    } else if let Some(column) = of("attname").and_then(|name| table.column(name)) {
-        column.nulls = of("null_frac").and_then(|it| it.parse().ok());
+    } else if let Some(column) = argument("attname").and_then(|name| table.column(name)) {
+        column.nulls = argument("null_frac").and_then(|it| it.parse().ok());
     }
 }
 
-impl Schema {
-    fn add(&mut self, table: Table) {
+impl DumpSchema {
+    fn add(&mut self, table: SchemaTable) {
         let number = self.tables.len();
         let name = table.name.to_ascii_lowercase();
         for ending in ["", "s", "es"] {
@@ -271,41 +269,41 @@ impl Schema {
         self.tables.push(table);
     }
 
-    fn table(&mut self, name: &str) -> Option<&mut Table> {
+    fn table(&mut self, name: &str) -> Option<&mut SchemaTable> {
         self.tables.get_mut(*self.numbers.get(name)?)
     }
 }
 
 #[derive(Clone, Copy)]
-struct Cursor<'d> {
+struct DumpCursor<'d> {
     dump: &'d [u8],
-    tokens: &'d [Token],
+    tokens: &'d [SqlToken],
     at: usize,
 }
 
-impl<'d> Cursor<'d> {
-    fn peek(&self) -> Option<Token> {
+impl<'d> DumpCursor<'d> {
+    fn peek(&self) -> Option<SqlToken> {
         self.tokens.get(self.at).copied()
     }
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<SqlToken> {
         let token = self.peek()?;
         self.at += 1;
         Some(token)
     }
 
     /// A token in capitals; empty if it is quoted.
-    fn upper(&self, token: Token) -> String {
+    fn upper(&self, token: SqlToken) -> String {
         match token.kind {
-            Kind::Word | Kind::Symbol => {
-                String::from_utf8_lossy(token.of(self.dump)).to_ascii_uppercase()
+            TokenKind::Word | TokenKind::Symbol => {
+                String::from_utf8_lossy(token.bytes(self.dump)).to_ascii_uppercase()
             }
             _ => String::new(),
         }
     }
 
     fn word(&mut self) -> Option<String> {
-        let token = self.peek().filter(|it| it.kind == Kind::Word)?;
+        let token = self.peek().filter(|it| it.kind == TokenKind::Word)?;
         self.at += 1;
         Some(self.upper(token))
     }
@@ -330,7 +328,7 @@ impl<'d> Cursor<'d> {
     }
 
     fn takes_symbol(&mut self, symbol: &[u8]) -> bool {
-        let is_next = self.peek().is_some_and(|token| token.of(self.dump) == symbol);
+        let is_next = self.peek().is_some_and(|token| token.bytes(self.dump) == symbol);
         self.at += usize::from(is_next);
         is_next
     }
@@ -353,7 +351,8 @@ impl<'d> Cursor<'d> {
 
     /// A name without its schema.
     fn name(&mut self) -> Option<String> {
-        let token = self.next().filter(|it| matches!(it.kind, Kind::Word | Kind::Name))?;
+        let token =
+            self.next().filter(|it| matches!(it.kind, TokenKind::Word | TokenKind::Name))?;
         let mut name = self.text(token);
         while self.takes_symbol(b".") {
             let token = self.next()?;
@@ -363,10 +362,10 @@ impl<'d> Cursor<'d> {
     }
 
     /// The token without quotes.
-    fn text(&self, token: Token) -> String {
-        let bytes = token.of(self.dump);
+    fn text(&self, token: SqlToken) -> String {
+        let bytes = token.bytes(self.dump);
         let inside = match (token.kind, bytes) {
-            (Kind::Name | Kind::Text, [quote, inside @ .., _]) => {
+            (TokenKind::Name | TokenKind::Text, [quote, inside @ .., _]) => {
                 let inside = String::from_utf8_lossy(inside);
                 let quote = char::from(*quote);
                 return inside.replace(&format!("{quote}{quote}"), &quote.to_string());
@@ -377,18 +376,18 @@ impl<'d> Cursor<'d> {
     }
 
     fn number(&mut self) -> Option<u64> {
-        let token = self.next().filter(|it| it.kind == Kind::Number)?;
+        let token = self.next().filter(|it| it.kind == TokenKind::Number)?;
         self.text(token).parse().ok()
     }
 
     /// The comma-separated parts in the parentheses that begin here.
-    fn parts(&mut self) -> Vec<&'d [Token]> {
+    fn parts(&mut self) -> Vec<&'d [SqlToken]> {
         if !self.takes_symbol(b"(") {
             return Vec::new();
         }
         let (mut parts, mut depth, mut begin) = (Vec::new(), 1, self.at);
         while let Some(token) = self.next() {
-            let (text, end) = (token.of(self.dump), self.at - 1);
+            let (text, end) = (token.bytes(self.dump), self.at - 1);
             match text {
                 b"(" => depth += 1,
                 b")" => depth -= 1,
@@ -416,9 +415,47 @@ impl<'d> Cursor<'d> {
 
     /// Like `names`, optionally after a key's name and index type.
     fn names_after_name(&mut self) -> Vec<String> {
-        while self.peek().is_some_and(|it| matches!(it.kind, Kind::Word | Kind::Name)) {
+        while self.peek().is_some_and(|it| matches!(it.kind, TokenKind::Word | TokenKind::Name)) {
             self.at += 1;
         }
         self.names()
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct SchemaTable {
+    /// Without schema.
+    pub(super) name: String,
+    pub(super) columns: Vec<SchemaColumn>,
+    /// The columns of its primary key, and of each unique key.
+    pub(super) keys: Vec<Vec<String>>,
+    /// Number of rows, if the dump states it.
+    pub(super) rows: Option<u64>,
+    /// Rows go to one of several tables, by their values.
+    pub(super) is_partitioned: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct SchemaColumn {
+    pub(super) name: String,
+    /// First word of its type, in lower case.
+    pub(super) kind: String,
+    /// Arguments of the type: lengths, or the values of an `ENUM`.
+    pub(super) arguments: Vec<String>,
+    pub(super) is_array: bool,
+    pub(super) is_required: bool,
+    /// The server always computes its values.
+    pub(super) is_filled: bool,
+    /// The server numbers its values unless they are given.
+    pub(super) is_numbered: bool,
+    /// Table referenced by its foreign key.
+    pub(super) refers_to: Option<String>,
+    /// Share of NULL, if the dump states it.
+    pub(super) nulls: Option<f64>,
+}
+
+impl SchemaTable {
+    pub(super) fn column(&mut self, name: &str) -> Option<&mut SchemaColumn> {
+        self.columns.iter_mut().find(|it| it.name == name)
     }
 }

@@ -1,9 +1,8 @@
-//! Classifies statements by their words.
+//! Classifies statements by their words, and finds out what they touch apart from the rows of their database.
 
 use assay_model::Dialect;
 
-use super::reach::{Touches, executed, touches};
-use super::token::{Kind, Token, tokenize};
+use super::token::{SqlToken, TokenKind, TokenView, tokenize};
 use super::words::begins_statement;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,45 +28,38 @@ pub(crate) enum Does {
 }
 
 /// Classifies a statement. A query that calls a user-defined function counts as reading.
-pub(crate) fn does(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
-    match executed(text, tokens) {
-        // Dump programs write `SQL_NO_CACHE` in such a comment.
-        Some(_) if is_dump(text, tokens) => Does::Dump,
-        Some(all) => of_words(text, &all, dialect),
-        None => of_words(text, tokens, dialect),
+pub(crate) fn does(text: &[u8], tokens: &[SqlToken], dialect: Dialect) -> Does {
+    let executed = executed(text, tokens);
+    // Dump programs write `SQL_NO_CACHE` in such a comment.
+    if executed.is_some() && is_dump(TokenView { text, tokens }) {
+        return Does::Dump;
     }
-}
-
-fn of_words(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
-    let mut words = tokens.iter().filter(|it| it.kind != Kind::Hint && it.of(text) != b"(");
+    let view = TokenView { text, tokens: executed.as_deref().unwrap_or(tokens) };
+    let is_hint = |at: usize| view.kind(at) == Some(TokenKind::Hint);
+    let mut words = (0..view.tokens.len()).filter(|at| !is_hint(*at) && view.bytes(*at) != b"(");
     let Some(first) = words.next() else {
         return Does::Nothing;
     };
-    let is = |token: Option<&Token>, word: &str| {
-        token.is_some_and(|it| {
-            it.kind == Kind::Word && it.of(text).eq_ignore_ascii_case(word.as_bytes())
-        })
-    };
-    let has = |word: &str| tokens.iter().any(|it| is(Some(it), word));
-    let second = words.next();
-    let first = first.of(text).to_ascii_uppercase();
+    let second = words.next().unwrap_or(usize::MAX);
+    let first = view.bytes(first).to_ascii_uppercase();
     let work = match first.as_slice() {
-        b"SELECT" | b"TABLE" | b"VALUES" => query(text, tokens),
+        b"SELECT" | b"TABLE" | b"VALUES" => query(view),
         b"WITH" => {
-            let changes = ["INSERT", "DELETE", "MERGE", "REPLACE"].iter().any(|word| has(word));
-            if changes || updates(text, tokens) { Does::Write } else { query(text, tokens) }
+            let mut changing = ["INSERT", "DELETE", "MERGE", "REPLACE"].into_iter();
+            let changes = changing.any(|word| view.has(word)) || updates(view);
+            if changes { Does::Write } else { query(view) }
         }
         // The code of such a block can do anything.
         b"DO" if dialect == Dialect::Postgres => return Does::Outside,
         b"INSERT" | b"UPDATE" | b"DELETE" | b"REPLACE" | b"MERGE" | b"CALL" | b"DO" => Does::Write,
         b"BEGIN" => return Does::Begin,
-        b"START" if is(second, "TRANSACTION") => return Does::Begin,
+        b"START" if view.is(second, "TRANSACTION") => return Does::Begin,
         b"COMMIT" | b"END" => return Does::Commit,
-        b"ROLLBACK" | b"ABORT" if !has("TO") => return Does::Rollback,
+        b"ROLLBACK" | b"ABORT" if !view.has("TO") => return Does::Rollback,
         b"USE" => return Does::Use,
-        b"SET" => return autocommit(text, tokens).unwrap_or(Does::Session),
+        b"SET" => return autocommit(view).unwrap_or(Does::Session),
         // A dump reads and loads tables through its own connection.
-        b"COPY" if has("STDIN") || has("STDOUT") => return Does::Session,
+        b"COPY" if view.has("STDIN") || view.has("STDOUT") => return Does::Session,
         b"COPY" | b"LOAD" => return Does::Outside,
         b"SAVEPOINT" | b"RELEASE" | b"ROLLBACK" | b"SHOW" | b"DESCRIBE" | b"DESC" | b"EXPLAIN"
         | b"HELP" | b"PREPARE" | b"EXECUTE" | b"DEALLOCATE" | b"DECLARE" | b"FETCH" | b"CLOSE"
@@ -76,7 +68,7 @@ fn of_words(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
         word if !begins_statement(word) => return Does::Unknown,
         _ => return Does::Definition,
     };
-    match touches(text, tokens, dialect) {
+    match touches(view, dialect) {
         Some(Touches::Outside) => Does::Outside,
         Some(Touches::System) => Does::System,
         Some(Touches::Session) => Does::Session,
@@ -85,32 +77,25 @@ fn of_words(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
 }
 
 /// Whether a query reads a table for a dump: all its columns, by `*` or by their names.
-fn is_dump(text: &[u8], tokens: &[Token]) -> bool {
-    tokens.windows(2).any(|pair| match pair {
-        [hint, next] => {
-            let next = next.of(text);
-            hint.of(text).starts_with(b"/*!40001 SQL_NO_CACHE")
-                && (next == b"*" || next.starts_with(b"`"))
-        }
-        _ => false,
+fn is_dump(view: TokenView<'_>) -> bool {
+    (1..view.tokens.len()).any(|at| {
+        view.bytes(at - 1).starts_with(b"/*!40001 SQL_NO_CACHE")
+            && (view.bytes(at) == b"*" || view.bytes(at).starts_with(b"`"))
     })
 }
 
-fn query(text: &[u8], tokens: &[Token]) -> Does {
-    const CHANGING: [&str; 3] = ["NEXTVAL", "SETVAL", "LASTVAL"];
-    let word = |at: usize| tokens.get(at).map_or(b"".as_slice(), |it| it.of(text));
-    for (at, token) in tokens.iter().enumerate().filter(|(_, it)| it.kind == Kind::Word) {
-        let bytes = token.of(text);
-        let is_call = word(at + 1) == b"(";
-        if is_call && CHANGING.iter().any(|it| bytes.eq_ignore_ascii_case(it.as_bytes())) {
+fn query(view: TokenView<'_>) -> Does {
+    for at in 0..view.tokens.len() {
+        let is_call = view.bytes(at + 1) == b"(";
+        if is_call && view.is_any(at, &["NEXTVAL", "SETVAL", "LASTVAL"]) {
             return Does::Write;
         }
         // `LAST_INSERT_ID(5)` sets its next result.
-        if is_call && bytes.eq_ignore_ascii_case(b"LAST_INSERT_ID") && word(at + 2) != b")" {
+        if is_call && view.is(at, "LAST_INSERT_ID") && view.bytes(at + 2) != b")" {
             return Does::Session;
         }
         // `INTO` a variable is no change; into a file or a new table is no query.
-        if bytes.eq_ignore_ascii_case(b"INTO") && !word(at + 1).starts_with(b"@") {
+        if view.is(at, "INTO") && !view.bytes(at + 1).starts_with(b"@") {
             return Does::Definition;
         }
     }
@@ -133,45 +118,211 @@ const OF_STATEMENT_BEFORE: [&str; 8] = [
 pub(crate) fn follows_another(text: &[u8], dialect: Dialect) -> bool {
     let mut tokens = Vec::new();
     tokenize(text, dialect, &mut tokens);
-    let word = |at: usize| tokens.get(at).map_or(b"".as_slice(), |it| it.of(text));
-    tokens.iter().enumerate().filter(|(_, it)| it.kind == Kind::Word).any(|(at, token)| {
-        let bytes = token.of(text);
-        let is_call = word(at + 1) == b"(" && word(at + 2) == b")";
+    let view = TokenView { text, tokens: &tokens };
+    (0..tokens.len()).any(|at| {
+        let is_call = view.bytes(at + 1) == b"(";
         // The value of a sequence by its name.
-        let is_sequence = bytes.eq_ignore_ascii_case(b"CURRVAL") && word(at + 1) == b"(";
-        let mut known = OF_STATEMENT_BEFORE.iter();
-        let is_known = known.any(|it| bytes.eq_ignore_ascii_case(it.as_bytes()));
-        is_sequence || is_known && (is_call || bytes.starts_with(b"@@"))
+        let is_sequence = view.is(at, "CURRVAL") && is_call;
+        let is_asking = is_call && view.bytes(at + 2) == b")" || view.bytes(at).starts_with(b"@@");
+        is_sequence || is_asking && view.is_any(at, &OF_STATEMENT_BEFORE)
     })
 }
 
 /// Whether `UPDATE` is a change, not part of `FOR UPDATE`.
-fn updates(text: &[u8], tokens: &[Token]) -> bool {
-    let is = |token: &Token, word: &str| {
-        token.kind == Kind::Word && token.of(text).eq_ignore_ascii_case(word.as_bytes())
-    };
-    tokens.windows(2).any(|pair| match pair {
-        [before, it] => is(it, "UPDATE") && !is(before, "FOR") && !is(before, "KEY"),
-        _ => false,
-    })
+fn updates(view: TokenView<'_>) -> bool {
+    (1..view.tokens.len()).any(|at| view.is(at, "UPDATE") && !view.is_any(at - 1, &["FOR", "KEY"]))
 }
 
 /// `SET autocommit = 0` and its variants.
-fn autocommit(text: &[u8], tokens: &[Token]) -> Option<Does> {
-    let name = tokens.iter().position(|it| {
-        let bytes = it.of(text).to_ascii_lowercase();
-        it.kind == Kind::Word
-            && matches!(bytes.as_slice(), b"autocommit" | b"@@autocommit" | b"@@session.autocommit")
-    })?;
-    if tokens.iter().any(|it| it.of(text).eq_ignore_ascii_case(b"GLOBAL")) {
+fn autocommit(view: TokenView<'_>) -> Option<Does> {
+    const NAMES: [&str; 3] = ["autocommit", "@@autocommit", "@@session.autocommit"];
+    let name = (0..view.tokens.len()).find(|at| view.is_any(*at, &NAMES))?;
+    if view.tokens.iter().any(|token| token.bytes(view.text).eq_ignore_ascii_case(b"GLOBAL")) {
         return None;
     }
-    let value = tokens.get(name + 2)?.of(text).to_ascii_lowercase();
-    match value.as_slice() {
+    match view.bytes(name + 2).to_ascii_lowercase().as_slice() {
         b"0" | b"off" | b"false" | b"'off'" => Some(Does::Autocommit(false)),
         b"1" | b"on" | b"true" | b"'on'" => Some(Does::Autocommit(true)),
         _ => None,
     }
+}
+
+/// What a statement touches apart from the rows of its database, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Touches {
+    Session,
+    System,
+    /// Files, other servers, other sessions, or the server itself.
+    Outside,
+}
+
+/// Functions that reach outside, and those that execute a text, which could do so. A trailing `*` matches any suffix.
+const OUTSIDE: [&str; 47] = [
+    "dblink*",
+    "get_lock",
+    "is_free_lock",
+    "is_used_lock",
+    "lo_export",
+    "lo_import",
+    "load_file",
+    "master_pos_wait",
+    "pg_backup_*",
+    "pg_cancel_backend",
+    "pg_copy_*",
+    "pg_create_*",
+    "pg_drop_*",
+    "pg_export_snapshot",
+    "pg_file_*",
+    "pg_import_system_collations",
+    "pg_log_*",
+    "pg_logdir_ls",
+    "pg_logfile_*",
+    "pg_logical_*",
+    "pg_ls_*",
+    "pg_promote",
+    "pg_read_binary_file",
+    "pg_read_file",
+    "pg_reload_conf",
+    "pg_replication_*",
+    "pg_rotate_logfile",
+    "pg_start_backup",
+    "pg_stat_file",
+    "pg_stat_reset*",
+    "pg_stop_backup",
+    "pg_switch_wal",
+    "pg_switch_xlog",
+    "pg_sync_*",
+    "pg_terminate_backend",
+    "pg_wal_replay_*",
+    "query_to_xml*",
+    "release_all_locks",
+    "release_lock",
+    "source_pos_wait",
+    "sys_eval",
+    "sys_exec",
+    "sys_get",
+    "sys_set",
+    "ts_stat",
+    "wait_for_executed_gtid_set",
+    "wait_until_sql_thread_after_gtids",
+];
+
+const SESSION: [&str; 5] =
+    ["set_config", "setseed", "pg_notify", "pg_advisory_*", "pg_try_advisory_*"];
+
+/// Postgres functions that describe the server, if nothing else is read.
+const SYSTEM: [&str; 5] = ["current_setting", "version", "pg_get_*", "pg_is_*", "pg_export_*"];
+
+const SCHEMAS: [&str; 5] =
+    ["information_schema", "performance_schema", "mysql", "sys", "pg_catalog"];
+
+/// Words before the name of a table or procedure.
+const BEFORE: [&str; 7] = ["FROM", "JOIN", "INTO", "UPDATE", "CALL", "TABLE", "ONLY"];
+
+/// Expands comments that servers execute, `/*!50000 ... */`; `None` without such comments.
+pub(crate) fn executed(text: &[u8], tokens: &[SqlToken]) -> Option<Vec<SqlToken>> {
+    let is_executed = |token: &SqlToken| {
+        token.kind == TokenKind::Hint && matches!(token.bytes(text).get(2), Some(b'!' | b'M'))
+    };
+    tokens.iter().any(is_executed).then_some(())?;
+    let mut all = Vec::with_capacity(tokens.len() + 8);
+    for token in tokens {
+        if !is_executed(token) {
+            all.push(*token);
+            continue;
+        }
+        let source = token.bytes(text);
+        let mark = source.iter().position(|byte| *byte == b'!').unwrap_or_default() + 1;
+        let digits = source.iter().skip(mark).take(6).take_while(|it| it.is_ascii_digit()).count();
+        let start = token.start + mark + digits;
+        let inside = text.get(start..token.end.saturating_sub(2)).unwrap_or_default();
+        let mut found = Vec::new();
+        tokenize(inside, Dialect::MySql, &mut found);
+        all.extend(found.into_iter().map(|it| SqlToken {
+            start: it.start + start,
+            end: it.end + start,
+            is_spaced: true,
+            ..it
+        }));
+    }
+    Some(all)
+}
+
+/// `None` if it touches only rows.
+fn touches(view: TokenView<'_>, dialect: Dialect) -> Option<Touches> {
+    let each =
+        (0..view.tokens.len()).flat_map(|at| [called(view, at, dialect), named(view, at, dialect)]);
+    each.chain([alone(view, dialect)]).flatten().max()
+}
+
+/// Effect of the function named here, or of an assignment to a variable, or a file.
+fn called(view: TokenView<'_>, at: usize, dialect: Dialect) -> Option<Touches> {
+    let kind = view.kind(at)?;
+    if kind == TokenKind::Symbol {
+        return (view.bytes(at) == b":=").then_some(Touches::Session);
+    }
+    if dialect == Dialect::MySql && view.is(at, "INTO") {
+        if view.is_any(at + 1, &["OUTFILE", "DUMPFILE"]) {
+            return Some(Touches::Outside);
+        }
+        return view.bytes(at + 1).starts_with(b"@").then_some(Touches::Session);
+    }
+    if view.bytes(at + 1) != b"(" {
+        return None;
+    }
+    // A function name in this form is meant to be hidden.
+    if kind == TokenKind::Fixed {
+        return Some(Touches::Outside);
+    }
+    let name = view.name(at);
+    if is_among(&OUTSIDE, name) {
+        // It belongs to dumps of Postgres.
+        let is_dump = name.eq_ignore_ascii_case(b"pg_export_snapshot");
+        return Some(if is_dump { Touches::System } else { Touches::Outside });
+    }
+    is_among(&SESSION, name).then_some(Touches::Session)
+}
+
+fn named(view: TokenView<'_>, at: usize, dialect: Dialect) -> Option<Touches> {
+    if !view.is_any(at, &BEFORE) {
+        return None;
+    }
+    let name = view.name(at + 1);
+    let is_system = if view.bytes(at + 2) == b"." {
+        SCHEMAS.iter().any(|schema| name.eq_ignore_ascii_case(schema.as_bytes()))
+    } else {
+        dialect == Dialect::Postgres && starts_with(name, b"pg_")
+    };
+    is_system.then_some(Touches::System)
+}
+
+/// Whether a query without a table asks about the server.
+fn alone(view: TokenView<'_>, dialect: Dialect) -> Option<Touches> {
+    if view.has("FROM") || !view.is_any(0, &["SELECT", "WITH"]) {
+        return None;
+    }
+    let asks = |at: usize| {
+        let (name, next) = (view.name(at), view.bytes(at + 1));
+        match dialect {
+            Dialect::MySql => name.starts_with(b"@@"),
+            Dialect::Postgres => {
+                next == b"(" && is_among(&SYSTEM, name)
+                    || next == b"." && name.eq_ignore_ascii_case(b"pg_catalog")
+            }
+        }
+    };
+    (0..view.tokens.len()).any(asks).then_some(Touches::System)
+}
+
+fn starts_with(name: &[u8], begin: &[u8]) -> bool {
+    name.get(..begin.len()).is_some_and(|it| it.eq_ignore_ascii_case(begin))
+}
+
+fn is_among(list: &[&str], name: &[u8]) -> bool {
+    list.iter().any(|it| match it.strip_suffix('*') {
+        Some(begin) => starts_with(name, begin.as_bytes()),
+        None => name.eq_ignore_ascii_case(it.as_bytes()),
+    })
 }
 
 #[cfg(test)]
@@ -241,6 +392,64 @@ mod tests {
             let mut tokens = Vec::new();
             tokenize(text.as_bytes(), Dialect::MySql, &mut tokens);
             assert_eq!(does(text.as_bytes(), &tokens, Dialect::MySql), expected, "{text}");
+        }
+    }
+
+    fn touched(text: &str, dialect: Dialect) -> Option<Touches> {
+        let mut tokens = Vec::new();
+        tokenize(text.as_bytes(), dialect, &mut tokens);
+        let tokens = executed(text.as_bytes(), &tokens).unwrap_or(tokens);
+        touches(TokenView { text: text.as_bytes(), tokens: &tokens }, dialect)
+    }
+
+    #[test]
+    fn statements_of_mysql_that_touch_more_than_rows_are_found() {
+        use Touches::{Outside, Session, System};
+        for (text, expected) in [
+            ("SELECT LOAD_FILE('/etc/passwd')", Some(Outside)),
+            ("SELECT a FROM t WHERE b = load_file /* c */ ('x')", Some(Outside)),
+            ("SELECT LOAD_FILE/*!50000 (*/'x')", Some(Outside)),
+            ("SELECT a FROM t /*!50000 INTO OUTFILE '/tmp/x' */", Some(Outside)),
+            ("SELECT a FROM t /*M!100100 INTO DUMPFILE '/tmp/x' */", Some(Outside)),
+            ("SELECT GET_LOCK('a', 1)", Some(Outside)),
+            ("SELECT `sys_exec`('id')", Some(Outside)),
+            ("SELECT a INTO @x FROM t", Some(Session)),
+            ("SELECT @a := a FROM t", Some(Session)),
+            ("SELECT @@session.sql_mode", Some(System)),
+            ("DELETE FROM mysql.user", Some(System)),
+            ("CALL sys.ps_setup_save(1)", Some(System)),
+            ("SELECT a FROM pg_orders", None),
+            ("SELECT load_file, 'LOAD_FILE(' FROM t /*!40001 SQL_NO_CACHE */", None),
+            ("SELECT mysql.a FROM t mysql", None),
+        ] {
+            assert_eq!(touched(text, Dialect::MySql), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn statements_of_postgres_that_touch_more_than_rows_are_found() {
+        use Touches::{Outside, Session, System};
+        for (text, expected) in [
+            ("SELECT pg_read_file('/etc/passwd')", Some(Outside)),
+            ("SELECT pg_catalog.PG_LS_DIR('.')", Some(Outside)),
+            ("SELECT \"pg_read_file\"('x')", Some(Outside)),
+            ("SELECT U&\"pg\\005fread_file\"('x')", Some(Outside)),
+            ("SELECT * FROM dblink('host=x', 'SELECT 1') t (a int)", Some(Outside)),
+            ("INSERT INTO t SELECT lo_import('/etc/passwd')", Some(Outside)),
+            ("SELECT pg_terminate_backend(pid) FROM pg_stat_activity", Some(Outside)),
+            ("SELECT pg_create_restore_point('a')", Some(Outside)),
+            ("SELECT pg_advisory_xact_lock(5)", Some(Session)),
+            ("SELECT set_config('a', 'b', true)", Some(Session)),
+            ("SELECT pg_catalog.set_config('search_path', '', false)", Some(System)),
+            ("SELECT pg_export_snapshot()", Some(System)),
+            ("SELECT current_setting('a')", Some(System)),
+            ("SELECT c.oid FROM pg_class c", Some(System)),
+            ("SELECT a FROM t JOIN \"pg_proc\" p ON true", Some(System)),
+            ("SELECT a FROM t WHERE b = pg_catalog.lower('X')", None),
+            ("SELECT a FROM t WHERE b = 'pg_read_file('", None),
+            ("SELECT pg_sleep(1)", None),
+        ] {
+            assert_eq!(touched(text, Dialect::Postgres), expected, "{text}");
         }
     }
 }

@@ -2,11 +2,8 @@
 
 pub(crate) mod kind;
 pub(crate) mod normal;
-mod prefix;
-pub(crate) mod reach;
 pub(crate) mod set;
 pub(crate) mod token;
-mod typed;
 pub(crate) mod value;
 pub(crate) mod words;
 

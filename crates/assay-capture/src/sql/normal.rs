@@ -5,10 +5,9 @@ use std::ops::Range;
 
 use assay_model::Dialect;
 
-use super::token::{Kind, Token};
-use super::typed::{Typed, typed};
+use super::token::{CharsetPrefix, SqlToken, TokenKind, TokenView, prefix};
 use super::value::Literal;
-use super::words::{is_before_value, is_name_too, is_sized_type, keyword};
+use super::words::{is_before_value, is_name_too, is_sized_type, is_unit, keyword};
 
 /// Marker of a value.
 pub(crate) const SCALAR: u8 = 1;
@@ -36,37 +35,36 @@ pub(crate) struct Normalizer {
     rows: usize,
 }
 
-pub(crate) struct Param<'n> {
+pub(crate) struct NormalParam<'n> {
     pieces: &'n [Piece],
     /// It is a list, which may have one value.
     pub(crate) is_list: bool,
 }
 
-impl Param<'_> {
+impl NormalParam<'_> {
     pub(crate) fn literals<'t>(
         &self,
-        tokens: &'t [Token],
+        tokens: &'t [SqlToken],
         text: &'t [u8],
     ) -> impl Iterator<Item = Literal<'t>> {
         self.pieces.iter().filter_map(move |piece| {
-            Some(Literal::of(tokens.get(piece.token)?, text, piece.is_negative))
+            Some(Literal::new(tokens.get(piece.token)?, text, piece.is_negative))
         })
     }
 }
 
 impl Normalizer {
-    pub(crate) fn normalize(&mut self, text: &[u8], tokens: &[Token], dialect: Dialect) {
+    pub(crate) fn normalize(&mut self, text: &[u8], tokens: &[SqlToken], dialect: Dialect) {
         self.text.clear();
         self.pieces.clear();
         self.params.clear();
         self.rows = 0;
         let mut pass = Pass {
             out: self,
-            text,
-            tokens,
+            view: TokenView { text, tokens },
             dialect,
             grouped: grouped(text, tokens),
-            stack: vec![Context::default()],
+            stack: vec![ClauseContext::default()],
             previous: None,
             is_plain: false,
         };
@@ -87,8 +85,8 @@ impl Normalizer {
     }
 
     /// The parameters in order, including those of all rows.
-    pub(crate) fn params(&self) -> impl Iterator<Item = Param<'_>> {
-        self.params.iter().map(|(place, is_list)| Param {
+    pub(crate) fn params(&self) -> impl Iterator<Item = NormalParam<'_>> {
+        self.params.iter().map(|(place, is_list)| NormalParam {
             pieces: self.pieces.get(place.clone()).unwrap_or_default(),
             is_list: *is_list,
         })
@@ -106,7 +104,7 @@ enum Clause {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Context {
+struct ClauseContext {
     clause: Clause,
     /// Literals are kept because of an enclosing bracket.
     stays: bool,
@@ -118,14 +116,14 @@ struct Context {
 }
 
 /// Indexes of each `SELECT` whose query has `GROUP BY` or `DISTINCT`, sorted.
-fn grouped(text: &[u8], tokens: &[Token]) -> Vec<usize> {
+fn grouped(text: &[u8], tokens: &[SqlToken]) -> Vec<usize> {
     let mut queries: Vec<Option<usize>> = vec![None];
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        match (token.kind, token.of(text)) {
-            (Kind::Symbol, b"(" | b"[") => queries.push(None),
-            (Kind::Symbol, b")" | b"]") if queries.len() > 1 => drop(queries.pop()),
-            (Kind::Word, word) => match keyword(word) {
+        match (token.kind, token.bytes(text)) {
+            (TokenKind::Symbol, b"(" | b"[") => queries.push(None),
+            (TokenKind::Symbol, b")" | b"]") if queries.len() > 1 => drop(queries.pop()),
+            (TokenKind::Word, word) => match keyword(word) {
                 Some("SELECT") => queries.last_mut().into_iter().for_each(|it| *it = Some(at)),
                 Some("GROUP" | "DISTINCT") => found.extend(queries.last().copied().flatten()),
                 _ => {}
@@ -140,11 +138,10 @@ fn grouped(text: &[u8], tokens: &[Token]) -> Vec<usize> {
 
 struct Pass<'p> {
     out: &'p mut Normalizer,
-    text: &'p [u8],
-    tokens: &'p [Token],
+    view: TokenView<'p>,
     dialect: Dialect,
     grouped: Vec<usize>,
-    stack: Vec<Context>,
+    stack: Vec<ClauseContext>,
     /// Index of the last written token, and its keyword.
     previous: Option<(usize, Option<&'static str>)>,
     /// Do not look for rows: inside a row, or its rows differ.
@@ -159,23 +156,11 @@ impl Pass<'_> {
         }
     }
 
-    fn kind(&self, at: usize) -> Option<Kind> {
-        self.tokens.get(at).map(|it| it.kind)
-    }
-
-    fn bytes(&self, at: usize) -> &[u8] {
-        self.tokens.get(at).map_or(b"", |it| it.of(self.text))
-    }
-
-    fn is_symbol(&self, at: usize, symbol: &[u8]) -> bool {
-        self.kind(at) == Some(Kind::Symbol) && self.bytes(at) == symbol
-    }
-
-    fn context(&self) -> Context {
+    fn context(&self) -> ClauseContext {
         self.stack.last().copied().unwrap_or_default()
     }
 
-    fn set(&mut self, change: impl FnOnce(&mut Context)) {
+    fn set(&mut self, change: impl FnOnce(&mut ClauseContext)) {
         if let Some(last) = self.stack.last_mut() {
             change(last);
         }
@@ -183,11 +168,11 @@ impl Pass<'_> {
 
     /// Writes the token at this index. Returns the next index.
     fn token(&mut self, at: usize) -> usize {
-        let Some(kind) = self.kind(at) else { return at + 1 };
+        let Some(kind) = self.view.kind(at) else { return at + 1 };
         match kind {
-            Kind::Word => self.word(at),
-            Kind::Symbol => self.symbol(at),
-            Kind::Name | Kind::Hint | Kind::Fixed => {
+            TokenKind::Word => self.word(at),
+            TokenKind::Symbol => self.symbol(at),
+            TokenKind::Name | TokenKind::Hint | TokenKind::Fixed => {
                 self.write(at, None);
                 at + 1
             }
@@ -196,8 +181,8 @@ impl Pass<'_> {
     }
 
     fn word(&mut self, at: usize) -> usize {
-        let is_part = self.previous.is_some_and(|(before, _)| self.is_symbol(before, b"."));
-        let key = if is_part { None } else { keyword(self.bytes(at)) };
+        let is_part = self.previous.is_some_and(|(before, _)| self.view.is_symbol(before, b"."));
+        let key = if is_part { None } else { keyword(self.view.bytes(at)) };
         if let Some(next) = self.typed(at, key) {
             return next;
         }
@@ -240,14 +225,14 @@ impl Pass<'_> {
 
     /// Writes a literal with its type, such as `DATE '2026-01-31'`, so that its text can be a parameter.
     fn typed(&mut self, at: usize, key: Option<&str>) -> Option<usize> {
-        let is_part = self.previous.is_some_and(|(before, _)| self.is_symbol(before, b"."));
+        let is_part = self.previous.is_some_and(|(before, _)| self.view.is_symbol(before, b"."));
         if is_part || self.context().stays || key.is_some_and(|it| it != "INTERVAL") {
             return None;
         }
-        let Typed { literal, before, after } = typed(self.text, self.tokens, at, self.dialect)?;
+        let TypedLiteral { literal, before, after } = typed(self.view, at, self.dialect)?;
         // A prefix belongs to the literal: both are kept together.
         if self.dialect == Dialect::MySql
-            && self.bytes(at).starts_with(b"_")
+            && self.view.bytes(at).starts_with(b"_")
             && self.stays(literal, at)
         {
             return None;
@@ -261,7 +246,7 @@ impl Pass<'_> {
     }
 
     fn symbol(&mut self, at: usize) -> usize {
-        match self.bytes(at) {
+        match self.view.bytes(at) {
             b"(" | b"[" => return self.open(at),
             b")" | b"]" => {
                 if self.stack.len() > 1 {
@@ -283,14 +268,15 @@ impl Pass<'_> {
 
     /// Whether a minus or plus belongs to the number after it.
     fn is_sign(&self, at: usize) -> bool {
-        let follows = self.kind(at + 1) == Some(Kind::Number);
+        let follows = self.view.kind(at + 1) == Some(TokenKind::Number);
         follows
             && match self.previous {
                 None => true,
                 Some((_, Some(key))) => is_before_value(key),
                 Some((before, None)) => {
-                    let is_end = self.is_symbol(before, b")") || self.is_symbol(before, b"]");
-                    self.kind(before) == Some(Kind::Symbol) && !is_end
+                    let is_end =
+                        self.view.is_symbol(before, b")") || self.view.is_symbol(before, b"]");
+                    self.view.kind(before) == Some(TokenKind::Symbol) && !is_end
                 }
             }
     }
@@ -299,10 +285,10 @@ impl Pass<'_> {
         let before = self.previous;
         let key = before.and_then(|(_, key)| key);
         let follows_name = before.is_some_and(|(it, key)| {
-            key.is_none() && matches!(self.kind(it), Some(Kind::Word | Kind::Name))
+            key.is_none() && matches!(self.view.kind(it), Some(TokenKind::Word | TokenKind::Name))
         });
         let outer = self.context();
-        let is_subscript = self.is_symbol(at, b"[");
+        let is_subscript = self.view.is_symbol(at, b"[");
         if matches!(key, Some("VALUES" | "VALUE"))
             && !is_subscript
             && let Some(next) = self.rows(at)
@@ -310,9 +296,9 @@ impl Pass<'_> {
             return next;
         }
         let is_sized = outer.is_type
-            && before.is_some_and(|(it, _)| is_sized_type(self.bytes(it)))
-            && self.kind(at + 1) == Some(Kind::Number);
-        let inner = Context {
+            && before.is_some_and(|(it, _)| is_sized_type(self.view.bytes(it)))
+            && self.view.kind(at + 1) == Some(TokenKind::Number);
+        let inner = ClauseContext {
             clause: if outer.clause == Clause::Store { Clause::Store } else { Clause::Other },
             stays: outer.stays || is_sized || (is_subscript && key != Some("ARRAY")),
             is_cast: matches!(key, Some("CAST" | "CONVERT")),
@@ -333,7 +319,7 @@ impl Pass<'_> {
             return end;
         }
         if key == Some("IN")
-            && self.is_symbol(at + 1, b"(")
+            && self.view.is_symbol(at + 1, b"(")
             && let Some(next) = self.rows(at + 1)
         {
             return next;
@@ -345,19 +331,19 @@ impl Pass<'_> {
     fn list(&self, from: usize) -> Option<usize> {
         let mut at = from;
         loop {
-            if (self.is_symbol(at, b"-") || self.is_symbol(at, b"+"))
-                && self.kind(at + 1) == Some(Kind::Number)
+            if (self.view.is_symbol(at, b"-") || self.view.is_symbol(at, b"+"))
+                && self.view.kind(at + 1) == Some(TokenKind::Number)
             {
                 at += 1;
             }
-            let token = self.tokens.get(at)?;
-            let is_word = token.kind == Kind::Word
-                && matches!(keyword(token.of(self.text)), Some("NULL" | "TRUE" | "FALSE"));
+            let token = self.view.tokens.get(at)?;
+            let is_word = token.kind == TokenKind::Word
+                && matches!(keyword(token.bytes(self.view.text)), Some("NULL" | "TRUE" | "FALSE"));
             if !token.is_value() && !is_word {
                 return None;
             }
             at += 1;
-            match self.bytes(at) {
+            match self.view.bytes(at) {
                 b"," => at += 1,
                 b")" | b"]" => return Some(at),
                 _ => return None,
@@ -381,7 +367,7 @@ impl Pass<'_> {
         while let Some(end) = self.closing(at) {
             let begin = self.out.text.len();
             self.previous = None;
-            self.stack.push(Context { clause: Clause::Store, ..Context::default() });
+            self.stack.push(ClauseContext { clause: Clause::Store, ..ClauseContext::default() });
             // The brackets themselves need no context.
             self.out.text.push(b'(');
             self.span(at + 1..end);
@@ -398,7 +384,7 @@ impl Pass<'_> {
                 }
                 self.out.text.truncate(begin);
             }
-            if !self.is_symbol(end + 1, b",") || !self.is_symbol(end + 2, b"(") {
+            if !self.view.is_symbol(end + 1, b",") || !self.view.is_symbol(end + 2, b"(") {
                 self.out.text.push(ROWS_END);
                 self.out.rows = count;
                 self.previous = Some((end, None));
@@ -418,10 +404,10 @@ impl Pass<'_> {
 
     fn closing(&self, open: usize) -> Option<usize> {
         let mut depth = 0_usize;
-        for at in open..self.tokens.len() {
-            if self.is_symbol(at, b"(") {
+        for at in open..self.view.tokens.len() {
+            if self.view.is_symbol(at, b"(") {
                 depth += 1;
-            } else if self.is_symbol(at, b")") {
+            } else if self.view.is_symbol(at, b")") {
                 depth = depth.checked_sub(1)?;
                 if depth == 0 {
                     return Some(at);
@@ -432,11 +418,11 @@ impl Pass<'_> {
     }
 
     fn literal(&mut self, at: usize, sign: Option<usize>) -> usize {
-        let is_negative = sign.is_some_and(|it| self.is_symbol(it, b"-"));
+        let is_negative = sign.is_some_and(|it| self.view.is_symbol(it, b"-"));
         if self.stays(at, sign.unwrap_or(at)) {
             if let Some(sign) = sign {
                 self.write(sign, None);
-                let digits = self.tokens.get(at).map_or(b"".as_slice(), |it| it.of(self.text));
+                let digits = self.view.bytes(at);
                 self.out.text.extend_from_slice(digits);
                 self.previous = Some((at, None));
             } else {
@@ -452,19 +438,23 @@ impl Pass<'_> {
 
     /// Whether a literal is part of the statement: `begin` is the index of its sign, if it has one.
     fn stays(&self, at: usize, begin: usize) -> bool {
-        let Some(kind) = self.kind(at) else { return true };
-        if kind == Kind::Mark {
+        let Some(kind) = self.view.kind(at) else { return true };
+        if kind == TokenKind::Mark {
             return false;
         }
         let context = self.context();
-        if context.stays || (context.is_type && kind != Kind::Word) {
+        if context.stays || (context.is_type && kind != TokenKind::Word) {
             return true;
         }
         let is_text = matches!(
             kind,
-            Kind::Text | Kind::Escaped | Kind::Prefixed | Kind::Bytes | Kind::Dollar
+            TokenKind::Text
+                | TokenKind::Escaped
+                | TokenKind::Prefixed
+                | TokenKind::Bytes
+                | TokenKind::Dollar
         );
-        if is_text && self.dialect == Dialect::MySql && is_path(self.bytes(at)) {
+        if is_text && self.dialect == Dialect::MySql && is_path(self.view.bytes(at)) {
             return true;
         }
         if self.dialect == Dialect::Postgres && self.is_arithmetic(at, begin) {
@@ -472,17 +462,20 @@ impl Pass<'_> {
         }
         let Some((before, key)) = self.previous else { return false };
         if let Some(key) = key {
-            let is_position = context.clause == Clause::By && key == "BY" && kind == Kind::Number;
+            let is_position =
+                context.clause == Clause::By && key == "BY" && kind == TokenKind::Number;
             let is_interval = key == "INTERVAL" && self.dialect == Dialect::Postgres;
             return is_position || is_interval || !is_before_value(key);
         }
-        match self.kind(before) {
-            Some(Kind::Symbol) => match self.bytes(before) {
-                b"," => context.clause == Clause::By && kind == Kind::Number && self.is_item(at),
+        match self.view.kind(before) {
+            Some(TokenKind::Symbol) => match self.view.bytes(before) {
+                b"," => {
+                    context.clause == Clause::By && kind == TokenKind::Number && self.is_item(at)
+                }
                 b")" | b"]" | b"->" | b"->>" | b"#>" | b"#>>" | b"." => true,
                 _ => false,
             },
-            Some(Kind::Hint) => false,
+            Some(TokenKind::Hint) => false,
             // An alias in quotes, a text that continues.
             _ => true,
         }
@@ -490,14 +483,17 @@ impl Pass<'_> {
 
     /// Whether a number is a whole item of a list, such as the position of a column.
     fn is_item(&self, at: usize) -> bool {
-        let next = self.tokens.get(at + 1);
-        next.is_none_or(|it| it.kind != Kind::Symbol || matches!(it.of(self.text), b"," | b")"))
+        let next = self.view.tokens.get(at + 1);
+        next.is_none_or(|it| {
+            it.kind != TokenKind::Symbol || matches!(it.bytes(self.view.text), b"," | b")")
+        })
     }
 
     /// Whether both sides of an operator are literals, whose types could not be inferred if they were parameters.
     fn is_arithmetic(&self, at: usize, begin: usize) -> bool {
-        let is_operator = |at| [b"+", b"-", b"*", b"/"].iter().any(|it| self.is_symbol(at, *it));
-        let is_value = |at| self.tokens.get(at).is_some_and(Token::is_value);
+        let is_operator =
+            |at| [b"+", b"-", b"*", b"/"].iter().any(|it| self.view.is_symbol(at, *it));
+        let is_value = |at| self.view.tokens.get(at).is_some_and(SqlToken::is_value);
         let after = is_operator(at + 1) && is_value(at + 2);
         let before = begin.checked_sub(2).is_some_and(|it| is_operator(it + 1) && is_value(it));
         after || before
@@ -507,8 +503,8 @@ impl Pass<'_> {
         let start = self.out.pieces.len();
         let mut is_negative = is_negative;
         for token in place {
-            match self.kind(token) {
-                Some(Kind::Symbol) => is_negative = self.is_symbol(token, b"-"),
+            match self.view.kind(token) {
+                Some(TokenKind::Symbol) => is_negative = self.view.is_symbol(token, b"-"),
                 Some(_) => {
                     self.out.pieces.push(Piece { token, is_negative });
                     is_negative = false;
@@ -525,8 +521,8 @@ impl Pass<'_> {
         match key.filter(|it| !is_name_too(it)) {
             Some(key) => self.out.text.extend_from_slice(key.as_bytes()),
             None => {
-                let Some(token) = self.tokens.get(at) else { return };
-                let bytes = token.of(self.text).iter();
+                let Some(token) = self.view.tokens.get(at) else { return };
+                let bytes = token.bytes(self.view.text).iter();
                 // Markers must not occur anywhere else.
                 let is_marker = |byte: u8| (SCALAR..=ROWS_END).contains(&byte);
                 self.out.text.extend(bytes.map(|it| if is_marker(*it) { b' ' } else { *it }));
@@ -538,10 +534,11 @@ impl Pass<'_> {
     /// Writes a blank between two tokens that need one.
     fn space(&mut self, at: usize, key: Option<&'static str>) {
         let Some((before, before_key)) = self.previous else { return };
-        let Some(token) = self.tokens.get(at) else { return };
-        let is_symbol = token.kind == Kind::Symbol;
-        let bytes = token.of(self.text);
-        let before_symbol = (self.kind(before) == Some(Kind::Symbol)).then(|| self.bytes(before));
+        let Some(token) = self.view.tokens.get(at) else { return };
+        let is_symbol = token.kind == TokenKind::Symbol;
+        let bytes = token.bytes(self.view.text);
+        let before_symbol =
+            (self.view.kind(before) == Some(TokenKind::Symbol)).then(|| self.view.bytes(before));
         let is_tight = match before_symbol {
             Some(b"(" | b"[" | b"." | b"::") => true,
             // Multi-character operators, such as `@@`.
@@ -566,9 +563,9 @@ impl Pass<'_> {
     fn is_call(&self, before: usize, key: Option<&str>, is_spaced: bool) -> bool {
         const FUNCTIONS: [&str; 9] =
             ["ANY", "CAST", "CONVERT", "INSERT", "LEFT", "MOD", "REPLACE", "RIGHT", "SOME"];
-        match (self.kind(before), key) {
+        match (self.view.kind(before), key) {
             (_, Some(key)) => FUNCTIONS.contains(&key),
-            (Some(Kind::Word | Kind::Name), None) => !is_spaced,
+            (Some(TokenKind::Word | TokenKind::Name), None) => !is_spaced,
             _ => false,
         }
     }
@@ -578,4 +575,157 @@ impl Pass<'_> {
 fn is_path(literal: &[u8]) -> bool {
     let open = literal.iter().position(|byte| matches!(byte, b'\'' | b'"')).unwrap_or_default();
     matches!(literal.get(open + 1..), Some([b'$', b'.' | b'[' | b'\'' | b'"', ..]))
+}
+
+/// One-word Postgres types. An alias or a function may have another name.
+const TYPES: [&str; 56] = [
+    "BIGINT",
+    "BOOL",
+    "BOOLEAN",
+    "BOX",
+    "BPCHAR",
+    "BYTEA",
+    "CHAR",
+    "CIDR",
+    "CIRCLE",
+    "CITEXT",
+    "DATE",
+    "DATERANGE",
+    "DECIMAL",
+    "FLOAT",
+    "FLOAT4",
+    "FLOAT8",
+    "HSTORE",
+    "INET",
+    "INT",
+    "INT2",
+    "INT4",
+    "INT4RANGE",
+    "INT8",
+    "INT8RANGE",
+    "INTEGER",
+    "INTERVAL",
+    "JSON",
+    "JSONB",
+    "JSONPATH",
+    "LSEG",
+    "LTREE",
+    "MACADDR",
+    "MACADDR8",
+    "MONEY",
+    "NUMERIC",
+    "NUMRANGE",
+    "OID",
+    "PATH",
+    "PG_LSN",
+    "POINT",
+    "POLYGON",
+    "REAL",
+    "REGCLASS",
+    "SMALLINT",
+    "TEXT",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMPTZ",
+    "TIMETZ",
+    "TSQUERY",
+    "TSRANGE",
+    "TSTZRANGE",
+    "TSVECTOR",
+    "UUID",
+    "VARCHAR",
+    "XML",
+];
+
+/// Types that may have a precision and a zone.
+const TIMES: [&str; 2] = ["TIME", "TIMESTAMP"];
+
+/// Longest type name in words and signs: `timestamp ( 3 ) with time zone`.
+const LONGEST: usize = 7;
+
+/// A literal with its type: its index, and the text around its parameter.
+struct TypedLiteral {
+    literal: usize,
+    before: &'static str,
+    after: String,
+}
+
+fn typed(view: TokenView<'_>, at: usize, dialect: Dialect) -> Option<TypedLiteral> {
+    match dialect {
+        Dialect::MySql => mysql_typed(view, at),
+        Dialect::Postgres => postgres_typed(view, at),
+    }
+}
+
+fn mysql_typed(view: TokenView<'_>, at: usize) -> Option<TypedLiteral> {
+    let (word, kind) = (view.bytes(at), view.kind(at + 1)?);
+    let cast =
+        |to: &str| TypedLiteral { literal: at + 1, before: "CAST(", after: format!(" AS {to})") };
+    if matches!(kind, TokenKind::Text | TokenKind::Mark) {
+        let types = [("DATE", "DATE"), ("TIME", "TIME"), ("TIMESTAMP", "DATETIME")];
+        let named = types.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+        if let Some((_, to)) = named {
+            return Some(cast(to));
+        }
+    }
+    if !matches!(kind, TokenKind::Text | TokenKind::Hex) {
+        return None;
+    }
+    match prefix(word, view.bytes(at + 1))? {
+        CharsetPrefix::Bytes => {
+            Some(TypedLiteral { literal: at + 1, before: "", after: String::new() })
+        }
+        // The server interprets the bytes according to the prefix.
+        CharsetPrefix::Set | CharsetPrefix::Nothing => {
+            let set = String::from_utf8_lossy(word.get(1..)?).to_ascii_lowercase();
+            let after = format!(" AS BINARY) USING {set})");
+            Some(TypedLiteral { literal: at + 1, before: "CONVERT(CAST(", after })
+        }
+    }
+}
+
+fn postgres_typed(view: TokenView<'_>, at: usize) -> Option<TypedLiteral> {
+    use TokenKind::{Dollar, Escaped, Mark, Text, Word};
+    let is = |at: usize, word: &str| view.is(at, word);
+    let first = view.upper(at);
+    let mut end = at + 1;
+    if TIMES.contains(&first.as_str()) {
+        let is_number = view.kind(end + 1) == Some(TokenKind::Number);
+        let is_sized = is_number && view.bytes(end) == b"(" && view.bytes(end + 2) == b")";
+        end += if is_sized { 3 } else { 0 };
+        let is_zone = is(end, "WITH") || is(end, "WITHOUT");
+        end += if is_zone && is(end + 1, "TIME") && is(end + 2, "ZONE") { 3 } else { 0 };
+    } else if (first == "DOUBLE" && is(end, "PRECISION"))
+        || (first == "CHARACTER" && is(end, "VARYING"))
+    {
+        end += 1;
+    } else if TYPES.binary_search(&first.as_str()).is_err() {
+        return None;
+    }
+    let (Text | Escaped | Dollar | Mark) = view.kind(end)? else { return None };
+    // `INTERVAL '5' day` takes no parameter.
+    let is_unit = view.kind(end + 1) == Some(Word) && is_unit(view.bytes(end + 1));
+    if first == "INTERVAL" && is_unit {
+        return None;
+    }
+    // The original words, except for those normalized elsewhere.
+    let mut name = String::new();
+    for token in view.tokens[at..end].iter().take(LONGEST) {
+        let part = String::from_utf8_lossy(token.bytes(view.text)).into_owned();
+        let is_tight = token.kind == TokenKind::Symbol || name.ends_with('(');
+        name.push_str(if name.is_empty() || is_tight { "" } else { " " });
+        let is_word = ["DATE", "TIME", "TIMESTAMP", "INTERVAL"].contains(&first.as_str());
+        name.push_str(&if is_word { part.to_ascii_uppercase() } else { part });
+    }
+    Some(TypedLiteral { literal: end, before: "CAST(", after: format!(" AS {name})") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_sorted() {
+        assert!(TYPES.windows(2).all(|pair| pair[0] < pair[1]), "{TYPES:?}");
+    }
 }

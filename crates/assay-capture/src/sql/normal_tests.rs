@@ -4,10 +4,10 @@ use assay_model::Dialect;
 
 use super::normal::Normalizer;
 use super::token::tokenize;
-use crate::template::rendered;
+use crate::render::rendered;
 
 /// The normal form with `?` for a value, `?*` for a list and `{ }` around rows.
-fn of(text: &str, dialect: Dialect) -> String {
+fn normal(text: &str, dialect: Dialect) -> String {
     let (mut tokens, mut normalizer) = (Vec::new(), Normalizer::default());
     tokenize(text.as_bytes(), dialect, &mut tokens);
     normalizer.normalize(text.as_bytes(), &tokens, dialect);
@@ -23,7 +23,7 @@ fn of(text: &str, dialect: Dialect) -> String {
 #[track_caller]
 fn check(dialect: Dialect, pairs: &[(&str, &str)]) {
     for (text, expected) in pairs {
-        assert_eq!(of(text, dialect), *expected, "{text}");
+        assert_eq!(normal(text, dialect), *expected, "{text}");
     }
 }
 
@@ -204,8 +204,8 @@ fn any_tokens_are_normalized() {
         ".",
     ] {
         for dialect in Dialect::ALL {
-            of(text, dialect);
-            of(&text.repeat(5000), dialect);
+            normal(text, dialect);
+            normal(&text.repeat(5000), dialect);
         }
     }
 }

@@ -2,23 +2,23 @@
 
 use assay_model::Dialect;
 
-use super::reach::executed;
-use super::token::{Kind, Token};
+use super::kind::executed;
+use super::token::{SqlToken, TokenKind, TokenView};
 use super::value::Literal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum SetScope {
     Session,
     /// Until the end of the current transaction, or of the next one.
     Transaction,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum SettingChange {
     Set {
         name: String,
         value: String,
-        scope: Scope,
+        scope: SetScope,
     },
     /// Modes are added to a list (true) and removed from it (false).
     Modes {
@@ -28,7 +28,7 @@ pub(crate) enum Change {
     },
     Default {
         name: String,
-        scope: Scope,
+        scope: SetScope,
     },
     DefaultAll,
     /// A change that is no setting, or has an unknown value, as text.
@@ -44,30 +44,28 @@ pub(crate) enum ModeList {
 }
 
 struct Set<'s> {
-    text: &'s [u8],
-    tokens: &'s [Token],
+    view: TokenView<'s>,
     dialect: Dialect,
     parameters: &'s [Option<Vec<u8>>],
 }
 
 pub(crate) fn changes(
     text: &[u8],
-    tokens: &[Token],
+    tokens: &[SqlToken],
     dialect: Dialect,
     parameters: &[Option<Vec<u8>>],
-) -> Vec<Change> {
-    let taken_apart = executed(text, tokens);
-    let all: Vec<Token> = taken_apart.as_deref().unwrap_or(tokens).to_vec();
-    let tokens: Vec<Token> = all.into_iter().filter(|it| it.kind != Kind::Hint).collect();
-    let set = Set { text, tokens: &tokens, dialect, parameters };
-    match (set.upper(0).as_str(), dialect) {
+) -> Vec<SettingChange> {
+    let mut tokens = executed(text, tokens).unwrap_or_else(|| tokens.to_vec());
+    tokens.retain(|token| token.kind != TokenKind::Hint);
+    let set = Set { view: TokenView { text, tokens: &tokens }, dialect, parameters };
+    match (set.view.upper(0).as_str(), dialect) {
         ("SET", Dialect::MySql) => set.of_mysql(),
         ("SET", Dialect::Postgres) => set.of_postgres(),
         ("RESET", Dialect::Postgres) => set.reset(),
-        ("DISCARD", Dialect::Postgres) if set.is(1, "ALL") => vec![Change::DefaultAll],
+        ("DISCARD", Dialect::Postgres) if set.view.is(1, "ALL") => vec![SettingChange::DefaultAll],
         ("SELECT", Dialect::Postgres) => set.set_config(),
         ("BEGIN" | "START", Dialect::Postgres) => {
-            let level = set.isolation(1, set.tokens.len(), Scope::Transaction);
+            let level = set.isolation(1, set.view.tokens.len(), SetScope::Transaction);
             level.into_iter().collect()
         }
         _ => Vec::new(),
@@ -75,56 +73,39 @@ pub(crate) fn changes(
 }
 
 impl Set<'_> {
-    fn bytes(&self, at: usize) -> &[u8] {
-        self.tokens.get(at).map_or(b"", |it| it.of(self.text))
-    }
-
-    fn upper(&self, at: usize) -> String {
-        let is_word = self.tokens.get(at).is_some_and(|it| it.kind == Kind::Word);
-        let bytes = if is_word { self.bytes(at) } else { b"" };
-        String::from_utf8_lossy(bytes).to_ascii_uppercase()
-    }
-
-    fn is(&self, at: usize, word: &str) -> bool {
-        self.upper(at) == word
-    }
-
     fn is_assignment(&self, at: usize) -> bool {
-        matches!(self.bytes(at), b"=" | b":=")
+        matches!(self.view.bytes(at), b"=" | b":=")
     }
 
-    /// Without quotes.
     fn name(&self, at: usize) -> String {
-        let bytes = self.bytes(at);
-        let is_quoted = self.tokens.get(at).is_some_and(|it| it.kind == Kind::Name);
-        let inside = bytes.get(1..bytes.len().saturating_sub(1)).filter(|_| is_quoted);
-        String::from_utf8_lossy(inside.unwrap_or(bytes)).into_owned()
+        String::from_utf8_lossy(self.view.name(at)).into_owned()
     }
 
     /// The source text of a part, for messages.
     fn written(&self, from: usize, to: usize) -> String {
-        let begin = self.tokens.get(from).map_or(0, |it| it.start);
-        let end = to.checked_sub(1).and_then(|at| self.tokens.get(at)).map_or(begin, |it| it.end);
-        let text = String::from_utf8_lossy(self.text.get(begin..end).unwrap_or_default());
+        let begin = self.view.tokens.get(from).map_or(0, |it| it.start);
+        let end =
+            to.checked_sub(1).and_then(|at| self.view.tokens.get(at)).map_or(begin, |it| it.end);
+        let text = String::from_utf8_lossy(self.view.text.get(begin..end).unwrap_or_default());
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect()
     }
 
     fn value(&self, from: usize, to: usize) -> Option<String> {
-        let is_negative = self.bytes(from) == b"-";
-        let from = if is_negative || self.bytes(from) == b"+" { from + 1 } else { from };
-        let token = self.tokens.get(from).filter(|_| to == from + 1)?;
-        let literal = Literal::of(token, self.text, is_negative);
+        let is_negative = self.view.bytes(from) == b"-";
+        let from = if is_negative || self.view.bytes(from) == b"+" { from + 1 } else { from };
+        let token = self.view.tokens.get(from).filter(|_| to == from + 1)?;
+        let literal = Literal::new(token, self.view.text, is_negative);
         match token.kind {
-            Kind::Word => {
-                let word = String::from_utf8_lossy(self.bytes(from)).into_owned();
+            TokenKind::Word => {
+                let word = String::from_utf8_lossy(self.view.bytes(from)).into_owned();
                 (!word.starts_with('@')).then_some(word)
             }
-            Kind::Name => Some(self.name(from)),
-            Kind::Number => {
+            TokenKind::Name => Some(self.name(from)),
+            TokenKind::Number => {
                 let sign = if is_negative { "-" } else { "" };
-                Some(format!("{sign}{}", String::from_utf8_lossy(self.bytes(from))))
+                Some(format!("{sign}{}", String::from_utf8_lossy(self.view.bytes(from))))
             }
-            Kind::Mark if literal.is_unknown(self.parameters) => None,
+            TokenKind::Mark if literal.is_unknown(self.parameters) => None,
             _ => literal.text(self.dialect, self.parameters),
         }
     }
@@ -133,7 +114,7 @@ impl Set<'_> {
     fn parts(&self, from: usize, to: usize) -> Vec<(usize, usize)> {
         let (mut parts, mut begin, mut depth) = (Vec::new(), from, 0_u32);
         for at in from..to {
-            match self.bytes(at) {
+            match self.view.bytes(at) {
                 b"(" => depth += 1,
                 b")" => depth = depth.saturating_sub(1),
                 b"," if depth == 0 => {
@@ -147,19 +128,21 @@ impl Set<'_> {
         parts
     }
 
-    fn of_mysql(&self) -> Vec<Change> {
-        let end = self.tokens.len();
+    fn of_mysql(&self) -> Vec<SettingChange> {
+        let end = self.view.tokens.len();
         let parts = self.parts(1, end);
         parts.into_iter().map(|(from, to)| self.mysql_part(from, to)).collect()
     }
 
-    fn mysql_part(&self, from: usize, to: usize) -> Change {
-        let other = || Change::Other(format!("SET {}", self.written(from, to)));
-        let is_default = self.is(to.saturating_sub(1), "DEFAULT");
-        let default = |name: &str| Change::Default { name: name.to_owned(), scope: Scope::Session };
-        if self.is(from, "NAMES") {
+    fn mysql_part(&self, from: usize, to: usize) -> SettingChange {
+        let other = || SettingChange::Other(format!("SET {}", self.written(from, to)));
+        let is_default = self.view.is(to.saturating_sub(1), "DEFAULT");
+        let default =
+            |name: &str| SettingChange::Default { name: name.to_owned(), scope: SetScope::Session };
+        if self.view.is(from, "NAMES") {
             let set = self.value(from + 1, from + 2);
-            let collation = self.value(from + 3, from + 4).filter(|_| self.is(from + 2, "COLLATE"));
+            let collation =
+                self.value(from + 3, from + 4).filter(|_| self.view.is(from + 2, "COLLATE"));
             return match (set, collation) {
                 _ if is_default => default("names"),
                 (Some(set), None) if to == from + 2 => session("names", set),
@@ -169,8 +152,8 @@ impl Set<'_> {
                 _ => other(),
             };
         }
-        let is_set = self.is(from, "CHARACTER") && self.is(from + 1, "SET");
-        if is_set || self.is(from, "CHARSET") {
+        let is_set = self.view.is(from, "CHARACTER") && self.view.is(from + 1, "SET");
+        if is_set || self.view.is(from, "CHARSET") {
             let at = if is_set { from + 2 } else { from + 1 };
             return match self.value(at, to) {
                 _ if is_default => default("names"),
@@ -178,13 +161,13 @@ impl Set<'_> {
                 None => other(),
             };
         }
-        let (at, scope) = match self.upper(from).as_str() {
-            "SESSION" | "LOCAL" => (from + 1, Scope::Session),
-            "TRANSACTION" => (from, Scope::Transaction),
+        let (at, scope) = match self.view.upper(from).as_str() {
+            "SESSION" | "LOCAL" => (from + 1, SetScope::Session),
+            "TRANSACTION" => (from, SetScope::Transaction),
             "GLOBAL" | "PERSIST" | "PERSIST_ONLY" => return other(),
-            _ => (from, Scope::Session),
+            _ => (from, SetScope::Session),
         };
-        if self.is(at, "TRANSACTION") {
+        if self.view.is(at, "TRANSACTION") {
             return self.isolation(at + 1, to, scope).unwrap_or_else(other);
         }
         let name = self.name(at);
@@ -202,7 +185,7 @@ impl Set<'_> {
             Some(value) => session(bare, value),
             None if bare == "sql_mode" => match self.modes(at + 2, to, 0) {
                 Some(Modes { list: Some(list), changes, .. }) => {
-                    Change::Modes { name: bare.to_owned(), list, changes }
+                    SettingChange::Modes { name: bare.to_owned(), list, changes }
                 }
                 Some(Modes { texts, .. }) => session(bare, texts.join(",")),
                 None => other(),
@@ -212,67 +195,71 @@ impl Set<'_> {
     }
 
     /// `ISOLATION LEVEL READ COMMITTED`. Whether a transaction may write changes none of its statements.
-    fn isolation(&self, from: usize, to: usize, scope: Scope) -> Option<Change> {
-        let at = (from..to).find(|at| self.is(*at, "LEVEL"));
+    fn isolation(&self, from: usize, to: usize, scope: SetScope) -> Option<SettingChange> {
+        let at = (from..to).find(|at| self.view.is(*at, "LEVEL"));
         let Some(at) = at else {
-            let is_access =
-                self.is(from, "READ") || self.is(from, "NOT") || self.is(from, "DEFERRABLE");
-            return is_access.then(|| Change::Set {
+            let is_access = self.view.is_any(from, &["READ", "NOT", "DEFERRABLE"]);
+            return is_access.then(|| SettingChange::Set {
                 name: "transaction_read_only".to_owned(),
                 value: self.written(from, to),
                 scope,
             });
         };
-        let words: Vec<String> = match self.upper(at + 1).as_str() {
-            "SERIALIZABLE" => vec![self.upper(at + 1)],
-            _ => vec![self.upper(at + 1), self.upper(at + 2)],
+        let words: Vec<String> = match self.view.upper(at + 1).as_str() {
+            "SERIALIZABLE" => vec![self.view.upper(at + 1)],
+            _ => vec![self.view.upper(at + 1), self.view.upper(at + 2)],
         };
-        Some(Change::Set { name: "isolation".to_owned(), value: words.join(" "), scope })
+        Some(SettingChange::Set { name: "isolation".to_owned(), value: words.join(" "), scope })
     }
 
-    fn of_postgres(&self) -> Vec<Change> {
-        let end = self.tokens.len();
-        let (at, scope) = match self.upper(1).as_str() {
-            "LOCAL" => (2, Scope::Transaction),
-            "SESSION" => (2, Scope::Session),
-            _ => (1, Scope::Session),
+    fn of_postgres(&self) -> Vec<SettingChange> {
+        let end = self.view.tokens.len();
+        let (at, scope) = match self.view.upper(1).as_str() {
+            "LOCAL" => (2, SetScope::Transaction),
+            "SESSION" => (2, SetScope::Session),
+            _ => (1, SetScope::Session),
         };
-        let other = || vec![Change::Other(self.written(0, end))];
+        let other = || vec![SettingChange::Other(self.written(0, end))];
         let one = |name: &str, value: Option<String>| match value {
-            Some(value) => vec![Change::Set { name: name.to_ascii_lowercase(), value, scope }],
+            Some(value) => {
+                vec![SettingChange::Set { name: name.to_ascii_lowercase(), value, scope }]
+            }
             None => other(),
         };
-        let default = |name: &str| vec![Change::Default { name: name.to_ascii_lowercase(), scope }];
-        match self.upper(at).as_str() {
-            "TIME" if self.is(at + 1, "ZONE") => {
-                let is_default = self.is(at + 2, "DEFAULT") || self.is(at + 2, "LOCAL");
-                match is_default {
-                    true => default("timezone"),
-                    false => one("timezone", self.value(at + 2, end)),
+        let default =
+            |name: &str| vec![SettingChange::Default { name: name.to_ascii_lowercase(), scope }];
+        match self.view.upper(at).as_str() {
+            "TIME" if self.view.is(at + 1, "ZONE") => {
+                let is_default = self.view.is_any(at + 2, &["DEFAULT", "LOCAL"]);
+                if is_default {
+                    default("timezone")
+                } else {
+                    one("timezone", self.value(at + 2, end))
                 }
             }
             "SCHEMA" => one("search_path", self.schema(at + 1, end)),
             "NAMES" => one("client_encoding", self.value(at + 1, end)),
             "TRANSACTION" => {
-                self.isolation(at + 1, end, Scope::Transaction).map_or_else(other, |it| vec![it])
+                self.isolation(at + 1, end, SetScope::Transaction).map_or_else(other, |it| vec![it])
             }
             "CHARACTERISTICS" => {
-                self.isolation(at + 3, end, Scope::Session).map_or_else(other, |it| vec![it])
+                self.isolation(at + 3, end, SetScope::Session).map_or_else(other, |it| vec![it])
             }
             "ROLE" | "AUTHORIZATION" | "XML" | "CONSTRAINTS" | "SEED" => other(),
-            _ if self.is_assignment(at + 1) || self.is(at + 1, "TO") => {
+            _ if self.is_assignment(at + 1) || self.view.is(at + 1, "TO") => {
                 let name = self.name(at);
-                if self.is(at + 2, "DEFAULT") && end == at + 3 {
+                if self.view.is(at + 2, "DEFAULT") && end == at + 3 {
                     return default(&name);
                 }
                 let parts = self.parts(at + 2, end);
                 let is_path = name.eq_ignore_ascii_case("search_path");
                 let values: Option<Vec<String>> = parts
                     .into_iter()
-                    .map(|(from, to)| match is_path {
-                        true => self.schema(from, to),
-                        false => self.value(from, to),
-                    })
+                    .map(
+                        |(from, to)| {
+                            if is_path { self.schema(from, to) } else { self.value(from, to) }
+                        },
+                    )
                     .collect();
                 one(&name, values.map(|it| it.join(", ")))
             }
@@ -283,50 +270,51 @@ impl Set<'_> {
     /// A schema as part of a search path: a text names one schema, whatever it contains.
     fn schema(&self, from: usize, to: usize) -> Option<String> {
         let value = self.value(from, to)?;
-        let is_word = self.tokens.get(from).is_some_and(|it| it.kind == Kind::Word);
+        let is_word = self.view.tokens.get(from).is_some_and(|it| it.kind == TokenKind::Word);
         let is_plain = !value.is_empty()
             && value.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_')
             && !value.starts_with(|it: char| it.is_ascii_digit());
         Some(if is_word || is_plain { value } else { format!("\"{value}\"") })
     }
 
-    fn reset(&self) -> Vec<Change> {
-        let scope = Scope::Session;
-        match self.upper(1).as_str() {
-            "ALL" => vec![Change::DefaultAll],
-            "TIME" => vec![Change::Default { name: "timezone".to_owned(), scope }],
+    fn reset(&self) -> Vec<SettingChange> {
+        let scope = SetScope::Session;
+        match self.view.upper(1).as_str() {
+            "ALL" => vec![SettingChange::DefaultAll],
+            "TIME" => vec![SettingChange::Default { name: "timezone".to_owned(), scope }],
             "ROLE" | "SESSION" => Vec::new(),
-            _ => vec![Change::Default { name: self.name(1).to_ascii_lowercase(), scope }],
+            _ => vec![SettingChange::Default { name: self.name(1).to_ascii_lowercase(), scope }],
         }
     }
 
     /// `SELECT set_config('search_path', 'a', false), ...`, and nothing else.
-    fn set_config(&self) -> Vec<Change> {
-        let parts = self.parts(1, self.tokens.len());
+    fn set_config(&self) -> Vec<SettingChange> {
+        let parts = self.parts(1, self.view.tokens.len());
         let call = |(from, to): (usize, usize)| {
-            let at = if self.bytes(from + 1) == b"." { from + 2 } else { from };
+            let at = if self.view.bytes(from + 1) == b"." { from + 2 } else { from };
             let is_call =
-                self.name(at).eq_ignore_ascii_case("set_config") && self.bytes(at + 1) == b"(";
-            let close = (at..to).rev().find(|it| self.bytes(*it) == b")").filter(|_| is_call)?;
+                self.name(at).eq_ignore_ascii_case("set_config") && self.view.bytes(at + 1) == b"(";
+            let close =
+                (at..to).rev().find(|it| self.view.bytes(*it) == b")").filter(|_| is_call)?;
             let arguments = self.parts(at + 2, close);
             let [name, value, local] = arguments.as_slice() else { return None };
             let name = self.value(name.0, name.1)?.to_ascii_lowercase();
             let is_local = self.value(local.0, local.1)?;
             let is_local =
                 ["true", "t", "1", "on"].contains(&is_local.to_ascii_lowercase().as_str());
-            let scope = if is_local { Scope::Transaction } else { Scope::Session };
+            let scope = if is_local { SetScope::Transaction } else { SetScope::Session };
             Some(match self.value(value.0, value.1) {
-                Some(value) => Change::Set { name, value, scope },
-                None => Change::Other(self.written(from, to)),
+                Some(value) => SettingChange::Set { name, value, scope },
+                None => SettingChange::Other(self.written(from, to)),
             })
         };
-        let found: Option<Vec<Change>> = parts.into_iter().map(call).collect();
+        let found: Option<Vec<SettingChange>> = parts.into_iter().map(call).collect();
         found.unwrap_or_default()
     }
 }
 
-fn session(name: &str, value: String) -> Change {
-    Change::Set { name: name.to_owned(), value, scope: Scope::Session }
+fn session(name: &str, value: String) -> SettingChange {
+    SettingChange::Set { name: name.to_owned(), value, scope: SetScope::Session }
 }
 
 /// The value of an expression that derives modes from others.
@@ -352,13 +340,13 @@ impl Set<'_> {
         if depth > NESTED {
             return None;
         }
-        if self.bytes(from) == b"(" && self.bytes(to.checked_sub(1)?) == b")" {
+        if self.view.bytes(from) == b"(" && self.view.bytes(to.checked_sub(1)?) == b")" {
             return self.modes(from + 1, to - 1, depth + 1);
         }
-        if self.is(from, "SELECT") {
+        if self.view.is(from, "SELECT") {
             return self.modes(from + 1, to, depth + 1);
         }
-        let lower = String::from_utf8_lossy(self.bytes(from)).to_ascii_lowercase();
+        let lower = String::from_utf8_lossy(self.view.bytes(from)).to_ascii_lowercase();
         let list = match lower.as_str() {
             "@@sql_mode" | "@@session.sql_mode" | "@@local.sql_mode" => Some(ModeList::Session),
             "@@global.sql_mode" => Some(ModeList::Server),
@@ -370,8 +358,8 @@ impl Set<'_> {
         if let Some(text) = self.value(from, to) {
             return Some(Modes { texts: words(&text).collect(), ..Modes::default() });
         }
-        let at = if self.bytes(from + 1) == b"." { from + 2 } else { from };
-        if self.bytes(at + 1) != b"(" || self.bytes(to.checked_sub(1)?) != b")" {
+        let at = if self.view.bytes(from + 1) == b"." { from + 2 } else { from };
+        if self.view.bytes(at + 1) != b"(" || self.view.bytes(to.checked_sub(1)?) != b")" {
             return None;
         }
         let arguments = self.parts(at + 2, to - 1);
@@ -384,9 +372,9 @@ impl Set<'_> {
             self.value(from, to)
         };
         let mut modes = Modes::default();
-        match self.upper(at).as_str() {
+        match self.view.upper(at).as_str() {
             "CONCAT" | "CONCAT_WS" => {
-                let skipped = usize::from(self.is(at, "CONCAT_WS"));
+                let skipped = usize::from(self.view.is(at, "CONCAT_WS"));
                 for number in skipped..arguments.len() {
                     let next = argument(number)?;
                     modes.list = modes.list.or(next.list);
@@ -416,26 +404,28 @@ mod tests {
     use super::super::token::tokenize;
     use super::*;
 
-    fn of(text: &str, dialect: Dialect) -> Vec<String> {
+    fn shown(text: &str, dialect: Dialect) -> Vec<String> {
         let mut tokens = Vec::new();
         tokenize(text.as_bytes(), dialect, &mut tokens);
         let parameters = [Some(b"tenant_2".to_vec())];
-        let shown = |change: Change| match change {
-            Change::Set { name, value, scope: Scope::Session } => format!("{name}={value}"),
-            Change::Set { name, value, scope: Scope::Transaction } => {
+        let shown = |change: SettingChange| match change {
+            SettingChange::Set { name, value, scope: SetScope::Session } => {
+                format!("{name}={value}")
+            }
+            SettingChange::Set { name, value, scope: SetScope::Transaction } => {
                 format!("local {name}={value}")
             }
-            Change::Modes { name, list, changes } => {
+            SettingChange::Modes { name, list, changes } => {
                 let list = if list == ModeList::Server { " server's" } else { "" };
                 let sign = |(is_added, mode): (bool, String)| {
                     format!("{}{mode}", if is_added { "+" } else { "-" })
                 };
                 format!("{name}:{list} {}", changes.into_iter().map(sign).collect::<String>())
             }
-            Change::Default { name, scope: Scope::Session } => format!("default {name}"),
-            Change::Default { name, .. } => format!("local default {name}"),
-            Change::DefaultAll => "default".to_owned(),
-            Change::Other(text) => format!("? {text}"),
+            SettingChange::Default { name, scope: SetScope::Session } => format!("default {name}"),
+            SettingChange::Default { name, .. } => format!("local default {name}"),
+            SettingChange::DefaultAll => "default".to_owned(),
+            SettingChange::Other(text) => format!("? {text}"),
         };
         changes(text.as_bytes(), &tokens, dialect, &parameters).into_iter().map(shown).collect()
     }
@@ -474,7 +464,7 @@ mod tests {
             ("SET sql_mode = LOAD_FILE('/x')", "? SET sql_mode = LOAD_FILE('/x')"),
             ("SET group_concat_max_len = 1024 * 1024", "? SET group_concat_max_len = 1024 * 1024"),
         ] {
-            assert_eq!(of(text, Dialect::MySql).join("; "), expected, "{text}");
+            assert_eq!(shown(text, Dialect::MySql).join("; "), expected, "{text}");
         }
     }
 
@@ -508,7 +498,7 @@ mod tests {
             ),
             ("SELECT set_config('a', 'b', true), x FROM t", ""),
         ] {
-            assert_eq!(of(text, Dialect::Postgres).join("; "), expected, "{text}");
+            assert_eq!(shown(text, Dialect::Postgres).join("; "), expected, "{text}");
         }
     }
 }

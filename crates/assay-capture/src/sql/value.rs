@@ -5,46 +5,46 @@ use std::fmt::Write as _;
 
 use assay_model::Dialect;
 
-use super::token::{Kind, Token};
+use super::token::{SqlToken, TokenKind};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Literal<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     /// Without its sign.
     pub(crate) source: &'a [u8],
     pub(crate) is_negative: bool,
 }
 
 /// The value of a mark such as `$1`, if the log has it.
-pub(crate) type Bound<'a> = Option<&'a Option<Vec<u8>>>;
+pub(crate) type BoundValue<'a> = Option<&'a Option<Vec<u8>>>;
 
 impl<'a> Literal<'a> {
-    pub(crate) fn of(token: &Token, text: &'a [u8], is_negative: bool) -> Self {
-        Self { kind: token.kind, source: token.of(text), is_negative }
+    pub(crate) fn new(token: &SqlToken, text: &'a [u8], is_negative: bool) -> Self {
+        Self { kind: token.kind, source: token.bytes(text), is_negative }
     }
 
-    pub(crate) fn bound(&self, parameters: &'a [Option<Vec<u8>>]) -> Bound<'a> {
+    pub(crate) fn bound(&self, parameters: &'a [Option<Vec<u8>>]) -> BoundValue<'a> {
         let digits = self.source.strip_prefix(b"$")?;
         let number: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
         parameters.get(number.checked_sub(1)?)
     }
 
     pub(crate) fn is_unknown(&self, parameters: &'a [Option<Vec<u8>>]) -> bool {
-        self.kind == Kind::Mark && self.bound(parameters).is_none()
+        self.kind == TokenKind::Mark && self.bound(parameters).is_none()
     }
 
     /// Equal for equal values of the same type.
     pub(crate) fn digest(&self, parameters: &'a [Option<Vec<u8>>]) -> u64 {
         match (self.kind, self.bound(parameters)) {
-            (Kind::Mark, Some(Some(bytes))) => hashed(2, bytes),
-            (Kind::Mark, _) => hashed(4, b""),
-            (Kind::Number, _) => hashed(u64::from(self.is_negative), self.source),
-            (Kind::Word, _) => hashed(5, &self.source.to_ascii_lowercase()),
-            (Kind::Text, _) => {
+            (TokenKind::Mark, Some(Some(bytes))) => hashed(2, bytes),
+            (TokenKind::Mark, _) => hashed(4, b""),
+            (TokenKind::Number, _) => hashed(u64::from(self.is_negative), self.source),
+            (TokenKind::Word, _) => hashed(5, &self.source.to_ascii_lowercase()),
+            (TokenKind::Text, _) => {
                 let inside = self.source.get(1..self.source.len().saturating_sub(1));
                 hashed(2, inside.unwrap_or_default())
             }
-            (Kind::Prefixed, _) => {
+            (TokenKind::Prefixed, _) => {
                 let from = opening(self.source) + 1;
                 let inside = self.source.get(from..self.source.len().saturating_sub(1));
                 hashed(2, inside.unwrap_or_default())
@@ -55,14 +55,14 @@ impl<'a> Literal<'a> {
 
     pub(crate) fn sql(&self, parameters: &'a [Option<Vec<u8>>]) -> Vec<u8> {
         match (self.kind, self.bound(parameters)) {
-            (Kind::Mark, Some(Some(bytes))) => {
+            (TokenKind::Mark, Some(Some(bytes))) => {
                 let doubled = bytes.iter().flat_map(|byte| match byte {
                     b'\'' => vec![b'\'', b'\''],
                     other => vec![*other],
                 });
                 [b"'".to_vec(), doubled.collect(), b"'".to_vec()].concat()
             }
-            (Kind::Mark, _) => b"NULL".to_vec(),
+            (TokenKind::Mark, _) => b"NULL".to_vec(),
             _ if self.is_negative => [b"-", self.source].concat(),
             _ => self.source.to_vec(),
         }
@@ -75,8 +75,8 @@ impl<'a> Literal<'a> {
         parameters: &'a [Option<Vec<u8>>],
     ) -> Option<String> {
         let bytes = match self.kind {
-            Kind::Mark => Cow::Borrowed(self.bound(parameters)?.as_deref()?),
-            Kind::Text | Kind::Escaped | Kind::Prefixed | Kind::Dollar => {
+            TokenKind::Mark => Cow::Borrowed(self.bound(parameters)?.as_deref()?),
+            TokenKind::Text | TokenKind::Escaped | TokenKind::Prefixed | TokenKind::Dollar => {
                 decoded(self.kind, self.source, dialect)
             }
             _ => return None,
@@ -92,16 +92,16 @@ impl<'a> Literal<'a> {
         out: &mut String,
     ) {
         match self.kind {
-            Kind::Number => push_number(self.source, self.is_negative, out),
-            Kind::Hex => push_hex(&hex_digits(self.source), out),
-            Kind::Bytes => {
+            TokenKind::Number => push_number(self.source, self.is_negative, out),
+            TokenKind::Hex => push_hex(&hex_digits(self.source), out),
+            TokenKind::Bytes => {
                 push_hex(&hex::encode(decoded(self.kind, self.source, dialect)), out);
             }
-            Kind::Mark => match self.bound(parameters) {
+            TokenKind::Mark => match self.bound(parameters) {
                 Some(Some(bytes)) => push_text(bytes, out),
                 _ => out.push_str("null"),
             },
-            Kind::Word => out.push_str(match self.source.first() {
+            TokenKind::Word => out.push_str(match self.source.first() {
                 Some(b't' | b'T') => "true",
                 Some(b'f' | b'F') => "false",
                 _ => "null",
@@ -171,20 +171,20 @@ fn opening(source: &[u8]) -> usize {
     source.iter().position(|byte| matches!(byte, b'\'' | b'"')).unwrap_or_default()
 }
 
-fn decoded(kind: Kind, source: &[u8], dialect: Dialect) -> Cow<'_, [u8]> {
-    if kind == Kind::Dollar {
+fn decoded(kind: TokenKind, source: &[u8], dialect: Dialect) -> Cow<'_, [u8]> {
+    if kind == TokenKind::Dollar {
         let tag = 2 + source.iter().skip(1).take_while(|byte| **byte != b'$').count();
         let body = source.get(tag..source.len().saturating_sub(tag));
         return Cow::Borrowed(body.unwrap_or_default());
     }
     let open = match kind {
-        Kind::Escaped => 1,
-        Kind::Prefixed | Kind::Bytes => opening(source),
+        TokenKind::Escaped => 1,
+        TokenKind::Prefixed | TokenKind::Bytes => opening(source),
         _ => 0,
     };
     let Some(quote) = source.get(open).copied() else { return Cow::Borrowed(b"") };
     let inside = source.get(open + 1..source.len().saturating_sub(1)).unwrap_or_default();
-    let has_escapes = kind == Kind::Escaped || dialect == Dialect::MySql;
+    let has_escapes = kind == TokenKind::Escaped || dialect == Dialect::MySql;
     if !inside.iter().any(|byte| *byte == quote || (*byte == b'\\' && has_escapes)) {
         return Cow::Borrowed(inside);
     }
@@ -254,7 +254,7 @@ fn unescape_postgres(bytes: &mut (impl Iterator<Item = u8> + Clone), out: &mut V
 mod tests {
     use super::*;
 
-    fn json(kind: Kind, source: &str, dialect: Dialect) -> String {
+    fn json(kind: TokenKind, source: &str, dialect: Dialect) -> String {
         let mut out = String::new();
         let literal = Literal { kind, source: source.as_bytes(), is_negative: false };
         literal.push_json(dialect, &[Some(b"b'd".to_vec()), None], &mut out);
@@ -265,42 +265,42 @@ mod tests {
     fn values_keep_their_types() {
         use Dialect::{MySql, Postgres};
         for (kind, source, dialect, expected) in [
-            (Kind::Number, "1.50", MySql, "1.50"),
-            (Kind::Number, ".5", MySql, "0.5"),
-            (Kind::Number, "007", MySql, "7"),
-            (Kind::Number, "5.e3", MySql, "5.0e3"),
-            (Kind::Number, "1e999", MySql, "\"1e999\""),
-            (Kind::Number, "12345678901234567890", MySql, "12345678901234567890"),
-            (Kind::Text, r#"'O\'Brien \\ \"x\" 50\%'"#, MySql, r#""O'Brien \\ \"x\" 50\\%""#),
-            (Kind::Text, "'it''s'", Postgres, "\"it's\""),
-            (Kind::Text, r"'a\n'", Postgres, r#""a\\n""#),
-            (Kind::Escaped, r"E'a\n\x41\101\u00e9\''", Postgres, "\"a\\nAAé'\""),
-            (Kind::Dollar, "$a$it's$a$", Postgres, "\"it's\""),
-            (Kind::Hex, "0xABC", MySql, r#"{"hex": "0abc"}"#),
-            (Kind::Hex, "x'00ff'", MySql, r#"{"hex": "00ff"}"#),
-            (Kind::Prefixed, r"_utf8mb4 'it\'s'", MySql, "\"it's\""),
-            (Kind::Prefixed, "N'a'", MySql, "\"a\""),
-            (Kind::Bytes, r"_binary 'a\0'", MySql, r#"{"hex": "6100"}"#),
-            (Kind::Word, "TRUE", MySql, "true"),
-            (Kind::Word, "null", MySql, "null"),
-            (Kind::Mark, "$1", Postgres, "\"b'd\""),
-            (Kind::Mark, "$2", Postgres, "null"),
+            (TokenKind::Number, "1.50", MySql, "1.50"),
+            (TokenKind::Number, ".5", MySql, "0.5"),
+            (TokenKind::Number, "007", MySql, "7"),
+            (TokenKind::Number, "5.e3", MySql, "5.0e3"),
+            (TokenKind::Number, "1e999", MySql, "\"1e999\""),
+            (TokenKind::Number, "12345678901234567890", MySql, "12345678901234567890"),
+            (TokenKind::Text, r#"'O\'Brien \\ \"x\" 50\%'"#, MySql, r#""O'Brien \\ \"x\" 50\\%""#),
+            (TokenKind::Text, "'it''s'", Postgres, "\"it's\""),
+            (TokenKind::Text, r"'a\n'", Postgres, r#""a\\n""#),
+            (TokenKind::Escaped, r"E'a\n\x41\101\u00e9\''", Postgres, "\"a\\nAAé'\""),
+            (TokenKind::Dollar, "$a$it's$a$", Postgres, "\"it's\""),
+            (TokenKind::Hex, "0xABC", MySql, r#"{"hex": "0abc"}"#),
+            (TokenKind::Hex, "x'00ff'", MySql, r#"{"hex": "00ff"}"#),
+            (TokenKind::Prefixed, r"_utf8mb4 'it\'s'", MySql, "\"it's\""),
+            (TokenKind::Prefixed, "N'a'", MySql, "\"a\""),
+            (TokenKind::Bytes, r"_binary 'a\0'", MySql, r#"{"hex": "6100"}"#),
+            (TokenKind::Word, "TRUE", MySql, "true"),
+            (TokenKind::Word, "null", MySql, "null"),
+            (TokenKind::Mark, "$1", Postgres, "\"b'd\""),
+            (TokenKind::Mark, "$2", Postgres, "null"),
         ] {
             assert_eq!(json(kind, source, dialect), expected, "{source}");
         }
         let mut out = String::new();
-        let bytes = Literal { kind: Kind::Text, source: b"'\xe9'", is_negative: false };
+        let bytes = Literal { kind: TokenKind::Text, source: b"'\xe9'", is_negative: false };
         bytes.push_json(MySql, &[], &mut out);
         assert_eq!(out, r#"{"hex": "e9"}"#);
     }
 
     #[test]
     fn digests_tell_types_apart() {
-        let of = |kind, source: &'static [u8]| {
+        let value = |kind, source: &'static [u8]| {
             Literal { kind, source, is_negative: false }.digest(&[Some(b"5".to_vec())])
         };
-        assert_ne!(of(Kind::Number, b"5"), of(Kind::Text, b"'5'"));
-        assert_eq!(of(Kind::Mark, b"$1"), of(Kind::Text, b"'5'"));
-        assert_eq!(of(Kind::Prefixed, b"_latin1'5'"), of(Kind::Text, b"'5'"));
+        assert_ne!(value(TokenKind::Number, b"5"), value(TokenKind::Text, b"'5'"));
+        assert_eq!(value(TokenKind::Mark, b"$1"), value(TokenKind::Text, b"'5'"));
+        assert_eq!(value(TokenKind::Prefixed, b"_latin1'5'"), value(TokenKind::Text, b"'5'"));
     }
 }

@@ -1,193 +1,139 @@
 //! Keywords of SQL.
 
-/// Keywords. They are written in capitals, except for those that may be names too.
-const KEYWORDS: [&str; 98] = [
-    "AGAINST",
-    "ALL",
-    "AND",
-    "ANY",
-    "ARRAY",
-    "AS",
-    "ASC",
-    "BEGIN",
-    "BETWEEN",
-    "BOTH",
-    "BY",
-    "CALL",
-    "CASE",
-    "CAST",
-    "COLLATE",
-    "COMMIT",
-    "CONFLICT",
-    "CONVERT",
-    "CROSS",
-    "DEFAULT",
-    "DELETE",
-    "DESC",
-    "DISTINCT",
-    "DIV",
-    "DO",
-    "DUPLICATE",
-    "ELSE",
-    "END",
-    "ESCAPE",
-    "EXCEPT",
-    "EXISTS",
-    "FALSE",
-    "FETCH",
-    "FIRST",
-    "FOR",
-    "FORCE",
-    "FROM",
-    "FULL",
-    "GROUP",
-    "HAVING",
-    "IGNORE",
-    "ILIKE",
-    "IN",
-    "INDEX",
-    "INNER",
-    "INSERT",
-    "INTERSECT",
-    "INTERVAL",
-    "INTO",
-    "IS",
-    "JOIN",
-    "KEY",
-    "LATERAL",
-    "LEADING",
-    "LEFT",
-    "LIKE",
-    "LIMIT",
-    "MERGE",
-    "MOD",
-    "NATURAL",
-    "NEXT",
-    "NOT",
-    "NULL",
-    "OFFSET",
-    "ON",
-    "ONLY",
-    "OR",
-    "ORDER",
-    "OUTER",
-    "OVER",
-    "PARTITION",
-    "REGEXP",
-    "REPLACE",
-    "RETURNING",
-    "RIGHT",
-    "RLIKE",
-    "ROLLBACK",
-    "ROWS",
-    "SELECT",
-    "SEPARATOR",
-    "SET",
-    "SIMILAR",
-    "SOME",
-    "START",
-    "STRAIGHT_JOIN",
-    "TABLE",
-    "THEN",
-    "TO",
-    "TRAILING",
-    "TRUE",
-    "UNION",
-    "UPDATE",
-    "USING",
-    "VALUE",
-    "VALUES",
-    "WHEN",
-    "WHERE",
-    "WITH",
+/// A value may follow the keyword.
+const VALUE: u8 = 1;
+
+/// Some server version accepts the keyword as the name of a table or column. Names may be case-sensitive, so their case
+/// is kept.
+const NAME: u8 = 2;
+
+/// Sorted keywords with their roles. They are written in capitals, except for those that may be names too.
+const KEYWORDS: [(&str, u8); 99] = [
+    ("AGAINST", VALUE | NAME),
+    ("ALL", VALUE),
+    ("AND", VALUE),
+    ("ANY", VALUE | NAME),
+    ("ARRAY", NAME),
+    ("AS", 0),
+    ("ASC", 0),
+    ("BEGIN", NAME),
+    ("BETWEEN", VALUE),
+    ("BOTH", VALUE),
+    ("BY", VALUE),
+    ("CALL", 0),
+    ("CASE", VALUE),
+    ("CAST", 0),
+    ("COLLATE", 0),
+    ("COMMIT", NAME),
+    ("CONFLICT", NAME),
+    ("CONVERT", 0),
+    ("CROSS", 0),
+    ("DEFAULT", 0),
+    ("DELETE", 0),
+    ("DESC", 0),
+    ("DISTINCT", VALUE),
+    ("DIV", VALUE),
+    ("DO", NAME),
+    ("DUPLICATE", NAME),
+    ("ELSE", VALUE),
+    ("END", NAME),
+    ("ESCAPE", NAME),
+    ("EXCEPT", VALUE | NAME),
+    ("EXISTS", 0),
+    ("FALSE", 0),
+    ("FETCH", NAME),
+    ("FIRST", VALUE | NAME),
+    ("FOR", VALUE),
+    ("FORCE", 0),
+    ("FROM", VALUE),
+    ("FULL", NAME),
+    ("GROUP", 0),
+    ("HAVING", VALUE),
+    ("IGNORE", 0),
+    ("ILIKE", VALUE),
+    ("IN", VALUE),
+    ("INDEX", 0),
+    ("INNER", 0),
+    ("INSERT", 0),
+    ("INTERSECT", NAME),
+    ("INTERVAL", VALUE),
+    ("INTO", 0),
+    ("IS", 0),
+    ("JOIN", 0),
+    ("KEY", 0),
+    ("LATERAL", NAME),
+    ("LEADING", VALUE),
+    ("LEFT", 0),
+    ("LIKE", VALUE),
+    ("LIMIT", VALUE),
+    ("MERGE", NAME),
+    ("MOD", VALUE),
+    ("NATURAL", 0),
+    ("NEXT", VALUE | NAME),
+    ("NOT", VALUE),
+    ("NULL", 0),
+    ("OFFSET", VALUE | NAME),
+    ("ON", VALUE),
+    ("ONLY", NAME),
+    ("OR", VALUE),
+    ("ORDER", 0),
+    ("OUTER", 0),
+    ("OVER", NAME),
+    ("PARTITION", NAME),
+    ("REGEXP", VALUE),
+    ("REPLACE", 0),
+    ("RETURNING", VALUE | NAME),
+    ("RIGHT", 0),
+    ("RLIKE", VALUE),
+    ("ROLLBACK", NAME),
+    ("ROWS", VALUE | NAME),
+    ("SELECT", VALUE),
+    ("SEPARATOR", NAME),
+    ("SET", VALUE),
+    ("SIMILAR", VALUE | NAME),
+    ("SOME", VALUE | NAME),
+    ("START", NAME),
+    ("STRAIGHT_JOIN", VALUE),
+    ("TABLE", NAME),
+    ("THEN", VALUE),
+    ("TO", VALUE),
+    ("TRAILING", VALUE),
+    ("TRUE", 0),
+    ("UNION", VALUE),
+    ("UPDATE", 0),
+    ("USING", VALUE),
+    ("VALUE", VALUE | NAME),
+    ("VALUES", VALUE),
+    ("WHEN", VALUE),
+    ("WHERE", VALUE),
+    ("WITH", 0),
+    ("XOR", VALUE),
 ];
 
-/// Another keyword, separate only for layout.
-const XOR: &str = "XOR";
+/// Length of the longest keyword.
+const LONGEST: usize = 13;
 
-const BEFORE_VALUE: [&str; 45] = [
-    "AGAINST",
-    "ALL",
-    "AND",
-    "ANY",
-    "BETWEEN",
-    "BOTH",
-    "BY",
-    "CASE",
-    "DISTINCT",
-    "DIV",
-    "ELSE",
-    "EXCEPT",
-    "FIRST",
-    "FOR",
-    "FROM",
-    "HAVING",
-    "ILIKE",
-    "IN",
-    "INTERVAL",
-    "LEADING",
-    "LIKE",
-    "LIMIT",
-    "MOD",
-    "NEXT",
-    "NOT",
-    "OFFSET",
-    "ON",
-    "OR",
-    "REGEXP",
-    "RETURNING",
-    "RLIKE",
-    "ROWS",
-    "SELECT",
-    "SET",
-    "SIMILAR",
-    "SOME",
-    "STRAIGHT_JOIN",
-    "THEN",
-    "TO",
-    "TRAILING",
-    "UNION",
-    "USING",
-    "VALUES",
-    "WHEN",
-    "WHERE",
-];
+/// A keyword, ignoring case, and its roles.
+fn known(word: &[u8]) -> Option<(&'static str, u8)> {
+    let mut upper = [0; LONGEST];
+    let upper = upper.get_mut(..word.len())?;
+    upper.copy_from_slice(word);
+    upper.make_ascii_uppercase();
+    let found = KEYWORDS.binary_search_by(|(keyword, _)| keyword.as_bytes().cmp(upper)).ok()?;
+    Some(KEYWORDS[found])
+}
 
-/// Keywords that some server version accepts as the name of a table or column. Names may be case-sensitive, so their
-/// case is kept.
-const NAMES_TOO: [&str; 31] = [
-    "AGAINST",
-    "ANY",
-    "ARRAY",
-    "BEGIN",
-    "COMMIT",
-    "CONFLICT",
-    "DO",
-    "DUPLICATE",
-    "END",
-    "ESCAPE",
-    "EXCEPT",
-    "FETCH",
-    "FIRST",
-    "FULL",
-    "INTERSECT",
-    "LATERAL",
-    "MERGE",
-    "NEXT",
-    "OFFSET",
-    "ONLY",
-    "OVER",
-    "PARTITION",
-    "RETURNING",
-    "ROLLBACK",
-    "ROWS",
-    "SEPARATOR",
-    "SIMILAR",
-    "SOME",
-    "START",
-    "TABLE",
-    "VALUE",
-];
+pub(crate) fn keyword(word: &[u8]) -> Option<&'static str> {
+    known(word).map(|(keyword, _)| keyword)
+}
+
+pub(crate) fn is_name_too(keyword: &str) -> bool {
+    known(keyword.as_bytes()).is_some_and(|(_, roles)| roles & NAME != 0)
+}
+
+pub(crate) fn is_before_value(keyword: &str) -> bool {
+    known(keyword.as_bytes()).is_some_and(|(_, roles)| roles & VALUE != 0)
+}
 
 const SIZED: [&str; 21] = [
     "BINARY",
@@ -216,37 +162,16 @@ const SIZED: [&str; 21] = [
 /// Units that may follow the text of an interval.
 const UNITS: [&str; 6] = ["DAY", "HOUR", "MINUTE", "MONTH", "SECOND", "YEAR"];
 
-/// Length of the longest word in the lists.
-const LONGEST: usize = 13;
-
-/// Finds a word in a list, ignoring case.
-fn among(list: &[&'static str], word: &[u8]) -> Option<&'static str> {
-    let mut upper = [0; LONGEST];
-    let upper = upper.get_mut(..word.len())?;
-    upper.copy_from_slice(word);
-    upper.make_ascii_uppercase();
-    let found = list.binary_search_by(|it| it.as_bytes().cmp(upper)).ok()?;
-    list.get(found).copied()
-}
-
-pub(crate) fn keyword(word: &[u8]) -> Option<&'static str> {
-    among(&KEYWORDS, word).or_else(|| word.eq_ignore_ascii_case(XOR.as_bytes()).then_some(XOR))
-}
-
-pub(crate) fn is_name_too(keyword: &str) -> bool {
-    NAMES_TOO.binary_search(&keyword).is_ok()
-}
-
-pub(crate) fn is_before_value(keyword: &str) -> bool {
-    keyword == XOR || keyword == "VALUE" || BEFORE_VALUE.binary_search(&keyword).is_ok()
-}
-
 pub(crate) fn is_sized_type(word: &[u8]) -> bool {
-    among(&SIZED, word).is_some()
+    is_among(&SIZED, word)
 }
 
 pub(crate) fn is_unit(word: &[u8]) -> bool {
-    among(&UNITS, word).is_some()
+    is_among(&UNITS, word)
+}
+
+fn is_among(list: &[&str], word: &[u8]) -> bool {
+    list.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 const FILE_WORDS: [&str; 21] = [
@@ -359,12 +284,11 @@ const STATEMENT_WORDS: [&str; 81] = [
 ];
 
 pub(crate) fn begins_file(word: &[u8]) -> bool {
-    FILE_WORDS.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()))
+    is_among(&FILE_WORDS, word)
 }
 
 pub(crate) fn begins_statement(word: &[u8]) -> bool {
-    let is_other = || STATEMENT_WORDS.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
-    begins_file(word) || is_other()
+    begins_file(word) || is_among(&STATEMENT_WORDS, word)
 }
 
 #[cfg(test)]
@@ -372,12 +296,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_sorted_and_their_words_fit() {
-        for list in [&KEYWORDS[..], &BEFORE_VALUE, &NAMES_TOO, &SIZED, &UNITS] {
-            assert!(list.windows(2).all(|pair| pair[0] < pair[1]), "{list:?}");
-            assert!(list.iter().all(|word| word.len() <= LONGEST));
-        }
-        assert!(BEFORE_VALUE.iter().chain(&NAMES_TOO).all(|word| KEYWORDS.contains(word)));
+    fn keywords_are_sorted_and_fit() {
+        assert!(KEYWORDS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(KEYWORDS.iter().all(|(keyword, _)| keyword.len() <= LONGEST));
         assert_eq!(keyword(b"sElect"), Some("SELECT"));
         assert_eq!(keyword(b"xor"), Some("XOR"));
         assert_eq!(keyword(b"status"), None);

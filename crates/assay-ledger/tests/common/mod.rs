@@ -483,6 +483,8 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                 })
                 .collect();
             systems[0].is_base = true;
+            let last = systems.len() - 1;
+            systems[..last].iter_mut().for_each(|system| system.is_twin = false);
             let cells = study.cells.iter().map(|cell| cell.id).collect();
             let count = systems.len();
             let parts = (
@@ -507,7 +509,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     series: Vec::new(),
                     profiles: Vec::new(),
                     counts: Vec::new(),
-                    soaks: Vec::new(),
+                    documents: StudyDocuments::default(),
                     events,
                     audit,
                     finished,

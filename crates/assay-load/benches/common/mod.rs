@@ -5,7 +5,7 @@ pub(crate) mod replay;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use assay_load::{Bound, Session};
+use assay_load::{ClientSession, RunBound};
 use assay_model::DataSet;
 use assay_wire::{Address, ConnectOptions};
 use rustix::process::Pid;
@@ -36,12 +36,12 @@ pub(crate) fn sysbench(options: &ConnectOptions, data: DataSet, threads: u32) ->
     command
 }
 
-pub(crate) fn run_session(session: &mut Session, round: usize) -> Measured {
+pub(crate) fn run_session(session: &mut ClientSession, round: usize) -> Measured {
     let cpu_ns =
-        |session: &Session| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
+        |session: &ClientSession| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
     let before = cpu_ns(session);
     let start = 10_000 + round as u64 * 1_000_000;
-    let counters = session.run(start, Bound::Time(Duration::from_secs(SECONDS))).unwrap();
+    let counters = session.run(start, RunBound::Time(Duration::from_secs(SECONDS))).unwrap();
     let queries = counters.queries() as f64;
     Measured {
         queries_per_second: queries / (counters.elapsed_ns as f64 / 1e9),

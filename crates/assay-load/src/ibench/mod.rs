@@ -3,18 +3,11 @@
 //! Each client has an inserter and, depending on the step, a deleter, a query thread, a generator, which schedules
 //! statements, and a holder of an open transaction. Each has its own thread and connection.
 
-mod client;
-mod generator;
-mod precision;
 mod roles;
 mod session;
-mod sla;
-mod tables;
 mod tally;
-mod thread;
 
 /// Maximum connections of a client: inserts, deletes, queries, the lowest key, and an open transaction.
 pub const IBENCH_CONNECTIONS: u32 = 5;
 
-pub use session::{IbenchProgress, IbenchRun, IbenchSession, IbenchWork};
-pub use tables::create_ibench_tables;
+pub use session::{IbenchProgress, IbenchSession, IbenchStepRun, IbenchWork, create_ibench_tables};

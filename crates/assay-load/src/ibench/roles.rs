@@ -1,20 +1,22 @@
-//! The roles of a client's threads.
+//! The threads of a client: each connects, executes orders, and keeps its connections until the session ends.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use assay_model::{IbenchQuery, IbenchStep, LowestQueries};
-use assay_wire::{Connection, Reply};
-use assay_workloads::{IbenchQueryText, IbenchRows, IbenchTable, Ids};
+use assay_wire::{Breaker, Connection, Reply};
+use assay_workloads::{IbenchKeys, IbenchPace, IbenchQueryText, IbenchRows, IbenchTable};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use rustix::thread::gettid;
 
-use super::client::{Client, number};
-use super::generator::Generator;
 use super::tally::IbenchTally;
-use crate::error::{Error, Result, sqlstate};
+use crate::control::{execute, query, run};
+use crate::error::{LoadError, Result, sqlstate};
+use crate::tally::nanoseconds;
 use crate::worker::EMPTY;
 
 /// Errors after which a statement is retried. MySQL and MariaDB: lock wait timeout, deadlock. Postgres: deadlock,
@@ -23,27 +25,103 @@ const RETRIED: [u32; 4] = [1205, 1213, sqlstate("40P01"), sqlstate("40001")];
 
 const RETRIES: u32 = 100;
 
+/// How many statements inserts and deletes may be ahead of each other, apart from the one in progress.
+pub(super) const AHEAD: usize = 8;
+
+/// Deletes after which the lowest key is read again, so that no row escapes through a gap.
+const READ_LOWEST_EVERY: u64 = 1000;
+
 /// Queries after which the highest key is read again, as in the published client.
 const READ_HIGHEST_EVERY: u64 = 100;
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-pub(super) enum Role {
-    Inserter(Box<Inserter>),
-    Deleter(Deleter),
-    Querier(Querier),
-    Generator(Generator),
-    Holder(Holder),
+/// Shared by the threads of all clients.
+#[derive(Debug, Default)]
+pub(super) struct Common {
+    pub(super) is_stopped: AtomicBool,
+    pub(super) inserted: AtomicU64,
+    pub(super) deleted: AtomicU64,
+    pub(super) queries: AtomicU64,
 }
 
 #[derive(Debug)]
-pub(super) struct Done {
+pub(super) struct ClientShared {
+    common: Arc<Common>,
+    /// Key at which the last delete began to look; 0 before the first.
+    lowest: AtomicU64,
+    /// Threads that still insert or delete. Queries end with the last one.
+    writers: AtomicU32,
+}
+
+impl ClientShared {
+    pub(super) fn new(common: &Arc<Common>, step: &IbenchStep) -> Arc<Self> {
+        let writers = 1 + u32::from(step.deletes);
+        let (lowest, writers) = (AtomicU64::new(0), AtomicU32::new(writers));
+        Arc::new(Self { common: Arc::clone(common), lowest, writers })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.common.is_stopped.load(Ordering::Relaxed)
+    }
+
+    fn is_over(&self) -> bool {
+        self.writers.load(Ordering::Relaxed) == 0 || self.is_stopped()
+    }
+
+    /// Returns `false` if the step was stopped.
+    fn sleep_until(&self, until: Instant, is_over: impl Fn(&Self) -> bool) -> bool {
+        loop {
+            if is_over(self) {
+                return false;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::sleep(left.min(LOOK_EVERY));
+        }
+    }
+}
+
+pub(super) struct TaskContext {
+    pub(super) step: IbenchStep,
+    pub(super) shared: Arc<ClientShared>,
+    pub(super) table: IbenchTable,
+    /// The second one, if any, creates the secondary indexes.
+    pub(super) wires: Vec<Connection>,
+}
+
+pub(super) enum ThreadTask {
+    /// Insert rows, then create the secondary indexes.
+    Insert {
+        rows: IbenchRows,
+        /// Statement numbers from the generator; `None` if it inserts without one.
+        numbers: Option<Receiver<u64>>,
+        indexes: Vec<String>,
+    },
+    /// Delete rows. The keys are those at which deletes begin to look.
+    Delete(Receiver<u64>),
+    /// Query as fast as possible until the writers have ended.
+    Query(IbenchQueryText),
+    /// Send statement numbers, of an insert and a delete alternately, at the pace of the step.
+    Generate {
+        inserts: SyncSender<u64>,
+        /// Channel for the key at which each delete begins to look.
+        deletes: Option<SyncSender<u64>>,
+    },
+    /// Keep transactions open, each for this time.
+    Hold(Duration),
+}
+
+#[derive(Debug)]
+pub(super) struct TaskDone {
     pub(super) end: Instant,
-    pub(super) counted: Counted,
+    pub(super) counts: StepTaskCounts,
 }
 
 #[derive(Debug)]
-pub(super) enum Counted {
+pub(super) enum StepTaskCounts {
     Inserts { tally: IbenchTally, indexes: Option<Duration> },
     Deletes(IbenchTally),
     Queries(IbenchTally),
@@ -51,225 +129,178 @@ pub(super) enum Counted {
     Nothing,
 }
 
-impl Role {
-    pub(super) fn wires(&self) -> impl Iterator<Item = &Connection> {
-        let (wire, other) = match self {
-            Self::Inserter(it) => (&it.wire, it.indexes.as_ref().map(|(wire, _)| wire)),
-            Self::Deleter(it) => (&it.wire, None),
-            Self::Querier(it) => (&it.wire, None),
-            Self::Generator(it) => (&it.wire, None),
-            Self::Holder(it) => (&it.wire, None),
-        };
-        [wire].into_iter().chain(other)
-    }
-
-    pub(super) fn round_trips(&mut self, connection: usize, count: u32) -> Result<()> {
-        let wire = match self {
-            Self::Inserter(it) if connection == 1 => it.indexes.as_mut().map(|(wire, _)| wire),
-            Self::Inserter(it) => Some(&mut it.wire),
-            Self::Deleter(it) => Some(&mut it.wire),
-            Self::Querier(it) => Some(&mut it.wire),
-            Self::Generator(it) => Some(&mut it.wire),
-            Self::Holder(it) => Some(&mut it.wire),
-        };
-        let wire = wire.ok_or(Error::ClientLost)?;
-        for _ in 0..count {
-            wire.execute_text(EMPTY).map_err(|cause| Error::query(EMPTY, cause))?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn into_wires(self) -> (Connection, Option<Connection>) {
-        match self {
-            Self::Inserter(it) => {
-                let Inserter { wire, indexes, .. } = *it;
-                (wire, indexes.map(|(wire, _)| wire))
-            }
-            Self::Deleter(it) => (it.wire, None),
-            Self::Querier(it) => (it.wire, None),
-            Self::Generator(it) => (it.wire, None),
-            Self::Holder(it) => (it.wire, None),
-        }
+impl TaskContext {
+    fn round_trips(&mut self, connection: usize, count: u32) -> Result<()> {
+        let wire = &mut self.wires[connection];
+        (0..count).try_for_each(|_| execute(wire, EMPTY))
     }
 
     /// Works until the step is over for this thread. On failure, all threads of the step end.
-    pub(super) fn work(&mut self, start: Instant) -> Result<Done> {
-        let shared = Arc::clone(match self {
-            Self::Inserter(it) => &it.client.shared,
-            Self::Deleter(it) => &it.client.shared,
-            Self::Querier(it) => &it.client.shared,
-            Self::Generator(it) => &it.client.shared,
-            Self::Holder(it) => &it.client.shared,
-        });
-        let done = self.carry_out(start);
-        if matches!(self, Self::Inserter(_) | Self::Deleter(_)) {
-            shared.writer_ended();
+    fn work(&mut self, task: ThreadTask, start: Instant) -> Result<TaskDone> {
+        let is_writer = matches!(task, ThreadTask::Insert { .. } | ThreadTask::Delete(_));
+        let done = self.carry_out(task, start);
+        let done = done.map(|counts| TaskDone { end: Instant::now(), counts });
+        if is_writer {
+            self.shared.writers.fetch_sub(1, Ordering::Relaxed);
         }
         if done.is_err() {
-            shared.common.is_stopped.store(true, Ordering::Relaxed);
+            self.shared.common.is_stopped.store(true, Ordering::Relaxed);
         }
         done
     }
 
-    fn carry_out(&mut self, start: Instant) -> Result<Done> {
-        let counted = match self {
-            Self::Inserter(it) => {
-                let tally = it.work(start)?;
-                Counted::Inserts { tally, indexes: it.build_indexes()? }
+    fn carry_out(&mut self, task: ThreadTask, start: Instant) -> Result<StepTaskCounts> {
+        Ok(match task {
+            ThreadTask::Insert { rows, numbers, indexes } => {
+                let tally = self.insert_rows(&rows, numbers, start)?;
+                StepTaskCounts::Inserts { tally, indexes: self.build_indexes(&indexes)? }
             }
-            Self::Deleter(it) => Counted::Deletes(it.work(start)?),
-            Self::Querier(it) => Counted::Queries(it.work(start)?),
-            Self::Generator(it) => {
-                it.work(start)?;
-                Counted::Lowest(it.lowest)
+            ThreadTask::Delete(keys) => StepTaskCounts::Deletes(self.delete_rows(keys, start)?),
+            ThreadTask::Query(queries) => {
+                StepTaskCounts::Queries(self.send_queries(&queries, start)?)
             }
-            Self::Holder(it) => {
-                it.work()?;
-                Counted::Nothing
+            ThreadTask::Generate { inserts, deletes } => {
+                StepTaskCounts::Lowest(self.generate(&inserts, deletes.as_ref(), start)?)
             }
-        };
-        Ok(Done { end: Instant::now(), counted })
+            ThreadTask::Hold(time) => {
+                self.hold_transactions(time)?;
+                StepTaskCounts::Nothing
+            }
+        })
     }
-}
 
-/// Inserts rows, then creates the secondary indexes.
-pub(super) struct Inserter {
-    pub(super) client: Client,
-    pub(super) wire: Connection,
-    pub(super) rows: IbenchRows,
-    /// Statement numbers from the generator; `None` if it inserts without one.
-    pub(super) numbers: Option<Receiver<u64>>,
-    /// A separate connection, and the statements that create the secondary indexes.
-    pub(super) indexes: Option<(Connection, Vec<String>)>,
-    pub(super) second: WholeSecond,
-    pub(super) text: Vec<u8>,
-}
-
-impl Inserter {
-    fn work(&mut self, start: Instant) -> Result<IbenchTally> {
+    /// Dropping the numbers at the end, or on an error, ends the generator.
+    fn insert_rows(
+        &mut self,
+        rows: &IbenchRows,
+        numbers: Option<Receiver<u64>>,
+        start: Instant,
+    ) -> Result<IbenchTally> {
         let mut tally = IbenchTally::new(true)?;
-        let numbers = self.numbers.take();
-        // Dropping the receiver at the end, or on an error, ends the generator.
-        match &numbers {
-            None => (0..self.client.step.statements())
-                .try_for_each(|number| self.insert(number, start, &mut tally).map(drop))?,
-            Some(numbers) => {
-                for number in numbers {
-                    if !self.insert(number, start, &mut tally)? {
-                        break;
-                    }
-                }
+        let (mut second, mut text) = (WholeSecond::default(), Vec::new());
+        let numbers: Box<dyn Iterator<Item = u64>> = match numbers {
+            Some(numbers) => Box::new(numbers.into_iter()),
+            None => Box::new(0..self.step.statements()),
+        };
+        for number in numbers {
+            if self.shared.is_stopped() {
+                break;
             }
+            rows.write(number, self.step.rows_per_statement(), second.now(), &mut text);
+            let wire = &mut self.wires[0];
+            let affected = send(wire, &text, start, &mut tally, |reply| reply.affected)?;
+            self.shared.common.inserted.fetch_add(affected, Ordering::Relaxed);
         }
         Ok(tally)
     }
 
-    /// Returns `false` if the step was stopped.
-    fn insert(&mut self, number: u64, start: Instant, tally: &mut IbenchTally) -> Result<bool> {
-        let Self { client, wire, rows, second, text, .. } = self;
-        if client.shared.is_stopped() {
-            return Ok(false);
-        }
-        rows.write(number, client.step.rows_per_statement(), second.now(), text);
-        let affected = send(wire, text, start, tally, |reply| reply.affected)?;
-        client.shared.common.inserted.fetch_add(affected, Ordering::Relaxed);
-        Ok(true)
-    }
-
-    fn build_indexes(&mut self) -> Result<Option<Duration>> {
-        let Some((wire, statements)) = &mut self.indexes else { return Ok(None) };
-        if self.client.shared.is_stopped() {
+    fn build_indexes(&mut self, statements: &[String]) -> Result<Option<Duration>> {
+        let Some(wire) = self.wires.get_mut(1) else { return Ok(None) };
+        if self.shared.is_stopped() {
             return Ok(None);
         }
         let began = Instant::now();
-        for statement in statements {
-            wire.query(statement).map_err(|cause| Error::query(statement.as_bytes(), cause))?;
-        }
+        statements.iter().try_for_each(|sql| run(wire, sql))?;
         Ok(Some(began.elapsed()))
     }
-}
 
-pub(super) struct Deleter {
-    pub(super) client: Client,
-    pub(super) wire: Connection,
-    pub(super) table: IbenchTable,
-    /// Keys at which deletes begin to look.
-    pub(super) keys: Option<Receiver<u64>>,
-}
-
-impl Deleter {
-    fn work(&mut self, start: Instant) -> Result<IbenchTally> {
+    fn delete_rows(&mut self, keys: Receiver<u64>, start: Instant) -> Result<IbenchTally> {
         let mut tally = IbenchTally::new(true)?;
         let mut text = Vec::new();
-        let rows = self.client.step.rows_per_statement();
-        for lowest in self.keys.take().into_iter().flatten() {
-            let shared = &self.client.shared;
-            if shared.is_stopped() {
+        for lowest in keys {
+            if self.shared.is_stopped() {
                 break;
             }
-            self.table.delete(lowest, rows, &mut text);
-            let affected = send(&mut self.wire, &text, start, &mut tally, |reply| reply.affected)?;
-            shared.common.deleted.fetch_add(affected, Ordering::Relaxed);
+            self.table.delete(lowest, self.step.rows_per_statement(), &mut text);
+            let wire = &mut self.wires[0];
+            let affected = send(wire, &text, start, &mut tally, |reply| reply.affected)?;
+            self.shared.common.deleted.fetch_add(affected, Ordering::Relaxed);
         }
         Ok(tally)
     }
-}
 
-/// Queries as fast as it can until the writers have ended.
-pub(super) struct Querier {
-    pub(super) client: Client,
-    pub(super) wire: Connection,
-    pub(super) table: IbenchTable,
-    pub(super) queries: IbenchQueryText,
-}
-
-impl Querier {
-    fn work(&mut self, start: Instant) -> Result<IbenchTally> {
+    fn send_queries(&mut self, queries: &IbenchQueryText, start: Instant) -> Result<IbenchTally> {
         let mut tally = IbenchTally::new(false)?;
         let mut text = Vec::new();
         let draws_keys =
-            self.client.step.queries.is_some_and(|queries| queries.kind == IbenchQuery::Point);
-        let mut highest = 0;
-        let mut number_of_query = 0;
-        while !self.client.shared.is_over() {
-            if draws_keys && number_of_query % READ_HIGHEST_EVERY == 0 {
-                highest = number(&mut self.wire, &self.table.highest())?;
+            self.step.queries.is_some_and(|queries| queries.kind == IbenchQuery::Point);
+        let (mut highest, mut number) = (0, 0);
+        while !self.shared.is_over() {
+            let wire = &mut self.wires[0];
+            if draws_keys && number % READ_HIGHEST_EVERY == 0 {
+                highest = single_number(wire, &self.table.highest())?;
             }
-            let lowest = self.client.shared.lowest();
-            self.queries.write(number_of_query, Ids { lowest, highest }, &mut text);
-            send(&mut self.wire, &text, start, &mut tally, |reply| reply.rows)?;
-            number_of_query += 1;
-            self.client.shared.common.queries.fetch_add(1, Ordering::Relaxed);
+            let lowest = self.shared.lowest.load(Ordering::Relaxed);
+            queries.write(number, IbenchKeys { lowest, highest }, &mut text);
+            send(wire, &text, start, &mut tally, |reply| reply.rows)?;
+            number += 1;
+            self.shared.common.queries.fetch_add(1, Ordering::Relaxed);
         }
         Ok(tally)
     }
-}
 
-/// Keeps transactions open, each for the same time.
-pub(super) struct Holder {
-    pub(super) client: Client,
-    pub(super) wire: Connection,
-    pub(super) table: IbenchTable,
-    pub(super) time: Duration,
-}
+    fn generate(
+        &mut self,
+        inserts: &SyncSender<u64>,
+        deletes: Option<&SyncSender<u64>>,
+        start: Instant,
+    ) -> Result<LowestQueries> {
+        let mut queries = LowestQueries::default();
+        let rows = u64::from(self.step.rows_per_statement());
+        let mut pace = self.step.statements_per_second().map(IbenchPace::new);
+        let mut lowest = 0;
+        for statement in 0..self.step.statements() {
+            if deletes.is_some() && statement % READ_LOWEST_EVERY == 0 {
+                lowest = self.read_lowest(&mut queries)?;
+            }
+            // The receiver has failed, and reports why.
+            if inserts.send(statement).is_err() {
+                break;
+            }
+            if let Some(deletes) = deletes {
+                self.shared.lowest.store(lowest, Ordering::Relaxed);
+                if deletes.send(lowest).is_err() {
+                    break;
+                }
+                lowest += rows;
+            }
+            let until = pace.as_mut().and_then(|pace| pace.wait_until(statement, start.elapsed()));
+            let is_stopped =
+                |until| !self.shared.sleep_until(start + until, ClientShared::is_stopped);
+            if until.is_some_and(is_stopped) {
+                break;
+            }
+        }
+        Ok(queries)
+    }
 
-impl Holder {
-    fn work(&mut self) -> Result<()> {
+    /// Reads the lowest key. This query is part of the work: it is slow where deleted rows lie at the low end.
+    fn read_lowest(&mut self, queries: &mut LowestQueries) -> Result<u64> {
+        let sent = Instant::now();
+        let lowest = single_number(&mut self.wires[0], &self.table.lowest())?;
+        let response = nanoseconds(sent.elapsed());
+        queries.count += 1;
+        queries.ns = queries.ns.saturating_add(response);
+        queries.longest_ns = queries.longest_ns.max(response);
+        Ok(lowest)
+    }
+
+    fn hold_transactions(&mut self, time: Duration) -> Result<()> {
         let read = self.table.read_one();
-        while !self.client.shared.is_over() {
-            for statement in [self.table.begin(), read.as_str()] {
-                let sent = self.wire.execute_text(statement.as_bytes());
-                sent.map_err(|cause| Error::query(statement.as_bytes(), cause))?;
-            }
-            let end = Instant::now() + self.time;
-            while !self.client.shared.is_over() && Instant::now() < end {
-                let left = end.saturating_duration_since(Instant::now());
-                std::thread::sleep(left.min(LOOK_EVERY));
-            }
-            self.wire.execute_text(b"COMMIT").map_err(|cause| Error::query(b"COMMIT", cause))?;
+        let wire = &mut self.wires[0];
+        while !self.shared.is_over() {
+            execute(wire, self.table.begin().as_bytes())?;
+            execute(wire, read.as_bytes())?;
+            self.shared.sleep_until(Instant::now() + time, ClientShared::is_over);
+            execute(wire, b"COMMIT")?;
         }
         Ok(())
     }
+}
+
+/// The only number of a query's result; 0 for NULL.
+fn single_number(wire: &mut Connection, sql: &str) -> Result<u64> {
+    Ok(query(wire, sql)?.first_string().and_then(|text| text.parse().ok()).unwrap_or(0))
 }
 
 /// Sends and counts a statement, retrying it where the server asks for that. Returns its rows.
@@ -296,14 +327,14 @@ fn send(
                 retries += 1;
                 tally.statements.retries += 1;
             }
-            Err(error) => return Err(Error::query(text, error)),
+            Err(error) => return Err(LoadError::query(text, error)),
         }
     }
 }
 
 /// Local time in whole seconds as text, rewritten only once a second.
 #[derive(Debug, Default)]
-pub(super) struct WholeSecond {
+struct WholeSecond {
     second: i64,
     text: String,
     zone: Option<TimeZone>,
@@ -321,11 +352,100 @@ impl WholeSecond {
     }
 }
 
-/// A client's queries, if the step has any. `place` is the seed, the step's name and the client.
-pub(super) fn query_text(
-    table: &IbenchTable,
-    step: &IbenchStep,
-    place: (u64, &str, u32),
-) -> Option<IbenchQueryText> {
-    Some(IbenchQueryText::new(table, step.tables.indexes, step.queries?, place))
+pub(super) struct RoleThread {
+    pub(super) tid: i32,
+    pub(super) connection_ids: Vec<u64>,
+    pub(super) breakers: Vec<Breaker>,
+    pub(super) done: Receiver<Result<TaskDone>>,
+    orders: Option<Sender<ThreadOrder>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum ThreadOrder {
+    RoundTrips {
+        connection: usize,
+        count: u32,
+        done: Sender<Result<()>>,
+    },
+    /// Start working. The time of the step counts from this instant.
+    Start(Instant),
+}
+
+/// The thread's id, and the server's id and the breaker of each connection.
+type ThreadGreeting = Result<(i32, Vec<(u64, Breaker)>)>;
+
+impl RoleThread {
+    pub(super) fn start(
+        name: String,
+        connect: impl FnOnce() -> Result<(TaskContext, ThreadTask)> + Send + 'static,
+    ) -> Result<Self> {
+        let (greet, greeting) = channel();
+        let (report, done) = channel();
+        let (orders, inbox) = channel();
+        let body = move || execute_orders(connect, &greet, &report, &inbox);
+        let thread =
+            std::thread::Builder::new().name(name).spawn(body).map_err(LoadError::Thread)?;
+        let (tid, wires) = greeting.recv().unwrap_or(Err(LoadError::ClientLost))?;
+        let (connection_ids, breakers) = wires.into_iter().unzip();
+        let (orders, thread) = (Some(orders), Some(thread));
+        Ok(Self { tid, connection_ids, breakers, done, orders, thread })
+    }
+
+    pub(super) fn work(&self, start: Instant) -> Result<()> {
+        self.order(ThreadOrder::Start(start))
+    }
+
+    pub(super) fn round_trips(&self, connection: usize, count: u32, limit: Duration) -> Result<()> {
+        let (done, is_done) = channel();
+        self.order(ThreadOrder::RoundTrips { connection, count, done })?;
+        is_done.recv_timeout(limit).unwrap_or_else(|_| {
+            self.breakers.iter().for_each(Breaker::end);
+            Err(LoadError::CutOff { clients: 1 })
+        })
+    }
+
+    fn order(&self, order: ThreadOrder) -> Result<()> {
+        let orders = self.orders.as_ref().ok_or(LoadError::ClientLost)?;
+        orders.send(order).map_err(|_| LoadError::ClientLost)
+    }
+}
+
+fn execute_orders(
+    connect: impl FnOnce() -> Result<(TaskContext, ThreadTask)>,
+    greet: &Sender<ThreadGreeting>,
+    report: &Sender<Result<TaskDone>>,
+    orders: &Receiver<ThreadOrder>,
+) {
+    let (mut context, task) = match connect() {
+        Ok(connected) => connected,
+        Err(error) => return drop(greet.send(Err(error))),
+    };
+    let wires = context.wires.iter();
+    let wires = wires.map(|wire| (u64::from(wire.connection_id()), wire.breaker())).collect();
+    if greet.send(Ok((gettid().as_raw_nonzero().get(), wires))).is_err() {
+        return;
+    }
+    while let Ok(order) = orders.recv() {
+        match order {
+            ThreadOrder::RoundTrips { connection, count, done } => {
+                // If this fails, nobody waits for it any more.
+                drop(done.send(context.round_trips(connection, count)));
+            }
+            ThreadOrder::Start(start) => {
+                // This drops the task's channel ends, so that the other threads do not wait for it.
+                drop(report.send(context.work(task, start)));
+                // The counters of the thread and its connections are read before both end.
+                return drop(orders.recv());
+            }
+        }
+    }
+}
+
+impl Drop for RoleThread {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
 }

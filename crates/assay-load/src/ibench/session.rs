@@ -1,4 +1,4 @@
-//! A step on one server, from connecting its clients to collecting their counts.
+//! A step on one server, from creating its tables and connecting its clients to collecting their counts.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,20 +6,18 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{
-    Dialect, Engine, IbenchStep, LowestQueries, Series, Statements, StepWork, WorkCounters,
+    Dialect, Engine, IbenchStep, Preparation, Series, Statements, StepWork, WorkCounters,
 };
 use assay_wire::{Breaker, ConnectOptions, Connection, Stop};
-use assay_workloads::{IbenchRows, RandomText};
+use assay_workloads::{IbenchQueryText, IbenchRows, IbenchTable, RandomText};
 
-use super::client::{Client, ClientShared, Common};
-use super::generator::{AHEAD, Generator};
-use super::precision::relative_error;
-use super::roles::{Counted, Deleter, Done, Holder, Inserter, Querier, Role, query_text};
-use super::sla::broke;
-use super::tables::table_of;
-use super::tally::IbenchTally;
-use super::thread::RoleThread;
-use crate::error::{Error, Result};
+use super::roles::{
+    AHEAD, ClientShared, Common, RoleThread, StepTaskCounts, TaskContext, TaskDone, ThreadTask,
+};
+use super::tally::{IbenchTally, broke, relative_error};
+use crate::control::{connect, connect_control, run};
+use crate::error::{LoadError, Result};
+use crate::share::for_whole_tables;
 use crate::tally::{nanoseconds, serialized};
 
 /// Maximum silence of a server during a statement. IO-bound servers stall for tens of seconds.
@@ -52,7 +50,7 @@ pub struct IbenchProgress {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct IbenchRun {
+pub struct IbenchStepRun {
     /// The statements counted by the rate: queries, or inserts if the step has no queries.
     pub work: WorkCounters,
     pub step: StepWork,
@@ -68,6 +66,41 @@ pub struct IbenchSession {
     threads: Vec<(u32, RoleThread)>,
     common: Arc<Common>,
     work: IbenchWork,
+}
+
+#[derive(Clone)]
+struct ClientPlace {
+    number: u32,
+    options: ConnectOptions,
+    step: IbenchStep,
+    shared: Arc<ClientShared>,
+    table: IbenchTable,
+}
+
+/// Drops and recreates the tables of the Insert Benchmark, if the step begins with that.
+pub fn create_ibench_tables(
+    options: &ConnectOptions,
+    (dialect, engine): (Dialect, Engine),
+    step: &IbenchStep,
+    clients: u32,
+) -> Result<()> {
+    let indexes = match step.before {
+        Preparation::Create => 0,
+        Preparation::CreateIndexed => step.tables.indexes,
+        Preparation::Maintain { .. } | Preparation::Nothing => return Ok(()),
+    };
+    let mut control = connect_control(&for_whole_tables(options), 0)?;
+    for number in 1..=if step.tables.is_shared { 1 } else { clients } {
+        let table = IbenchTable::new(dialect, number);
+        let statements = [table.drop()]
+            .into_iter()
+            .chain(table.create(engine, &step.tables))
+            .chain(table.create_indexes(engine, indexes));
+        for statement in statements {
+            run(&mut control, &statement)?;
+        }
+    }
+    Ok(())
 }
 
 impl IbenchSession {
@@ -89,87 +122,73 @@ impl IbenchSession {
         text: &Arc<RandomText>,
     ) -> Result<()> {
         let IbenchWork { dialect, engine, name, step, seed, .. } = *work;
-        let client = Client { step, shared: ClientShared::new(&self.common, &step) };
-        let table = table_of(dialect, &step, number);
-        let connect = move |options: &ConnectOptions| {
-            Connection::connect(options).map_err(|source| Error::Connect { client: number, source })
-        };
+        let table = IbenchTable::new(dialect, if step.tables.is_shared { 1 } else { number + 1 });
+        let shared = ClientShared::new(&self.common, &step);
+        let place = ClientPlace { number, options: options.clone(), step, shared, table };
+        let table = &place.table;
         let paced = step.deletes || step.per_second.is_some();
-        let (insert, numbers) = sync_channel(AHEAD);
+        let (inserts, numbers) = sync_channel(AHEAD);
         // The generator sends an insert before the deletion of the same number, so inserts can get one statement
         // further ahead than the capacity of this channel.
-        let (delete, keys) = sync_channel(AHEAD - 1);
-        let rows = IbenchRows::new(&table, seed, name, number, Arc::clone(text));
+        let (deletes, keys) = sync_channel(AHEAD - 1);
+        let rows = IbenchRows::new(table, seed, name, number, Arc::clone(text));
         // A table shared by all clients gets its indexes once.
         let builds = step.builds_indexes && (number == 0 || !step.tables.is_shared);
         let indexes = builds.then(|| table.create_indexes(engine, step.tables.indexes));
-        self.start("insert", number, {
-            let (client, options) = (client.clone(), options.clone());
-            move || {
-                let wire = connect(&options)?;
-                let patient = ConnectOptions { timeout: INDEXES, ..options.clone() };
-                let build = |statements| -> Result<_> { Ok((connect(&patient)?, statements)) };
-                let indexes = indexes.map(build).transpose()?;
-                let numbers = paced.then_some(numbers);
-                let (second, text) = Default::default();
-                let inserter = Inserter { client, wire, rows, numbers, indexes, second, text };
-                Ok(Role::Inserter(Box::new(inserter)))
+        let patient = ConnectOptions { timeout: INDEXES, ..options.clone() };
+        self.start("insert", &place, move |wires| {
+            if indexes.is_some() {
+                wires.push(connect(&patient, number)?);
             }
+            let (numbers, indexes) = (paced.then_some(numbers), indexes.unwrap_or_default());
+            Ok(ThreadTask::Insert { rows, numbers, indexes })
         })?;
         if step.deletes {
-            let (client, options, table) = (client.clone(), options.clone(), table.clone());
-            self.start("delete", number, move || {
-                let wire = connect(&options)?;
-                Ok(Role::Deleter(Deleter { client, wire, table, keys: Some(keys) }))
-            })?;
+            self.start("delete", &place, move |_| Ok(ThreadTask::Delete(keys)))?;
         }
-        if let Some(queries) = query_text(&table, &step, (seed, name, number)) {
-            let (client, options, table) = (client.clone(), options.clone(), table.clone());
-            self.start("query", number, move || {
-                let mut wire = connect(&options)?;
+        if let Some(queries) = step.queries {
+            let place_of_seed = (seed, name, number);
+            let queries = IbenchQueryText::new(table, step.tables.indexes, queries, place_of_seed);
+            self.start("query", &place, move |wires| {
                 for sql in queries.prepare() {
-                    let prepared = wire.query(sql);
-                    prepared.map_err(|source| Error::Prepare { sql: sql.clone(), source })?;
+                    let prepared = wires[0].query(sql);
+                    prepared.map_err(|source| LoadError::Prepare { sql: sql.clone(), source })?;
                 }
-                Ok(Role::Querier(Querier { client, wire, table, queries }))
+                Ok(ThreadTask::Query(queries))
             })?;
         }
         if let Some(seconds) = step.transaction_s {
-            let (client, options, table) = (client.clone(), options.clone(), table.clone());
             let time = Duration::from_secs(seconds.into());
-            self.start("hold", number, move || {
-                let wire = connect(&options)?;
-                Ok(Role::Holder(Holder { client, wire, table, time }))
-            })?;
+            self.start("hold", &place, move |_| Ok(ThreadTask::Hold(time)))?;
         }
         if paced {
-            let (options, deletes) = (options.clone(), step.deletes.then_some(delete));
-            self.start("generate", number, move || {
-                let wire = connect(&options)?;
-                let (inserts, lowest) = (insert, LowestQueries::default());
-                Ok(Role::Generator(Generator { client, wire, table, inserts, deletes, lowest }))
-            })?;
+            let deletes = step.deletes.then_some(deletes);
+            self.start("generate", &place, move |_| Ok(ThreadTask::Generate { inserts, deletes }))?;
         }
         Ok(())
     }
 
+    /// Starts a thread, which connects and then makes its task.
     fn start(
         &mut self,
         role: &str,
-        client: u32,
-        connect: impl FnOnce() -> Result<Role> + Send + 'static,
+        place: &ClientPlace,
+        task: impl FnOnce(&mut Vec<Connection>) -> Result<ThreadTask> + Send + 'static,
     ) -> Result<()> {
-        let thread = RoleThread::start(format!("assay-{role}-{client}"), connect)?;
-        self.threads.push((client, thread));
+        let ClientPlace { number, options, step, shared, table } = place.clone();
+        let thread = RoleThread::start(format!("assay-{role}-{number}"), move || {
+            let mut wires = vec![connect(&options, number)?];
+            let task = task(&mut wires)?;
+            Ok((TaskContext { step, shared, table, wires }, task))
+        })?;
+        self.threads.push((number, thread));
         Ok(())
     }
 
-    #[must_use]
     pub fn connection_ids(&self) -> Vec<u64> {
         self.threads.iter().flat_map(|(_, thread)| &thread.connection_ids).copied().collect()
     }
 
-    #[must_use]
     pub fn client_tids(&self) -> Vec<i32> {
         self.threads.iter().map(|(_, thread)| thread.tid).collect()
     }
@@ -184,7 +203,7 @@ impl IbenchSession {
             }
             before += own;
         }
-        Err(Error::ClientLost)
+        Err(LoadError::ClientLost)
     }
 
     /// Runs the step. Connections stay open until the session is dropped.
@@ -192,10 +211,10 @@ impl IbenchSession {
         &mut self,
         stop: &Stop,
         report: &mut dyn FnMut(IbenchProgress),
-    ) -> Result<IbenchRun> {
+    ) -> Result<IbenchStepRun> {
         let start = Instant::now();
         self.threads.iter().try_for_each(|(_, thread)| thread.work(start))?;
-        let mut summed = Summed::new()?;
+        let mut summed = IbenchSum::new()?;
         let mut failure = None;
         let mut ending: Option<Instant> = None;
         let mut end = start;
@@ -203,7 +222,7 @@ impl IbenchSession {
             let done = loop {
                 match thread.done.recv_timeout(LOOK_EVERY) {
                     Ok(done) => break done,
-                    Err(RecvTimeoutError::Disconnected) => break Err(Error::ClientLost),
+                    Err(RecvTimeoutError::Disconnected) => break Err(LoadError::ClientLost),
                     Err(RecvTimeoutError::Timeout) => {}
                 }
                 report(self.progress(start.elapsed()));
@@ -223,9 +242,9 @@ impl IbenchSession {
                 }
             };
             match done {
-                Ok(Done { end: at, counted }) => {
+                Ok(TaskDone { end: at, counts }) => {
                     end = end.max(at);
-                    summed.add(*client, counted);
+                    summed.add(*client, counts);
                 }
                 // The first failure stops the other threads, which may fail as a result.
                 Err(error) => {
@@ -235,7 +254,7 @@ impl IbenchSession {
             }
         }
         if stop.is_asked() {
-            return Err(Error::Stopped);
+            return Err(LoadError::Stopped);
         }
         if let Some(failure) = failure {
             return Err(failure);
@@ -259,7 +278,7 @@ impl Drop for IbenchSession {
     }
 }
 
-struct Summed {
+struct IbenchSum {
     step: StepWork,
     /// Response times of inserts, deletes and queries.
     tallies: [IbenchTally; 3],
@@ -268,28 +287,28 @@ struct Summed {
 
 const KINDS: [&str; 3] = ["insert", "delete", "query"];
 
-impl Summed {
+impl IbenchSum {
     fn new() -> Result<Self> {
         let tallies = [IbenchTally::new(true)?, IbenchTally::new(true)?, IbenchTally::new(false)?];
         Ok(Self { step: StepWork::default(), tallies, series: Vec::new() })
     }
 
-    fn add(&mut self, client: u32, counted: Counted) {
-        let (kind, tally) = match counted {
-            Counted::Inserts { tally, indexes } => {
+    fn add(&mut self, client: u32, counts: StepTaskCounts) {
+        let (kind, tally) = match counts {
+            StepTaskCounts::Inserts { tally, indexes } => {
                 self.step.indexes_ns = self.step.indexes_ns.max(indexes.map(nanoseconds));
                 (0, tally)
             }
-            Counted::Deletes(tally) => (1, tally),
-            Counted::Queries(tally) => (2, tally),
-            Counted::Lowest(lowest) => {
+            StepTaskCounts::Deletes(tally) => (1, tally),
+            StepTaskCounts::Queries(tally) => (2, tally),
+            StepTaskCounts::Lowest(lowest) => {
                 let all = &mut self.step.lowest;
                 all.count += lowest.count;
                 all.ns = all.ns.saturating_add(lowest.ns);
                 all.longest_ns = all.longest_ns.max(lowest.longest_ns);
                 return;
             }
-            Counted::Nothing => return,
+            StepTaskCounts::Nothing => return,
         };
         let [counts, longest] = split(&tally.seconds);
         for (what, counts) in [("", counts), ("-longest-us", longest)] {
@@ -304,7 +323,7 @@ impl Summed {
         let _ = all.latency.add(&tally.latency);
     }
 
-    fn into_run(mut self, elapsed: Duration, work: &IbenchWork) -> Result<IbenchRun> {
+    fn into_run(mut self, elapsed: Duration, work: &IbenchWork) -> Result<IbenchStepRun> {
         let [insert, delete, query] = self.tallies;
         let target = work.step.per_second.map(|rate| f64::from(rate) * f64::from(work.clients));
         let first = f64::from(work.step.rows_per_statement()) * f64::from(work.clients);
@@ -332,7 +351,7 @@ impl Summed {
         self.step.insert = insert.statements;
         self.step.delete = delete.statements;
         self.step.query = query.statements;
-        Ok(IbenchRun { work, step: self.step, series: self.series, histograms })
+        Ok(IbenchStepRun { work, step: self.step, series: self.series, histograms })
     }
 }
 

@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use assay_lua::{Answer, Client, ErrorCodes, Rows, SqlError, Value};
+use assay_lua::{IgnoredErrors, RowUse, ScriptAnswer, ScriptClient, ScriptValue, SqlError};
 use assay_model::{Dialect, StatementMode, WorkCounters};
 use assay_wire::{
-    ConnectOptions, Connection, Error as WireError, Param, ParamType, Reply, ResultSet, StatementId,
+    ConnectOptions, Connection, Param, ParamType, Reply, ResultSet, StatementId, WireError,
 };
 use assay_workloads::push_quoted;
 use assay_workloads::sql::marks;
 
-use crate::actor::Line;
+use crate::actor::EventWire;
 use crate::policy::USUAL;
 use crate::tally::count_reply;
 
@@ -25,22 +25,21 @@ const NOT_PREPARABLE: u32 = 1295;
 
 const STATEMENTS: usize = 10_000;
 
-pub(super) struct Kept {
+pub(super) struct ScriptConnections {
     options: ConnectOptions,
     dialect: Dialect,
     mode: StatementMode,
-    /// Errors after which an event is retried, if the script overrides the defaults.
-    ignored: Option<ErrorCodes>,
-    connections: Vec<Slot>,
+    ignored: IgnoredErrors,
+    connections: Vec<ConnectionSlot>,
     failed: Option<(Vec<u8>, WireError)>,
     /// The parameters of a statement as text, and their ranges.
     text: Vec<u8>,
     places: Vec<Range<usize>>,
 }
 
-struct Slot {
+struct ConnectionSlot {
     link: Link,
-    statements: Vec<Prepared>,
+    statements: Vec<ScriptStatement>,
 }
 
 enum Link {
@@ -50,41 +49,40 @@ enum Link {
     Closed,
 }
 
-struct Prepared {
+struct ScriptStatement {
     sql: Vec<u8>,
     /// Closed by the script. The server keeps it for reuse.
     is_closed: bool,
     marks: Vec<Range<usize>>,
-    sent: Sent,
+    sent: StatementForm,
 }
 
-enum Sent {
+enum StatementForm {
     /// Not sent yet, because the types of its parameters are unknown.
     Nothing,
     /// Prepared on the server, with parameters of these types.
     As(StatementId, Vec<ParamType>),
-    /// Sent as text each time.
     Text,
 }
 
-pub(super) struct Lent<'k, 'c> {
-    kept: &'k mut Kept,
+pub(super) struct LentClient<'k, 'c> {
+    kept: &'k mut ScriptConnections,
     wire: Wire<'k, 'c>,
 }
 
 /// The client's own connection. Statements are counted during and after the events.
 pub(super) enum Wire<'k, 'c> {
     Idle(&'k mut Connection),
-    Event(&'k mut Line<'c>),
+    Event(&'k mut EventWire<'c>),
     Last(&'k mut Connection, &'k mut WorkCounters),
 }
 
-impl Kept {
+impl ScriptConnections {
     pub(super) fn new(
         options: ConnectOptions,
         dialect: Dialect,
         mode: StatementMode,
-        ignored: Option<ErrorCodes>,
+        ignored: IgnoredErrors,
     ) -> Self {
         let (connections, failed) = (Vec::new(), None);
         let (text, places) = (Vec::new(), Vec::new());
@@ -101,9 +99,9 @@ impl Kept {
         self.failed.take()
     }
 
-    pub(super) fn lend<'k, 'c>(&'k mut self, wire: Wire<'k, 'c>) -> Lent<'k, 'c> {
+    pub(super) fn lend<'k, 'c>(&'k mut self, wire: Wire<'k, 'c>) -> LentClient<'k, 'c> {
         self.failed = None;
-        Lent { kept: self, wire }
+        LentClient { kept: self, wire }
     }
 
     /// Rolls back transactions on the connections that the script opened itself.
@@ -129,10 +127,7 @@ impl Kept {
                 code: *code,
                 state: state.clone(),
                 message: message.clone(),
-                is_ignorable: match &self.ignored {
-                    None => USUAL.contains(code),
-                    Some(codes) => codes.contain(*code),
-                },
+                is_ignorable: self.ignored.contain(*code, &USUAL),
             },
             other => SqlError {
                 code: LOST,
@@ -167,7 +162,7 @@ fn link<'l>(slot: &'l mut Link, wire: &'l mut Wire<'_, '_>) -> Option<&'l mut Co
     }
 }
 
-impl Client for Lent<'_, '_> {
+impl ScriptClient for LentClient<'_, '_> {
     fn connect(&mut self) -> Result<usize, SqlError> {
         let connections = &mut self.kept.connections;
         let open = connections.iter().filter(|it| !matches!(it.link, Link::Closed)).count();
@@ -181,7 +176,7 @@ impl Client for Lent<'_, '_> {
                 Err(error) => return Err(self.kept.refused(b"(connecting)", error)),
             },
         };
-        let slot = Slot { link, statements: Vec::new() };
+        let slot = ConnectionSlot { link, statements: Vec::new() };
         // Reuse the slot of a closed connection, except the client's.
         let free = connections.iter().skip(1).position(|it| matches!(it.link, Link::Closed));
         match free.and_then(|at| connections.get_mut(at + 1)) {
@@ -204,7 +199,7 @@ impl Client for Lent<'_, '_> {
             {
                 let _ = wire.execute_text(b"ROLLBACK");
             }
-            *slot = Slot { link: Link::Closed, statements: Vec::new() };
+            *slot = ConnectionSlot { link: Link::Closed, statements: Vec::new() };
         }
     }
 
@@ -216,7 +211,7 @@ impl Client for Lent<'_, '_> {
                     slot.link = Link::Own(Box::new(own));
                 }
                 if let Wire::Event(line) = &mut self.wire {
-                    line.tally.count_reconnect();
+                    line.tally.reconnects += 1;
                 }
                 Ok(())
             }
@@ -224,12 +219,17 @@ impl Client for Lent<'_, '_> {
         }
     }
 
-    fn query(&mut self, connection: usize, sql: &[u8], rows: Rows) -> Result<Answer, SqlError> {
+    fn query(
+        &mut self,
+        connection: usize,
+        sql: &[u8],
+        rows: RowUse,
+    ) -> Result<ScriptAnswer, SqlError> {
         let slot = self.kept.connections.get_mut(connection);
         let found = slot.and_then(|slot| link(&mut slot.link, &mut self.wire));
         let wire = found.ok_or_else(closed)?;
         let answered = match (rows, std::str::from_utf8(sql)) {
-            (Rows::Keep, Ok(text)) => wire.query_all(text).map(kept),
+            (RowUse::Keep, Ok(text)) => wire.query_all(text).map(kept),
             _ => wire.execute_text(sql).map(|reply| (reply, counted(&reply))),
         };
         match answered {
@@ -243,12 +243,12 @@ impl Client for Lent<'_, '_> {
     }
 
     fn prepare(&mut self, connection: usize, sql: &[u8]) -> Result<usize, SqlError> {
-        let Kept { dialect, mode, connections, .. } = &mut *self.kept;
+        let ScriptConnections { dialect, mode, connections, .. } = &mut *self.kept;
         let slot = connections.get_mut(connection).ok_or_else(closed)?;
         let Ok(text) = std::str::from_utf8(sql) else {
             return Err(usage("a statement that is prepared must be UTF-8"));
         };
-        let again = |it: &Prepared| it.is_closed && it.sql == sql;
+        let again = |it: &ScriptStatement| it.is_closed && it.sql == sql;
         if let Some(number) = slot.statements.iter().position(again) {
             slot.statements.iter_mut().skip(number).take(1).for_each(|it| it.is_closed = false);
             return Ok(number);
@@ -258,12 +258,12 @@ impl Client for Lent<'_, '_> {
         }
         let marks = marks(text, *dialect, |rest| rest.starts_with('?').then_some(1));
         let sent = match *mode {
-            StatementMode::Prepared => Sent::Nothing,
+            StatementMode::Prepared => StatementForm::Nothing,
             // Plans do not allow `Extended` with scripts.
-            StatementMode::Text | StatementMode::Extended => Sent::Text,
+            StatementMode::Text | StatementMode::Extended => StatementForm::Text,
         };
         let has_parameters = !marks.is_empty();
-        slot.statements.push(Prepared { sql: sql.to_vec(), is_closed: false, marks, sent });
+        slot.statements.push(ScriptStatement { sql: sql.to_vec(), is_closed: false, marks, sent });
         let statement = slot.statements.len() - 1;
         if !has_parameters {
             self.send(connection, statement, &[])?;
@@ -275,44 +275,45 @@ impl Client for Lent<'_, '_> {
         &mut self,
         connection: usize,
         statement: usize,
-        values: &[Value],
-        rows: Rows,
-    ) -> Result<Answer, SqlError> {
+        values: &[ScriptValue],
+        rows: RowUse,
+    ) -> Result<ScriptAnswer, SqlError> {
         let slot = self.kept.connections.get(connection).ok_or_else(closed)?;
         let marks = slot.statements.get(statement).map_or(0, |it| it.marks.len());
         // MySQL's client library ignores excess parameters.
         let values = values.get(..marks).unwrap_or(values);
         self.send(connection, statement, values)?;
-        let Kept { dialect, connections, text, places, .. } = &mut *self.kept;
+        let ScriptConnections { dialect, connections, text, places, .. } = &mut *self.kept;
         let slot = connections.get_mut(connection).ok_or_else(closed)?;
         let wire = link(&mut slot.link, &mut self.wire).ok_or_else(closed)?;
         let prepared = slot.statements.get(statement).filter(|it| !it.is_closed);
         let prepared = prepared.ok_or_else(|| usage("the statement is closed"))?;
         write_texts(values, text, places);
         let executed = match &prepared.sent {
-            Sent::As(id, types) => {
-                let of = |((value, kind), place): ((&Value, &ParamType), &Range<usize>)| match (
-                    value, kind,
-                ) {
-                    (Value::Null, _) => Param::Null,
-                    (Value::Int(it), ParamType::Int | ParamType::Inferred) => Param::Int(*it),
-                    _ => Param::Text(text.get(place.clone()).unwrap_or_default()),
+            StatementForm::As(id, types) => {
+                let param = |((value, kind), place): (
+                    (&ScriptValue, &ParamType),
+                    &Range<usize>,
+                )| match (value, kind) {
+                    (ScriptValue::Null, _) => Param::Null,
+                    (ScriptValue::Int(it), ParamType::Int | ParamType::Inferred) => Param::Int(*it),
+                    _ => Param::Text(&text[place.clone()]),
                 };
                 let params: Vec<Param<'_>> =
-                    values.iter().zip(types).zip(places.iter()).map(of).collect();
+                    values.iter().zip(types).zip(places.iter()).map(param).collect();
                 match rows {
-                    Rows::Keep => wire.query_prepared(*id, &params).map(|it| {
+                    RowUse::Keep => wire.query_prepared(*id, &params).map(|it| {
                         // Results of Postgres have no column names.
                         let has_rows = !it.columns.is_empty() || !it.rows.is_empty();
                         kept_one(it, has_rows)
                     }),
-                    Rows::Count => wire.execute(*id, &params).map(|it| (it, counted(&it))),
+                    RowUse::Count => wire.execute(*id, &params).map(|it| (it, counted(&it))),
                 }
             }
-            Sent::Nothing | Sent::Text => {
+            StatementForm::Nothing | StatementForm::Text => {
                 let sql = with_values(prepared, *dialect, values);
                 match (rows, std::str::from_utf8(&sql)) {
-                    (Rows::Keep, Ok(text)) => wire.query_all(text).map(kept),
+                    (RowUse::Keep, Ok(text)) => wire.query_all(text).map(kept),
                     _ => wire.execute_text(&sql).map(|it| (it, counted(&it))),
                 }
             }
@@ -348,13 +349,13 @@ impl Client for Lent<'_, '_> {
     }
 }
 
-impl Lent<'_, '_> {
+impl LentClient<'_, '_> {
     /// Prepares a statement on the server for values like these, unless that is done.
     fn send(
         &mut self,
         connection: usize,
         statement: usize,
-        values: &[Value],
+        values: &[ScriptValue],
     ) -> Result<(), SqlError> {
         let dialect = self.kept.dialect;
         let slot = self.kept.connections.get_mut(connection).ok_or_else(closed)?;
@@ -369,30 +370,32 @@ impl Lent<'_, '_> {
             return Err(usage(&message));
         }
         match &prepared.sent {
-            Sent::Text => return Ok(()),
-            Sent::As(_, types)
+            StatementForm::Text => return Ok(()),
+            StatementForm::As(_, types)
                 if values.iter().zip(types).all(|(value, kind)| fits(value, *kind)) =>
             {
                 return Ok(());
             }
-            Sent::As(..) | Sent::Nothing => {}
+            StatementForm::As(..) | StatementForm::Nothing => {}
         }
         let types: Vec<ParamType> = match &prepared.sent {
             // Any later value fits a type inferred by the server.
-            Sent::As(_, before) => {
+            StatementForm::As(_, before) => {
                 let kept = values.iter().zip(before);
                 kept.map(
                     |(value, kind)| if fits(value, *kind) { *kind } else { ParamType::Inferred },
                 )
                 .collect()
             }
-            Sent::Nothing | Sent::Text => values.iter().map(type_of).collect(),
+            StatementForm::Nothing | StatementForm::Text => values.iter().map(type_of).collect(),
         };
         let sql = with_numbers(prepared, dialect);
         let wire = link(&mut slot.link, &mut self.wire).ok_or_else(closed)?;
         match wire.prepare(&sql, &types) {
-            Ok(id) => prepared.sent = Sent::As(id, types),
-            Err(error) if error.server_code() == Some(NOT_PREPARABLE) => prepared.sent = Sent::Text,
+            Ok(id) => prepared.sent = StatementForm::As(id, types),
+            Err(error) if error.server_code() == Some(NOT_PREPARABLE) => {
+                prepared.sent = StatementForm::Text
+            }
             Err(error) => return Err(self.kept.refused(sql.as_bytes(), error)),
         }
         Ok(())
@@ -403,27 +406,27 @@ fn closed() -> SqlError {
     usage("the connection is closed")
 }
 
-fn counted(reply: &Reply) -> Answer {
-    Answer { has_rows: reply.result_set, row_count: reply.rows, ..Answer::default() }
+fn counted(reply: &Reply) -> ScriptAnswer {
+    ScriptAnswer { has_rows: reply.result_set, row_count: reply.rows, ..ScriptAnswer::default() }
 }
 
-fn type_of(value: &Value) -> ParamType {
+fn type_of(value: &ScriptValue) -> ParamType {
     match value {
-        Value::Int(_) => ParamType::Int,
-        Value::Text(_) => ParamType::Text,
-        Value::Null | Value::Real(_) => ParamType::Inferred,
+        ScriptValue::Int(_) => ParamType::Int,
+        ScriptValue::Text(_) => ParamType::Text,
+        ScriptValue::Null | ScriptValue::Real(_) => ParamType::Inferred,
     }
 }
 
-fn fits(value: &Value, kind: ParamType) -> bool {
+fn fits(value: &ScriptValue, kind: ParamType) -> bool {
     match (value, kind) {
-        (Value::Null, _) | (_, ParamType::Inferred) => true,
+        (ScriptValue::Null, _) | (_, ParamType::Inferred) => true,
         _ => type_of(value) == kind,
     }
 }
 
 /// The first result, chained to the others, and their combined counts.
-fn kept(results: Vec<ResultSet>) -> (Reply, Answer) {
+fn kept(results: Vec<ResultSet>) -> (Reply, ScriptAnswer) {
     let mut all = results.into_iter().map(|result| {
         let has_rows = !result.columns.is_empty();
         kept_one(result, has_rows)
@@ -438,31 +441,31 @@ fn kept(results: Vec<ResultSet>) -> (Reply, Answer) {
     (reply, answer)
 }
 
-fn kept_one(result: ResultSet, has_rows: bool) -> (Reply, Answer) {
+fn kept_one(result: ResultSet, has_rows: bool) -> (Reply, ScriptAnswer) {
     let ResultSet { columns, rows, affected, .. } = result;
     let row_count = rows.len() as u64;
     let columns = columns.len().max(rows.first().map_or(0, Vec::len));
     let reply = Reply { result_set: has_rows, rows: row_count, affected };
     let rows = has_rows.then_some(rows);
-    (reply, Answer { has_rows, row_count, columns, rows, rest: Vec::new() })
+    (reply, ScriptAnswer { has_rows, row_count, columns, rows, rest: Vec::new() })
 }
 
-fn write_texts(values: &[Value], text: &mut Vec<u8>, places: &mut Vec<Range<usize>>) {
+fn write_texts(values: &[ScriptValue], text: &mut Vec<u8>, places: &mut Vec<Range<usize>>) {
     text.clear();
     places.clear();
     for value in values {
         let from = text.len();
         match value {
-            Value::Null => {}
-            Value::Int(it) => text.extend_from_slice(it.to_string().as_bytes()),
-            Value::Real(it) => text.extend_from_slice(it.to_string().as_bytes()),
-            Value::Text(it) => text.extend_from_slice(it),
+            ScriptValue::Null => {}
+            ScriptValue::Int(it) => text.extend_from_slice(it.to_string().as_bytes()),
+            ScriptValue::Real(it) => text.extend_from_slice(it.to_string().as_bytes()),
+            ScriptValue::Text(it) => text.extend_from_slice(it),
         }
         places.push(from..text.len());
     }
 }
 
-fn with_numbers(prepared: &Prepared, dialect: Dialect) -> String {
+fn with_numbers(prepared: &ScriptStatement, dialect: Dialect) -> String {
     let mark = |number: usize| match dialect {
         Dialect::MySql => "?".to_owned(),
         Dialect::Postgres => format!("${number}"),
@@ -475,25 +478,25 @@ fn with_numbers(prepared: &Prepared, dialect: Dialect) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn with_values(prepared: &Prepared, dialect: Dialect, values: &[Value]) -> Vec<u8> {
+fn with_values(prepared: &ScriptStatement, dialect: Dialect, values: &[ScriptValue]) -> Vec<u8> {
     let mut values = values.iter();
     replaced(prepared, |out| match values.next() {
-        None | Some(Value::Null) => out.extend_from_slice(b"NULL"),
-        Some(Value::Int(it)) => out.extend_from_slice(it.to_string().as_bytes()),
-        Some(Value::Real(it)) => out.extend_from_slice(it.to_string().as_bytes()),
-        Some(Value::Text(it)) => push_quoted(out, dialect.has_escapes(), it),
+        None | Some(ScriptValue::Null) => out.extend_from_slice(b"NULL"),
+        Some(ScriptValue::Int(it)) => out.extend_from_slice(it.to_string().as_bytes()),
+        Some(ScriptValue::Real(it)) => out.extend_from_slice(it.to_string().as_bytes()),
+        Some(ScriptValue::Text(it)) => push_quoted(out, dialect.has_escapes(), it),
     })
 }
 
-fn replaced(prepared: &Prepared, mut put: impl FnMut(&mut Vec<u8>)) -> Vec<u8> {
+fn replaced(prepared: &ScriptStatement, mut put: impl FnMut(&mut Vec<u8>)) -> Vec<u8> {
     let mut text = Vec::with_capacity(prepared.sql.len() + 16);
     let mut copied = 0;
     for mark in &prepared.marks {
-        text.extend_from_slice(prepared.sql.get(copied..mark.start).unwrap_or_default());
+        text.extend_from_slice(&prepared.sql[copied..mark.start]);
         put(&mut text);
         copied = mark.end;
     }
-    text.extend_from_slice(prepared.sql.get(copied..).unwrap_or_default());
+    text.extend_from_slice(&prepared.sql[copied..]);
     text
 }
 
@@ -501,9 +504,9 @@ fn replaced(prepared: &Prepared, mut put: impl FnMut(&mut Vec<u8>)) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn prepared(sql: &str, dialect: Dialect) -> Prepared {
+    fn prepared(sql: &str, dialect: Dialect) -> ScriptStatement {
         let marks = marks(sql, dialect, |rest| rest.starts_with('?').then_some(1));
-        Prepared { sql: sql.into(), is_closed: false, marks, sent: Sent::Nothing }
+        ScriptStatement { sql: sql.into(), is_closed: false, marks, sent: StatementForm::Nothing }
     }
 
     #[test]
@@ -512,7 +515,7 @@ mod tests {
         let numbered = with_numbers(&prepared(sql, Dialect::Postgres), Dialect::Postgres);
         assert_eq!(numbered, "SELECT '?' FROM t WHERE a = $1 AND b BETWEEN $2 AND $3");
         assert_eq!(with_numbers(&prepared(sql, Dialect::MySql), Dialect::MySql), sql);
-        let values = [Value::Text(b"o'k".to_vec()), Value::Int(-3), Value::Null];
+        let values = [ScriptValue::Text(b"o'k".to_vec()), ScriptValue::Int(-3), ScriptValue::Null];
         let text = with_values(&prepared(sql, Dialect::Postgres), Dialect::Postgres, &values);
         assert_eq!(
             String::from_utf8_lossy(&text),
@@ -522,10 +525,17 @@ mod tests {
 
     #[test]
     fn a_statement_is_prepared_again_for_values_of_another_type() {
-        assert!(fits(&Value::Null, ParamType::Int) && fits(&Value::Int(1), ParamType::Inferred));
-        assert!(!fits(&Value::Text(Vec::new()), ParamType::Int));
+        assert!(
+            fits(&ScriptValue::Null, ParamType::Int)
+                && fits(&ScriptValue::Int(1), ParamType::Inferred)
+        );
+        assert!(!fits(&ScriptValue::Text(Vec::new()), ParamType::Int));
         let (mut text, mut places) = (Vec::new(), Vec::new());
-        write_texts(&[Value::Real(0.5), Value::Null, Value::Int(7)], &mut text, &mut places);
+        write_texts(
+            &[ScriptValue::Real(0.5), ScriptValue::Null, ScriptValue::Int(7)],
+            &mut text,
+            &mut places,
+        );
         assert_eq!((text.as_slice(), places), (&b"0.57"[..], vec![0..3, 3..3, 3..4]));
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use assay_wire::{Connection, Schema};
+use assay_model::Dialect;
+use assay_wire::{CatalogSchema, Connection};
 
-use super::found::{Found, Object, ObjectKind};
-use super::query::{ask, list};
-use super::shape::{Column, Index, odd_columns, odd_index};
-use crate::error::{Error, Result};
-use crate::unfit::UnfitReason;
+use super::shape::{
+    Object, ObjectKind, Survey, TableColumn, TableIndex, listed_names, odd_columns, odd_index,
+};
+use crate::control::{catalog_rows, current_schema, schema_oid};
+use crate::error::{LoadError, Result, UnfitReason};
 
 /// Databases from which others are created.
 const TEMPLATES: [&str; 2] = ["template0", "template1"];
@@ -20,23 +21,22 @@ type Remarks = BTreeMap<String, String>;
 ///
 /// Every query uses names of `pg_catalog` alone ([`Connection::query_catalog`]): operators and functions of other users
 /// must not run with the rights of this one, and none of their tables may hide a catalog.
-pub(super) fn survey(control: &mut Connection, tables: u32) -> Result<Found> {
-    let schema =
-        control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
+pub(super) fn survey(control: &mut Connection, tables: u32) -> Result<Survey> {
+    let schema = current_schema(control)?;
     let oid = schema.as_ref().map_or(0, |it| it.oid);
     let sql = format!(
         "SELECT current_database(), pg_is_in_recovery(), coalesce(has_schema_privilege({oid}::oid, 'CREATE'), false), \
          to_regclass('pg_publication_rel') IS NOT NULL"
     );
-    let facts = ask(control, &sql)?;
+    let facts = catalog_rows(control, &sql)?;
     let [database, is_replica, may_create, has_publications] =
         facts.first().map(Vec::as_slice).unwrap_or_default()
     else {
-        return Err(Error::Unfit { database: String::new(), unfit: UnfitReason::NoSchema });
+        return Err(LoadError::Unfit { database: String::new(), unfit: UnfitReason::NoSchema });
     };
-    let unfit = |schema: Option<&Schema>, unfit| {
+    let unfit = |schema: Option<&CatalogSchema>, unfit| {
         let name = schema.map(|it| format!(".{}", it.name)).unwrap_or_default();
-        Err(Error::Unfit { database: format!("{database}{name}"), unfit })
+        Err(LoadError::Unfit { database: format!("{database}{name}"), unfit })
     };
     if is_replica == "t" {
         return unfit(schema.as_ref(), UnfitReason::Replica);
@@ -46,20 +46,20 @@ pub(super) fn survey(control: &mut Connection, tables: u32) -> Result<Found> {
     if is_system || TEMPLATES.contains(&database.as_str()) {
         return unfit(Some(&schema), UnfitReason::System);
     }
-    let objects = objects(control, &Names::new(oid, tables), has_publications == "t")?;
-    let may_create = may_create == "t";
-    Ok(Found { schema: schema.quoted(), objects, may_create, sees_triggers: true })
+    let objects = objects(control, &SurveyNames::new(oid, tables), has_publications == "t")?;
+    let (dialect, schema, may_create) = (Dialect::Postgres, schema.quoted(), may_create == "t");
+    Ok(Survey { dialect, schema, objects, may_create, sees_triggers: true })
 }
 
-struct Names {
+struct SurveyNames {
     oid: u32,
     tables: String,
     indexes: String,
 }
 
-impl Names {
+impl SurveyNames {
     fn new(oid: u32, tables: u32) -> Self {
-        Self { oid, tables: list("sbtest", tables), indexes: list("k_", tables) }
+        Self { oid, tables: listed_names("sbtest", tables), indexes: listed_names("k_", tables) }
     }
 
     /// The beginning of a query: `t` holds the objects with the name of a table.
@@ -72,23 +72,28 @@ impl Names {
     }
 }
 
-fn objects(control: &mut Connection, names: &Names, has_publications: bool) -> Result<Vec<Object>> {
-    let rows = ask(control, &named(names))?;
+fn objects(
+    control: &mut Connection,
+    names: &SurveyNames,
+    has_publications: bool,
+) -> Result<Vec<Object>> {
+    let rows = catalog_rows(control, &named(names))?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }
     let columns = columns(control, names)?;
     let indexes = indexes(control, names)?;
-    let oddities = first_remarks(ask(control, &oddities(names, has_publications))?);
-    let referrers = first_remarks(ask(control, &referrers(names))?);
+    let oddities = first_remarks(catalog_rows(control, &oddities(names, has_publications))?);
+    let referrers = first_remarks(catalog_rows(control, &referrers(names))?);
     let object = |row: Vec<String>| {
         let [oid, name, letter, of, inherits] = <[String; 5]>::try_from(row).ok()?;
         let (kind, is_plain) = kind(&letter);
         let of = (!of.is_empty()).then_some(of);
         let columns = columns.get(&oid).map(Vec::as_slice).unwrap_or_default();
         let foreign = if kind != ObjectKind::Table {
-            let whose = of.as_ref().map(|it| format!(" of `{it}`")).unwrap_or_default();
-            Some(format!("is {}{whose}", kind.words()))
+            let whose = of.as_ref().map(|table| format!(" of `{table}`")).unwrap_or_default();
+            let article = if kind == ObjectKind::Index { "an" } else { "a" };
+            Some(format!("is {article} {}{whose}", kind.sql().to_lowercase()))
         } else if !is_plain || inherits == "t" {
             Some("is partitioned or inherits".to_owned())
         } else if !name.starts_with("sbtest") {
@@ -120,7 +125,7 @@ fn kind(letter: &str) -> (ObjectKind, bool) {
 
 /// Query for the tables, for other objects with the name of one of their indexes, and for types, which share the names
 /// of tables.
-fn named(Names { oid, tables, indexes }: &Names) -> String {
+fn named(SurveyNames { oid, tables, indexes }: &SurveyNames) -> String {
     format!(
         "SELECT c.oid, c.relname, c.relkind, coalesce(t.relname::text, ''), \
            EXISTS (SELECT FROM pg_inherits h WHERE c.oid IN (h.inhrelid, h.inhparent)) \
@@ -134,7 +139,10 @@ fn named(Names { oid, tables, indexes }: &Names) -> String {
 }
 
 /// Columns by table oid. Catalog columns that old versions lack are read by name.
-fn columns(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, Vec<Column>>> {
+fn columns(
+    control: &mut Connection,
+    names: &SurveyNames,
+) -> Result<BTreeMap<String, Vec<TableColumn>>> {
     let sql = format!(
         "{} SELECT t.oid, a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, \
            coalesce(pg_get_expr(d.adbin, d.adrelid), ''), coalesce(to_jsonb(a) ->> 'attidentity', ''), \
@@ -143,8 +151,8 @@ fn columns(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, V
            LEFT JOIN pg_attrdef d ON d.adrelid = t.oid AND d.adnum = a.attnum ORDER BY t.oid, a.attnum",
         names.with()
     );
-    let mut all = BTreeMap::<String, Vec<Column>>::new();
-    for row in ask(control, &sql)? {
+    let mut all = BTreeMap::<String, Vec<TableColumn>>::new();
+    for row in catalog_rows(control, &sql)? {
         let Ok([oid, name, kind, null, default, identity, generated]) =
             <[String; 7]>::try_from(row)
         else {
@@ -155,7 +163,7 @@ fn columns(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, V
             (false, _) => "an identity",
             _ => "",
         };
-        let column = Column {
+        let column = TableColumn {
             kind: kind.replace("character(", "char("),
             is_nullable: null == "t",
             default: plain_default(&name, default),
@@ -178,7 +186,10 @@ fn plain_default(column: &str, default: String) -> String {
     }
 }
 
-fn indexes(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, Vec<Index>>> {
+fn indexes(
+    control: &mut Connection,
+    names: &SurveyNames,
+) -> Result<BTreeMap<String, Vec<TableIndex>>> {
     let sql = format!(
         "{} SELECT t.oid, c.relname, CASE WHEN i.indnatts = 1 AND i.indpred IS NULL AND m.amname::text = 'btree' \
            THEN pg_get_indexdef(c.oid, 1, true) ELSE pg_get_indexdef(c.oid) END, i.indisprimary, i.indisunique \
@@ -186,24 +197,19 @@ fn indexes(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, V
            JOIN pg_am m ON m.oid = c.relam ORDER BY t.oid, c.relname",
         names.with()
     );
-    let mut all = BTreeMap::<String, Vec<Index>>::new();
-    for row in ask(control, &sql)? {
+    let mut all = BTreeMap::<String, Vec<TableIndex>>::new();
+    for row in catalog_rows(control, &sql)? {
         let Ok([oid, name, column, primary, unique]) = <[String; 5]>::try_from(row) else {
             continue;
         };
-        let (is_primary, is_unique) = (primary == "t", unique == "t");
-        all.entry(oid).or_default().push(Index {
-            name,
-            columns: vec![column],
-            is_primary,
-            is_unique,
-        });
+        let (columns, is_primary, is_unique) = (vec![column], primary == "t", unique == "t");
+        all.entry(oid).or_default().push(TableIndex { name, columns, is_primary, is_unique });
     }
     Ok(all)
 }
 
 /// Query for properties that none of our tables has: oid, description, and a name to append.
-fn oddities(names: &Names, has_publications: bool) -> String {
+fn oddities(names: &SurveyNames, has_publications: bool) -> String {
     let publications = match has_publications {
         true => {
             "UNION ALL SELECT t.oid, 'is part of the publication', p.pubname FROM t \
@@ -229,7 +235,7 @@ fn oddities(names: &Names, has_publications: bool) -> String {
 }
 
 /// Query for objects that are kept and prevent dropping a table.
-fn referrers(names: &Names) -> String {
+fn referrers(names: &SurveyNames) -> String {
     format!(
         "{} SELECT t.oid, 'a foreign key refers to it from', f.conrelid::regclass::text FROM t \
            JOIN pg_constraint f ON f.contype = 'f' AND f.confrelid = t.oid \
@@ -252,18 +258,26 @@ fn first_remarks(rows: Vec<Vec<String>>) -> Remarks {
     remarks
 }
 
+/// Names of the tables whose rows the server numbers.
+pub(super) fn numbered(control: &mut Connection) -> Result<Vec<Vec<String>>> {
+    let sql = format!(
+        "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid \
+         WHERE c.relnamespace = {} AND a.attname::text = 'id' AND a.atthasdef",
+        schema_oid(control)?
+    );
+    catalog_rows(control, &sql)
+}
+
 /// Names of the tables that `bench` may read. Views and tables with policies are left out: they would run code of other
 /// users.
 pub(super) fn numbers(control: &mut Connection) -> Result<Vec<Vec<String>>> {
-    let schema =
-        control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
-    let Some(schema) = schema else { return Ok(Vec::new()) };
+    let Some(schema) = current_schema(control)? else { return Ok(Vec::new()) };
     let sql = format!(
         "SELECT relname FROM pg_class WHERE relnamespace = {} AND relkind IN ('r', 'p') AND NOT relrowsecurity \
          AND relname::text ~ '^sbtest[0-9]+$'",
         schema.oid
     );
-    ask(control, &sql)
+    catalog_rows(control, &sql)
 }
 
 #[cfg(test)]

@@ -1,9 +1,72 @@
-//! The expected shape of our tables. Parts are compared separately, not as one text, because names may contain
-//! anything.
+//! Objects that a survey finds, and the expected shape of our tables. Parts are compared separately, not as one text,
+//! because names may contain anything.
+
+use assay_model::Dialect;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    pub(super) dialect: Dialect,
+    /// Database or schema of the objects, quoted for SQL.
+    pub(super) schema: String,
+    pub(super) objects: Vec<Object>,
+    /// Whether the user may create tables there, as far as known beforehand.
+    pub(super) may_create: bool,
+    /// Whether the user would see triggers of all these tables.
+    pub(super) sees_triggers: bool,
+}
+
+/// An object whose name the load needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Object {
+    pub(super) name: String,
+    pub(super) kind: ObjectKind,
+    /// The table of an index.
+    pub(super) of: Option<String>,
+    /// Why it is not a table of an earlier load; `None` if it is one.
+    pub(super) foreign: Option<String>,
+    /// Description of an object that is kept and refers to it, so it cannot be dropped.
+    pub(super) referrer: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ObjectKind {
+    Table,
+    View,
+    MaterializedView,
+    Sequence,
+    Index,
+    ForeignTable,
+    Type,
+}
+
+impl ObjectKind {
+    pub(super) fn sql(self) -> &'static str {
+        match self {
+            Self::Table => "TABLE",
+            Self::View => "VIEW",
+            Self::MaterializedView => "MATERIALIZED VIEW",
+            Self::Sequence => "SEQUENCE",
+            Self::Index => "INDEX",
+            Self::ForeignTable => "FOREIGN TABLE",
+            Self::Type => "TYPE",
+        }
+    }
+}
+
+pub(super) fn quoted(dialect: Dialect, name: &str) -> String {
+    let mark = dialect.quote();
+    format!("{mark}{}{mark}", name.replace(mark, &format!("{mark}{mark}")))
+}
+
+/// `'sbtest1', 'sbtest2', ...`
+pub(super) fn listed_names(stem: &str, tables: u32) -> String {
+    let names: Vec<String> = (1..=tables).map(|number| format!("'{stem}{number}'")).collect();
+    names.join(", ")
+}
 
 /// A server's column, with types and defaults normalized to those of [`COLUMNS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct TableColumn {
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) is_nullable: bool,
@@ -19,7 +82,7 @@ const COLUMNS: [(&str, &str, &str); 4] =
 
 /// Columns of an index. The name of an expression never matches one of ours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Index {
+pub(super) struct TableIndex {
     pub(super) name: String,
     pub(super) columns: Vec<String>,
     pub(super) is_primary: bool,
@@ -27,39 +90,39 @@ pub(super) struct Index {
 }
 
 /// Why these are not the columns of our tables; `None` if they are.
-pub(super) fn odd_columns(columns: &[Column]) -> Option<String> {
+pub(super) fn odd_columns(columns: &[TableColumn]) -> Option<String> {
     let is_ours = columns.len() == COLUMNS.len()
         && columns
             .iter()
             .zip(COLUMNS)
-            .all(|(it, (name, kind, _))| !it.is_nullable && it.name == name && it.kind == kind);
+            .all(|(own, (name, kind, _))| !own.is_nullable && own.name == name && own.kind == kind);
     if !is_ours {
-        let message: Vec<String> = columns.iter().map(message).collect();
-        return Some(format!("has the columns ({})", message.join(", ")));
+        let columns: Vec<String> = columns.iter().map(column_words).collect();
+        return Some(format!("has the columns ({})", columns.join(", ")));
     }
-    columns.iter().zip(COLUMNS).find_map(|(it, (name, _, default))| {
-        if !it.extra.is_empty() {
-            Some(format!("has a column `{name}` that is {}", it.extra))
-        } else if it.default != default {
-            Some(format!("has the default {} for the column `{name}`", it.default))
+    columns.iter().zip(COLUMNS).find_map(|(column, (name, _, default))| {
+        if !column.extra.is_empty() {
+            Some(format!("has a column `{name}` that is {}", column.extra))
+        } else if column.default != default {
+            Some(format!("has the default {} for the column `{name}`", column.default))
         } else {
             None
         }
     })
 }
 
-fn message(it: &Column) -> String {
+fn column_words(column: &TableColumn) -> String {
     let is_plain = |mark: char| mark.is_ascii_alphanumeric() || mark == '_';
-    let mark = if it.name.chars().all(is_plain) { "" } else { "`" };
-    let null = if it.is_nullable { " null" } else { "" };
-    format!("{mark}{}{mark} {}{null}", it.name, it.kind)
+    let mark = if column.name.chars().all(is_plain) { "" } else { "`" };
+    let null = if column.is_nullable { " null" } else { "" };
+    format!("{mark}{}{mark} {}{null}", column.name, column.kind)
 }
 
 /// The first index that is not ours. Ours are one of `id`, primary key or not, and one of `k`.
-pub(super) fn odd_index(indexes: &[Index]) -> Option<String> {
+pub(super) fn odd_index(indexes: &[TableIndex]) -> Option<String> {
     let (mut ids, mut ks) = (0, 0);
-    let odd = indexes.iter().find(|it| match (it.columns.as_slice(), it.is_unique) {
-        ([column], is_unique) if column == "id" && it.is_primary == is_unique => {
+    let odd = indexes.iter().find(|index| match (index.columns.as_slice(), index.is_unique) {
+        ([column], is_unique) if column == "id" && index.is_primary == is_unique => {
             ids += 1;
             ids > 1
         }
@@ -69,26 +132,26 @@ pub(super) fn odd_index(indexes: &[Index]) -> Option<String> {
         }
         _ => true,
     });
-    odd.map(|it| format!("has the index `{}`", it.name))
+    odd.map(|index| format!("has the index `{}`", index.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ours() -> Vec<Column> {
-        let column = |(name, kind, default): (&str, &str, &str)| Column {
+    fn ours() -> Vec<TableColumn> {
+        let column = |(name, kind, default): (&str, &str, &str)| TableColumn {
             name: name.into(),
             kind: kind.into(),
             default: default.into(),
-            ..Column::default()
+            ..TableColumn::default()
         };
         COLUMNS.map(column).into()
     }
 
-    fn index(column: &str, is_primary: bool, is_unique: bool) -> Index {
+    fn index(column: &str, is_primary: bool, is_unique: bool) -> TableIndex {
         let columns = column.split(' ').map(str::to_owned).collect();
-        Index { name: "mine".into(), columns, is_primary, is_unique }
+        TableIndex { name: "mine".into(), columns, is_primary, is_unique }
     }
 
     #[test]

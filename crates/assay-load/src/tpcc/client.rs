@@ -4,15 +4,13 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use assay_model::{StatementMode, Tpcc, TpccKind};
-use assay_wire::{Connection, Error as WireError, Param};
+use assay_wire::{Connection, Param, WireError};
 use assay_workloads::{CustomerKey, Payment, TpccClient, TpccInput, tpcc_calls, tpcc_statements};
 
-use super::statements::{Statements, give_up};
-use super::transactions::Transaction;
-use crate::actor::{Actor, EventNumber, Line, Refused};
+use super::transactions::{TpccStatements, TpccTransaction};
+use crate::actor::{Actor, ClientWork, EventError, EventNumber, EventWire};
 use crate::error::{Result, sqlstate};
 use crate::policy::USUAL_OWN;
-use crate::work::Work;
 
 /// SQLSTATE with which the new-order function reports a nonexistent item.
 const NO_ITEM: u32 = sqlstate("TP001");
@@ -20,29 +18,26 @@ const NO_ITEM: u32 = sqlstate("TP001");
 pub(crate) struct TpccActor {
     tpcc: Tpcc,
     client: TpccClient,
-    statements: Statements,
+    statements: TpccStatements,
 }
 
 impl TpccActor {
-    pub(crate) fn new(tpcc: Tpcc, work: &Work, number: u32) -> Self {
-        let Work { dialect, statements, seed, .. } = *work;
-        let all = match tpcc.procedures {
-            true => tpcc_calls(dialect),
-            false => tpcc_statements(dialect),
-        };
+    pub(crate) fn new(tpcc: Tpcc, work: &ClientWork, number: u32) -> Self {
+        let ClientWork { dialect, statements, seed, .. } = *work;
+        let all = if tpcc.procedures { tpcc_calls(dialect) } else { tpcc_statements(dialect) };
         let as_text = statements == StatementMode::Text;
         Self {
             tpcc,
             client: TpccClient::new(seed, tpcc.warehouses, number),
-            statements: Statements::new(dialect, all, as_text),
+            statements: TpccStatements::new(dialect, all, as_text),
         }
     }
 
-    fn carry_out(&mut self, input: &TpccInput, line: &mut Line<'_>) -> Result<(), Refused> {
+    fn carry_out(&mut self, input: &TpccInput, line: &mut EventWire<'_>) -> Result<(), EventError> {
         if self.tpcc.procedures {
             return self.call(input, line);
         }
-        let mut transaction = Transaction { line, statements: &mut self.statements };
+        let mut transaction = TpccTransaction { line, statements: &mut self.statements };
         match input {
             TpccInput::NewOrder(order) => transaction.new_order(order),
             TpccInput::Payment(payment) => transaction.payment(payment),
@@ -58,7 +53,7 @@ impl TpccActor {
         }
     }
 
-    fn call(&mut self, input: &TpccInput, line: &mut Line<'_>) -> Result<(), Refused> {
+    fn call(&mut self, input: &TpccInput, line: &mut EventWire<'_>) -> Result<(), EventError> {
         let int = |value: u32| Param::Int(value.into());
         match input {
             TpccInput::NewOrder(order) => {
@@ -140,8 +135,8 @@ impl Actor for TpccActor {
     fn event(
         &mut self,
         number: EventNumber,
-        line: &mut Line<'_>,
-    ) -> Result<ControlFlow<()>, Refused> {
+        line: &mut EventWire<'_>,
+    ) -> Result<ControlFlow<()>, EventError> {
         let EventNumber { sequence, attempt } = number;
         let input = self.client.input(sequence);
         line.is_of_kind(kind_of(&input).counter());
@@ -158,8 +153,9 @@ impl Actor for TpccActor {
         Ok(ControlFlow::Continue(()))
     }
 
+    /// MySQL and MariaDB may have rolled back only a part of the transaction.
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {
-        give_up(wire)
+        wire.execute_text(b"ROLLBACK").map(drop)
     }
 
     fn retried(&self) -> &'static [u32] {

@@ -1,10 +1,14 @@
-//! The five transactions as statements of the client (clauses 2.4 to 2.8 of the specification).
+//! The five transactions as statements of the client (clauses 2.4 to 2.8 of the specification), prepared or as text.
 
-use assay_wire::{Error as WireError, Param, ResultSet};
-use assay_workloads::{CustomerKey, NewOrder, Payment, TpccStatement};
+use assay_model::Dialect;
+use assay_wire::{Connection, Param, Reply, ResultSet, StatementId, WireError};
+use assay_workloads::{
+    CustomerKey, NewOrder, Payment, ProgramStatement, TpccStatement, push_quoted,
+};
 
-use super::statements::Statements;
-use crate::actor::{Line, Refused};
+use crate::actor::{EventError, EventWire};
+use crate::error::{LoadError, Result};
+use crate::prepared::{param_types, utf8};
 
 const BEGIN: &[u8] = b"BEGIN";
 const COMMIT: &[u8] = b"COMMIT";
@@ -17,17 +21,103 @@ const DATA: usize = 500;
 
 const RECENT: i64 = 20;
 
-pub(super) struct Transaction<'t, 'l> {
-    pub(super) line: &'t mut Line<'l>,
-    pub(super) statements: &'t mut Statements,
+pub(super) struct TpccStatements {
+    all: Vec<ProgramStatement>,
+    /// Of the current connection; empty if statements are sent as text.
+    prepared: Vec<StatementId>,
+    as_text: bool,
+    has_escapes: bool,
+    /// A statement with its values; kept to reuse its memory.
+    text: Vec<u8>,
+}
+
+impl TpccStatements {
+    pub(super) fn new(dialect: Dialect, all: Vec<ProgramStatement>, as_text: bool) -> Self {
+        let has_escapes = dialect.has_escapes();
+        Self { all, prepared: Vec::new(), as_text, has_escapes, text: Vec::new() }
+    }
+
+    pub(super) fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
+        self.prepared.clear();
+        if self.as_text {
+            return Ok(());
+        }
+        for statement in &self.all {
+            let prepared = wire.prepare(&statement.sql, &param_types(statement));
+            let fail = |source| LoadError::Prepare { sql: statement.sql.clone(), source };
+            self.prepared.push(prepared.map_err(fail)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn execute(
+        &mut self,
+        line: &mut EventWire<'_>,
+        number: usize,
+        params: &[Param<'_>],
+    ) -> Result<Reply, EventError> {
+        let done = match self.prepared.get(number) {
+            Some(id) => line.execute(*id, params),
+            None => {
+                self.render(number, params);
+                line.execute_text(&self.text)
+            }
+        };
+        done.map_err(EventError::by(self.sql(number)))
+    }
+
+    /// Like `execute`, but keeps the rows of the result.
+    pub(super) fn query(
+        &mut self,
+        line: &mut EventWire<'_>,
+        number: usize,
+        params: &[Param<'_>],
+    ) -> Result<ResultSet, EventError> {
+        let found = match self.prepared.get(number) {
+            Some(id) => line.query_prepared(*id, params),
+            None => {
+                self.render(number, params);
+                utf8(&self.text).and_then(|sql| line.query(sql))
+            }
+        };
+        found.map_err(EventError::by(self.sql(number)))
+    }
+
+    pub(super) fn sql(&self, number: usize) -> &str {
+        &self.all[number].sql
+    }
+
+    fn render(&mut self, number: usize, params: &[Param<'_>]) {
+        self.text.clear();
+        let mut params = params.iter();
+        for (place, piece) in self.all[number].pieces.iter().enumerate() {
+            if place > 0 {
+                match params.next() {
+                    Some(Param::Int(value)) => {
+                        self.text.extend_from_slice(value.to_string().as_bytes());
+                    }
+                    Some(Param::Text(value)) => {
+                        push_quoted(&mut self.text, self.has_escapes, value)
+                    }
+                    Some(Param::Null) | None => self.text.extend_from_slice(b"NULL"),
+                }
+            }
+            self.text.extend_from_slice(piece.as_bytes());
+        }
+    }
+}
+
+pub(super) struct TpccTransaction<'t, 'l> {
+    pub(super) line: &'t mut EventWire<'l>,
+    pub(super) statements: &'t mut TpccStatements,
 }
 
 fn int(value: u32) -> Param<'static> {
     Param::Int(value.into())
 }
 
-impl Transaction<'_, '_> {
-    pub(super) fn new_order(&mut self, order: &NewOrder) -> Result<(), Refused> {
+impl TpccTransaction<'_, '_> {
+    pub(super) fn new_order(&mut self, order: &NewOrder) -> Result<(), EventError> {
         use TpccStatement::{
             InsertLine, InsertNewOrder, InsertOrder, Item, NextOrder, OrderCustomer, OrderDistrict,
             UpdateStock,
@@ -36,8 +126,7 @@ impl Transaction<'_, '_> {
         let [w, d] = [int(warehouse), int(district)];
         self.send(BEGIN)?;
         self.query(OrderCustomer, &[w, w, d, int(customer)])?;
-        let found = self.query(OrderDistrict, &[w, d])?;
-        let number = self.integer(OrderDistrict, &found, 0)?;
+        let number = self.query_integer(OrderDistrict, &[w, d])?;
         self.execute(NextOrder, &[Param::Int(number + 1), w, d])?;
         let (count, is_local) = (int(lines.len() as u32), int(order.is_local().into()));
         let o = Param::Int(number);
@@ -50,7 +139,7 @@ impl Transaction<'_, '_> {
             if item.rows.is_empty() && order.rolls_back() {
                 return self.send(ROLLBACK);
             }
-            let price = self.cents(Item, &item, 0)?;
+            let price = self.cents(Item, &item)?;
             let read = TpccStatement::stock(district);
             let stock = self.query(read, &[i, supply])?;
             let left = self.integer(read, &stock, 0)? - quantity;
@@ -66,7 +155,7 @@ impl Transaction<'_, '_> {
         self.send(COMMIT)
     }
 
-    pub(super) fn payment(&mut self, payment: &Payment) -> Result<(), Refused> {
+    pub(super) fn payment(&mut self, payment: &Payment) -> Result<(), EventError> {
         use TpccStatement::{
             InsertHistory, PayBad, PayDistrict, PayGood, PayWarehouse, PayingCustomer,
             ReadCustomerData, ReadDistrict, ReadWarehouse,
@@ -110,19 +199,18 @@ impl Transaction<'_, '_> {
         warehouse: u32,
         district: u32,
         customer: &CustomerKey,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), EventError> {
         use TpccStatement::{LastOrder, OrderLines, StatusCustomer};
         let (w, d) = (int(warehouse), int(district));
         self.send(BEGIN)?;
         let c = Param::Int(self.customer((w, d), customer)?);
         self.query(StatusCustomer, &[w, d, c])?;
-        let last = self.query(LastOrder, &[w, d, c])?;
-        let order = self.integer(LastOrder, &last, 0)?;
+        let order = self.query_integer(LastOrder, &[w, d, c])?;
         self.execute(OrderLines, &[w, d, Param::Int(order)])?;
         self.send(COMMIT)
     }
 
-    pub(super) fn delivery(&mut self, warehouse: u32, carrier: u32) -> Result<(), Refused> {
+    pub(super) fn delivery(&mut self, warehouse: u32, carrier: u32) -> Result<(), EventError> {
         use TpccStatement::{
             AmountOfOrder, CarryOrder, CustomerOfOrder, DeleteNewOrder, DeliverLines, DeliverTo,
         };
@@ -133,12 +221,11 @@ impl Transaction<'_, '_> {
             let Some(order) = self.oldest(w, d)? else { continue };
             let o = Param::Int(order);
             self.execute(DeleteNewOrder, &[w, d, o])?;
-            let found = self.query(CustomerOfOrder, &[w, d, o])?;
-            let customer = self.integer(CustomerOfOrder, &found, 0)?;
+            let customer = self.query_integer(CustomerOfOrder, &[w, d, o])?;
             self.execute(CarryOrder, &[int(carrier), w, d, o])?;
             self.execute(DeliverLines, &[w, d, o])?;
             let found = self.query(AmountOfOrder, &[w, d, o])?;
-            let cents = self.cents(AmountOfOrder, &found, 0)?;
+            let cents = self.cents(AmountOfOrder, &found)?;
             self.execute(DeliverTo, &[Param::Int(cents), w, d, Param::Int(customer)])?;
         }
         self.send(COMMIT)
@@ -149,12 +236,11 @@ impl Transaction<'_, '_> {
         warehouse: u32,
         district: u32,
         threshold: u32,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), EventError> {
         use TpccStatement::{CountLow, NextOrderOf};
         let (w, d) = (int(warehouse), int(district));
         self.send(BEGIN)?;
-        let found = self.query(NextOrderOf, &[w, d])?;
-        let next = self.integer(NextOrderOf, &found, 0)?;
+        let next = self.query_integer(NextOrderOf, &[w, d])?;
         let (before, from) = (Param::Int(next), Param::Int(next - RECENT));
         self.query(CountLow, &[w, d, before, from, w, int(threshold)])?;
         self.send(COMMIT)
@@ -162,7 +248,7 @@ impl Transaction<'_, '_> {
 
     /// The oldest new order of a district. If another delivery has just taken it, Postgres returns none, so the query
     /// is repeated once.
-    fn oldest(&mut self, w: Param<'_>, d: Param<'_>) -> Result<Option<i64>, Refused> {
+    fn oldest(&mut self, w: Param<'_>, d: Param<'_>) -> Result<Option<i64>, EventError> {
         let oldest = TpccStatement::OldestNewOrder;
         for _ in 0..2 {
             let found = self.query(oldest, &[w, d])?;
@@ -178,7 +264,7 @@ impl Transaction<'_, '_> {
         &mut self,
         (w, d): (Param<'_>, Param<'_>),
         customer: &CustomerKey,
-    ) -> Result<i64, Refused> {
+    ) -> Result<i64, EventError> {
         let by_name = TpccStatement::CustomersByName;
         match customer {
             CustomerKey::Id(id) => Ok(i64::from(*id)),
@@ -190,11 +276,15 @@ impl Transaction<'_, '_> {
         }
     }
 
-    fn send(&mut self, sql: &[u8]) -> Result<(), Refused> {
-        self.line.execute_text(sql).map(drop).map_err(Refused::by(sql))
+    fn send(&mut self, sql: &[u8]) -> Result<(), EventError> {
+        self.line.execute_text(sql).map(drop).map_err(EventError::by(sql))
     }
 
-    fn execute(&mut self, statement: TpccStatement, params: &[Param<'_>]) -> Result<(), Refused> {
+    fn execute(
+        &mut self,
+        statement: TpccStatement,
+        params: &[Param<'_>],
+    ) -> Result<(), EventError> {
         self.statements.execute(self.line, statement as usize, params).map(drop)
     }
 
@@ -202,34 +292,38 @@ impl Transaction<'_, '_> {
         &mut self,
         statement: TpccStatement,
         params: &[Param<'_>],
-    ) -> Result<ResultSet, Refused> {
+    ) -> Result<ResultSet, EventError> {
         self.statements.query(self.line, statement as usize, params)
+    }
+
+    fn query_integer(
+        &mut self,
+        read: TpccStatement,
+        params: &[Param<'_>],
+    ) -> Result<i64, EventError> {
+        let found = self.query(read, params)?;
+        self.integer(read, &found, 0)
     }
 
     fn integer(
         &self,
-        statement: TpccStatement,
+        read: TpccStatement,
         found: &ResultSet,
         row: usize,
-    ) -> Result<i64, Refused> {
+    ) -> Result<i64, EventError> {
         let value = found.text(row, 0).and_then(|text| text.parse().ok());
-        value.ok_or_else(|| self.lacks(statement))
+        value.ok_or_else(|| self.lacks(read))
     }
 
     /// The amount in the first column, in hundredths.
-    fn cents(
-        &self,
-        statement: TpccStatement,
-        found: &ResultSet,
-        row: usize,
-    ) -> Result<i64, Refused> {
-        found.text(row, 0).and_then(hundredths).ok_or_else(|| self.lacks(statement))
+    fn cents(&self, read: TpccStatement, found: &ResultSet) -> Result<i64, EventError> {
+        found.text(0, 0).and_then(hundredths).ok_or_else(|| self.lacks(read))
     }
 
-    fn lacks(&self, statement: TpccStatement) -> Refused {
+    fn lacks(&self, statement: TpccStatement) -> EventError {
         let source =
             WireError::Protocol("an answer without the row or number that the tables must have");
-        Refused::by(self.statements.sql(statement as usize))(source)
+        EventError::by(self.statements.sql(statement as usize))(source)
     }
 }
 

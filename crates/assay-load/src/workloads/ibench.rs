@@ -3,13 +3,12 @@
 use assay_model::{DataSet, IbenchStep};
 use assay_wire::ConnectOptions;
 
-use super::kind::{Place, Workload};
-use crate::actor::ActorMaker;
-use crate::content::Content;
-use crate::error::{Error, Result};
-use crate::fill::{LoadProgress, LoadReport};
+use super::kind::Workload;
+use crate::actor::{ActorMaker, ClientWork};
+use crate::content::TableContent;
+use crate::error::{LoadError, Result};
+use crate::fill::{LoadProgress, LoadReport, LoadTarget};
 use crate::ibench::IBENCH_CONNECTIONS;
-use crate::work::Work;
 
 impl Workload for IbenchStep {
     fn in_words(&self, _: DataSet) -> String {
@@ -20,8 +19,8 @@ impl Workload for IbenchStep {
         Some("no tables".to_owned())
     }
 
-    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>> {
-        Ok((1..=place.data.tables).map(|number| format!("pi{number}")).collect())
+    fn tables(&self, target: &LoadTarget<'_>) -> Result<Vec<String>> {
+        Ok((1..=target.data.tables).map(|number| format!("pi{number}")).collect())
     }
 
     fn rows(&self, _: DataSet) -> Option<u64> {
@@ -32,24 +31,29 @@ impl Workload for IbenchStep {
         IBENCH_CONNECTIONS
     }
 
-    fn claim(&self, _: &Place<'_>) -> Result<Option<String>> {
+    fn claim(&self, _: &LoadTarget<'_>) -> Result<Option<String>> {
         Ok(None)
     }
 
-    fn fill(&self, _: &Place<'_>, _: bool, _: &mut dyn FnMut(LoadProgress)) -> Result<LoadReport> {
+    fn fill(
+        &self,
+        _: &LoadTarget<'_>,
+        _: bool,
+        _: &mut dyn FnMut(LoadProgress),
+    ) -> Result<LoadReport> {
         Ok(LoadReport::default())
     }
 
-    fn content(&self, _: &Place<'_>) -> Result<Content> {
-        Ok(Content::default())
+    fn content(&self, _: &LoadTarget<'_>) -> Result<TableContent> {
+        Ok(TableContent::default())
     }
 
-    fn fill_cache(&self, _: &Place<'_>) -> Result<()> {
+    fn fill_cache(&self, _: &LoadTarget<'_>) -> Result<()> {
         Ok(())
     }
 
     /// Its clients run whole steps: [`crate::IbenchSession`].
-    fn actors(&self, _: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
-        Err(Error::Roles(work.test.name()))
+    fn actors(&self, _: &ConnectOptions, work: &ClientWork) -> Result<Vec<ActorMaker>> {
+        Err(LoadError::Roles(work.test.name()))
     }
 }

@@ -1,30 +1,12 @@
 //! The seam between studies and the tables and clients of their tests.
 
-use assay_model::{DataSet, Dialect, Engine, TableForm};
+use assay_model::DataSet;
 use assay_wire::ConnectOptions;
 
-use crate::actor::ActorMaker;
-use crate::content::Content;
+use crate::actor::{ActorMaker, ClientWork};
+use crate::content::TableContent;
 use crate::error::Result;
-use crate::fill::{LoadProgress, LoadReport};
-use crate::restore::OpenUserDump;
-use crate::user::ReadUserFile;
-use crate::work::Work;
-
-/// The server with a workload's tables, and their form there.
-#[derive(Clone, Copy)]
-pub struct Place<'a> {
-    pub options: &'a ConnectOptions,
-    pub dialect: Dialect,
-    pub engine: Engine,
-    /// What users changed in the form of the tables.
-    pub form: &'a TableForm,
-    /// Number of tables and rows, unless the workload defines them itself.
-    pub data: DataSet,
-    pub seed: u64,
-    pub files: ReadUserFile<'a>,
-    pub dumps: OpenUserDump<'a>,
-}
+use crate::fill::{LoadProgress, LoadReport, LoadTarget};
 
 pub trait Workload: Sync {
     /// Description of the tables, for messages about the cache.
@@ -35,7 +17,7 @@ pub trait Workload: Sync {
     fn content_key(&self) -> Option<String>;
 
     /// The names of its loaded tables, as SQL takes them.
-    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>>;
+    fn tables(&self, target: &LoadTarget<'_>) -> Result<Vec<String>>;
 
     /// Rows of all tables; `None` if unknown before they are loaded, 0 if there will be no tables.
     fn rows(&self, data: DataSet) -> Option<u64>;
@@ -47,13 +29,13 @@ pub trait Workload: Sync {
 
     /// Refuses to load into a user's database that has tables with the same names, unless an earlier load created them.
     /// Returns a description of what a load would replace, if worth reporting.
-    fn claim(&self, place: &Place<'_>) -> Result<Option<String>>;
+    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>>;
 
     /// Creates and loads the tables, and checks their content. Tables that no load created are replaced only if the
     /// server `is_ours`.
     fn fill(
         &self,
-        place: &Place<'_>,
+        target: &LoadTarget<'_>,
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport>;
@@ -61,14 +43,12 @@ pub trait Workload: Sync {
     /// Prepares an instance whose tables are loaded, once, before any query or measurement. `clients` is the maximum
     /// that will work on it. Tables that this creates on a server that is not ours are recorded as the workload's, so
     /// that a later load may replace them.
-    fn begin(&self, place: &Place<'_>, clients: u32, is_ours: bool) -> Result<()> {
-        let _ = (place, clients, is_ours);
+    fn begin(&self, _: &LoadTarget<'_>, _clients: u32, _is_ours: bool) -> Result<()> {
         Ok(())
     }
 
     /// Checks the conditions that hold whenever no transaction is in progress, if any. Called when clients have ended.
-    fn consistent(&self, place: &Place<'_>) -> Result<()> {
-        let _ = place;
+    fn consistent(&self, _: &LoadTarget<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -78,10 +58,10 @@ pub trait Workload: Sync {
         Vec::new()
     }
 
-    fn content(&self, place: &Place<'_>) -> Result<Content>;
+    fn content(&self, target: &LoadTarget<'_>) -> Result<TableContent>;
 
     /// Makes the server read all tables once, to fill its cache.
-    fn fill_cache(&self, place: &Place<'_>) -> Result<()>;
+    fn fill_cache(&self, target: &LoadTarget<'_>) -> Result<()>;
 
-    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>>;
+    fn actors(&self, options: &ConnectOptions, work: &ClientWork) -> Result<Vec<ActorMaker>>;
 }

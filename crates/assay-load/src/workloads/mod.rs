@@ -12,9 +12,8 @@ mod user;
 
 use assay_model::Schema;
 
-pub use kind::{Place, Workload};
+pub use kind::Workload;
 
-#[must_use]
 pub fn workload_of(schema: &Schema) -> &dyn Workload {
     match schema {
         Schema::Sbtest => &sbtest::Sbtest,

@@ -3,14 +3,13 @@
 use assay_model::DataSet;
 use assay_wire::ConnectOptions;
 
-use super::kind::{Place, Workload};
+use super::kind::Workload;
 use super::sql;
-use crate::actor::ActorMaker;
-use crate::content::{Content, content, fill_cache};
-use crate::error::{Error, Result};
-use crate::fill::{LoadProgress, LoadReport, Tables, fill};
+use crate::actor::{ActorMaker, ClientWork};
+use crate::content::{TableContent, content, fill_cache};
+use crate::error::{LoadError, Result};
+use crate::fill::{LoadProgress, LoadReport, LoadTarget, Tables, fill};
 use crate::survey::survey;
-use crate::work::Work;
 
 pub(super) struct Sbtest;
 
@@ -23,16 +22,16 @@ impl Workload for Sbtest {
         None
     }
 
-    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>> {
-        Ok((1..=place.data.tables).map(|number| format!("sbtest{number}")).collect())
+    fn tables(&self, target: &LoadTarget<'_>) -> Result<Vec<String>> {
+        Ok((1..=target.data.tables).map(|number| format!("sbtest{number}")).collect())
     }
 
     fn rows(&self, data: DataSet) -> Option<u64> {
         Some(u64::from(data.tables) * u64::from(data.rows))
     }
 
-    fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
-        let there = survey(place.options, place.dialect, place.data.tables)?;
+    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>> {
+        let there = survey(target.options, target.dialect, target.data.tables)?;
         there.refuse_foreign()?;
         // The first block creates tables that the second one replaces.
         there.refuse_blindness()?;
@@ -42,32 +41,32 @@ impl Workload for Sbtest {
 
     fn fill(
         &self,
-        place: &Place<'_>,
+        target: &LoadTarget<'_>,
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let Place { options, dialect, engine, form, data, seed, .. } = *place;
+        let LoadTarget { options, dialect, engine, form, data, seed, .. } = *target;
         let tables = Tables { dialect, engine, form: form.clone(), data, seed };
         let report = fill(options, &tables, progress)?;
         if !is_ours && !form.create_table_options.is_empty() {
             // The next block replaces them.
             let there = survey(options, dialect, data.tables)?;
-            there.refuse_foreign().map_err(|cause| Error::UnknownForm(Box::new(cause)))?;
+            there.refuse_foreign().map_err(|cause| LoadError::UnknownForm(Box::new(cause)))?;
         }
-        self.content(place)?.check(&report.content)?;
+        self.content(target)?.check(&report.content)?;
         Ok(report)
     }
 
-    fn content(&self, place: &Place<'_>) -> Result<Content> {
-        content(place.options, place.dialect, place.data)
+    fn content(&self, target: &LoadTarget<'_>) -> Result<TableContent> {
+        content(target.options, target.dialect, target.data)
     }
 
-    fn fill_cache(&self, place: &Place<'_>) -> Result<()> {
-        let Place { options, dialect, form, data, .. } = *place;
+    fn fill_cache(&self, target: &LoadTarget<'_>) -> Result<()> {
+        let LoadTarget { options, dialect, form, data, .. } = *target;
         fill_cache(options, dialect, form, data)
     }
 
-    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
+    fn actors(&self, options: &ConnectOptions, work: &ClientWork) -> Result<Vec<ActorMaker>> {
         sql::actors(options, work)
     }
 }

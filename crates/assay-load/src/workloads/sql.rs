@@ -5,26 +5,26 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use assay_model::{Pacing, PipelineMark, Role};
-use assay_wire::{ConnectOptions, Connection, Error as WireError};
-use assay_workloads::{Client, EventBuf, Operation, Program};
+use assay_wire::{ConnectOptions, Connection, WireError};
+use assay_workloads::{EventBuf, EventProgram, Operation, ProgramClient};
 
-use crate::actor::{Actor, ActorMaker, EventNumber, Line, Refused};
-use crate::error::{Error, Result};
+use crate::actor::{Actor, ActorMaker, ClientWork, EventError, EventNumber, EventWire};
+use crate::control::{connect, connect_control, execute};
+use crate::error::{LoadError, Result};
 use crate::policy::{USUAL, USUAL_OWN};
-use crate::prepared::Prepared;
+use crate::prepared::PreparedProgram;
 use crate::share::for_whole_tables;
-use crate::work::Work;
 
 /// The clients of a test, in order. Rows added by an earlier run are removed first.
-pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
-    let Work { dialect, test, setup, statements, seed } = *work;
+pub(super) fn actors(options: &ConnectOptions, work: &ClientWork) -> Result<Vec<ActorMaker>> {
+    let ClientWork { dialect, test, setup, statements, seed } = *work;
     let [Role { clients: None, pacing: Pacing::Closed, .. }] = test.roles.as_slice() else {
-        return Err(Error::Roles(test.name()));
+        return Err(LoadError::Roles(test.name()));
     };
-    let program = Arc::new(Program::new(dialect, test, setup, statements));
+    let program = Arc::new(EventProgram::new(dialect, test, setup, statements));
     if let Some(file) = program.unread() {
         let why = "its values were not read".to_owned();
-        return Err(Error::File { path: file.path.clone(), why });
+        return Err(LoadError::File { path: file.path.clone(), why });
     }
     remove_added_rows(options, &program)?;
     let maker = |number| -> ActorMaker {
@@ -35,19 +35,14 @@ pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<ActorM
 }
 
 /// Removes the rows added by an earlier run, in batches: there may be millions.
-fn remove_added_rows(options: &ConnectOptions, program: &Program) -> Result<()> {
+fn remove_added_rows(options: &ConnectOptions, program: &EventProgram) -> Result<()> {
     let mut tables = program.tables_to_clear().peekable();
     if tables.peek().is_none() {
         return Ok(());
     }
     let options = for_whole_tables(options);
-    let mut control =
-        Connection::control(&options).map_err(|source| Error::Connect { client: 0, source })?;
-    for sql in tables.flat_map(removals) {
-        let removed = control.execute_text(sql.as_bytes());
-        removed.map_err(|error| Error::query(sql.as_bytes(), error))?;
-    }
-    Ok(())
+    let mut control = connect_control(&options, 0)?;
+    tables.flat_map(removals).try_for_each(|sql| execute(&mut control, sql.as_bytes()))
 }
 
 /// Statements that remove rows with negative ids. Ids are spread evenly over the whole range.
@@ -65,35 +60,33 @@ struct SqlActor {
     options: ConnectOptions,
     /// A connection for each set of session settings after the first.
     others: Vec<Connection>,
-    client: Client,
-    prepared: Prepared,
+    client: ProgramClient,
+    prepared: PreparedProgram,
     event: EventBuf,
     is_own: bool,
     times_statements: bool,
 }
 
 impl SqlActor {
-    fn new(program: Arc<Program>, options: ConnectOptions, seed: u64, number: u32) -> Self {
+    fn new(program: Arc<EventProgram>, options: ConnectOptions, seed: u64, number: u32) -> Self {
         Self {
             number,
             options,
             others: Vec::new(),
             is_own: program.is_own(),
             times_statements: !program.places().is_empty(),
-            client: Client::new(Arc::clone(&program), seed, number),
-            prepared: Prepared::new(program),
+            client: ProgramClient::new(Arc::clone(&program), seed, number),
+            prepared: PreparedProgram::new(program),
             event: EventBuf::default(),
         }
     }
-}
 
-impl SqlActor {
     /// Runs the operations of the event known so far.
-    fn carry_out(&mut self, line: &mut Line<'_>) -> Result<(), Refused> {
+    fn carry_out(&mut self, line: &mut EventWire<'_>) -> Result<(), EventError> {
         let (prepared, mut is_piped) = (&mut self.prepared, false);
-        let other = self.event.session().checked_sub(1).and_then(|at| self.others.get_mut(at));
-        let Line { wire, tally, run, part } = line;
-        let mut line = Line { wire: other.unwrap_or(wire), tally, run, part };
+        let EventWire { wire, tally, run, part } = line;
+        let wire = session_wire(&self.event, wire, &mut self.others);
+        let mut line = EventWire { wire, tally, run, part };
         let mut since = self.times_statements.then(Instant::now);
         for operation in self.event.operations() {
             let statement = operation.statement().unwrap_or_default();
@@ -106,19 +99,19 @@ impl SqlActor {
                 Operation::Pipeline(mark) => {
                     is_piped = mark != PipelineMark::End;
                     if mark != PipelineMark::Start {
-                        line.send_pipeline().map_err(Refused::by("a pipeline"))?;
+                        line.send_pipeline().map_err(EventError::by("a pipeline"))?;
                     }
                     since = since.map(|_| Instant::now());
                     continue;
                 }
                 operation if is_piped => {
                     let queued = prepared.queue(line.wire, operation);
-                    queued.map_err(|source| Refused::by(prepared.sql(statement))(source))?;
+                    queued.map_err(|source| EventError::by(prepared.sql(statement))(source))?;
                     continue;
                 }
                 operation => match prepared.send(line.wire, operation) {
                     Ok(reply) => line.tally.count_reply(&reply),
-                    Err(source) => return Err(Refused::by(prepared.sql(statement))(source)),
+                    Err(source) => return Err(EventError::by(prepared.sql(statement))(source)),
                 },
             }
             if let Some(before) = &mut since {
@@ -131,15 +124,25 @@ impl SqlActor {
     }
 }
 
+/// The connection with the session settings of an event.
+fn session_wire<'w>(
+    event: &EventBuf,
+    first: &'w mut Connection,
+    others: &'w mut [Connection],
+) -> &'w mut Connection {
+    match event.session().checked_sub(1) {
+        Some(other) => &mut others[other],
+        None => first,
+    }
+}
+
 impl Actor for SqlActor {
     fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
         self.others.clear();
         let sessions = self.prepared.sessions();
         self.prepared.prepare(wire, 0)?;
         for session in 1..sessions {
-            let opened = Connection::connect(&self.options);
-            let opened = opened.map_err(|source| Error::Connect { client: self.number, source });
-            let mut other = opened?;
+            let mut other = connect(&self.options, self.number)?;
             self.prepared.prepare(&mut other, session)?;
             self.others.push(other);
         }
@@ -157,8 +160,8 @@ impl Actor for SqlActor {
     fn event(
         &mut self,
         number: EventNumber,
-        line: &mut Line<'_>,
-    ) -> Result<ControlFlow<()>, Refused> {
+        line: &mut EventWire<'_>,
+    ) -> Result<ControlFlow<()>, EventError> {
         let EventNumber { sequence, attempt } = number;
         self.client.write_event(sequence, attempt, &mut self.event);
         self.prepared.begin_event();
@@ -171,8 +174,7 @@ impl Actor for SqlActor {
     }
 
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {
-        let other = self.event.session().checked_sub(1).and_then(|at| self.others.get_mut(at));
-        self.prepared.give_up_event(other.unwrap_or(wire))
+        self.prepared.give_up_event(session_wire(&self.event, wire, &mut self.others))
     }
 
     fn retried(&self) -> &'static [u32] {

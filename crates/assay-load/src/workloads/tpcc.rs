@@ -4,14 +4,13 @@ use assay_model::{DataSet, Tpcc};
 use assay_wire::ConnectOptions;
 use assay_workloads::{TPCC_TABLES, tpcc_data, tpcc_example};
 
-use super::kind::{Place, Workload};
-use crate::actor::ActorMaker;
-use crate::content::Content;
+use super::kind::Workload;
+use crate::actor::{ActorMaker, ClientWork};
+use crate::content::TableContent;
 use crate::error::Result;
-use crate::fill::{LoadProgress, LoadReport};
-use crate::tpcc::{TpccActor, TpccTables, check_conditions, fill_tpcc};
+use crate::fill::{LoadProgress, LoadReport, LoadTarget};
+use crate::tpcc::{TpccActor, check_conditions, fill_tpcc};
 use crate::user::{fill_user_data_cache, refuse_others_tables, user_content};
-use crate::work::Work;
 
 impl Workload for Tpcc {
     fn in_words(&self, _: DataSet) -> String {
@@ -24,7 +23,7 @@ impl Workload for Tpcc {
         Some(format!("tpcc {warehouses} {procedures}"))
     }
 
-    fn tables(&self, _: &Place<'_>) -> Result<Vec<String>> {
+    fn tables(&self, _: &LoadTarget<'_>) -> Result<Vec<String>> {
         Ok(TPCC_TABLES.iter().map(|table| table.name.to_owned()).collect())
     }
 
@@ -32,26 +31,24 @@ impl Workload for Tpcc {
         Some(Self::rows(self))
     }
 
-    fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
-        refuse_others_tables(place.options, place.dialect, &tpcc_data(self))?;
+    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>> {
+        refuse_others_tables(target.options, &tpcc_data(self))?;
         Ok(None)
     }
 
     fn fill(
         &self,
-        place: &Place<'_>,
+        target: &LoadTarget<'_>,
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let Place { options, dialect, engine, seed, .. } = *place;
-        let tables = TpccTables { dialect, engine, tpcc: self, seed };
-        let report = fill_tpcc(options, &tables, is_ours, progress)?;
-        self.consistent(place)?;
+        let report = fill_tpcc(self, target, is_ours, progress)?;
+        self.consistent(target)?;
         Ok(report)
     }
 
-    fn consistent(&self, place: &Place<'_>) -> Result<()> {
-        check_conditions(place.options)
+    fn consistent(&self, target: &LoadTarget<'_>) -> Result<()> {
+        check_conditions(target.options)
     }
 
     fn examples(&self) -> Vec<(String, String)> {
@@ -59,15 +56,15 @@ impl Workload for Tpcc {
         if self.procedures { Vec::new() } else { tpcc_example() }
     }
 
-    fn content(&self, place: &Place<'_>) -> Result<Content> {
-        user_content(place.options, place.dialect, &tpcc_data(self))
+    fn content(&self, target: &LoadTarget<'_>) -> Result<TableContent> {
+        user_content(target.options, &tpcc_data(self))
     }
 
-    fn fill_cache(&self, place: &Place<'_>) -> Result<()> {
-        fill_user_data_cache(place.options, place.dialect, &tpcc_data(self))
+    fn fill_cache(&self, target: &LoadTarget<'_>) -> Result<()> {
+        fill_user_data_cache(target.options, &tpcc_data(self))
     }
 
-    fn actors(&self, _: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
+    fn actors(&self, _: &ConnectOptions, work: &ClientWork) -> Result<Vec<ActorMaker>> {
         let (tpcc, work) = (*self, *work);
         let maker = |number| -> ActorMaker {
             Box::new(move |_| Box::new(TpccActor::new(tpcc, &work, number)))

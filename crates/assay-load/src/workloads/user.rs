@@ -3,17 +3,16 @@
 use assay_model::{DataSet, UserData};
 use assay_wire::ConnectOptions;
 
-use super::kind::{Place, Workload};
+use super::kind::Workload;
 use super::sql;
-use crate::actor::ActorMaker;
-use crate::content::Content;
+use crate::actor::{ActorMaker, ClientWork};
+use crate::content::TableContent;
 use crate::error::Result;
-use crate::fill::{LoadProgress, LoadReport};
+use crate::fill::{LoadProgress, LoadReport, LoadTarget};
 use crate::user::{
     UserTables, fill_user_data, fill_user_data_cache, refuse_others_tables, table_names,
     user_content,
 };
-use crate::work::Work;
 
 impl Workload for UserData {
     fn in_words(&self, _: DataSet) -> String {
@@ -21,12 +20,11 @@ impl Workload for UserData {
     }
 
     fn content_key(&self) -> Option<String> {
-        // It has only texts, numbers and lists, which always serialize to JSON.
-        Some(serde_json::to_string(self).unwrap_or_default())
+        Some(serde_json::to_string(self).expect("it has only texts, numbers and lists"))
     }
 
-    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>> {
-        table_names(place.options, place.dialect, self)
+    fn tables(&self, target: &LoadTarget<'_>) -> Result<Vec<String>> {
+        table_names(target.options, self)
     }
 
     fn rows(&self, _: DataSet) -> Option<u64> {
@@ -34,31 +32,31 @@ impl Workload for UserData {
         if self.dump.is_some() { None } else { Some(self.rows()) }
     }
 
-    fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
-        refuse_others_tables(place.options, place.dialect, self)?;
+    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>> {
+        refuse_others_tables(target.options, self)?;
         Ok(None)
     }
 
     fn fill(
         &self,
-        place: &Place<'_>,
+        target: &LoadTarget<'_>,
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let Place { options, dialect, seed, files, dumps, .. } = *place;
+        let LoadTarget { options, dialect, seed, files, dumps, .. } = *target;
         let tables = UserTables { dialect, data: self, seed, files, dumps };
         fill_user_data(options, tables, is_ours, progress)
     }
 
-    fn content(&self, place: &Place<'_>) -> Result<Content> {
-        user_content(place.options, place.dialect, self)
+    fn content(&self, target: &LoadTarget<'_>) -> Result<TableContent> {
+        user_content(target.options, self)
     }
 
-    fn fill_cache(&self, place: &Place<'_>) -> Result<()> {
-        fill_user_data_cache(place.options, place.dialect, self)
+    fn fill_cache(&self, target: &LoadTarget<'_>) -> Result<()> {
+        fill_user_data_cache(target.options, self)
     }
 
-    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
+    fn actors(&self, options: &ConnectOptions, work: &ClientWork) -> Result<Vec<ActorMaker>> {
         sql::actors(options, work)
     }
 }

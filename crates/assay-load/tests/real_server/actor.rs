@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use assay_load::{Actor, ActorMaker, Bound, ClientPolicy, EventNumber, Line, Refused, Session};
-use assay_model::{Dialect, Product};
-use assay_wire::{ConnectOptions, Connection, Error as WireError};
+use assay_load::{
+    Actor, ActorMaker, ClientPolicy, ClientSession, EventError, EventNumber, EventWire, RunBound,
+};
+use assay_model::Product;
+use assay_wire::{ConnectOptions, Connection, WireError};
 
 use crate::bed::Bed;
 
@@ -26,19 +28,19 @@ impl Actor for Follower {
     fn event(
         &mut self,
         number: EventNumber,
-        line: &mut Line<'_>,
-    ) -> Result<ControlFlow<()>, Refused> {
+        line: &mut EventWire<'_>,
+    ) -> Result<ControlFlow<()>, EventError> {
         if self.fails && number.attempt == 0 {
             let missing = "SELECT 1 FROM missing";
-            line.query(missing).map_err(Refused::by(missing))?;
+            line.query(missing).map_err(EventError::by(missing))?;
         }
         let mut next = Some("1".to_owned());
         while let Some(id) = next {
             let sql = format!("SELECT next FROM chain WHERE id = {id} AND @prepared = 1");
-            next = line.query(&sql).map_err(Refused::by(sql))?.first_string();
+            next = line.query(&sql).map_err(EventError::by(sql))?.first_string();
         }
         line.pause(Duration::from_micros(1));
-        line.execute_text(b"COMMIT").map_err(Refused::by("COMMIT"))?;
+        line.execute_text(b"COMMIT").map_err(EventError::by("COMMIT"))?;
         Ok(ControlFlow::Continue(()))
     }
 
@@ -62,10 +64,10 @@ fn chain(length: u32) -> (Bed, ConnectOptions) {
     (bed, options)
 }
 
-fn open(options: &ConnectOptions, clients: usize, fails: bool) -> Session {
+fn open(options: &ConnectOptions, clients: usize, fails: bool) -> ClientSession {
     let follower = |_| -> ActorMaker { Box::new(move |_| Box::new(Follower { fails })) };
     let actors = (0..clients).map(follower).collect();
-    Session::of_actors(options, Dialect::MySql, actors, &[], &ClientPolicy::default()).unwrap()
+    ClientSession::of_actors(options, actors, &[], &ClientPolicy::default()).unwrap()
 }
 
 #[test]
@@ -73,7 +75,7 @@ fn an_event_decides_after_each_reply_what_to_send_next() {
     for length in [1, 7] {
         let (_bed, options) = chain(length);
         let mut session = open(&options, 3, false);
-        let work = session.run(0, Bound::Events(30)).unwrap();
+        let work = session.run(0, RunBound::Events(30)).unwrap();
         assert_eq!((work.events, work.read, work.other), (30, 30 * u64::from(length), 30));
         assert_eq!(work.rows, work.read);
         assert!(work.errors.is_empty());
@@ -83,7 +85,7 @@ fn an_event_decides_after_each_reply_what_to_send_next() {
 #[test]
 fn an_event_that_an_error_ended_is_started_again_if_its_kind_says_so() {
     let (_bed, options) = chain(2);
-    let work = open(&options, 1, true).run(0, Bound::Events(5)).unwrap();
+    let work = open(&options, 1, true).run(0, RunBound::Events(5)).unwrap();
     assert_eq!((work.events, work.read), (5, 10));
     assert_eq!(work.errors, [(NO_TABLE, 5)]);
 }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
+use assay_load::{ClientSession, ClientWork, LoadReport, TableContent, Tables, content, fill};
 use assay_model::{DataSet, Dialect, Product, Setup, StatementMode, TableForm, Test};
 use assay_testkit::TestServer;
 use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row, test_by_name};
+use assay_workloads::{
+    Argument, EventBuf, EventProgram, Operation, ProgramClient, SbtestRow, test_by_name,
+};
 
 pub(crate) const SEED: u64 = 11;
 
@@ -49,17 +51,22 @@ impl Bed {
         fill(&self.options, tables, &mut |_| ()).unwrap()
     }
 
-    pub(crate) fn content(&self, data: DataSet) -> Content {
+    pub(crate) fn content(&self, data: DataSet) -> TableContent {
         content(&self.options, self.product.dialect(), data).unwrap()
     }
 
-    pub(crate) fn open(&self, test: Test, setup: Setup) -> Session {
+    pub(crate) fn open(&self, test: Test, setup: Setup) -> ClientSession {
         self.open_as(test, setup, StatementMode::Prepared)
     }
 
-    pub(crate) fn open_as(&self, test: Test, setup: Setup, statements: StatementMode) -> Session {
-        let work = Work { dialect: self.product.dialect(), ..work(test, setup, statements) };
-        Session::open(&self.options, &work, &[]).unwrap()
+    pub(crate) fn open_as(
+        &self,
+        test: Test,
+        setup: Setup,
+        statements: StatementMode,
+    ) -> ClientSession {
+        let work = ClientWork { dialect: self.product.dialect(), ..work(test, setup, statements) };
+        ClientSession::open(&self.options, &work, &[]).unwrap()
     }
 
     pub(crate) fn rows(&mut self, sql: &str) -> Vec<Vec<String>> {
@@ -86,8 +93,8 @@ impl Bed {
     }
 }
 
-pub(crate) fn work(test: Test, setup: Setup, statements: StatementMode) -> Work {
-    Work { dialect: Dialect::MySql, test, setup, statements, seed: SEED }
+pub(crate) fn work(test: Test, setup: Setup, statements: StatementMode) -> ClientWork {
+    ClientWork { dialect: Dialect::MySql, test, setup, statements, seed: SEED }
 }
 
 pub(crate) fn test(name: &str) -> Test {
@@ -108,9 +115,9 @@ pub(crate) fn sent(
     client: u32,
     sequences: std::ops::Range<u64>,
 ) -> Vec<Sent> {
-    let program = Program::new(Dialect::MySql, test, setup, StatementMode::Prepared);
+    let program = EventProgram::new(Dialect::MySql, test, setup, StatementMode::Prepared);
     let program = Arc::new(program);
-    let client = Client::new(Arc::clone(&program), SEED, client);
+    let client = ProgramClient::new(Arc::clone(&program), SEED, client);
     let mut event = EventBuf::default();
     let mut all = Vec::new();
     for sequence in sequences {
@@ -120,7 +127,7 @@ pub(crate) fn sent(
     all
 }
 
-fn describe(program: &Program, operation: Operation<'_>) -> Sent {
+fn describe(program: &EventProgram, operation: Operation<'_>) -> Sent {
     let always_text = matches!(operation, Operation::Query { .. });
     let sql = program.statements()[operation.statement().unwrap()].sql.clone();
     let numbers = match operation {
@@ -144,5 +151,5 @@ fn number(argument: Argument<'_>) -> Option<i64> {
 }
 
 pub(crate) fn loaded_k(table: u32, rows: u32) -> Vec<i64> {
-    (1..=rows).map(|id| i64::from(Row::new(SEED, table, id, rows).k)).collect()
+    (1..=rows).map(|id| i64::from(SbtestRow::new(SEED, table, id, rows).k)).collect()
 }

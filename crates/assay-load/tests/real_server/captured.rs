@@ -1,6 +1,6 @@
 //! Captured values reach servers exactly as in their file, however statements are sent.
 
-use assay_load::{Bound, UserTables, fill_user_data};
+use assay_load::{RunBound, UserTables, fill_user_data};
 use assay_model::{Dialect, Product, Setup, StatementMode, Test};
 use assay_plan::{UserFile, read_workload};
 
@@ -58,7 +58,7 @@ fn check(product: Product, version: &str) {
         let tables = UserTables { dialect, data, seed: SEED, files: &files, dumps: &no_dump };
         fill_user_data(&bed.options, tables, true, &mut |_| ()).unwrap();
         let mut session = bed.open_as(tests[0], setup, mode);
-        session.run(0, Bound::Events(3)).unwrap();
+        session.run(0, RunBound::Events(3)).unwrap();
         let bytes = match dialect {
             Dialect::MySql => "LOWER(HEX(b)), f + 0",
             Dialect::Postgres => "ENCODE(b, 'hex'), f::int",
@@ -78,7 +78,7 @@ fn check(product: Product, version: &str) {
         assert_eq!(rows, expected, "{mode:?}");
         drop(session);
         let mut session = bed.open_as(tests[1], setup, mode);
-        session.run(0, Bound::Events(1)).unwrap();
+        session.run(0, RunBound::Events(1)).unwrap();
         assert_eq!(bed.number("SELECT COUNT(*) FROM seen WHERE id = 102"), 1, "{mode:?}");
     }
 }

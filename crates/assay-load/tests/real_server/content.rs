@@ -1,6 +1,6 @@
 //! The content of the tables, as computed by the server and by the client.
 
-use assay_load::{Bound, Content, Session, Work, content};
+use assay_load::{ClientSession, ClientWork, RunBound, TableContent, content};
 use assay_model::{Class, DataSet, Dialect, Product, Setup, StartFrom, StatementMode, TestSet};
 use assay_workloads::tests_of;
 
@@ -61,7 +61,7 @@ fn every_column_and_the_table_of_a_row_count() {
 /// One client, so that the order of events is fixed.
 #[test]
 fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
-    let aged = |product, version, statements| -> Content {
+    let aged = |product, version, statements| -> TableContent {
         let bed = Bed::of(product, version);
         bed.load(DATA.tables, DATA.rows, SEED);
         let setup = Setup { clients: 1, tables: DATA.tables, rows: DATA.rows };
@@ -69,9 +69,9 @@ fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
             .into_iter()
             .filter(|test| test.class == Class::Write && test.start_from == StartFrom::Fresh);
         for test in aging {
-            let work = Work { dialect: product.dialect(), ..work(test, setup, statements) };
-            let mut session = Session::open(&bed.options, &work, &[]).unwrap();
-            session.run(0, Bound::Events(100)).unwrap();
+            let work = ClientWork { dialect: product.dialect(), ..work(test, setup, statements) };
+            let mut session = ClientSession::open(&bed.options, &work, &[]).unwrap();
+            session.run(0, RunBound::Events(100)).unwrap();
         }
         bed.content(DATA)
     };

@@ -4,9 +4,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::bed::{Bed, SEED, Sent, loaded_k, sent, test, work};
-use assay_load::{Bound, Session};
+use assay_load::{ClientSession, RunBound};
 use assay_model::{Class, DataSet, Setup, StatementMode, Test, TestSet, WorkCounters};
-use assay_workloads::{Row, tests_of};
+use assay_workloads::{SbtestRow, tests_of};
 
 pub(crate) const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
 /// Not divisible by the number of clients.
@@ -78,7 +78,7 @@ fn run_and_check_counters(bed: &mut Bed, test: Test, statements: StatementMode) 
     let prepares_begin = bed.control.query("PREPARE begin FROM 'BEGIN'").is_ok();
     let mut session = bed.open_as(test, SETUP, statements);
     let before: Vec<u64> = COMMANDS.iter().map(|name| bed.status(name)).collect();
-    let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
+    let counters = session.run(0, RunBound::Events(EVENTS)).unwrap();
     let after: Vec<u64> = COMMANDS.iter().map(|name| bed.status(name)).collect();
     check_counters(&counters, test, &case);
     let commands: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
@@ -149,10 +149,10 @@ fn scans_read_the_table_of_their_client_to_its_end() {
     let setup = Setup { clients: 3, tables: data.tables, rows: data.rows };
     for statements in MODES {
         let work = work(test("scan"), setup, statements);
-        let mut session = Session::open(&bed.options, &work, &[]).unwrap();
+        let mut session = ClientSession::open(&bed.options, &work, &[]).unwrap();
         bed.control.query("SET GLOBAL userstat = ON").unwrap();
         bed.control.query("FLUSH TABLE_STATISTICS").unwrap();
-        let counters = session.run(0, Bound::Events(6)).unwrap();
+        let counters = session.run(0, RunBound::Events(6)).unwrap();
         assert_eq!((counters.read, counters.rows), (6, 0));
         let read = "SELECT ROWS_READ FROM information_schema.TABLE_STATISTICS \
                     WHERE TABLE_NAME LIKE 'sbtest%' ORDER BY TABLE_NAME";
@@ -167,12 +167,12 @@ fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
     let bed = Bed::new();
     bed.load(1, 1000, SEED);
     let setup = Setup { clients: 1, tables: 1, rows: 1000 };
-    let hot = bed.open(test("hot-points"), setup).run(0, Bound::Events(3)).unwrap();
+    let hot = bed.open(test("hot-points"), setup).run(0, RunBound::Events(3)).unwrap();
     assert_eq!(hot.rows, 300);
     // Clients that assume fewer rows stay away from the end of the table.
     let inner = Setup { rows: 800, ..setup };
     for name in ["range-covered-pk", "range-notcovered-pk"] {
-        let range = bed.open(test(name), inner).run(0, Bound::Events(5)).unwrap();
+        let range = bed.open(test(name), inner).run(0, RunBound::Events(5)).unwrap();
         assert_eq!(range.rows, 505, "{name}");
     }
 }
@@ -230,7 +230,7 @@ fn a_delete_of_a_missing_row_is_neither_read_nor_write() {
     let mut bed = Bed::new();
     bed.load(1, 10, SEED);
     let setup = Setup { clients: 1, tables: 1, rows: 10 };
-    let counters = bed.open(test("delete"), setup).run(0, Bound::Events(200)).unwrap();
+    let counters = bed.open(test("delete"), setup).run(0, RunBound::Events(200)).unwrap();
     assert_eq!((counters.read, counters.write, counters.other), (0, 10, 190));
     assert_eq!(bed.sum(1, "COUNT(*)"), 0);
 }
@@ -242,7 +242,7 @@ fn update_one_touches_only_the_first_row() {
     let rest = "SUM(CRC32(CONCAT(id, k, c, pad)) * (id > 1))";
     let (others, first) = (bed.sum(2, rest), bed.rows("SELECT c FROM sbtest1 WHERE id = 1"));
     let setup = Setup { clients: 1, tables: 2, rows: 1000 };
-    bed.open(test("update-one"), setup).run(0, Bound::Events(20)).unwrap();
+    bed.open(test("update-one"), setup).run(0, RunBound::Events(20)).unwrap();
     assert_eq!(bed.sum(2, rest), others);
     assert_ne!(bed.rows("SELECT c FROM sbtest1 WHERE id = 1"), first);
 }
@@ -262,7 +262,7 @@ fn the_same_seed_loads_the_same_rows() {
     assert_eq!(first, checksums(SEED));
 
     for id in [1, 2, 2_675, 7_999, rows] {
-        let Row { k, c, pad } = Row::new(SEED, 2, id, rows);
+        let SbtestRow { k, c, pad } = SbtestRow::new(SEED, 2, id, rows);
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let loaded = bed.rows(&format!("SELECT id, k, c, pad FROM sbtest2 WHERE id = {id}"));
         assert_eq!(loaded, [[id.to_string(), k.to_string(), text(c), text(pad)]]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_load::{
-    Error, IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables,
+    IbenchProgress, IbenchSession, IbenchStepRun, IbenchWork, LoadError, create_ibench_tables,
 };
 use assay_model::{IbenchTables, Product};
 use assay_wire::Stop;
@@ -39,7 +39,7 @@ pub(crate) fn work(product: Product, sizes: &IbenchSizes, name: &str, clients: u
     }
 }
 
-pub(crate) fn run(bed: &Bed, work: &IbenchWork) -> IbenchRun {
+pub(crate) fn run(bed: &Bed, work: &IbenchWork) -> IbenchStepRun {
     let engine = (work.dialect, work.engine);
     create_ibench_tables(&bed.options, engine, &work.step, work.clients).unwrap();
     let mut last = IbenchProgress::default();
@@ -49,7 +49,7 @@ pub(crate) fn run(bed: &Bed, work: &IbenchWork) -> IbenchRun {
     run
 }
 
-fn step(bed: &Bed, product: Product, name: &str) -> IbenchRun {
+fn step(bed: &Bed, product: Product, name: &str) -> IbenchStepRun {
     run(bed, &work(product, &SIZES, name, 2))
 }
 
@@ -59,7 +59,7 @@ fn rows_and_lowest(bed: &mut Bed, table: u32) -> (i64, i64) {
 }
 
 /// `kind` is the prefix of the series' name.
-fn sum_of(run: &IbenchRun, kind: &str) -> u64 {
+fn sum_of(run: &IbenchStepRun, kind: &str) -> u64 {
     let series = run.series.iter().filter(|series| series.name.starts_with(kind));
     series.flat_map(|series| &series.counts).sum()
 }
@@ -134,7 +134,7 @@ fn a_step_ends_when_it_is_asked_to_and_when_a_statement_fails() {
             stop.ask();
         }
     };
-    assert!(matches!(session.run(&stop, ask), Err(Error::Stopped)));
+    assert!(matches!(session.run(&stop, ask), Err(LoadError::Stopped)));
     let mut session = IbenchSession::open(&bed.options, &long).unwrap();
     bed.control.query("DROP TABLE pi2").unwrap();
     let error = session.run(&Stop::default(), &mut |_| ()).unwrap_err();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_load::{Error, IbenchProgress, IbenchSession};
+use assay_load::{IbenchProgress, IbenchSession, LoadError};
 use assay_model::{Dialect, Product};
 use assay_wire::Stop;
 use assay_workloads::IbenchSizes;
@@ -132,7 +132,7 @@ fn ahead(bed: &Bed, product: Product, expected: i64) -> i64 {
         last = now;
     }
     stop.ask();
-    assert!(matches!(running.join().unwrap(), Err(Error::Stopped)));
+    assert!(matches!(running.join().unwrap(), Err(LoadError::Stopped)));
     ahead
 }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_load::{
-    Bound, ClientPolicy, Error, Place, Reporter, Session, Work, fill, run_command, workload_of,
+    ClientPolicy, ClientSession, ClientWork, LoadError, LoadTarget, Reporter, RunBound, fill,
+    run_command, workload_of,
 };
-use assay_lua::{Engine, NoServer, ScriptDraws, Setting};
+use assay_lua::{NoServer, ScriptDraws, ScriptEngine, ScriptSetting};
 use assay_model::{
     Class, DataSet, Definition, Dialect, Distribution, Engine as TableEngine, Group, LuaScript,
     Pacing, PlanningFacts, Product, Role, Schema, Script, Setup, StartFrom, StatementMode,
@@ -66,7 +67,7 @@ fn script(path: &Path, options: &[(&str, &str)]) -> Test {
     let own = |text: &str| text.to_owned();
     let options: Vec<(String, String)> =
         options.iter().map(|(name, value)| (own(name), own(value))).collect();
-    let setting = Setting {
+    let setting = ScriptSetting {
         thread: 0,
         threads: 1,
         driver: "mysql",
@@ -78,7 +79,7 @@ fn script(path: &Path, options: &[(&str, &str)]) -> Test {
         may_use_all: false,
         leash: Arc::default(),
     };
-    let engine = Engine::read(&mut NoServer::default(), path, None, &setting).unwrap();
+    let engine = ScriptEngine::read(&mut NoServer::default(), path, None, &setting).unwrap();
     let name = own("script");
     let script = LuaScript { name, files: engine.files(), options, may_use_all: false };
     let nothing = Script {
@@ -115,13 +116,13 @@ fn written(text: &str, options: &[(&str, &str)]) -> Written {
     Written { test: script(&path, options), _directory: directory }
 }
 
-fn work(test: Test, dialect: Dialect, clients: u32) -> Work {
+fn work(test: Test, dialect: Dialect, clients: u32) -> ClientWork {
     let setup = Setup { clients, tables: 1, rows: 100 };
-    Work { dialect, test, setup, statements: StatementMode::Prepared, seed: SEED }
+    ClientWork { dialect, test, setup, statements: StatementMode::Prepared, seed: SEED }
 }
 
-fn place<'a>(options: &'a ConnectOptions, dialect: Dialect, form: &'a TableForm) -> Place<'a> {
-    Place {
+fn place<'a>(options: &'a ConnectOptions, dialect: Dialect, form: &'a TableForm) -> LoadTarget<'a> {
+    LoadTarget {
         options,
         dialect,
         engine: TableEngine::InnoDb,
@@ -150,7 +151,7 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
         assert_eq!((loaded.rows, workload.tables(&place).unwrap().len()), (200, 2), "{product}");
         workload.fill_cache(&place).unwrap();
         // On a user's server, only an earlier load is replaced.
-        assert!(matches!(workload.claim(&place), Err(Error::NotOurs(_))));
+        assert!(matches!(workload.claim(&place), Err(LoadError::NotOurs(_))));
         run_command(written.test.lua().unwrap(), "cleanup", (&options, dialect), SEED, 1)
             .bytes_sent
             .unwrap();
@@ -160,9 +161,9 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
             assert_eq!(again.content, loaded.content, "{product}");
         }
         for statements in [StatementMode::Prepared, StatementMode::Text] {
-            let work = Work { statements, ..work(written.test, dialect, 4) };
-            let mut session = Session::open(&options, &work, &[]).unwrap();
-            let done = session.run(0, Bound::Events(80)).unwrap();
+            let work = ClientWork { statements, ..work(written.test, dialect, 4) };
+            let mut session = ClientSession::open(&options, &work, &[]).unwrap();
+            let done = session.run(0, RunBound::Events(80)).unwrap();
             assert_eq!((done.events, done.read), (80, 160), "{product}");
             assert!(done.write <= 80 && done.write > 0 && done.errors.is_empty(), "{product}");
         }
@@ -173,7 +174,7 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
         run_command(script, "cleanup", (&options, dialect), SEED, 1).bytes_sent.unwrap();
         assert_eq!(workload.claim(&place).unwrap(), None);
         let done = run_command(script, "nothing", (&options, dialect), SEED, 1);
-        let Err(Error::Lua(missing)) = done.bytes_sent else {
+        let Err(LoadError::Lua(missing)) = done.bytes_sent else {
             panic!("the script has no such command")
         };
         assert_eq!(missing.to_string(), "the script has no `nothing`");
@@ -190,19 +191,20 @@ fn an_event_ends_the_script_is_started_again_or_fails_with_its_place() {
     let options = bed.options.clone();
     let session = |text: &str, clients| {
         let written = written(text, &[]);
-        let opened = Session::open(&options, &work(written.test, Dialect::MySql, clients), &[]);
+        let opened =
+            ClientSession::open(&options, &work(written.test, Dialect::MySql, clients), &[]);
         opened.map(|session| (session, written))
     };
-    let run = |text: &str, clients| -> Result<_, Error> {
+    let run = |text: &str, clients| -> Result<_, LoadError> {
         let (mut session, _written) = session(text, clients)?;
-        session.run(0, Bound::Events(10))
+        session.run(0, RunBound::Events(10))
     };
     let con = "con = sysbench.sql.driver():connect()";
     let early = format!(
         "n = 0 function thread_init() {con} end
          function event() n = n + 1 if n > 3 then return true end con:query('SELECT 1') end"
     );
-    assert!(matches!(run(&early, 2), Err(Error::EndedEarly)));
+    assert!(matches!(run(&early, 2), Err(LoadError::EndedEarly)));
     let again = format!(
         "tries = 0 function thread_init() {con} end
          function event()
@@ -299,7 +301,7 @@ fn stock_scripts_send_what_the_native_ones_send() {
                 .query("TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
                 .unwrap();
             let setup = Setup { clients: 1, tables, rows };
-            let work = Work {
+            let work = ClientWork {
                 dialect: Dialect::MySql,
                 test,
                 setup,
@@ -308,8 +310,8 @@ fn stock_scripts_send_what_the_native_ones_send() {
                 seed: SEED,
             };
             let policy = ClientPolicy::default();
-            let mut session = Session::open_with(&options, &work, &[], &policy).unwrap();
-            session.run(0, Bound::Events(1000)).unwrap();
+            let mut session = ClientSession::open_with(&options, &work, &[], &policy).unwrap();
+            session.run(0, RunBound::Events(1000)).unwrap();
             drop(session);
             digests(bed)
         };
@@ -360,8 +362,8 @@ fn a_script_reads_rows_of_all_kinds_and_names_errors() {
     let run = |options_of: &[(&str, &str)]| {
         let written = written(text, options_of);
         let mut session =
-            Session::open(&options, &work(written.test, Dialect::MySql, 1), &[]).unwrap();
-        session.run(0, Bound::Events(4))
+            ClientSession::open(&options, &work(written.test, Dialect::MySql, 1), &[]).unwrap();
+        session.run(0, RunBound::Events(4))
     };
     let done = run(&[("mysql-ignore-errors", "1062")]).unwrap();
     assert_eq!((done.events, done.errors.as_slice()), (4, &[(1062, 2)][..]));

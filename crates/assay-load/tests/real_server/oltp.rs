@@ -8,8 +8,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use assay_load::{
-    Bound, Check, ClientPolicy, Error, Finished, Ignored, RunProgress, Session, Tables, Work,
-    answers, check_loaded,
+    Check, ClientPolicy, ClientSession, ClientWork, IgnoredErrors, LoadError, RunBound,
+    RunProgress, SessionRun, Tables, answers, check_loaded,
 };
 use assay_model::{Class, Dialect, Product, Setup, StatementMode, Test, TestSet};
 use assay_testkit::eventually;
@@ -28,15 +28,15 @@ fn script(name: &str) -> Test {
     tests.into_iter().find(|test| test.name() == name).unwrap()
 }
 
-fn open(bed: &Bed, product: Product, test: Test, policy: &ClientPolicy) -> Session {
-    let work = Work {
+fn open(bed: &Bed, product: Product, test: Test, policy: &ClientPolicy) -> ClientSession {
+    let work = ClientWork {
         dialect: product.dialect(),
         test,
         setup: SETUP,
         statements: StatementMode::Prepared,
         seed: SEED,
     };
-    Session::open_with(&bed.options, &work, &[], policy).unwrap()
+    ClientSession::open_with(&bed.options, &work, &[], policy).unwrap()
 }
 
 /// Statements of an event: reads, writes, others.
@@ -58,7 +58,7 @@ fn every_script_runs_on_every_product() {
         for test in oltp_tests(&OltpOptions::default()) {
             let events = if test.name() == "bulk_insert" { 8 } else { 40 };
             let mut session = open(&bed, product, test, &ClientPolicy::default());
-            let work = session.run(0, Bound::Events(events)).unwrap();
+            let work = session.run(0, RunBound::Events(events)).unwrap();
             assert_eq!(work.events, events, "{product} {test}");
             let [read, write, other] = statements(test.name()).map(|it| it * events);
             if work.errors.is_empty() && test.name() != "oltp_delete" {
@@ -135,14 +135,18 @@ fn tables_are_created_in_the_form_that_was_asked_for() {
         for _ in 0..2 {
             let mut session = open(&bed, product, insert.unwrap(), &ClientPolicy::default());
             assert_eq!(rows(&mut bed), loaded, "{product}");
-            let work = session.run(0, Bound::Events(400)).unwrap();
+            let work = session.run(0, RunBound::Events(400)).unwrap();
             assert!(work.errors.is_empty(), "{product}: {work:?}");
             assert_eq!(rows(&mut bed), loaded + 400, "{product}");
         }
         let script = |it: &Test| it.name() != "bulk_insert" && it.name() != "oltp_delete";
         for test in oltp_tests(&options).into_iter().filter(script) {
             let mut session = open(&bed, product, test, &ClientPolicy::default());
-            assert_eq!(session.run(0, Bound::Events(40)).unwrap().events, 40, "{product} {test}");
+            assert_eq!(
+                session.run(0, RunBound::Events(40)).unwrap().events,
+                40,
+                "{product} {test}"
+            );
         }
     }
 }
@@ -151,14 +155,14 @@ fn tables_are_created_in_the_form_that_was_asked_for() {
 fn bulk_insert_replaces_only_its_own_tables() {
     let mut bed = Bed::new();
     bed.control.query("CREATE TABLE bulk_sbtest2 (precious INT)").unwrap();
-    let work = Work {
+    let work = ClientWork {
         dialect: Dialect::MySql,
         test: script("bulk_insert"),
         setup: SETUP,
         statements: StatementMode::Prepared,
         seed: SEED,
     };
-    let error = Session::open(&bed.options, &work, &[]).err().unwrap().to_string();
+    let error = ClientSession::open(&bed.options, &work, &[]).err().unwrap().to_string();
     assert!(error.contains("`bulk_sbtest2` exists with other columns"), "{error}");
     assert_eq!(bed.number("SELECT COUNT(*) FROM bulk_sbtest2"), 0);
 }
@@ -178,7 +182,7 @@ fn clients_connect_again_if_they_were_asked_to() {
             every: Duration::from_secs(60),
             report: &mut monitor_report,
         };
-        let done = session.run_monitored(0, Bound::Events(80), &mut monitor).unwrap();
+        let done = session.run_monitored(0, RunBound::Events(80), &mut monitor).unwrap();
         // 20 events of each client, with a new connection before the 6th, the 11th and the 16th.
         assert_eq!((done.work.events, done.reconnects), (80, 12), "{product}");
         assert!(done.work.bytes_received > done.work.bytes_sent, "{product}");
@@ -190,8 +194,8 @@ fn killed_connections_are_replaced_or_end_the_run() {
     for (product, version) in SERVERS {
         let mut bed = Bed::of(product, version);
         bed.load(SETUP.tables, SETUP.rows, SEED);
-        for ignored in [Ignored::Usual, Ignored::These(vec![2013, 1213])] {
-            let is_lost = ignored == Ignored::Usual;
+        for ignored in [IgnoredErrors::Usual, IgnoredErrors::These(vec![2013, 1213])] {
+            let is_lost = ignored == IgnoredErrors::Usual;
             let policy = ClientPolicy { ignored, ..ClientPolicy::default() };
             let mut session = open(&bed, product, script("oltp_read_only"), &policy);
             let mut ids = session.connection_ids();
@@ -218,7 +222,7 @@ fn killed_connections_are_replaced_or_end_the_run() {
             let done = run.join().unwrap();
             if is_lost {
                 let error = done.unwrap_err();
-                assert!(matches!(error, Error::Query { .. }), "{product}: {error}");
+                assert!(matches!(error, LoadError::Query { .. }), "{product}: {error}");
                 continue;
             }
             let done = done.unwrap();
@@ -229,10 +233,10 @@ fn killed_connections_are_replaced_or_end_the_run() {
 }
 
 fn monitored(
-    session: &mut Session,
+    session: &mut ClientSession,
     stop: Stop,
     progress: &Sender<RunProgress>,
-) -> Result<Finished, Error> {
+) -> Result<SessionRun, LoadError> {
     let mut report = |_: Duration, so_far: RunProgress| {
         let _ = progress.send(so_far);
     };
@@ -242,7 +246,7 @@ fn monitored(
         every: Duration::from_millis(50),
         report: &mut report,
     };
-    session.run_monitored(0, Bound::Time(Duration::from_secs(3600)), &mut monitor)
+    session.run_monitored(0, RunBound::Time(Duration::from_secs(3600)), &mut monitor)
 }
 
 /// A MariaDB server without a supervisor, so that it can be stopped and restarted.
@@ -331,15 +335,15 @@ fn a_run_survives_a_server_that_restarts() {
         seed: SEED,
     };
     assay_load::fill(&options, &tables, &mut |_| ()).unwrap();
-    let work = Work {
+    let work = ClientWork {
         dialect: Dialect::MySql,
         test: script("oltp_read_write"),
         setup: SETUP,
         statements: StatementMode::Prepared,
         seed: SEED,
     };
-    let policy = ClientPolicy { ignored: Ignored::All, ..ClientPolicy::default() };
-    let mut session = Session::open_with(&options, &work, &[], &policy).unwrap();
+    let policy = ClientPolicy { ignored: IgnoredErrors::All, ..ClientPolicy::default() };
+    let mut session = ClientSession::open_with(&options, &work, &[], &policy).unwrap();
     let (progress, message) = channel();
     let stop = Stop::default();
     let asked = stop.clone();
@@ -385,7 +389,7 @@ fn answers_are_checked_and_one_wrong_row_is_found() {
         all.push(answers(&bed.options, &check(product)).unwrap());
         bed.control.query("UPDATE sbtest2 SET k = k + 1 WHERE id = 777").unwrap();
         let error = check_loaded(&bed.options, &check(product), &mut loaded).unwrap_err();
-        assert!(matches!(error, Error::WrongContent { .. }), "{product}: {error}");
+        assert!(matches!(error, LoadError::WrongContent { .. }), "{product}: {error}");
         let text = error.to_string();
         assert!(text.contains("2,000 rows with checksum"), "{text}");
     }
@@ -409,7 +413,7 @@ fn a_wrong_answer_names_the_statement() {
     let data = assay_model::DataSet { tables: 1, rows: 100 };
     let check = Check { dialect: Dialect::MySql, tests: &tests, data, seed: SEED };
     let error = check_loaded(&bed.options, &check, &mut LoadedData::new(SEED, data)).unwrap_err();
-    let Error::WrongAnswer { test, ref sql, .. } = error else { panic!("{error}") };
+    let LoadError::WrongAnswer { test, ref sql, .. } = error else { panic!("{error}") };
     assert_eq!(test, "oltp_point_select");
     assert!(sql.starts_with("SELECT c FROM sbtest1 WHERE id="), "{sql}");
 }

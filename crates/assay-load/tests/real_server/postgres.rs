@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use assay_load::{Bound, fill_cache};
+use assay_load::{RunBound, fill_cache};
 use assay_model::{Class, DataSet, Dialect, Product, Setup, TableForm, TestSet};
 use assay_workloads::tests_of;
 
@@ -26,7 +26,7 @@ fn reads_return_the_rows_that_the_generator_predicts() {
             let case = format!("{test}, {statements:?}");
             let mut session = bed.open_as(test, SETUP, statements);
             assert!(session.unprepared().is_empty());
-            let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
+            let counters = session.run(0, RunBound::Events(EVENTS)).unwrap();
             check_counters(&counters, test, &case);
             assert_eq!(counters.rows, rows, "{case}");
         }
@@ -45,7 +45,7 @@ fn writes_leave_the_same_data_as_on_mariadb() {
             let writes = writes.filter(|test| test.class == Class::Write);
             let after = writes.map(|test| {
                 let mut session = bed.open_as(test, setup, statements);
-                let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
+                let counters = session.run(0, RunBound::Events(EVENTS)).unwrap();
                 check_counters(&counters, test, &format!("{test}, {statements:?}"));
                 (test, bed.content(setup.data()))
             });
@@ -65,7 +65,7 @@ fn failed_transactions_are_counted_and_retried() {
     let setup = Setup { clients: 6, tables: 2, rows: 10 };
     let events = 3000;
     let mut session = bed.open(test("write-only"), setup);
-    let counters = session.run(0, Bound::Events(events)).unwrap();
+    let counters = session.run(0, RunBound::Events(events)).unwrap();
     let states: Vec<String> =
         counters.errors.iter().map(|(code, _)| assay_wire::code_name(*code)).collect();
     assert!(states.contains(&"23505".to_owned()), "{states:?}");

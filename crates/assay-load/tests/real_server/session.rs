@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::bed::{Bed, SEED, test, work};
-use assay_load::{Bound, Error, RunMonitor, Session};
+use assay_load::{ClientSession, LoadError, RunBound, RunMonitor};
 use assay_model::{Hint as _, Setup, StatementMode};
 use assay_testkit::eventually;
 use assay_wire::Stop;
@@ -27,7 +27,7 @@ fn clients_share_the_events_and_show_who_they_are() {
         assert!(std::path::Path::new(&format!("/proc/self/task/{tid}")).exists());
     }
 
-    let counters = session.run(0, Bound::Events(403)).unwrap();
+    let counters = session.run(0, RunBound::Events(403)).unwrap();
     assert_eq!(counters.events, 403);
     // A deadlocked attempt leaves queries that belong to no completed event.
     if counters.errors.is_empty() {
@@ -42,7 +42,7 @@ fn a_run_bound_by_time_ends_after_it() {
     bed.load(SETUP.tables, SETUP.rows, SEED);
     let mut session = bed.open(test("point-query"), SETUP);
     let limit = Duration::from_secs(1);
-    let counters = session.run(0, Bound::Time(limit)).unwrap();
+    let counters = session.run(0, RunBound::Time(limit)).unwrap();
     assert!(Duration::from_nanos(counters.elapsed_ns) >= limit);
     assert!(counters.events > 0 && counters.rows == counters.events);
     assert!(!counters.latency_hdr.is_empty());
@@ -55,8 +55,8 @@ fn a_run_repeats_exactly() {
     let mut after = |start| {
         bed.load(SETUP.tables, SETUP.rows, SEED);
         let mut session = bed.open(test("write-only"), setup);
-        session.run(start, Bound::Events(10)).unwrap();
-        session.run(start + 10, Bound::Events(40)).unwrap();
+        session.run(start, RunBound::Events(10)).unwrap();
+        session.run(start + 10, RunBound::Events(40)).unwrap();
         bed.rows("CHECKSUM TABLE sbtest1, sbtest2")
     };
     let first = after(7);
@@ -71,7 +71,7 @@ fn a_failing_statement_ends_the_run_with_code_text_and_query() {
     let setup = Setup { clients: 3, tables: 1, rows: 100 };
     let mut session = bed.open(test("update-index"), setup);
     bed.control.query("DROP TABLE sbtest1").unwrap();
-    let error = session.run(0, Bound::Time(Duration::from_secs(600))).unwrap_err();
+    let error = session.run(0, RunBound::Time(Duration::from_secs(600))).unwrap_err();
     assert_eq!(error.server_code(), Some(1146));
     let message = error.to_string();
     assert!(message.contains("UPDATE sbtest1 SET k=k+1 WHERE id=?"), "{message}");
@@ -80,16 +80,16 @@ fn a_failing_statement_ends_the_run_with_code_text_and_query() {
 
     // The connections are intact: once the table exists again, the session continues.
     bed.load(1, 100, SEED);
-    assert_eq!(session.run(0, Bound::Events(9)).unwrap().write, 9);
+    assert_eq!(session.run(0, RunBound::Events(9)).unwrap().write, 9);
 }
 
 #[test]
 fn a_missing_table_is_reported_when_the_session_opens() {
     let bed = Bed::new();
     let work = work(test("point-query"), SETUP, StatementMode::Prepared);
-    let opened = Session::open(&bed.options, &work, &[]);
+    let opened = ClientSession::open(&bed.options, &work, &[]);
     let error = opened.err().unwrap();
-    assert!(matches!(&error, Error::Prepare { sql, .. } if sql.contains("sbtest1")), "{error}");
+    assert!(matches!(&error, LoadError::Prepare { sql, .. } if sql.contains("sbtest1")), "{error}");
 }
 
 /// Locks the only row that `update-one` uses until the server has timed out waiting for it at least once.
@@ -104,7 +104,7 @@ fn a_lock_wait_timeout_is_counted_and_the_event_retried() {
     bed.control.query("BEGIN").unwrap();
     bed.control.query("UPDATE sbtest1 SET k = 0 WHERE id = 1").unwrap();
     let waits_before = bed.status("Innodb_row_lock_waits");
-    let run = std::thread::spawn(move || session.run(0, Bound::Events(5)));
+    let run = std::thread::spawn(move || session.run(0, RunBound::Events(5)));
     // The second wait proves that the first has failed.
     while bed.status("Innodb_row_lock_waits") < waits_before + 2 {
         assert!(!run.is_finished());
@@ -132,7 +132,7 @@ fn deadlocks_are_counted_and_their_events_retried() {
         let mut session = bed.open(test(name), setup);
         let deadlocks = bed.status("Innodb_deadlocks");
         let events = 3000;
-        let counters = session.run(0, Bound::Events(events)).unwrap();
+        let counters = session.run(0, RunBound::Events(events)).unwrap();
         let seen: Vec<u32> = counters.errors.iter().map(|(code, _)| *code).collect();
         assert_eq!(seen, codes, "{version}, {name}: {:?}", counters.errors);
         let counted = counters.errors.iter().find(|(code, _)| *code == 1213).unwrap().1;
@@ -152,12 +152,12 @@ fn clients_that_update_one_row_wait_and_do_not_fail() {
     let setup = Setup { clients: 6, tables: 1, rows: 10 };
     for statements in [StatementMode::Prepared, StatementMode::Text] {
         let work = work(test("update-one"), setup, statements);
-        let mut session = Session::open(&bed.options, &work, &[]).unwrap();
+        let mut session = ClientSession::open(&bed.options, &work, &[]).unwrap();
         let mut start = u64::from(statements == StatementMode::Text) * 1_000_000;
         let before = bed.status("Innodb_row_lock_waits");
         // On a busy machine, clients may run one after the other.
         eventually("clients wait for each other", || {
-            let counters = session.run(start, Bound::Events(3000)).unwrap();
+            let counters = session.run(start, RunBound::Events(3000)).unwrap();
             assert_eq!((counters.events, counters.write), (3000, 3000));
             assert!(counters.errors.is_empty(), "{:?}", counters.errors);
             start += 3000;
@@ -175,9 +175,9 @@ fn a_hang_is_an_error() {
     let mut session = bed.open(test("update-one"), setup);
     bed.control.query("BEGIN").unwrap();
     bed.control.query("UPDATE sbtest1 SET k = 0 WHERE id = 1").unwrap();
-    let error = session.run(0, Bound::Events(1)).unwrap_err();
+    let error = session.run(0, RunBound::Events(1)).unwrap_err();
     // The server answers others, so the statement was ended there.
-    assert!(matches!(&error, Error::Unanswered { events: 0, .. }), "{error}");
+    assert!(matches!(&error, LoadError::Unanswered { events: 0, .. }), "{error}");
     let waiting = "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
     assert!(bed.control.query(waiting).unwrap().rows.is_empty());
 }
@@ -188,7 +188,7 @@ fn an_open_loop_sends_what_is_due() {
     bed.load(1, 100, SEED);
     let setup = Setup { clients: 3, tables: 1, rows: 100 };
     let mut session = bed.open(test("point-query"), setup);
-    let bound = Bound::Rate { time: Duration::from_millis(500), per_second: 400.0 };
+    let bound = RunBound::Rate { time: Duration::from_millis(500), per_second: 400.0 };
     // Clients of a busy machine may be late with the last events, which are then not sent.
     let mut start = 0;
     eventually("all due events are sent", || {
@@ -207,7 +207,7 @@ fn an_open_loop_lasts_its_time_however_seldom_events_are_due() {
     bed.load(1, 100, SEED);
     let setup = Setup { clients: 2, tables: 1, rows: 100 };
     let mut session = bed.open(test("point-query"), setup);
-    let bound = Bound::Rate { time: Duration::from_millis(400), per_second: 1.0 };
+    let bound = RunBound::Rate { time: Duration::from_millis(400), per_second: 1.0 };
     let work = session.run(0, bound).unwrap();
     assert_eq!(work.events, 1);
     assert!(work.elapsed_ns >= 400_000_000, "{}", work.elapsed_ns);
@@ -222,7 +222,7 @@ fn a_stall_is_in_the_latency_of_all_events_that_were_due() {
     let mut session = bed.open(test("update-one"), setup);
     bed.control.query("BEGIN").unwrap();
     bed.control.query("UPDATE sbtest1 SET k = k WHERE id = 1").unwrap();
-    let bound = Bound::Rate { time: Duration::from_millis(400), per_second: 100.0 };
+    let bound = RunBound::Rate { time: Duration::from_millis(400), per_second: 100.0 };
     let mut run = || {
         let mut monitor = RunMonitor {
             grace: Duration::from_secs(60),

@@ -1,7 +1,7 @@
 //! Sessions of a user's workload have their configured settings, and assay's own sessions do not depend on the server's
 //! defaults.
 
-use assay_load::{Bound, UserTables, fill_user_data, refused_settings};
+use assay_load::{RunBound, UserTables, fill_user_data, refused_settings};
 use assay_model::{Product, SessionSetting, Setup, StatementMode, Test, UserRowsFile};
 use assay_plan::read_workload;
 use assay_workloads::without_kinds;
@@ -63,7 +63,7 @@ fn check(product: Product, version: &str, options: &[&str], expected: [&str; 2])
         assert_eq!(session.connection_ids().len(), 4, "two for each client");
         (0..4).for_each(|connection| session.round_trips(connection, 2).unwrap());
         assert!(session.round_trips(4, 1).is_err());
-        let work = session.run(0, Bound::Events(40)).unwrap();
+        let work = session.run(0, RunBound::Events(40)).unwrap();
         assert_eq!(work.events, 40);
         assert!(work.bytes_sent > 0 && work.bytes_received > 0);
     }

@@ -1,10 +1,11 @@
 //! A load drops only tables of an earlier load, and inspects everything before it drops anything.
 
 use assay_load::{
-    Error, Survey, Tables, UnfitReason, check_engine, fill, fill_cache, fill_over, numbers, survey,
+    LoadError, Survey, Tables, UnfitReason, check_engine, fill, fill_cache, fill_over, numbers,
+    survey,
 };
 use assay_model::{DataSet, Dialect, Engine, Product, TableForm};
-use assay_servers::Server;
+use assay_servers::ServerInstance;
 use assay_wire::ConnectOptions;
 
 use crate::bed::{Bed, SEED};
@@ -145,11 +146,11 @@ fn tables(product: Product) -> Tables {
     }
 }
 
-fn load(options: &ConnectOptions, product: Product) -> Result<(), Error> {
+fn load(options: &ConnectOptions, product: Product) -> Result<(), LoadError> {
     fill(options, &tables(product), &mut |_| ()).map(drop)
 }
 
-fn load_over(options: &ConnectOptions, there: &Survey, product: Product) -> Result<(), Error> {
+fn load_over(options: &ConnectOptions, there: &Survey, product: Product) -> Result<(), LoadError> {
     fill_over(options, &tables(product), there, &mut |_| ()).map(drop)
 }
 
@@ -193,7 +194,7 @@ fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InT
         };
         let before = control.query(all).unwrap();
         let error = load(&options, product).unwrap_err();
-        assert!(matches!(error, Error::Foreign(_)), "{}: {error}", case.said);
+        assert!(matches!(error, LoadError::Foreign(_)), "{}: {error}", case.said);
         assert!(error.to_string().contains(case.said), "{error}, not {}", case.said);
         assert_eq!(control.query(all).unwrap(), before, "{}", case.said);
 
@@ -201,7 +202,7 @@ fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InT
         let there = survey(&options, product.dialect(), 2).unwrap();
         if makes("TABLE others") {
             let error = load_over(&options, &there, product).unwrap_err();
-            assert!(matches!(error, Error::Referenced { .. }), "{error}");
+            assert!(matches!(error, LoadError::Referenced { .. }), "{error}");
             assert_eq!(control.query(all).unwrap(), before);
         } else if makes("INHERITS") {
             assert!(load_over(&options, &there, product).is_err());
@@ -227,7 +228,7 @@ fn foreign_objects_in_postgres_are_not_dropped() {
 fn system_databases_and_read_only_servers_are_refused() {
     let mut bed = Bed::new();
     let unfit = |options: &ConnectOptions| match load(options, Product::MariaDb).unwrap_err() {
-        Error::Unfit { unfit, .. } => unfit,
+        LoadError::Unfit { unfit, .. } => unfit,
         other => panic!("{other}"),
     };
     for name in ["mysql", "sys", "information_schema"] {
@@ -315,7 +316,7 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
     let error = load(&blind, Product::MariaDb).unwrap_err();
     assert!(error.to_string().contains("`sbtest1` may have triggers"), "{error}");
     let there = survey(&blind, Dialect::MySql, 3).unwrap();
-    assert!(matches!(there.refuse_blindness().unwrap_err(), Error::Blind { .. }));
+    assert!(matches!(there.refuse_blindness().unwrap_err(), LoadError::Blind { .. }));
 
     let mut bed = Bed::of(Product::Postgres, "16");
     bed.control.query("CREATE USER app").unwrap();
@@ -324,7 +325,7 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
     load(&app, Product::Postgres).unwrap();
     bed.control.query("REVOKE CREATE ON SCHEMA public FROM app").unwrap();
     let error = load(&app, Product::Postgres).unwrap_err();
-    assert!(matches!(error, Error::MayNotCreate { .. }), "{error}");
+    assert!(matches!(error, LoadError::MayNotCreate { .. }), "{error}");
     assert_eq!(bed.number("SELECT count(*) FROM sbtest2"), 100);
 }
 
@@ -369,7 +370,7 @@ fn surveys_of_postgres_run_no_code_of_other_users() {
     // The view is left out, because it would run its owner's code.
     assert_eq!(there, [1, 2]);
     assert!(!assay_servers::effective_settings(&mut control).unwrap().is_empty());
-    let attached = assay_servers::Attached::connect(bed.options.clone()).unwrap();
+    let attached = assay_servers::AttachedServer::connect(bed.options.clone()).unwrap();
     assert!(attached.identity().unwrap().ends_with(" test"));
     // A table that a view reads is not dropped, and the error names the view.
     control.query("DROP TABLE others").unwrap();
@@ -384,7 +385,7 @@ fn a_missing_engine_is_reported_before_anything_is_dropped() {
     let bed = Bed::new();
     check_engine(&bed.options, Engine::InnoDb).unwrap();
     let error = check_engine(&bed.options, Engine::RocksDb).unwrap_err();
-    assert!(matches!(error, Error::NoEngine(Engine::RocksDb)), "{error}");
+    assert!(matches!(error, LoadError::NoEngine(Engine::RocksDb)), "{error}");
 }
 
 /// The table in the first schema is dropped and recreated, even if another schema has a table of the same name.
@@ -406,10 +407,10 @@ fn only_the_first_schema_of_a_search_path_is_used() {
     assert_eq!(schemas, [["first", "sbtest1"], ["first", "sbtest2"], ["public", "sbtest1"]]);
     bed.control.query("ALTER DATABASE test SET search_path = pg_catalog").unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
-    assert!(matches!(error, Error::Unfit { unfit: UnfitReason::System, .. }), "{error}");
+    assert!(matches!(error, LoadError::Unfit { unfit: UnfitReason::System, .. }), "{error}");
     bed.control.query("ALTER DATABASE test SET search_path = nowhere").unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
-    assert!(matches!(error, Error::Unfit { unfit: UnfitReason::NoSchema, .. }), "{error}");
+    assert!(matches!(error, LoadError::Unfit { unfit: UnfitReason::NoSchema, .. }), "{error}");
 }
 
 /// A server stopped and restarted as a standby, whose primary never sends anything.
@@ -421,12 +422,12 @@ fn a_postgres_replica_is_refused() {
     let options =
         [assay_testkit::options(&prefix), vec!["--wal_level=replica".to_owned()]].concat();
     let primary =
-        Server::start(&site, &prefix, &options, &assay_testkit::template(&prefix)).unwrap();
+        ServerInstance::start(&site, &prefix, &options, &assay_testkit::template(&prefix)).unwrap();
     let standby = home.path().join("standby");
     primary.stop_and_keep(&standby).unwrap();
     fs_err::write(standby.join("standby.signal"), "").unwrap();
-    let replica = Server::start(&site, &prefix, &options, &standby).unwrap();
+    let replica = ServerInstance::start(&site, &prefix, &options, &standby).unwrap();
     let error = load(&replica.connect_options(), Product::Postgres).unwrap_err();
-    assert!(matches!(error, Error::Unfit { unfit: UnfitReason::Replica, .. }), "{error}");
+    assert!(matches!(error, LoadError::Unfit { unfit: UnfitReason::Replica, .. }), "{error}");
     replica.stop().unwrap();
 }

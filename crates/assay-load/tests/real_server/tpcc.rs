@@ -1,7 +1,10 @@
 //! The TPC-C-like workload on real servers: exact row counts, consistency, transactions as statements and as
 //! procedures, and detected violations.
 
-use assay_load::{Bound, Error, KindWork, Place, Session, Work, Workload as _, workload_of};
+use assay_load::{
+    ClientSession, ClientWork, KindWork, LoadError, LoadTarget, RunBound, Workload as _,
+    workload_of,
+};
 use assay_model::{
     DataSet, Dialect, Product, Setup, StatementMode, TableForm, Test, Tpcc, TpccKind, WorkCounters,
 };
@@ -19,9 +22,9 @@ fn test(procedures: bool) -> Test {
     tpcc_tests(&TpccOptions { procedures, ..TpccOptions::default() })[0]
 }
 
-fn with_place<T>(bed: &Bed, product: Product, act: impl FnOnce(&Place<'_>) -> T) -> T {
+fn with_place<T>(bed: &Bed, product: Product, act: impl FnOnce(&LoadTarget<'_>) -> T) -> T {
     let form = TableForm::default();
-    act(&Place {
+    act(&LoadTarget {
         options: &bed.options,
         dialect: product.dialect(),
         engine: product.default_engine(),
@@ -41,9 +44,9 @@ fn run(
 ) -> (WorkCounters, Vec<KindWork>) {
     let setup = Setup { clients: CLIENTS, tables: 1, rows: 600_000 };
     let dialect = product.dialect();
-    let work = Work { dialect, test: test(procedures), setup, statements, seed: SEED };
-    let mut session = Session::open(&bed.options, &work, &[]).unwrap();
-    let bound = Bound::Events(EVENTS * u64::from(CLIENTS));
+    let work = ClientWork { dialect, test: test(procedures), setup, statements, seed: SEED };
+    let mut session = ClientSession::open(&bed.options, &work, &[]).unwrap();
+    let bound = RunBound::Events(EVENTS * u64::from(CLIENTS));
     let stretch = assay_load::Stretch { first_sequence: first, bound };
     session.turn(None, stretch).unwrap();
     let kinds = session.kinds();
@@ -149,8 +152,12 @@ fn procedures_do_what_statements_do() {
             with_place(&bed, product, |place| tpcc.fill(place, false, &mut |_| ()).unwrap());
             let setup = Setup { clients: 1, tables: 1, rows: 600_000 };
             let (dialect, statements) = (product.dialect(), StatementMode::Prepared);
-            let work = Work { dialect, test: test(procedures), setup, statements, seed: SEED };
-            Session::open(&bed.options, &work, &[]).unwrap().run(0, Bound::Events(200)).unwrap();
+            let work =
+                ClientWork { dialect, test: test(procedures), setup, statements, seed: SEED };
+            ClientSession::open(&bed.options, &work, &[])
+                .unwrap()
+                .run(0, RunBound::Events(200))
+                .unwrap();
             let sum = [
                 "SELECT SUM(w_ytd) FROM warehouse",
                 "SELECT SUM(d_ytd * d_id) FROM district",
@@ -196,7 +203,7 @@ fn a_violation_of_each_condition_is_found() {
         bed.control.query(violations[3]).unwrap();
         let workload = workload_of(&test(false).definition().schema);
         let found = with_place(&bed, product, |place| workload.consistent(place)).unwrap_err();
-        let Error::Inconsistent { number: 4, found, .. } = &found else { panic!("{found}") };
+        let LoadError::Inconsistent { number: 4, found, .. } = &found else { panic!("{found}") };
         assert!(found.starts_with("warehouse 1, district 4, sum of O_OL_CNT "), "{found}");
     }
 }

@@ -320,6 +320,7 @@ local function caught(ok, ...)
 end
 
 local catch, catch_with, resume_raw = pcall, xpcall, coroutine.resume
+local create = coroutine.create
 
 function _G.pcall(...)
     return caught(catch(...))
@@ -329,6 +330,33 @@ function _G.xpcall(...)
     return caught(catch_with(...))
 end
 
+-- Coroutines that run within others. Each takes some of the stack, which no error can give back.
+local nested = 0
+local NESTED_MAX = 100
+
+local function after_nested(...)
+    nested = nested - 1
+    return ...
+end
+
 function coroutine.resume(...)
-    return caught(resume_raw(...))
+    if nested >= NESTED_MAX then
+        error("more than " .. NESTED_MAX .. " coroutines run within each other", 2)
+    end
+    nested = nested + 1
+    return caught(after_nested(resume_raw(...)))
+end
+
+local function values_of(ok, ...)
+    if not ok then
+        error((...), 0)
+    end
+    return ...
+end
+
+function coroutine.wrap(work)
+    local thread = create(work)
+    return function(...)
+        return values_of(coroutine.resume(thread, ...))
+    end
 end

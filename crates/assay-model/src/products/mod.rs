@@ -26,7 +26,6 @@ macro_rules! products {
         impl Product {
             pub const ALL: [Self; [$(Self::$name,)*].len()] = [$(Self::$name,)*];
 
-            #[must_use]
             pub fn facts(self) -> &'static ProductFacts {
                 match self {
                     $(Self::$name => &$facts,)*
@@ -46,28 +45,23 @@ products! {
 }
 
 impl Product {
-    #[must_use]
     pub fn word(self) -> &'static str {
         self.facts().word
     }
 
-    #[must_use]
     pub fn dialect(self) -> Dialect {
         self.facts().dialect
     }
 
-    #[must_use]
     pub fn default_engine(self) -> Engine {
         self.facts().engines[0]
     }
 
-    #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|product| product.word() == word)
     }
 
     /// Product of a server, from its dialect and version string: products that borrow a dialect name themselves in it.
-    #[must_use]
     pub fn of_server(dialect: Dialect, said: &str) -> Self {
         let said = said.to_ascii_lowercase();
         let speaks = |product: &Self| product.dialect() == dialect;
@@ -77,7 +71,6 @@ impl Product {
     }
 
     /// Product that defines a dialect: the placeholder for all that speak it until a server was asked.
-    #[must_use]
     pub fn of_dialect(dialect: Dialect) -> Self {
         match dialect {
             Dialect::MySql => Self::MySql,
@@ -85,7 +78,6 @@ impl Product {
         }
     }
 
-    #[must_use]
     pub fn version_in_source(self, text: &str) -> Option<String> {
         let version = (self.facts().version_in)(text)?;
         let is_version = version.starts_with(|c: char| c.is_ascii_digit())
@@ -95,7 +87,6 @@ impl Product {
     }
 
     /// Release series of a version: `10.11` of `10.11.19`, `18` of `18.6`.
-    #[must_use]
     pub fn series(self, version: &str) -> &str {
         let since = self.facts().one_number_since;
         let major = version.split('.').next().and_then(|number| number.parse::<u32>().ok());

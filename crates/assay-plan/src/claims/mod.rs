@@ -3,13 +3,11 @@
 //! A file has `[[claim]]` tables; a claim has its keys itself or in several `[[claim.part]]` tables. A part inherits
 //! missing keys from its claim, and a claim from the top of the file.
 
+mod claim;
 mod read;
-mod select;
-mod share;
-mod types;
 mod value;
 
-pub use types::{Claim, ClaimFile, ClaimPart};
+pub use claim::{ClaimFile, ClaimPart, PublishedClaim};
 
 use crate::document::FileError;
 

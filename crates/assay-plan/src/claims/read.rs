@@ -2,11 +2,9 @@
 
 use assay_model::{Counted, Quantity, Relation, Share, Statement, Summary};
 
-use super::share::{self, share};
-use super::types::{Claim, ClaimFile, ClaimPart, SystemWords, Than};
-use super::value::{RELATIONS, clients, relation, systems, tests, wrong};
-use crate::document::{Fault, Table, Value, listed, parse};
-use crate::nearest::nearest;
+use super::claim::{ClaimFile, ClaimPart, PublishedClaim, SystemWords, Than};
+use super::value::{RELATIONS, clients, relation, shared, systems, tests};
+use crate::document::{FileFault, FileResult, FileTable, FileValue, listed, parse};
 
 const MOST: usize = 1000;
 
@@ -28,12 +26,12 @@ fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
-pub(super) fn claims(text: &str) -> Result<ClaimFile, Fault> {
+pub(super) fn claims(text: &str) -> FileResult<ClaimFile> {
     let document = parse(text)?;
-    let file = Table::new(text, document.get_ref(), homes);
+    let file = FileTable::new(text, document.get_ref(), homes);
     file.refuse_unknown(&TOP_KEYS)?;
     let Some(value) = file.get("claim") else {
-        return Err(Fault::of_file("the file has no claims")
+        return Err(FileFault::of_file("the file has no claims")
             .hint("`[[claim]]` begins one, with `text` and what it says"));
     };
     let tables = tables(&value, "claims, each written `[[claim]]`")?;
@@ -41,7 +39,10 @@ pub(super) fn claims(text: &str) -> Result<ClaimFile, Fault> {
     Ok(ClaimFile { claims: claims.collect::<Result<_, _>>()? })
 }
 
-fn tables<'t>(value: &Value<'t>, expected: &str) -> Result<Vec<(Value<'t>, Table<'t>)>, Fault> {
+fn tables<'t>(
+    value: &FileValue<'t>,
+    expected: &str,
+) -> FileResult<Vec<(FileValue<'t>, FileTable<'t>)>> {
     let values = value.list(expected)?;
     if values.len() > MOST {
         return Err(value.fault(format!("there are at most {MOST} of them")));
@@ -49,10 +50,14 @@ fn tables<'t>(value: &Value<'t>, expected: &str) -> Result<Vec<(Value<'t>, Table
     values.into_iter().map(|it| it.table(expected).map(|table| (it, table))).collect()
 }
 
-fn claim(value: &Value<'_>, table: &Table<'_>, file: &Table<'_>) -> Result<Claim, Fault> {
+fn claim(
+    value: &FileValue<'_>,
+    table: &FileTable<'_>,
+    file: &FileTable<'_>,
+) -> FileResult<PublishedClaim> {
     table.refuse_unknown(&[&CLAIM_KEYS[..], &PART_KEYS, &RELATIONS].concat())?;
     let lacks = |what: &str, hint: &str| {
-        Fault::at(value.span.clone(), format!("the claim lacks `{what}`")).hint(hint)
+        FileFault::at(value.span.clone(), format!("the claim lacks `{what}`")).hint(hint)
     };
     let Some(text) = table.get("text") else {
         return Err(lacks("text", "`text` is the statement as published"));
@@ -63,7 +68,7 @@ fn claim(value: &Value<'_>, table: &Table<'_>, file: &Table<'_>) -> Result<Claim
     let parts = match table.get("part") {
         Some(parts) => {
             let tables = tables(&parts, "parts, each written `[[claim.part]]`")?;
-            let part = |(value, it): &(Value<'_>, Table<'_>)| {
+            let part = |(value, it): &(FileValue<'_>, FileTable<'_>)| {
                 it.refuse_unknown(&[&PART_KEYS[..], &RELATIONS].concat())?;
                 part(value, &[it, table, file])
             };
@@ -72,10 +77,10 @@ fn claim(value: &Value<'_>, table: &Table<'_>, file: &Table<'_>) -> Result<Claim
         None => vec![part(value, &[table, file])?],
     };
     let reading = table.get("reading").map(|it| words(&it)).transpose()?;
-    Ok(Claim { text: words(&text)?, source: words(&source)?, reading, parts })
+    Ok(PublishedClaim { text: words(&text)?, source: words(&source)?, reading, parts })
 }
 
-fn words(value: &Value<'_>) -> Result<String, Fault> {
+fn words(value: &FileValue<'_>) -> FileResult<String> {
     let text = value.text("a text")?.trim();
     match text.chars().count() {
         1..=LONGEST => Ok(text.to_owned()),
@@ -84,21 +89,32 @@ fn words(value: &Value<'_>) -> Result<String, Fault> {
 }
 
 /// Reads a part, with missing keys from the following tables.
-fn part(value: &Value<'_>, tables: &[&Table<'_>]) -> Result<ClaimPart, Fault> {
+fn part(value: &FileValue<'_>, tables: &[&FileTable<'_>]) -> FileResult<ClaimPart> {
     let get = |key: &str| tables.iter().find_map(|table| table.get(key));
-    let quantity = get("quantity").map(|it| word(&it, &Quantity::ALL.map(|it| (it.word(), it))));
-    let quantity = quantity.transpose()?.unwrap_or(Quantity::Rqps);
-    let summary = get("summary").map(|it| word(&it, &Summary::ALL.map(|it| (it.word(), it))));
-    let summary = summary.transpose()?;
-    let of = get("in").map(|it| shared(&it)).transpose()?;
-    let (share, counted) = of.unwrap_or((Share::Every, Counted::Tests));
+    let quantity = match get("quantity") {
+        None => Quantity::Rqps,
+        Some(value) => {
+            let word = value.word(&Quantity::ALL.map(Quantity::word))?;
+            let named = Quantity::ALL.into_iter().find(|quantity| quantity.word() == word);
+            named.expect("it is one of these words")
+        }
+    };
+    let summary = get("summary").map(|value| value.word(&Summary::ALL.map(Summary::word)));
+    let summary = summary
+        .transpose()?
+        .and_then(|word| Summary::ALL.into_iter().find(|summary| summary.word() == word));
+    let share = get("in").map(|value| shared(&value)).transpose()?;
+    let (share, counted) = share.unwrap_or((Share::Every, Counted::Tests));
     let (relation, extreme) = relation_of(value, tables, quantity)?;
     let than = match tables.iter().find_map(|table| table.get("than")) {
         Some(it)
             if !quantity.is_ratio() && tables.first().is_some_and(|t| t.get("than").is_some()) =>
         {
-            return Err(Fault::at(it.key_span, format!("`{}` compares nothing", quantity.word()))
-                .hint("`rqps` and `cpu_ratio` compare a system with another one"));
+            return Err(FileFault::at(
+                it.key_span,
+                format!("`{}` compares nothing", quantity.word()),
+            )
+            .hint("`rqps` and `cpu_ratio` compare a system with another one"));
         }
         Some(it) if it.value.as_str() == Some("previous") => Than::Previous,
         Some(it) => Than::Systems(systems(&it)?),
@@ -115,12 +131,12 @@ fn part(value: &Value<'_>, tables: &[&Table<'_>]) -> Result<ClaimPart, Fault> {
 }
 
 fn relation_of(
-    value: &Value<'_>,
-    tables: &[&Table<'_>],
+    value: &FileValue<'_>,
+    tables: &[&FileTable<'_>],
     quantity: Quantity,
-) -> Result<(Relation, Option<SystemWords>), Fault> {
+) -> FileResult<(Relation, Option<SystemWords>)> {
     for table in tables {
-        let found: Vec<Value<'_>> = RELATIONS.iter().filter_map(|key| table.get(key)).collect();
+        let found: Vec<FileValue<'_>> = RELATIONS.iter().filter_map(|key| table.get(key)).collect();
         match found.as_slice() {
             [] => {}
             [only] => {
@@ -131,32 +147,11 @@ fn relation_of(
             }
             [first, second, ..] => {
                 let message = format!("both `{}` and `{}` are claimed", first.key, second.key);
-                return Err(Fault::at(second.key_span.clone(), message)
+                return Err(FileFault::at(second.key_span.clone(), message)
                     .hint("write each as a `[[claim.part]]` of its own"));
             }
         }
     }
     let hint = format!("one of {} says it", listed(&RELATIONS));
-    Err(Fault::at(value.span.clone(), "nothing is claimed of the values").hint(hint))
-}
-
-fn shared(value: &Value<'_>) -> Result<(Share, Counted), Fault> {
-    if value.value.as_integer().is_some() {
-        let number = value.number(&(0..=u32::MAX))?;
-        return Ok((Share::Count { least: number, most: number, of: None }, Counted::Tests));
-    }
-    let text = value.text(share::EXPECTED)?;
-    share(text).ok_or_else(|| wrong(value, share::EXPECTED))
-}
-
-fn word<T: Copy>(value: &Value<'_>, choices: &[(&'static str, T)]) -> Result<T, Fault> {
-    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-    let text = value.text(&format!("one of {}", listed(&words)))?;
-    choices.iter().find(|(word, _)| *word == text).map(|(_, it)| *it).ok_or_else(|| {
-        let fault = value.fault(format!("`{text}` is not a valid `{}`", value.key));
-        match nearest(text, words.iter()) {
-            Some(meant) => fault.hint(format!("did you mean `{meant}`")),
-            None => fault.hint(format!("it must be one of {}", listed(&words))),
-        }
-    })
+    Err(FileFault::at(value.span.clone(), "nothing is claimed of the values").hint(hint))
 }

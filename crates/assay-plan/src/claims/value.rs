@@ -1,9 +1,9 @@
-//! Values of a claim: numbers and ranges of a quantity, words for systems, tests and clients.
+//! Values of a claim: numbers and ranges of a quantity, shares, words for systems, tests and clients.
 
-use assay_model::{Quantity, Region, Relation};
+use assay_model::{Counted, Quantity, Region, Relation, Share};
 
-use super::types::{SystemWords, TestWords};
-use crate::document::{Fault, Value};
+use super::claim::{SystemWords, TestWords};
+use crate::document::{FileFault, FileResult, FileValue};
 use crate::glob;
 use assay_options::parse_percent;
 
@@ -15,18 +15,18 @@ const LARGEST: f64 = 1e15;
 pub(super) const RELATIONS: [&str; 9] =
     ["faster", "slower", "same", "at-least", "at-most", "between", "about", "lowest", "highest"];
 
-pub(super) fn wrong(value: &Value<'_>, expected: &str) -> Fault {
+fn wrong(value: &FileValue<'_>, expected: &str) -> FileFault {
     value.fault(format!("`{}` must be {expected}", value.key))
 }
 
 /// Relation set by a key of [`RELATIONS`]. `within` is the tolerance of `about`.
 pub(super) fn relation(
-    value: &Value<'_>,
-    within: Option<&Value<'_>>,
+    value: &FileValue<'_>,
+    within: Option<&FileValue<'_>>,
     quantity: Quantity,
-) -> Result<Relation, Fault> {
+) -> FileResult<Relation> {
     if let Some(within) = within.filter(|_| value.key != "about") {
-        return Err(Fault::at(within.key_span.clone(), "`within` belongs to `about`"));
+        return Err(FileFault::at(within.key_span.clone(), "`within` belongs to `about`"));
     }
     let is_rate = quantity == Quantity::Rqps;
     let words = || value.text("the words that name a system, such as `\"8.0.28\"`");
@@ -34,7 +34,7 @@ pub(super) fn relation(
         || value.key == "same" && !quantity.is_ratio()
     {
         let message = format!("`{}` is not said of `{}`", value.key, quantity.word());
-        return Err(Fault::at(value.key_span.clone(), message)
+        return Err(FileFault::at(value.key_span.clone(), message)
             .hint("`at-least`, `at-most`, `between` and `about` are said of every quantity"));
     }
     let above = |low| Region { low, high: f64::INFINITY, is_open: true };
@@ -54,7 +54,7 @@ pub(super) fn relation(
         "between" => between(value, quantity)?,
         _ => {
             let Some(within) = within else {
-                return Err(Fault::at(value.key_span.clone(), "`about` lacks `within`")
+                return Err(FileFault::at(value.key_span.clone(), "`about` lacks `within`")
                     .hint("for example `about = \"-20%\"` and `within = \"5%\"`"));
             };
             let middle = number(value, quantity)?;
@@ -65,7 +65,7 @@ pub(super) fn relation(
     }))
 }
 
-fn between(value: &Value<'_>, quantity: Quantity) -> Result<Region, Fault> {
+fn between(value: &FileValue<'_>, quantity: Quantity) -> FileResult<Region> {
     const EXPECTED: &str = "two numbers such as `[\"-30%\", \"-15%\"]`";
     let ends = value.list(EXPECTED)?;
     let [low, high] = ends.as_slice() else { return Err(wrong(value, EXPECTED)) };
@@ -77,11 +77,12 @@ fn between(value: &Value<'_>, quantity: Quantity) -> Result<Region, Fault> {
 }
 
 /// A number of a quantity. A ratio may be a change: `"-20%"` is 0.8.
-fn number(value: &Value<'_>, quantity: Quantity) -> Result<f64, Fault> {
+fn number(value: &FileValue<'_>, quantity: Quantity) -> FileResult<f64> {
     let Some(text) = value.value.as_str() else { return value.fraction(&(0.0..=LARGEST)) };
-    let expected = match quantity.is_ratio() {
-        true => "a ratio such as `0.8`, or a change with its sign such as `\"-20%\"`",
-        false => "a number",
+    let expected = if quantity.is_ratio() {
+        "a ratio such as `0.8`, or a change with its sign such as `\"-20%\"`"
+    } else {
+        "a number"
     };
     let change = text.trim().strip_suffix('%').filter(|it| it.starts_with(['+', '-']));
     let change: Option<f64> = change.and_then(|it| format!("{it}e-2").parse().ok());
@@ -90,7 +91,7 @@ fn number(value: &Value<'_>, quantity: Quantity) -> Result<f64, Fault> {
 }
 
 /// The change that `faster` and `slower` exceed: `true` is any.
-fn change(value: &Value<'_>) -> Result<f64, Fault> {
+fn change(value: &FileValue<'_>) -> FileResult<f64> {
     match value.value.as_bool() {
         Some(true) => Ok(0.0),
         _ if value.value.is_str() => percent(value),
@@ -98,20 +99,16 @@ fn change(value: &Value<'_>) -> Result<f64, Fault> {
     }
 }
 
-fn percent(value: &Value<'_>) -> Result<f64, Fault> {
-    let text = value.text("a percentage in quotes, such as `\"5%\"`")?;
-    parse_percent(text).map_err(|error| value.mistaken(&error.into()))
+fn percent(value: &FileValue<'_>) -> FileResult<f64> {
+    value.percent("a percentage in quotes, such as `\"5%\"`")
 }
 
-fn words<'t>(value: &Value<'t>, expected: &str) -> Result<Vec<(&'t str, Value<'t>)>, Fault> {
-    let values = match value.value.is_array() {
-        true => value.list(expected)?,
-        false => vec![value.clone()],
-    };
+fn words<'t>(value: &FileValue<'t>, expected: &str) -> FileResult<Vec<(&'t str, FileValue<'t>)>> {
+    let values = value.one_or_more(expected)?;
     if values.len() > MOST {
         return Err(value.fault(format!("`{}` has at most {MOST} entries", value.key)));
     }
-    let word = |it: Value<'t>| {
+    let word = |it: FileValue<'t>| {
         let text = it.text(expected)?;
         match text.chars().count() {
             1..=MOST => Ok((text, it)),
@@ -121,9 +118,9 @@ fn words<'t>(value: &Value<'t>, expected: &str) -> Result<Vec<(&'t str, Value<'t
     values.into_iter().map(word).collect()
 }
 
-pub(super) fn systems(value: &Value<'_>) -> Result<Vec<SystemWords>, Fault> {
+pub(super) fn systems(value: &FileValue<'_>) -> FileResult<Vec<SystemWords>> {
     let words = words(value, "a system such as `\"8.0\"`, or a list of them")?;
-    let system = |(text, value): (&str, Value<'_>)| {
+    let system = |(text, value): (&str, FileValue<'_>)| {
         let is_pattern = text.contains(['*', '?']);
         let pattern = is_pattern.then(|| pattern(text, &value)).transpose()?;
         Ok(SystemWords { words: text.to_owned(), pattern })
@@ -132,9 +129,9 @@ pub(super) fn systems(value: &Value<'_>) -> Result<Vec<SystemWords>, Fault> {
 }
 
 /// Words for tests; `!` excludes.
-pub(super) fn tests(value: &Value<'_>) -> Result<Vec<TestWords>, Fault> {
+pub(super) fn tests(value: &FileValue<'_>) -> FileResult<Vec<TestWords>> {
     let words = words(value, "a group or a pattern such as `\"point*\"`, or a list of them")?;
-    let test = |(text, value): (&str, Value<'_>)| {
+    let test = |(text, value): (&str, FileValue<'_>)| {
         let (is_excluded, text) = match text.strip_prefix('!') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -144,18 +141,15 @@ pub(super) fn tests(value: &Value<'_>) -> Result<Vec<TestWords>, Fault> {
     words.into_iter().map(test).collect()
 }
 
-fn pattern(text: &str, value: &Value<'_>) -> Result<regex_lite::Regex, Fault> {
+fn pattern(text: &str, value: &FileValue<'_>) -> FileResult<regex_lite::Regex> {
     glob::regex(text).map_err(|why| value.fault(format!("the pattern cannot be read: {why}")))
 }
 
 /// Client counts: `8`, `"1-8"`, `"20+"`, one or a list of them.
-pub(super) fn clients(value: &Value<'_>) -> Result<Vec<(u32, u32)>, Fault> {
+pub(super) fn clients(value: &FileValue<'_>) -> FileResult<Vec<(u32, u32)>> {
     const EXPECTED: &str = "a number of clients, a range such as `\"1-8\"`, or `\"20+\"`";
-    let values = match value.value.is_array() {
-        true => value.list(EXPECTED)?,
-        false => vec![value.clone()],
-    };
-    let range = |it: &Value<'_>| {
+    let values = value.one_or_more(EXPECTED)?;
+    let range = |it: &FileValue<'_>| {
         let Some(text) = it.value.as_str() else {
             let number = it.number(&(1..=u32::MAX))?;
             return Ok((number, number));
@@ -169,4 +163,83 @@ pub(super) fn clients(value: &Value<'_>) -> Result<Vec<(u32, u32)>, Fault> {
         read.filter(|(least, most)| least <= most).ok_or_else(|| wrong(it, EXPECTED))
     };
     values.iter().map(range).collect()
+}
+
+pub(super) fn shared(value: &FileValue<'_>) -> FileResult<(Share, Counted)> {
+    if value.value.as_integer().is_some() {
+        let number = value.number(&(0..=u32::MAX))?;
+        return Ok((Share::Count { least: number, most: number, of: None }, Counted::Tests));
+    }
+    let text = value.text(SHARES)?;
+    share(text).ok_or_else(|| wrong(value, SHARES))
+}
+
+const SHARES: &str = "a number, or words such as `\"every\"`, `\"none\"`, `\"most tests\"`, \
+    `\"7 of 9 tests\"`, `\"at most 2\"` or `\"at least 90% of cells\"`";
+
+/// Parses `every`, `most tests`, `7 of 9 tests`, `at least 90% of cells`.
+fn share(text: &str) -> Option<(Share, Counted)> {
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    let counted = match words.last() {
+        Some(&("tests" | "steps")) => Some(Counted::Tests),
+        Some(&"cells") => Some(Counted::Cells),
+        _ => None,
+    };
+    if counted.is_some() {
+        words.pop();
+    }
+    let share = match words.as_slice() {
+        ["every" | "all"] => Share::Every,
+        ["none"] => Share::None,
+        ["most"] => Share::Most,
+        ["at", "least", rest @ ..] => {
+            share_of_count(rest, |least| (least, u32::MAX)).or_else(|| share_of_all(rest))?
+        }
+        ["at", "most", rest @ ..] => share_of_count(rest, |most| (0, most))?,
+        ["exactly", rest @ ..] | rest => share_of_count(rest, |number| (number, number))?,
+    };
+    Some((share, counted.unwrap_or(Counted::Tests)))
+}
+
+fn share_of_count(words: &[&str], bounds: fn(u32) -> (u32, u32)) -> Option<Share> {
+    let (number, of) = match words {
+        [number] => (number, None),
+        [number, "of", all] => (number, Some(all.parse().ok()?)),
+        _ => return None,
+    };
+    let number = number.parse().ok()?;
+    let (least, most) = bounds(number);
+    let fits = of.is_none_or(|of| number <= of);
+    fits.then_some(Share::Count { least, most, of })
+}
+
+fn share_of_all(words: &[&str]) -> Option<Share> {
+    let [percent] = words.strip_suffix(&["of"]).unwrap_or(words) else { return None };
+    parse_percent(percent).ok().map(Share::Part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_words() {
+        let count = |least, most, of| Share::Count { least, most, of };
+        for (words, expected) in [
+            ("every", (Share::Every, Counted::Tests)),
+            ("most cells", (Share::Most, Counted::Cells)),
+            ("7 of 9 tests", (count(7, 7, Some(9)), Counted::Tests)),
+            ("exactly 10 cells", (count(10, 10, None), Counted::Cells)),
+            ("at most 2", (count(0, 2, None), Counted::Tests)),
+            ("at least 5 of 10", (count(5, u32::MAX, Some(10)), Counted::Tests)),
+            ("at least 90% of cells", (Share::Part(0.9), Counted::Cells)),
+        ] {
+            assert_eq!(share(words), Some(expected), "{words}");
+        }
+        for words in
+            ["", "tests", "10 of 9", "at most 90%", "some", "-1", "at least", "200%", "7 9"]
+        {
+            assert_eq!(share(words), None, "{words}");
+        }
+    }
 }

@@ -63,7 +63,6 @@ pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, Co
     Ok(lines_for(spec, &scoped_lines(spec.product, text)?))
 }
 
-#[must_use]
 pub fn lines_for(spec: &SystemSpec, lines: &[ScopedLine]) -> Vec<ConfigLine> {
     let is_read = |it: &&ScopedLine| it.series.as_ref().is_none_or(|it| is_of_series(spec, it));
     lines.iter().filter(is_read).map(|it| it.line.clone()).collect()
@@ -124,13 +123,11 @@ fn read_by<'a>(
 }
 
 /// Variables that config files set for a system, with their places if known.
-#[must_use]
 pub fn places_of(all: &[CommonOption], spec: &SystemSpec) -> BTreeMap<String, Option<String>> {
     read_by(all, spec).map(|it| (variable(&it.name), it.place.clone())).collect()
 }
 
 /// Options that a system gets: those without a more specific setting.
-#[must_use]
 pub fn common_options(all: &[CommonOption], spec: &SystemSpec) -> Vec<(String, String)> {
     let line = |it: &CommonOption| ConfigLine::Option(it.name.clone(), it.value.clone());
     let lines: Vec<ConfigLine> = read_by(all, spec).map(line).collect();
@@ -144,7 +141,6 @@ pub fn common_options(all: &[CommonOption], spec: &SystemSpec) -> Vec<(String, S
 
 impl SystemRequest {
     /// Adds the options of its config file before those of its specification and of the study.
-    #[must_use]
     pub fn started_from(self, lines: &[ConfigLine]) -> Self {
         let in_words = parse_system(&self.words).map(|spec| spec.overrides).unwrap_or_default();
         let mut options = config_options(lines);
@@ -163,7 +159,6 @@ impl SystemRequest {
     }
 
     /// Options to leave out that the config file does not have.
-    #[must_use]
     pub fn left_out_in_vain(&self, lines: &[ConfigLine]) -> Vec<&str> {
         let options = config_options(lines);
         let is_there = |name: &str| {
@@ -190,7 +185,6 @@ fn plain(name: &str) -> &str {
 }
 
 /// Overridden options, of which only the last line counts, as in the server: one text each, by name.
-#[must_use]
 pub fn repeated_options(lines: &[ConfigLine]) -> Vec<String> {
     let mut given: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in lines {
@@ -233,9 +227,9 @@ fn is_of_series(spec: &SystemSpec, series: &str) -> bool {
     version.strip_prefix(series).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-type Read = Result<Option<ConfigLine>, &'static str>;
+type LineResult = Result<Option<ConfigLine>, &'static str>;
 
-fn mysql(product: Product, line: &str) -> Read {
+fn mysql(product: Product, line: &str) -> LineResult {
     if let Some(words) = line.strip_prefix('!') {
         let (word, path) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let path = PathBuf::from(path.trim());
@@ -303,7 +297,7 @@ fn mysql_value(text: &str) -> String {
     value
 }
 
-fn postgres(product: Product, line: &str) -> Read {
+fn postgres(product: Product, line: &str) -> LineResult {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
@@ -375,7 +369,7 @@ fn is_locale(name: &str) -> bool {
 
 /// An option of a config file. Left out if only assay may set it, if it leads outside the study's directories, may be a
 /// secret, or names something of the file's machine.
-fn option(product: Product, name: &str, value: &str) -> Read {
+fn option(product: Product, name: &str, value: &str) -> LineResult {
     let (name, value) = server_option(name, value).ok_or(
         "an option's name consists of letters, digits, `_`, `-` and `.`, and its value is on one line",
     )?;

@@ -5,9 +5,10 @@ use std::fmt::Display;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
-use assay_model::{Hint, counted, masked, without_secrets};
+use assay_model::{Hint, counted, masked, shortened, without_secrets};
 
-use crate::error::Error;
+use crate::error::PlanError;
+use crate::nearest::nearest;
 
 /// Why a file cannot be read: a message, the line of the file and a mark under the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +21,8 @@ pub struct FileError {
 impl FileError {
     /// An error of a document that is no text with lines.
     pub(crate) fn without_place(name: &str, error: &dyn Display) -> Self {
-        Self { shown: format!("{name} cannot be read: {error}"), hints: Vec::new() }
+        let error = error.to_string();
+        Self { shown: format!("{name} cannot be read: {}", shortened(&error)), hints: Vec::new() }
     }
 
     /// Those of several files as one.
@@ -46,33 +48,47 @@ impl Hint for FileError {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct Fault {
+pub(crate) struct FileFault {
     message: String,
     /// Byte range in the file; empty if something is missing as a whole.
     span: Option<Range<usize>>,
     hints: Vec<String>,
-    others: Vec<Fault>,
+    others: Vec<FileFault>,
 }
+
+pub(crate) type FileResult<T> = Result<T, FileFault>;
 
 const SHOWN_MAX: usize = 20;
 
-impl Fault {
+impl FileFault {
     pub(crate) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { message: message.into(), span: Some(span), hints: Vec::new(), others: Vec::new() }
     }
 
     pub(crate) fn of_file(message: impl Into<String>) -> Self {
-        Self { message: message.into(), span: None, hints: Vec::new(), others: Vec::new() }
+        Self { span: None, ..Self::at(0..0, message) }
     }
 
-    pub(crate) fn from_error(span: Range<usize>, error: &Error) -> Self {
-        let (message, hints) = (error.to_string(), error.hints());
-        Self { message, span: Some(span), hints, others: Vec::new() }
+    pub(crate) fn from_error(span: Range<usize>, error: &PlanError) -> Self {
+        Self { hints: error.hints(), ..Self::at(span, error.to_string()) }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Names the candidate that `word` is most similar to; otherwise, gives the other hint.
+    pub(crate) fn hint_nearest<T: AsRef<str>>(
+        self,
+        word: &str,
+        candidates: impl IntoIterator<Item = T>,
+        otherwise: impl Into<String>,
+    ) -> Self {
+        match nearest(word, candidates) {
+            Some(meant) => self.hint(format!("did you mean `{}`", meant.as_ref())),
+            None => self.hint(otherwise),
+        }
     }
 
     pub(crate) fn of_all(faults: impl IntoIterator<Item = Self>) -> Option<Self> {
@@ -97,28 +113,22 @@ impl Fault {
         let mut faults = self.all();
         let more = faults.len().saturating_sub(SHOWN_MAX);
         faults.truncate(SHOWN_MAX);
-        let mut shown = String::new();
-        let mut hints: Vec<String> = Vec::new();
         let mut given = BTreeSet::new();
-        for fault in faults {
-            if !shown.is_empty() {
-                hints.drain(..).for_each(|hint| shown += &format!("\nhint: {hint}"));
-                shown += "\n\nerror: ";
-            }
-            shown += &fault.rendered(name, text);
-            let new = fault.hints.iter().map(|hint| without_secrets(hint));
-            hints = new.filter(|hint| given.insert(hint.clone())).collect();
-        }
+        let mut error = FileError::of_all(faults.into_iter().map(|fault| {
+            let hints = fault.hints.iter().map(|hint| without_secrets(hint));
+            let hints = hints.filter(|hint| given.insert(hint.clone())).collect();
+            FileError { shown: fault.rendered(name, text), hints }
+        }));
         if more > 0 {
-            hints.push(format!("{} more are not shown", counted(more as u64, "mistake")));
+            error.hints.push(format!("{} more are not shown", counted(more as u64, "mistake")));
         }
-        FileError { shown, hints }
+        error
     }
 
     fn rendered(&self, name: &str, text: &str) -> String {
-        let part = self.span.clone().map(|span| Part::around(text, within(text, span)));
+        let part = self.span.clone().map(|span| Excerpt::around(text, within(text, span)));
         let place: Element<'_> = match &part {
-            Some(Part { line, text, span }) => {
+            Some(Excerpt { line, text, span }) => {
                 let mark = AnnotationKind::Primary.span(span.clone());
                 let snippet = Snippet::source(text.as_str()).line_start(*line);
                 snippet.path(name).annotation(mark).into()
@@ -131,7 +141,7 @@ impl Fault {
     }
 }
 
-pub(crate) fn all<T>(results: impl IntoIterator<Item = Result<T, Fault>>) -> Result<Vec<T>, Fault> {
+pub(crate) fn all<T>(results: impl IntoIterator<Item = FileResult<T>>) -> FileResult<Vec<T>> {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     for result in results {
         match result {
@@ -139,17 +149,17 @@ pub(crate) fn all<T>(results: impl IntoIterator<Item = Result<T, Fault>>) -> Res
             Err(fault) => faults.push(fault),
         }
     }
-    Fault::of_all(faults).map_or(Ok(found), Err)
+    FileFault::of_all(faults).map_or(Ok(found), Err)
 }
 
-impl serde::de::Error for Fault {
+impl serde::de::Error for FileFault {
     fn custom<T: Display>(message: T) -> Self {
         Self::of_file(message.to_string())
     }
 }
 
 /// The displayed part of a file: rendering a long text is slow.
-struct Part {
+struct Excerpt {
     /// Number of its first line, from 1.
     line: usize,
     /// Without secrets.
@@ -164,7 +174,7 @@ const MARKED_MAX: usize = 2000;
 /// Bytes around the shown part in which a secret may begin or end. Searching a large file is slow.
 const CONTEXT: usize = 8 << 10;
 
-impl Part {
+impl Excerpt {
     fn around(text: &str, span: Range<usize>) -> Self {
         let (before, from) = text.split_at_checked(span.start).unwrap_or((text, ""));
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);

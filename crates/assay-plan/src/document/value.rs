@@ -1,25 +1,27 @@
 //! Values and tables of a file, with their places.
 
-use std::ops::Range;
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
 
+use assay_options::{parse_count, parse_percent};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::fault::Fault;
-use crate::nearest::nearest;
+use super::fault::{FileFault, FileResult};
+use crate::error::PlanError;
 
 /// Places of a kind of file that have keys, for errors, with their keys.
 pub(crate) type Homes = fn() -> Vec<(&'static str, &'static [&'static str])>;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Table<'t> {
+pub(crate) struct FileTable<'t> {
     source: &'t str,
     homes: Homes,
     pub(crate) entries: &'t DeTable<'t>,
 }
 
 #[derive(Clone)]
-pub(crate) struct Value<'t> {
+pub(crate) struct FileValue<'t> {
     /// Its key, also within a list.
     pub(crate) key: &'t str,
     pub(crate) key_span: Range<usize>,
@@ -29,38 +31,44 @@ pub(crate) struct Value<'t> {
     pub(crate) value: &'t DeValue<'t>,
 }
 
-impl<'t> Table<'t> {
+impl<'t> FileTable<'t> {
     pub(crate) fn new(source: &'t str, entries: &'t DeTable<'t>, homes: Homes) -> Self {
         Self { source, homes, entries }
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<Value<'t>> {
+    pub(crate) fn get(&self, key: &str) -> Option<FileValue<'t>> {
         let (key, value) = self.entries.get_key_value(key)?;
         Some(self.value(key, value))
     }
 
-    pub(crate) fn values(&self) -> Vec<Value<'t>> {
+    pub(crate) fn values(&self) -> Vec<FileValue<'t>> {
         let mut values: Vec<_> =
             self.entries.iter().map(|(key, value)| self.value(key, value)).collect();
         values.sort_by_key(|value| value.key_span.start);
         values
     }
 
-    pub(crate) fn refuse_unknown(&self, known: &[&str]) -> Result<(), Fault> {
+    pub(crate) fn refuse_unknown(&self, known: &[&str]) -> FileResult<()> {
         let mut values = self.values().into_iter();
         let Some(value) = values.find(|value| !known.contains(&value.key)) else { return Ok(()) };
         let key = value.key;
-        let fault = Fault::at(value.key_span, format!("unknown key `{key}`"));
+        let fault = FileFault::at(value.key_span, format!("unknown key `{key}`"));
         let home = (self.homes)().into_iter().find(|(_, keys)| keys.contains(&key));
-        Err(match (home, nearest(key, known)) {
-            (Some((place, _)), _) => fault.hint(format!("`{key}` belongs {place}")),
-            (None, Some(meant)) => fault.hint(format!("did you mean `{meant}`")),
-            (None, None) => fault.hint(format!("the known keys here are {}", listed(known))),
+        Err(match home {
+            Some((place, _)) => fault.hint(format!("`{key}` belongs {place}")),
+            None => {
+                let keys = format!("the known keys here are {}", listed(known));
+                fault.hint_nearest(key, known, keys)
+            }
         })
     }
 
-    fn value(&self, key: &'t Spanned<DeString<'t>>, value: &'t Spanned<DeValue<'t>>) -> Value<'t> {
-        Value {
+    fn value(
+        &self,
+        key: &'t Spanned<DeString<'t>>,
+        value: &'t Spanned<DeValue<'t>>,
+    ) -> FileValue<'t> {
+        FileValue {
             key: key.get_ref(),
             key_span: key.span(),
             span: value.span(),
@@ -71,9 +79,9 @@ impl<'t> Table<'t> {
     }
 }
 
-impl<'t> Value<'t> {
-    pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
-        Fault::at(self.span.clone(), message)
+impl<'t> FileValue<'t> {
+    pub(crate) fn fault(&self, message: impl Into<String>) -> FileFault {
+        FileFault::at(self.span.clone(), message)
     }
 
     /// Place of a part of a text in the file; that of the whole text if it contains escapes.
@@ -93,11 +101,11 @@ impl<'t> Value<'t> {
         }
     }
 
-    pub(crate) fn text(&self, expected: &str) -> Result<&'t str, Fault> {
+    pub(crate) fn text(&self, expected: &str) -> FileResult<&'t str> {
         self.value.as_str().ok_or_else(|| self.is_not(expected))
     }
 
-    pub(crate) fn list(&self, expected: &str) -> Result<Vec<Self>, Fault> {
+    pub(crate) fn list(&self, expected: &str) -> FileResult<Vec<Self>> {
         let entries = self.value.as_array().ok_or_else(|| self.is_not(expected))?;
         if entries.is_empty() {
             return Err(self.fault(format!("`{}` is empty", self.key)));
@@ -110,12 +118,12 @@ impl<'t> Value<'t> {
         Ok(entries.iter().map(value).collect())
     }
 
-    pub(crate) fn table(&self, expected: &str) -> Result<Table<'t>, Fault> {
+    pub(crate) fn table(&self, expected: &str) -> FileResult<FileTable<'t>> {
         let entries = self.value.as_table().ok_or_else(|| self.is_not(expected))?;
-        Ok(Table { source: self.source, homes: self.homes, entries })
+        Ok(FileTable { source: self.source, homes: self.homes, entries })
     }
 
-    pub(crate) fn option_value(&self) -> Result<String, Fault> {
+    pub(crate) fn option_value(&self) -> FileResult<String> {
         match self.value {
             DeValue::String(text) => Ok(text.clone().into_owned()),
             DeValue::Integer(number) => {
@@ -131,7 +139,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    pub(crate) fn is_not(&self, expected: &str) -> Fault {
+    pub(crate) fn is_not(&self, expected: &str) -> FileFault {
         let is = match self.value.type_str() {
             "string" => "a string",
             "integer" | "float" => "a number",
@@ -147,6 +155,76 @@ impl<'t> Value<'t> {
             }
             _ => fault,
         }
+    }
+}
+
+impl<'t> FileValue<'t> {
+    pub(crate) fn mistaken(&self, error: &PlanError) -> FileFault {
+        FileFault::from_error(self.span.clone(), error)
+    }
+
+    pub(crate) fn number<T>(&self, range: &RangeInclusive<T>) -> FileResult<T>
+    where
+        T: TryFrom<i128> + PartialOrd + Display,
+    {
+        let number = self.value.as_integer().ok_or_else(|| self.is_not("a whole number"))?;
+        let number = i128::from_str_radix(number.as_str(), number.radix()).unwrap_or(i128::MAX);
+        self.in_range(number, range)
+    }
+
+    pub(crate) fn in_range<T>(&self, number: i128, range: &RangeInclusive<T>) -> FileResult<T>
+    where
+        T: TryFrom<i128> + PartialOrd + Display,
+    {
+        T::try_from(number).ok().filter(|number| range.contains(number)).ok_or_else(|| {
+            let (low, high) = (range.start(), range.end());
+            self.fault(format!("`{}` must be between {low} and {high}", self.key))
+        })
+    }
+
+    /// A number, or a text such as `"1M"`.
+    pub(crate) fn count(&self, range: &RangeInclusive<u32>) -> FileResult<u32> {
+        let Some(text) = self.value.as_str() else { return self.number(range) };
+        let count = parse_count(text).map_err(|error| self.mistaken(&error.into()))?;
+        self.in_range(count.into(), range)
+    }
+
+    pub(crate) fn fraction(&self, range: &RangeInclusive<f64>) -> FileResult<f64> {
+        let text = match self.value {
+            DeValue::Integer(number) => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            _ => return Err(self.is_not("a number")),
+        };
+        let number = text.replace('_', "").parse().ok();
+        number.filter(|number| range.contains(number)).ok_or_else(|| {
+            let (low, high) = (range.start(), range.end());
+            self.fault(format!("`{}` must be between {low} and {high}", self.key))
+        })
+    }
+
+    pub(crate) fn flag(&self) -> FileResult<bool> {
+        self.value.as_bool().ok_or_else(|| self.is_not("`true` or `false`"))
+    }
+
+    pub(crate) fn percent(&self, expected: &str) -> FileResult<f64> {
+        parse_percent(self.text(expected)?).map_err(|error| self.mistaken(&error.into()))
+    }
+
+    pub(crate) fn word(&self, words: &[&'static str]) -> FileResult<&'static str> {
+        let choice = listed(words);
+        let text = self.text(&format!("one of {choice}"))?;
+        words.iter().copied().find(|word| *word == text).ok_or_else(|| {
+            self.fault(format!("`{text}` is not a valid `{}`", self.key)).hint_nearest(
+                text,
+                words,
+                format!("it must be one of {choice}"),
+            )
+        })
+    }
+
+    /// The values of a list, or the only value.
+    pub(crate) fn one_or_more(&self, expected: &str) -> FileResult<Vec<Self>> {
+        if self.value.is_array() { self.list(expected) } else { Ok(vec![self.clone()]) }
     }
 }
 

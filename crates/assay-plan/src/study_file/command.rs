@@ -10,10 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::de::option_of;
-use super::keys::keys_of;
+use super::options::{keys_of, option_of};
 use crate::request::{
-    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, usual, usual_threshold,
+    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, usual, usual_threshold,
 };
 
 /// Options that come first in a command; the rest follow in the order of the study file.
@@ -38,7 +37,7 @@ pub(super) fn command(request: &Request) -> Option<String> {
     let bench = request.insert_bench.as_ref();
     let mut said = changed(request, &unsaid);
     said.extend(changed(setup, &SetupRequest::default()));
-    said.extend(bench.iter().flat_map(|bench| changed(*bench, &InsertBench::default())));
+    said.extend(bench.iter().flat_map(|bench| changed(*bench, &InsertBenchRequest::default())));
     let has = |keys: &[&str]| said.iter().any(|(key, _)| keys.contains(key));
     // The commands for the Insert Benchmark and for a gate have neither.
     if has(&["threshold", "twin"]) && (bench.is_some() || request.gate.is_some()) {
@@ -232,7 +231,6 @@ fn text(value: &Value) -> String {
 
 /// Quotes a word for a POSIX shell if necessary. The crate `shlex` would also quote `=`, `,` and `%`, which most
 /// commands have.
-#[must_use]
 pub fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -5,11 +5,8 @@
 //! way a mistake has its place in the file, so that its line can be shown.
 
 mod command;
-mod de;
-mod gate;
-mod keys;
+mod options;
 mod read;
-mod systems;
 mod watch;
 mod write;
 

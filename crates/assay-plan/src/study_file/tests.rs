@@ -6,7 +6,7 @@ use assay_workloads::OltpOptions;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{GateRequest, InsertBench, SetupRequest, SystemRequest, parse_duration_s};
+use crate::{GateRequest, InsertBenchRequest, SetupRequest, SystemRequest, parse_duration_s};
 
 const FULL: &str = r#"
 preset = "standard"
@@ -452,9 +452,9 @@ prop_compose! {
         partitions in prop::option::of((2..=1000_u32, prop::option::of(1..=2_000_000_u32))),
         open_transaction in prop::option::of(1..=86_400_u32),
         repeats in prop::option::of(1..=1000_u32),
-    ) -> InsertBench {
+    ) -> InsertBenchRequest {
         let [io_bound, shared_table, indexes_first, unprepared] = flags;
-        InsertBench {
+        InsertBenchRequest {
             rows: rows.map_or(Vec::new(), Vec::from),
             clients,
             query_seconds,
@@ -596,4 +596,10 @@ fn the_login_of_a_repository_is_in_no_recipe() {
         plan.systems.iter().map(|it| format!("{} {:?}", it.name, it.spec)).collect();
     assert!(!format!("{message:?} {:?}", plan.study).contains("canary"), "{message:?}");
     assert_eq!(plan.systems[0].login.as_ref().unwrap().password.reveal(), "canary");
+    let request = Request {
+        insert_bench: Some(crate::request::InsertBenchRequest::default()),
+        ..Request::of_systems(&[words[0].to_owned(), "postgres@17".to_owned()])
+    };
+    let plan = crate::plan(&request, machine).unwrap();
+    assert!(!format!("{:?}", plan.study).contains("canary"), "{:?}", plan.study);
 }

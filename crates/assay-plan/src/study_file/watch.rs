@@ -4,9 +4,9 @@ use assay_options::parse_budget_s;
 use clap::Args;
 use serde::Deserialize;
 
-use super::keys::{WATCH, keys_of, read};
-use super::read::asked;
-use crate::document::{Fault, Table, parse};
+use super::options::{WATCH, keys_of, read};
+use super::read::options;
+use crate::document::{FileFault, FileResult, FileTable, parse};
 use crate::request::{Request, SetupRequest};
 
 /// What is watched: the `[watch]` table.
@@ -36,17 +36,17 @@ pub struct WatchRequest {
     pub searches_s: Option<f64>,
 }
 
-const TABLES: [&str; 3] = ["setup", "oltp", WATCH];
+const TABLES: [&str; 4] = ["setup", "oltp", "tpcc", WATCH];
 
 const EXAMPLE: &str = "for example `[watch]` with `range = \"mariadb@11.4.5..11.8\"`";
 
-pub(super) fn watch(text: &str) -> Result<(WatchRequest, Request), Fault> {
+pub(super) fn watch(text: &str) -> FileResult<(WatchRequest, Request)> {
     let document = parse(text)?;
-    let file = Table::new(text, document.get_ref(), homes);
+    let file = FileTable::new(text, document.get_ref(), homes);
     file.refuse_unknown(&[keys_of::<Request>(), &TABLES].concat())?;
     let Some(value) = file.get(WATCH) else {
         return Err(
-            Fault::of_file("`[watch]`, which says what is watched, is missing").hint(EXAMPLE)
+            FileFault::of_file("`[watch]`, which says what is watched, is missing").hint(EXAMPLE)
         );
     };
     let table = value.table("a table, written `[watch]`")?;
@@ -55,7 +55,7 @@ pub(super) fn watch(text: &str) -> Result<(WatchRequest, Request), Fault> {
     if watch.range.is_empty() {
         return Err(value.fault("`range`, the versions to watch, is missing").hint(EXAMPLE));
     }
-    Ok((watch, asked(&file)?))
+    Ok((watch, options(&file)?))
 }
 
 fn homes() -> Vec<(&'static str, &'static [&'static str])> {

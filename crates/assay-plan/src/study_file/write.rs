@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use assay_model::Counting;
 
 use super::command::{changed_lines, command, lines, quoted};
-use super::keys::limit_key;
+use super::options::limit_key;
 use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
 use assay_options::percent_text;
 
 /// The equivalent study file: [`crate::read_study`] returns the request. If an equivalent one-line command exists, it
 /// is the first line, after `# `. Values decided by the preset are left out. Systems with a name or separate options
 /// get a table; two with one name are taken to be the same.
-#[must_use]
 pub fn write_study(request: &Request) -> String {
     // A line break would end the comment and activate the text after it.
     let command = command(request).filter(|command| !command.contains(char::is_control));

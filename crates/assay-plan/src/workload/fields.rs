@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use assay_model::{Dialect, PerDialect};
 
-use crate::document::{Fault, Table, Value};
+use crate::document::{FileFault, FileResult, FileTable, FileValue};
 use assay_workloads::sql::{statements, unterminated, words};
 
 /// Maximum bytes of a name, accepted by all servers.
@@ -17,7 +17,7 @@ pub(super) const MYSQL: &str = "mysql";
 pub(super) const POSTGRES: &str = "postgres";
 
 /// Checks that a key is a name of letters, digits and characters in `more`.
-pub(super) fn check_name(value: &Value<'_>, what: &str, more: &str) -> Result<(), Fault> {
+pub(super) fn check_name(value: &FileValue<'_>, what: &str, more: &str) -> FileResult<()> {
     let name = value.key;
     let is_part = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     let is_name = !name.is_empty() && name.len() <= NAME_MAX && name.chars().all(is_part);
@@ -25,14 +25,14 @@ pub(super) fn check_name(value: &Value<'_>, what: &str, more: &str) -> Result<()
         return Ok(());
     }
     let shown: Vec<String> = more.chars().map(|c| format!("`{c}`")).collect();
-    Err(Fault::at(value.key_span.clone(), format!("`{name}` cannot name a {what}"))
+    Err(FileFault::at(value.key_span.clone(), format!("`{name}` cannot name a {what}"))
         .hint(format!("a name has at most {NAME_MAX} letters, digits and {}", shown.join(", "))))
 }
 
 /// Statements of the products, in sequence: one product may have more than the other.
-pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerDialect<String>>, Fault> {
+pub(super) fn all_per_product(value: &FileValue<'_>) -> FileResult<Vec<PerDialect<String>>> {
     let parts = per_product(value)?;
-    let of = |part: Option<Value<'_>>, syntax| -> Result<Vec<String>, Fault> {
+    let of = |part: Option<FileValue<'_>>, syntax| -> FileResult<Vec<String>> {
         let Some(part) = part else { return Ok(Vec::new()) };
         Ok(all_statements(&part, syntax)?.into_iter().map(|(text, _)| text.to_owned()).collect())
     };
@@ -43,7 +43,7 @@ pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerDialect<String
     Ok((0..count).map(|_| PerDialect { mysql: mysql.next(), postgres: postgres.next() }).collect())
 }
 
-pub(super) fn per_product<'t>(value: &Value<'t>) -> Result<PerDialect<Value<'t>>, Fault> {
+pub(super) fn per_product<'t>(value: &FileValue<'t>) -> FileResult<PerDialect<FileValue<'t>>> {
     const EXPECTED: &str = "a text, or a table such as `{ mysql = \"...\", postgres = \"...\" }`";
     if value.value.is_str() {
         return Ok(PerDialect::all(value.clone()));
@@ -53,15 +53,15 @@ pub(super) fn per_product<'t>(value: &Value<'t>) -> Result<PerDialect<Value<'t>>
     parts_of(&table).ok_or_else(|| value.fault(format!("`{}` is empty", value.key)))
 }
 
-pub(super) fn parts_of<'t>(table: &Table<'t>) -> Option<PerDialect<Value<'t>>> {
+pub(super) fn parts_of<'t>(table: &FileTable<'t>) -> Option<PerDialect<FileValue<'t>>> {
     let (mysql, postgres) = (table.get(MYSQL), table.get(POSTGRES));
     (mysql.is_some() || postgres.is_some()).then_some(PerDialect { mysql, postgres })
 }
 
 pub(super) fn try_each<'t, U>(
-    parts: PerDialect<Value<'t>>,
-    mut function: impl FnMut(Value<'t>, Dialect) -> Result<U, Fault>,
-) -> Result<PerDialect<U>, Fault> {
+    parts: PerDialect<FileValue<'t>>,
+    mut function: impl FnMut(FileValue<'t>, Dialect) -> FileResult<U>,
+) -> FileResult<PerDialect<U>> {
     let [mysql, postgres] = syntaxes(&parts);
     let mysql = parts.mysql.map(|part| function(part, mysql)).transpose()?;
     let postgres = parts.postgres.map(|part| function(part, postgres)).transpose()?;
@@ -70,7 +70,7 @@ pub(super) fn try_each<'t, U>(
 
 /// The syntax for each product's text. A text for all products is read in the only syntax that terminates its quotes,
 /// if there is just one: `'it\\'s'` is meant for MySQL.
-fn syntaxes(parts: &PerDialect<Value<'_>>) -> [Dialect; 2] {
+fn syntaxes(parts: &PerDialect<FileValue<'_>>) -> [Dialect; 2] {
     const OWN: [Dialect; 2] = [Dialect::MySql, Dialect::Postgres];
     let (Some(mysql), Some(postgres)) = (&parts.mysql, &parts.postgres) else { return OWN };
     let text = mysql.value.as_str().filter(|_| mysql.span == postgres.span);
@@ -102,13 +102,13 @@ fn defines_routine(text: &str, first: &Range<usize>, last: &Range<usize>, syntax
 
 /// The single statement of a text, without its final semicolon, and its place.
 pub(super) fn one_statement<'t>(
-    value: &Value<'t>,
+    value: &FileValue<'t>,
     syntax: Dialect,
-) -> Result<(&'t str, Range<usize>), Fault> {
+) -> FileResult<(&'t str, Range<usize>)> {
     match all_statements(value, syntax)?.as_slice() {
         [(text, only)] => Ok((text, only.clone())),
         [_, (_, second), ..] => {
-            Err(Fault::at(value.span_of(second.clone()), "this is a second statement")
+            Err(FileFault::at(value.span_of(second.clone()), "this is a second statement")
                 .hint("write each statement as a text of its own"))
         }
         [] => Err(value.fault("there is no statement")),
@@ -118,15 +118,15 @@ pub(super) fn one_statement<'t>(
 /// The statements of a text, at least one, without their final semicolons, and their places. A routine's definition is
 /// one statement, whatever its body.
 pub(super) fn all_statements<'t>(
-    value: &Value<'t>,
+    value: &FileValue<'t>,
     syntax: Dialect,
-) -> Result<Vec<(&'t str, Range<usize>)>, Fault> {
+) -> FileResult<Vec<(&'t str, Range<usize>)>> {
     let text = value.text("an SQL statement in quotes")?;
     if text.len() > STATEMENT_MAX {
         return Err(value.fault(format!("a statement may have at most {STATEMENT_MAX} bytes")));
     }
     if let Some(at) = unterminated(text, syntax) {
-        return Err(Fault::at(value.span_of(at..at + 1), "what begins here has no end"));
+        return Err(FileFault::at(value.span_of(at..at + 1), "what begins here has no end"));
     }
     let parts = statements(text, syntax);
     if parts.is_empty() {

@@ -1,4 +1,4 @@
-//! Files of a workload, and files referenced by a workload file.
+//! Files of a workload with their options, and files referenced by a workload file.
 
 use assay_model::test_name;
 
@@ -12,23 +12,41 @@ pub struct UserFile {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FileExtent {
     Whole,
     /// The beginning of its content, decompressed. The file may be larger than memory.
     Head,
 }
 
 /// Reads a file referenced by a workload file. The error is a reason.
-pub type ReadFile<'a> = &'a dyn Fn(&str, Wanted) -> Result<UserFile, String>;
+pub type ReadFile<'a> = &'a dyn Fn(&str, FileExtent) -> Result<UserFile, String>;
 
 /// The same, with the path of the workload file as first argument.
-pub type ReadFileOf<'a> = &'a dyn Fn(&str, &str, Wanted) -> Result<UserFile, String>;
+pub type ReadFileOf<'a> = &'a dyn Fn(&str, &str, FileExtent) -> Result<UserFile, String>;
 
 #[derive(Debug, Clone, Copy)]
 pub struct WorkloadFile<'a> {
     pub path: &'a str,
     pub weight: Option<&'a str>,
     pub text: &'a str,
+}
+
+/// Options for the scripts of a workload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScriptOptions {
+    /// Scale factor of pgbench's tables; defaults to 1.
+    pub scale: Option<u32>,
+    /// Variables, each `NAME=VALUE`, as parsed by [`crate::script_variable`].
+    pub define: Vec<String>,
+}
+
+impl ScriptOptions {
+    pub fn given(&self) -> Option<&'static str> {
+        match self {
+            Self { scale: Some(_), .. } => Some("--scale"),
+            Self { define, .. } => (!define.is_empty()).then_some("--define"),
+        }
+    }
 }
 
 pub(super) fn stem(path: &str) -> String {

@@ -2,17 +2,12 @@
 //!
 //! Nothing here reads a file: the caller provides the texts, and a function that reads referenced files.
 
-mod captured;
-mod dump;
 mod fields;
 mod files;
 mod form;
-mod named;
-mod options;
 mod pgbench;
 mod read;
 mod scripts;
-mod session;
 mod table;
 mod test;
 mod values;
@@ -20,18 +15,17 @@ mod values;
 use assay_model::{Class, Definition, LuaScript, Schema, Test, UserData, test_name};
 use assay_workloads::define;
 
-pub use files::{ReadFile, ReadFileOf, UserFile, Wanted, WorkloadFile};
-pub use named::NamedFile;
-pub use options::ScriptOptions;
+pub use files::{FileExtent, ReadFile, ReadFileOf, ScriptOptions, UserFile, WorkloadFile};
 pub use pgbench::{PGBENCH_SCRIPTS, pgbench_script, script_variable};
+pub use scripts::NamedFile;
 
 use self::files::stem;
-use self::form::Form;
-use self::scripts::Scripts;
-use crate::document::{Fault, FileError};
+use self::form::FileForm;
+use self::scripts::ScriptMix;
+use crate::document::{FileError, FileFault, FileResult};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Workload {
+pub struct UserWorkload {
     /// File name without extension.
     pub name: String,
     /// In file order. All of them use the same tables.
@@ -43,7 +37,7 @@ pub fn read_workload(
     path: &str,
     text: &str,
     files: &dyn Fn(&str) -> Result<UserFile, String>,
-) -> Result<Workload, FileError> {
+) -> Result<UserWorkload, FileError> {
     let file = WorkloadFile { path, weight: None, text };
     read_workload_files(&[file], &ScriptOptions::default(), &|_, named, _| files(named))
 }
@@ -54,16 +48,16 @@ pub fn read_workload_files(
     given: &[WorkloadFile<'_>],
     options: &ScriptOptions,
     files: ReadFileOf<'_>,
-) -> Result<Workload, FileError> {
-    let is_script = |it: &&WorkloadFile<'_>| Form::of(it.path, it.text) == Form::Pgbench;
+) -> Result<UserWorkload, FileError> {
+    let is_script = |it: &&WorkloadFile<'_>| FileForm::of(it.path, it.text) == FileForm::Pgbench;
     let (scripts, others): (Vec<WorkloadFile<'_>>, Vec<_>) =
         given.iter().partition(|it| is_script(it));
-    let scripts = Scripts::read(&scripts, options);
+    let scripts = ScriptMix::read(&scripts, options);
     let file = match others.as_slice() {
         [] => None,
         [file] => Some(file),
         [_, second, ..] => {
-            let fault = Fault::of_file(
+            let fault = FileFault::of_file(
                 "a workload has one workload file at most, and this is a second one",
             )
             .hint("any number of scripts of pgbench can stand beside it");
@@ -97,7 +91,7 @@ pub fn read_workload_files(
         refuse_repeated(&test, &tests, given)?;
         tests.push(test);
     }
-    Ok(Workload { name, tests: tests.into_iter().map(define).collect() })
+    Ok(UserWorkload { name, tests: tests.into_iter().map(define).collect() })
 }
 
 fn refuse_repeated(
@@ -110,7 +104,7 @@ fn refuse_repeated(
     }
     let path = given.last().map_or("", |it| it.path);
     let message = format!("the workload file has a test `{}` too", test.name);
-    Err(Fault::of_file(message).hint("give one of both another name").shown_in(path, ""))
+    Err(FileFault::of_file(message).hint("give one of both another name").shown_in(path, ""))
 }
 
 fn of_file(
@@ -119,18 +113,18 @@ fn of_file(
     options: &ScriptOptions,
     files: ReadFileOf<'_>,
     more: Option<Vec<assay_model::UserTable>>,
-) -> Result<read::Read, Fault> {
+) -> FileResult<read::WorkloadContent> {
     let &WorkloadFile { path, weight, text } = file;
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    match Form::of(path, text) {
-        Form::Toml => {}
-        Form::Lua => {
-            return Err(Fault::of_file("this is a Lua script of sysbench, which is no workload file").hint(
+    match FileForm::of(path, text) {
+        FileForm::Toml => {}
+        FileForm::Lua => {
+            return Err(FileFault::of_file("this is a Lua script of sysbench, which is no workload file").hint(
                 "`--workload` takes it in `compare`, `gate`, `count`, `bisect` and `run`, and `--script` in `bench`",
             ));
         }
-        Form::Dump => {
-            return Err(Fault::of_file(
+        FileForm::Dump => {
+            return Err(FileFault::of_file(
                 "this is a dump: it makes tables, and says nothing of what to measure",
             )
             .hint(format!(
@@ -138,35 +132,33 @@ fn of_file(
                                and each `[test.NAME]` has statements to measure"
             )));
         }
-        Form::Pgbench | Form::Unknown => {
-            return Err(Fault::of_file("this is neither a workload file in TOML nor a script of pgbench")
+        FileForm::Pgbench | FileForm::Unknown => {
+            return Err(FileFault::of_file("this is neither a workload file in TOML nor a script of pgbench")
                 .hint("a workload file has `[table.NAME]` and `[test.NAME]`; a script has SQL statements and lines \
                        such as `\\set id random(1, 100)`"));
         }
     }
     if weight.is_some() {
-        return Err(Fault::of_file("a workload file has no weight")
+        return Err(FileFault::of_file("a workload file has no weight")
             .hint("scripts of pgbench have weights, such as `--workload a.sql@3,b.sql`; a workload file has `mix`"));
     }
     if let Some(option) = options.given().filter(|_| files_given == 1) {
-        return Err(Fault::of_file(format!("`{option}` is for scripts of pgbench")));
+        return Err(FileFault::of_file(format!("`{option}` is for scripts of pgbench")));
     }
     read::read(&stem(path), text, &|named, wanted| files(path, named, wanted), more)
 }
 
-#[must_use]
 pub fn is_lua(path: &str, text: &str) -> bool {
-    Form::of(path, text) == Form::Lua
+    FileForm::of(path, text) == FileForm::Lua
 }
 
 /// The workload of a sysbench script: one test, which counts as a write, as its effects are unknown in advance.
-#[must_use]
-pub fn lua_workload(script: LuaScript) -> Workload {
+pub fn lua_workload(script: LuaScript) -> UserWorkload {
     let name = script.name.clone();
     let does = "events of a Lua script of sysbench".to_owned();
     let (test, schema) = (test_name(&name), Schema::Lua(script));
     let test = read::definition(&test, does, Class::Write, Vec::new(), &name, schema);
-    Workload { name, tests: vec![define(test)] }
+    UserWorkload { name, tests: vec![define(test)] }
 }
 
 #[cfg(test)]

@@ -1,31 +1,25 @@
 //! Parser of pgbench scripts.
 
-mod branches;
 mod builtin;
 mod commands;
 mod expression;
-mod functions;
 mod known;
 mod reader;
-mod results;
-mod sets;
 mod state;
-mod statements;
-mod tables;
 
 use assay_model::limits::user::{STEPS, VARIABLES};
 use assay_model::{Transaction, UserTable};
 
-use self::state::Script;
-use super::options::ScriptOptions;
-use crate::document::Fault;
+use self::state::ScriptState;
+use super::files::ScriptOptions;
+use crate::document::{FileFault, FileResult};
 
 pub use builtin::{PGBENCH_SCRIPTS, pgbench_script};
 pub use known::script_variable;
 
 const BYTES_MAX: usize = 16 << 20;
 
-pub(super) struct Read {
+pub(super) struct PgbenchScript {
     pub(super) transaction: Transaction,
     pub(super) is_write: bool,
     /// Whether its statements name a table made by `pgbench -i`.
@@ -37,14 +31,14 @@ pub(super) fn read(
     text: &str,
     weight: f64,
     options: &ScriptOptions,
-) -> Result<Read, Fault> {
+) -> FileResult<PgbenchScript> {
     if text.len() > BYTES_MAX {
-        return Err(Fault::of_file(format!("a script may have at most {BYTES_MAX} bytes")));
+        return Err(FileFault::of_file(format!("a script may have at most {BYTES_MAX} bytes")));
     }
     let known = known::given(scale_of(options), &options.define);
     let script = reader::read(text, known);
-    let Script { variables, steps, is_write, names_tables, faults, .. } = script;
-    if let Some(fault) = Fault::of_all(faults) {
+    let ScriptState { variables, steps, is_write, names_tables, faults, .. } = script;
+    if let Some(fault) = FileFault::of_all(faults) {
         return Err(fault);
     }
     let transaction = Transaction {
@@ -57,17 +51,17 @@ pub(super) fn read(
         logged: None,
     };
     if transaction.statements() == 0 {
-        return Err(Fault::of_file("the script has no statement"));
+        return Err(FileFault::of_file("the script has no statement"));
     }
     debug_assert!(transaction.steps.len() <= STEPS && transaction.variables.len() <= VARIABLES);
-    if transaction.most_pause_us() > sets::SLEEP_MAX_US as u64 {
-        return Err(Fault::of_file("the pauses of a script may last 60 seconds in all"));
+    if transaction.most_pause_us() > commands::SLEEP_MAX_US as u64 {
+        return Err(FileFault::of_file("the pauses of a script may last 60 seconds in all"));
     }
-    Ok(Read { transaction, is_write, names_tables })
+    Ok(PgbenchScript { transaction, is_write, names_tables })
 }
 
 pub(super) fn tables(options: &ScriptOptions) -> Vec<UserTable> {
-    tables::tables(scale_of(options))
+    builtin::tables(scale_of(options))
 }
 
 fn scale_of(options: &ScriptOptions) -> u32 {

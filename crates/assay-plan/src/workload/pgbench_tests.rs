@@ -18,7 +18,7 @@ INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)
 END;
 ";
 
-fn read(text: &str) -> Result<Workload, String> {
+fn read(text: &str) -> Result<UserWorkload, String> {
     let none = |_: &str| Err("no file".to_owned());
     read_workload("tpcb.pgbench", text, &none).map_err(|error| {
         let hints = error.hints().into_iter().map(|hint| format!("\n    hint: {hint}"));
@@ -133,14 +133,14 @@ SELECT 2 \gdesc
 
 fn events(script: &str, client: u32) -> Vec<String> {
     use assay_model::{Setup, StatementMode};
-    use assay_workloads::{Argument, Client, EventBuf, Operation, Program};
+    use assay_workloads::{Argument, EventBuf, EventProgram, Operation, ProgramClient};
     let workload = read(script).unwrap();
     let setup = Setup { clients: 4, tables: 1, rows: 1000 };
     let program =
-        Program::new(Dialect::Postgres, workload.tests[0], setup, StatementMode::Prepared);
+        EventProgram::new(Dialect::Postgres, workload.tests[0], setup, StatementMode::Prepared);
     let program = std::sync::Arc::new(program);
     let (worker, mut event) =
-        (Client::new(std::sync::Arc::clone(&program), 7, client), EventBuf::default());
+        (ProgramClient::new(std::sync::Arc::clone(&program), 7, client), EventBuf::default());
     let mut shown = Vec::new();
     for sequence in 0..40 {
         worker.write_event(sequence, 0, &mut event);

@@ -1,12 +1,10 @@
 //! Parser of workload files.
 
-use super::captured;
-use super::dump;
 use super::fields::{MYSQL, POSTGRES};
 use super::files::ReadFile;
-use super::table::{self, tables};
-use super::test::{self, Work, Written};
-use crate::document::{Fault, Table, Value, all, parse};
+use super::table::{self, dump, tables};
+use super::test::{self, TestEntry, TestWork};
+use crate::document::{FileFault, FileResult, FileTable, FileValue, all, parse};
 use crate::nearest::nearest;
 use assay_model::limits::user::KINDS;
 use assay_model::{
@@ -26,13 +24,13 @@ fn homes() -> Vec<(&'static str, &'static [&'static str])> {
         ("in a `[table.NAME]` table", &table::KEYS),
         ("in a `[test.NAME]` table", &test::KEYS),
         ("in a step of a test", &test::STEP_KEYS),
-        ("in `values` of a test", &captured::KEYS),
+        ("in `values` of a test", &test::VALUES_KEYS),
         ("where a text may differ between products", &[MYSQL, POSTGRES]),
     ]
 }
 
 /// Refuses unknown keys at the top. Their content tells what is meant, however they are misspelt.
-fn refuse_unknown(file: &Table<'_>) -> Result<(), Fault> {
+fn refuse_unknown(file: &FileTable<'_>) -> FileResult<()> {
     let Some(value) = file.values().into_iter().find(|value| !KEYS.contains(&value.key)) else {
         return Ok(());
     };
@@ -42,7 +40,7 @@ fn refuse_unknown(file: &Table<'_>) -> Result<(), Fault> {
     let inner: Vec<&str> = inner.flatten().map(|it| it.key).collect();
     let outer: Vec<&str> = parts.iter().map(|it| it.key).collect();
     let has = |keys: &[&str], found: &[&str]| found.iter().any(|key| keys.contains(key));
-    let fault = Fault::at(value.key_span.clone(), format!("unknown key `{key}`"));
+    let fault = FileFault::at(value.key_span.clone(), format!("unknown key `{key}`"));
     let of = |what: &str, name: &str| {
         format!("did you mean `{what}`? A {what} is written `[{what}.{name}]`")
     };
@@ -58,7 +56,7 @@ fn refuse_unknown(file: &Table<'_>) -> Result<(), Fault> {
     })
 }
 
-pub(super) struct Read {
+pub(super) struct WorkloadContent {
     pub(super) data: UserData,
     pub(super) tests: Vec<Definition>,
 }
@@ -70,11 +68,11 @@ pub(super) fn read(
     text: &str,
     files: ReadFile<'_>,
     more: Option<Vec<UserTable>>,
-) -> Result<Read, Fault> {
+) -> FileResult<WorkloadContent> {
     let document = parse(text)?;
-    let file = Table::new(text, document.get_ref(), homes);
+    let file = FileTable::new(text, document.get_ref(), homes);
     refuse_unknown(&file)?;
-    let dump = file.get("dump").map(|value| dump::dump(&value, files));
+    let dump = file.get("dump").map(|value| dump(&value, files));
     let (tables, counts) = tables(&file, files, dump.is_some())?;
     let values = match file.get("test") {
         Some(tests) => {
@@ -86,7 +84,7 @@ pub(super) fn read(
         }
         None if more.is_some() => Vec::new(),
         None => {
-            return Err(Fault::of_file("the workload has no tests")
+            return Err(FileFault::of_file("the workload has no tests")
                 .hint("`[test.NAME]` defines one, with `steps`")
                 .hint("a script of pgbench beside the file is one too: `--workload tables.toml,script.sql`"));
         }
@@ -96,7 +94,9 @@ pub(super) fn read(
         (Ok(tables), Ok(written), Ok(dump)) => (tables, written, dump),
         (tables, written, dump) => {
             let faults = tables.err().into_iter().chain(written.err()).chain(dump.err());
-            return Err(Fault::of_all(faults).unwrap_or_else(|| Fault::of_file("a mistake")));
+            return Err(
+                FileFault::of_all(faults).unwrap_or_else(|| FileFault::of_file("a mistake"))
+            );
         }
     };
     let is_new =
@@ -104,18 +104,15 @@ pub(super) fn read(
     let more: Vec<UserTable> = more.unwrap_or_default().into_iter().filter(is_new).collect();
     tables.extend(more);
     let data = UserData { name: name.to_owned(), tables, dump };
-    let defined = |it: &Written<'_>| {
+    let defined = |it: &TestEntry<'_>| {
         let (mix, only_reads) = kinds(it, &written)?;
-        let class = match it.writes.unwrap_or(!only_reads) {
-            true => Class::Write,
-            false => Class::Read,
-        };
+        let class = if it.writes.unwrap_or(!only_reads) { Class::Write } else { Class::Read };
         let does = it.does.map_or_else(|| summary(&mix), str::to_owned);
         let schema = Schema::User(data.clone());
         Ok(definition(it.value.key, does, class, mix, &data.name, schema))
     };
     let tests = all(written.iter().map(defined))?;
-    Ok(Read { data, tests })
+    Ok(WorkloadContent { data, tests })
 }
 
 pub(super) fn definition(
@@ -144,12 +141,12 @@ pub(super) fn definition(
     }
 }
 
-fn kinds(test: &Written<'_>, all: &[Written<'_>]) -> Result<(Vec<Transaction>, bool), Fault> {
+fn kinds(test: &TestEntry<'_>, all: &[TestEntry<'_>]) -> FileResult<(Vec<Transaction>, bool)> {
     let parts = match &test.work {
-        Work::Steps { transaction, only_reads } => {
+        TestWork::Steps { transaction, only_reads } => {
             return Ok((vec![transaction.clone()], *only_reads));
         }
-        Work::Mix(parts) => parts,
+        TestWork::Mix(parts) => parts,
     };
     let mut mix = Vec::with_capacity(parts.len());
     let mut is_read = true;
@@ -161,18 +158,21 @@ fn kinds(test: &Written<'_>, all: &[Written<'_>]) -> Result<(Vec<Transaction>, b
     Ok((mix, is_read))
 }
 
-fn part_of<'w>(part: &Value<'_>, all: &'w [Written<'_>]) -> Result<(&'w Transaction, bool), Fault> {
+fn part_of<'w>(
+    part: &FileValue<'_>,
+    all: &'w [TestEntry<'_>],
+) -> FileResult<(&'w Transaction, bool)> {
     let named = all.iter().find(|it| it.value.key == part.key);
     match named.map(|it| &it.work) {
-        Some(Work::Steps { transaction, only_reads }) => Ok((transaction, *only_reads)),
-        Some(Work::Mix(_)) => {
+        Some(TestWork::Steps { transaction, only_reads }) => Ok((transaction, *only_reads)),
+        Some(TestWork::Mix(_)) => {
             let message = format!("`{}` is a mix itself", part.key);
-            Err(Fault::at(part.key_span.clone(), message).hint("a mix has tests with `steps`"))
+            Err(FileFault::at(part.key_span.clone(), message).hint("a mix has tests with `steps`"))
         }
         None => {
             let message = format!("the file has no test `{}`", part.key);
-            let fault = Fault::at(part.key_span.clone(), message);
-            let names = all.iter().filter(|it| matches!(it.work, Work::Steps { .. }));
+            let fault = FileFault::at(part.key_span.clone(), message);
+            let names = all.iter().filter(|it| matches!(it.work, TestWork::Steps { .. }));
             let names = names.map(|it| it.value.key);
             Err(match nearest(part.key, names) {
                 Some(meant) => fault.hint(format!("did you mean `{meant}`")),

@@ -4,11 +4,11 @@ use assay_model::{
     Class, Dialect, Hint as _, PipelineMark, Schema, Sending, Setup, StatementMode, Transaction,
     UserStep, UserTable,
 };
-use assay_workloads::{Argument, Client, EventBuf, Mode, Operation, Program};
+use assay_workloads::{Argument, EventBuf, EventProgram, Operation, ProgramClient};
 
 use super::*;
 
-fn read_all(files: &[(&str, &str)], options: &ScriptOptions) -> Result<Workload, String> {
+fn read_all(files: &[(&str, &str)], options: &ScriptOptions) -> Result<UserWorkload, String> {
     let given: Vec<WorkloadFile<'_>> = files
         .iter()
         .map(|(path, text)| {
@@ -22,15 +22,15 @@ fn read_all(files: &[(&str, &str)], options: &ScriptOptions) -> Result<Workload,
     })
 }
 
-fn read(text: &str) -> Result<Workload, String> {
+fn read(text: &str) -> Result<UserWorkload, String> {
     read_all(&[("script.sql", text)], &ScriptOptions::default())
 }
 
-fn kinds(workload: &Workload) -> &'static [Transaction] {
+fn kinds(workload: &UserWorkload) -> &'static [Transaction] {
     &workload.tests.last().unwrap().definition().roles[0].script.mix
 }
 
-fn tables(workload: &Workload) -> &'static [UserTable] {
+fn tables(workload: &UserWorkload) -> &'static [UserTable] {
     let Schema::User(data) = &workload.tests[0].definition().schema else { panic!() };
     &data.tables
 }
@@ -40,9 +40,9 @@ fn event(script: &str, options: &ScriptOptions, results: &[&[Option<&str>]]) -> 
     let workload = read_all(&[("script.sql", script)], options).unwrap();
     let setup = Setup { clients: 4, tables: 1, rows: 1000 };
     let test = workload.tests[0];
-    let program = Program::new(Dialect::Postgres, test, setup, StatementMode::Text);
+    let program = EventProgram::new(Dialect::Postgres, test, setup, StatementMode::Text);
     let program = std::sync::Arc::new(program);
-    let client = Client::new(std::sync::Arc::clone(&program), 7, 3);
+    let client = ProgramClient::new(std::sync::Arc::clone(&program), 7, 3);
     let (mut event, mut kept, mut sent) = (EventBuf::default(), vec![None; 100], Vec::new());
     let mut results = results.iter();
     client.write_event(0, 0, &mut event);
@@ -300,9 +300,9 @@ fn statements_are_parsed_each_time_if_that_is_asked_for() {
     let workload = read("SELECT 1;\nSELECT 2 AS a \\gset\nSELECT :a;").unwrap();
     let setup = Setup { clients: 1, tables: 1, rows: 1 };
     let test = workload.tests[0];
-    let program = Program::new(Dialect::Postgres, test, setup, StatementMode::Extended);
-    let modes: Vec<Mode> = program.statements().iter().map(|it| it.mode).collect();
-    assert_eq!(modes, [Mode::Extended, Mode::Text, Mode::Extended]);
+    let program = EventProgram::new(Dialect::Postgres, test, setup, StatementMode::Extended);
+    let modes: Vec<StatementMode> = program.statements().iter().map(|it| it.mode).collect();
+    assert_eq!(modes, [StatementMode::Extended, StatementMode::Text, StatementMode::Extended]);
     assert_eq!(program.places(), [(0, 0), (0, 1), (0, 2)]);
 }
 

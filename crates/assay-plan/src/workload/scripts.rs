@@ -3,28 +3,28 @@
 use assay_model::limits::user::{SCRIPTS, WEIGHT};
 use assay_model::{Class, Definition, Schema, Transaction, UserData, UserTable, thousands};
 
-use super::files::{WorkloadFile, stem};
-use super::options::ScriptOptions;
-use super::pgbench;
+use super::files::{ScriptOptions, WorkloadFile, stem};
+use super::pgbench::{self, pgbench_script};
 use super::read::{definition, summary};
-use crate::document::{Fault, FileError};
+use crate::document::{FileError, FileFault, FileResult};
 
 const MIX: &str = "mix";
 
-pub(super) struct Scripts {
+pub(super) struct ScriptMix {
     mix: Vec<Transaction>,
     class: Class,
     /// pgbench's tables, if a script names one.
     tables: Vec<UserTable>,
 }
 
-impl Scripts {
+impl ScriptMix {
     pub(super) fn read(
         files: &[WorkloadFile<'_>],
         options: &ScriptOptions,
     ) -> Result<Self, FileError> {
         if let Some(file) = files.get(SCRIPTS) {
-            let fault = Fault::of_file(format!("a workload may have at most {SCRIPTS} scripts"));
+            let fault =
+                FileFault::of_file(format!("a workload may have at most {SCRIPTS} scripts"));
             return Err(fault.shown_in(file.path, file.text));
         }
         let mut scripts = Self { mix: Vec::new(), class: Class::Read, tables: Vec::new() };
@@ -83,14 +83,71 @@ impl Scripts {
     }
 }
 
-fn weight(written: Option<&str>) -> Result<f64, Fault> {
+fn weight(written: Option<&str>) -> FileResult<f64> {
     let Some(written) = written else { return Ok(1.0) };
     let weight = written.parse().ok().filter(|weight| WEIGHT.contains(weight));
     weight.map(f64::from).ok_or_else(|| {
         let most = thousands(*WEIGHT.end());
-        Fault::of_file(format!(
+        FileFault::of_file(format!(
             "the weight of a script is a whole number from 1 to {most}, not `{written}`"
         ))
         .hint("leave a script out that is not to be run")
     })
+}
+
+/// A file of a workload: `FILE` or `FILE@WEIGHT`, or a pgbench built-in script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedFile<'n> {
+    pub path: &'n str,
+    pub weight: Option<&'n str>,
+}
+
+impl<'n> NamedFile<'n> {
+    /// Parses the name of a file. A number after the last `@` is a weight.
+    pub fn of(text: &'n str) -> Self {
+        let is_number = |it: &str| {
+            !it.is_empty() && it.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'))
+        };
+        match text.rsplit_once('@') {
+            Some((path, weight)) if !path.is_empty() && is_number(weight) => {
+                Self { path, weight: Some(weight) }
+            }
+            _ => Self { path: text, weight: None },
+        }
+    }
+
+    pub fn is_of_pgbench(&self) -> bool {
+        pgbench_script(self.path).is_some()
+    }
+
+    pub fn at(&self, path: impl FnOnce(&str) -> String) -> String {
+        let path = if self.is_of_pgbench() { self.path.to_owned() } else { path(self.path) };
+        match self.weight {
+            Some(weight) => format!("{path}@{weight}"),
+            None => path,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_after_the_last_at_is_a_weight() {
+        let of = |text| {
+            let NamedFile { path, weight } = NamedFile::of(text);
+            (path, weight)
+        };
+        assert_eq!(of("a.sql@3"), ("a.sql", Some("3")));
+        assert_eq!(of("a@b/c.sql"), ("a@b/c.sql", None));
+        assert_eq!(of("a@7@0"), ("a@7", Some("0")));
+        assert_eq!(of("@3"), ("@3", None));
+        assert_eq!(
+            NamedFile::of("x/a.sql@3").at(|path| format!("/home/{path}")),
+            "/home/x/a.sql@3"
+        );
+        assert_eq!(NamedFile::of("tpcb-like@2").at(|_| String::new()), "tpcb-like@2");
+        assert!(!NamedFile::of("./tpcb-like").is_of_pgbench());
+    }
 }

@@ -2,27 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::Distribution;
+use assay_model::limits::captured::{FILE_BYTES, WIDTH};
 use assay_model::{
-    Captured, Dialect, Generator, Logged, PerDialect, Range as Integers, Scalar, Sending, Sql,
-    Transaction, UserStep, Variable,
+    Captured, CapturedDraw, CapturedKind, Dialect, Distribution, Generator, Logged, PerDialect,
+    Range as Integers, Scalar, Sending, SessionSetting, SettingError, Sql, Transaction,
+    UserRowsFile, UserStep, Variable,
 };
 use toml::de::DeValue;
 
-use super::captured;
 use super::fields::{MYSQL, POSTGRES, check_name, one_statement, parts_of, try_each};
-use super::files::ReadFile;
-use super::session;
-use super::table::Counts;
-use super::values::{Context, generator, weight};
-use crate::document::{Fault, Table, Value, all};
+use super::files::{FileExtent, ReadFile, UserFile};
+use super::table::{TableRows, file};
+use super::values::{ValueContext, generator, weight};
+use crate::document::{FileFault, FileResult, FileTable, FileValue, all};
 use crate::nearest::nearest;
-use assay_model::limits::user::{EVENT_BYTES, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
+use assay_model::limits::user::{EVENT_BYTES, SETTINGS, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
 use assay_options::parse_duration_s;
 use assay_workloads::sql::{
-    Use, leading_name, leaves_open, only_reads, other_mark, quoted_uses, statement, uses,
+    VariableUse, leading_name, leaves_open, only_reads, other_mark, quoted_uses, statement, uses,
 };
-use assay_workloads::unrepeatable;
+use assay_workloads::{CapturedLines, keep_captured, unrepeatable};
 
 pub(super) const KEYS: [&str; 8] =
     ["does", "let", "values", "steps", "mix", "writes", "session", "log"];
@@ -34,25 +33,25 @@ const THINK_MAX_S: f64 = 60.0;
 
 const EXPECTED: &str = "tests, each written `[test.NAME]`";
 
-pub(super) struct Written<'t> {
-    pub(super) value: Value<'t>,
+pub(super) struct TestEntry<'t> {
+    pub(super) value: FileValue<'t>,
     pub(super) does: Option<&'t str>,
     pub(super) writes: Option<bool>,
-    pub(super) work: Work<'t>,
+    pub(super) work: TestWork<'t>,
 }
 
-pub(super) enum Work<'t> {
+pub(super) enum TestWork<'t> {
     /// The same steps in every event.
     Steps { transaction: Transaction, only_reads: bool },
     /// Events of other tests, with their weights.
-    Mix(Vec<(Value<'t>, f64)>),
+    Mix(Vec<(FileValue<'t>, f64)>),
 }
 
 pub(super) fn test<'t>(
-    value: &Value<'t>,
-    counts: &Counts,
+    value: &FileValue<'t>,
+    counts: &TableRows,
     files: ReadFile<'_>,
-) -> Result<Written<'t>, Fault> {
+) -> FileResult<TestEntry<'t>> {
     check_name(value, "test", "_-.=")?;
     let table = value.table(EXPECTED)?;
     table.refuse_unknown(&KEYS)?;
@@ -62,27 +61,26 @@ pub(super) fn test<'t>(
             let keys = ["let", "values", "session", "log"];
             if let Some(beside) = keys.into_iter().find_map(|key| table.get(key)) {
                 let message = format!("`{}` has no meaning beside `mix`", beside.key);
-                let fault = Fault::at(beside.key_span, message);
+                let fault = FileFault::at(beside.key_span, message);
                 return Err(fault.hint("it belongs to the tests that are mixed"));
             }
-            Work::Mix(mixed(&mix)?)
+            TestWork::Mix(mixed(&mix)?)
         }
         (Some(_), Some(mix)) => {
-            return Err(Fault::at(mix.key_span, "a test has either `steps` or `mix`"));
+            return Err(FileFault::at(mix.key_span, "a test has either `steps` or `mix`"));
         }
         (None, None) => {
             let message = format!("test `{}` lacks `steps`", value.key);
-            return Err(Fault::at(value.key_span.clone(), message)
+            return Err(FileFault::at(value.key_span.clone(), message)
                 .hint("for example `steps = [\"SELECT 1\"]`; or mix other tests with `mix`"));
         }
     };
     let does = table.get("does").map(|it| it.text("a text")).transpose()?;
-    let writes = table.get("writes");
-    let writes = writes.map(|it| it.value.as_bool().ok_or_else(|| it.is_not("`true` or `false`")));
-    Ok(Written { value: value.clone(), does, writes: writes.transpose()?, work })
+    let writes = table.get("writes").map(|value| value.flag()).transpose()?;
+    Ok(TestEntry { value: value.clone(), does, writes, work })
 }
 
-fn mixed<'t>(value: &Value<'t>) -> Result<Vec<(Value<'t>, f64)>, Fault> {
+fn mixed<'t>(value: &FileValue<'t>) -> FileResult<Vec<(FileValue<'t>, f64)>> {
     let parts = value.table("a table such as `{ browse = 80, buy = 20 }`")?.values();
     if parts.is_empty() {
         return Err(value.fault("`mix` is empty"));
@@ -90,8 +88,127 @@ fn mixed<'t>(value: &Value<'t>) -> Result<Vec<(Value<'t>, f64)>, Fault> {
     parts.into_iter().map(|it| weight(&it).map(|weight| (it, weight))).collect()
 }
 
+/// In the order in which they are set.
+fn session_settings(value: &FileValue<'_>) -> FileResult<Vec<SessionSetting>> {
+    let table = value.table("a table such as `{ sql_mode = \"ANSI_QUOTES\" }`")?;
+    if table.values().len() > SETTINGS {
+        return Err(value.fault(format!("a session may have at most {SETTINGS} settings")));
+    }
+    let mut read = all(table.values().iter().map(setting))?;
+    read.sort();
+    if let Some(pair) = read.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
+        return Err(value.fault(format!("`{}` is set twice", pair[0].name())));
+    }
+    Ok(read)
+}
+
+fn setting(value: &FileValue<'_>) -> FileResult<SessionSetting> {
+    let text = match &value.value {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Boolean(true) => "ON".to_owned(),
+        DeValue::Boolean(false) => "OFF".to_owned(),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.to_string(),
+        _ => return Err(value.is_not("a text, a number, `true` or `false`")),
+    };
+    SessionSetting::new(value.key, &text).map_err(|error| match error {
+        SettingError::Value(takes) => value.fault(format!("`{}` takes {takes}", value.key)),
+        SettingError::Unknown => {
+            let fault = FileFault::at(
+                value.key_span.clone(),
+                format!("`{}` is no setting that assay sets in sessions", value.key),
+            );
+            let name = value.key.to_ascii_lowercase();
+            let known = Dialect::ALL.into_iter().flat_map(SessionSetting::names);
+            fault.hint_nearest(
+                &name,
+                known,
+                "docs/reference/workload-files.md lists them; an option of the server stands in the name of the \
+                 system, such as `mysql@8.0+max_connections=500`",
+            )
+        }
+    })
+}
+
+pub(super) const VALUES_KEYS: [&str; 3] = ["file", "names", "draw"];
+
+const VALUES_EXPECTED: &str = "a table such as `{ file = \"values.jsonl\", names = [\"id\"] }`";
+
+fn captured_names<'t>(value: &FileValue<'t>) -> FileResult<Vec<FileValue<'t>>> {
+    let table = value.table(VALUES_EXPECTED)?;
+    table.refuse_unknown(&VALUES_KEYS)?;
+    let lacks = || {
+        value.fault("`values` lacks `names`").hint("they name the values of a line, in its order")
+    };
+    let listed = table.get("names").ok_or_else(lacks)?;
+    let names = listed.list("a list of names")?;
+    if names.is_empty() || names.len() > WIDTH {
+        return Err(listed.fault(format!("a line has 1 to {WIDTH} values")));
+    }
+    let check = |(number, it): (usize, &FileValue<'t>)| {
+        let name = it.text("the name of a variable, in quotes")?;
+        if name.is_empty() || leading_name(name) != name {
+            return Err(it.fault(format!(
+                "`{name}` cannot name a variable: use letters, digits and `_`, and begin with no digit"
+            )));
+        }
+        let before = names.iter().take(number);
+        if before.filter_map(|it| it.value.as_str()).any(|other| other == name) {
+            return Err(it.fault(format!("`{name}` is named twice")));
+        }
+        Ok(())
+    };
+    all(names.iter().enumerate().map(check))?;
+    Ok(names)
+}
+
+/// Reads the file of `values`, and keeps its lines for the sender. Returns it and the generators of its names.
+fn read_captured(
+    value: &FileValue<'_>,
+    width: usize,
+    files: ReadFile<'_>,
+) -> FileResult<(Captured, Vec<Generator>)> {
+    let table = value.table(VALUES_EXPECTED)?;
+    let draw = match table.get("draw") {
+        None => CapturedDraw::Random,
+        Some(draw) => match draw.text("`\"random\"` or `\"in-order\"`")? {
+            "random" => CapturedDraw::Random,
+            "in-order" => CapturedDraw::InOrder,
+            _ => return Err(draw.fault("`draw` must be `random` or `in-order`")),
+        },
+    };
+    let lacks = || {
+        value
+            .fault("`values` lacks `file`")
+            .hint("each line of the file is a JSON array, such as `[42, \"DE\"]`")
+    };
+    let named = table.get("file").ok_or_else(lacks)?;
+    let name = named.text("the name of a file, in quotes")?;
+    let UserFile { path, sha256, content, .. } = file(&named, files, FileExtent::Whole)?;
+    if content.len() as u64 > FILE_BYTES {
+        return Err(named.fault(format!("`{name}` has more than {FILE_BYTES} bytes")));
+    }
+    let lines = CapturedLines::parse(&content, width).map_err(|errors| {
+        let faults = errors.iter().map(|error| named.fault(format!("`{name}`, {error}")));
+        let hint = "each line is a JSON array with a value for each of `names`; a value is a number, a text, `null`, \
+                    `true`, `false`, `{\"hex\": \"ff00\"}` or an array of those";
+        let faults = FileFault::of_all(faults.map(|fault| fault.hint(hint)));
+        faults.unwrap_or_else(|| named.fault("a mistake"))
+    })?;
+    let generators = (0..).zip(lines.columns()).map(|(column, it)| Generator::Captured {
+        column,
+        of: it.kind.unwrap_or(CapturedKind::Texts),
+        most_bytes: it.most_bytes,
+    });
+    let generators = generators.collect();
+    let file = UserRowsFile { path, sha256 };
+    let captured = Captured { lines: lines.count(), width: width as u32, draw, file };
+    keep_captured(&captured.file.sha256, lines);
+    Ok((captured, generators))
+}
+
 /// `{ calls = 4810, share = 0.35 }`: frequency of the events in a log.
-fn logged(value: &Value<'_>) -> Result<Logged, Fault> {
+fn logged(value: &FileValue<'_>) -> FileResult<Logged> {
     const EXPECTED: &str = "a table such as `{ calls = 4810, share = 0.35 }`";
     let table = value.table(EXPECTED)?;
     table.refuse_unknown(&["calls", "share"])?;
@@ -101,8 +218,8 @@ fn logged(value: &Value<'_>) -> Result<Logged, Fault> {
     Ok(Logged { calls: calls.number(&(0..=u64::MAX))?, share: share.fraction(&(0.0..=1.0))? })
 }
 
-struct Reader<'c> {
-    counts: &'c Counts,
+struct StepReader<'c> {
+    counts: &'c TableRows,
     variables: Vec<Variable>,
     numbers: BTreeMap<String, u32>,
     mistaken: BTreeSet<String>,
@@ -110,12 +227,12 @@ struct Reader<'c> {
 }
 
 fn steps_of<'t>(
-    (name, table): (&str, &Table<'t>),
-    steps: &Value<'t>,
-    counts: &Counts,
+    (name, table): (&str, &FileTable<'t>),
+    steps: &FileValue<'t>,
+    counts: &TableRows,
     files: ReadFile<'_>,
-) -> Result<Work<'t>, Fault> {
-    let mut reader = Reader {
+) -> FileResult<TestWork<'t>> {
+    let mut reader = StepReader {
         counts,
         variables: Vec::new(),
         numbers: BTreeMap::new(),
@@ -138,7 +255,7 @@ fn steps_of<'t>(
             }
         }
     }
-    let session = table.get("session").map(|it| session::settings(&it)).transpose();
+    let session = table.get("session").map(|it| session_settings(&it)).transpose();
     let session = session.unwrap_or_else(|fault| {
         faults.push(fault);
         None
@@ -151,12 +268,12 @@ fn steps_of<'t>(
     let read: Vec<UserStep> = match read {
         Ok(read) if faults.is_empty() => read,
         read => {
-            let all = Fault::of_all(faults.into_iter().chain(read.err()));
+            let all = FileFault::of_all(faults.into_iter().chain(read.err()));
             return Err(all.unwrap_or_else(|| steps.fault("a mistake")));
         }
     };
     refuse_unrepeatable(&read, &listed)?;
-    let Reader { variables, only_reads, .. } = reader;
+    let StepReader { variables, only_reads, .. } = reader;
     refuse_unused(&read, &variables, table, steps)?;
     let (name, weight) = (name.to_owned(), 1.0);
     let session = session.unwrap_or_default();
@@ -176,28 +293,28 @@ fn steps_of<'t>(
         _ if leaves_transaction_open(&transaction) => Err(steps
             .fault("a transaction begins among the steps and does not end")
             .hint("end it with `COMMIT` or `ROLLBACK`")),
-        _ => Ok(Work::Steps { transaction, only_reads }),
+        _ => Ok(TestWork::Steps { transaction, only_reads }),
     }
 }
 
 fn refuse_unused(
     read: &[UserStep],
     variables: &[Variable],
-    table: &Table<'_>,
-    steps: &Value<'_>,
-) -> Result<(), Fault> {
+    table: &FileTable<'_>,
+    steps: &FileValue<'_>,
+) -> FileResult<()> {
     let used = used(read);
     let mut numbered = (0..).zip(variables);
     let unused = numbered.find(|(number, it)| it.values.is_some() && !used.contains(number));
     if let Some((_, Variable { name, .. })) = unused {
         let place = table.get("let").and_then(|it| it.table("").ok()?.get(name));
         let captured = || {
-            let names = captured::names(&table.get("values")?).ok()?;
+            let names = captured_names(&table.get("values")?).ok()?;
             Some(names.into_iter().find(|it| it.value.as_str() == Some(name))?.span)
         };
         let place = place.map(|it| it.key_span).or_else(captured);
         let place = place.unwrap_or_else(|| steps.span.clone());
-        return Err(Fault::at(place, format!("no statement uses `{name}`"))
+        return Err(FileFault::at(place, format!("no statement uses `{name}`"))
             .hint(format!("in a statement, `:{name}` is its value")));
     }
     Ok(())
@@ -205,26 +322,21 @@ fn refuse_unused(
 
 /// Whether the steps leave a transaction open for the next event on any product.
 fn leaves_transaction_open(transaction: &Transaction) -> bool {
-    type OfProduct = fn(&PerDialect<Sql>) -> Option<&Sql>;
-    let products: [(Dialect, OfProduct); 2] = [
-        (Dialect::MySql, |sql| sql.mysql.as_ref()),
-        (Dialect::Postgres, |sql| sql.postgres.as_ref()),
-    ];
-    products.into_iter().any(|(syntax, of)| {
+    Dialect::ALL.into_iter().any(|dialect| {
         let begins = transaction.steps.iter().filter_map(|step| match step {
-            UserStep::Send { sql, .. } => of(sql)?.pieces.first(),
+            UserStep::Send { sql, .. } => sql.of(dialect)?.pieces.first(),
             UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
         });
-        leaves_open(begins.map(String::as_str), syntax)
+        leaves_open(begins.map(String::as_str), dialect)
     })
 }
 
-impl Reader<'_> {
-    fn add_captured(&mut self, value: &Value<'_>, files: ReadFile<'_>) -> Result<Captured, Fault> {
-        let names = captured::names(value)?;
+impl StepReader<'_> {
+    fn add_captured(&mut self, value: &FileValue<'_>, files: ReadFile<'_>) -> FileResult<Captured> {
+        let names = captured_names(value)?;
         let texts: Vec<&str> = names.iter().filter_map(|it| it.value.as_str()).collect();
         let (captured, generators) =
-            captured::read(value, texts.len(), files).inspect_err(|_| {
+            read_captured(value, texts.len(), files).inspect_err(|_| {
                 self.mistaken.extend(texts.iter().map(|name| (*name).to_owned()));
             })?;
         for (name, values) in texts.into_iter().zip(generators) {
@@ -233,14 +345,16 @@ impl Reader<'_> {
         Ok(captured)
     }
 
-    fn add_drawn(&mut self, value: &Value<'_>) -> Result<(), Fault> {
+    fn add_drawn(&mut self, value: &FileValue<'_>) -> FileResult<()> {
         if self.numbers.contains_key(value.key) {
             let message = format!("`{}` is a name of `values` too", value.key);
-            return Err(Fault::at(value.key_span.clone(), message));
+            return Err(FileFault::at(value.key_span.clone(), message));
         }
-        let context = Context { tables: self.counts, is_column: false };
+        let context = ValueContext { tables: self.counts, is_column: false };
         let values = Some(generator(value, context)?);
-        self.add(value.key, values).map_err(|why| Fault::at(value.key_span.clone(), why)).map(drop)
+        self.add(value.key, values)
+            .map_err(|why| FileFault::at(value.key_span.clone(), why))
+            .map(drop)
     }
 
     fn add(&mut self, name: &str, values: Option<Generator>) -> Result<u32, String> {
@@ -262,7 +376,7 @@ impl Reader<'_> {
         self.numbers.get(name).copied()
     }
 
-    fn step(&mut self, value: &Value<'_>) -> Result<UserStep, Fault> {
+    fn step(&mut self, value: &FileValue<'_>) -> FileResult<UserStep> {
         if value.value.is_str() {
             let parts = PerDialect::all(value.clone());
             let sql = try_each(parts, |part, syntax| self.sql(&part, syntax))?;
@@ -273,7 +387,7 @@ impl Reader<'_> {
         if let Some(think) = table.get("think") {
             return match table.values().len() {
                 1 => Ok(UserStep::Sleep { us: pause(&think)?, when: None }),
-                _ => Err(Fault::at(think.key_span, "`think` is a step of its own")
+                _ => Err(FileFault::at(think.key_span, "`think` is a step of its own")
                     .hint("for example `{ think = \"10ms\" }`")),
             };
         }
@@ -281,7 +395,7 @@ impl Reader<'_> {
             (Some(sql), None) => PerDialect::all(sql),
             (None, Some(parts)) => parts,
             (Some(sql), Some(_)) => {
-                return Err(Fault::at(sql.key_span, "`sql` is for all products")
+                return Err(FileFault::at(sql.key_span, "`sql` is for all products")
                     .hint("write `mysql` and `postgres` instead, or leave them out"));
             }
             (None, None) => return Err(value.fault("the step has no statement").hint(STEP_HINT)),
@@ -293,27 +407,28 @@ impl Reader<'_> {
         Ok(sent(sql, times, keep))
     }
 
-    fn sql(&mut self, value: &Value<'_>, syntax: Dialect) -> Result<Sql, Fault> {
+    fn sql(&mut self, value: &FileValue<'_>, syntax: Dialect) -> FileResult<Sql> {
         let (text, place) = one_statement(value, syntax)?;
         let place_of = |span: std::ops::Range<usize>| {
             value.span_of(place.start + span.start..place.start + span.end)
         };
         if let Some(span) = other_mark(text, syntax) {
-            return Err(Fault::at(place_of(span), "this is a mark of another program")
+            return Err(FileFault::at(place_of(span), "this is a mark of another program")
                 .hint("name values: `:id` is the variable `id`, which `let.id` draws"));
         }
         let quoted = quoted_uses(text, syntax).into_iter().map(|(it, _)| it);
         if let Some(it) = quoted.into_iter().find(|it| self.number(it.name).is_some()) {
-            return Err(Fault::at(place_of(it.span), "a variable in quotes has no value").hint(
-                "leave the quotes out; for a part of a text, use `CONCAT('%', :name, '%')`",
-            ));
+            return Err(FileFault::at(place_of(it.span), "a variable in quotes has no value")
+                .hint(
+                    "leave the quotes out; for a part of a text, use `CONCAT('%', :name, '%')`",
+                ));
         }
         let used = uses(text, syntax);
         if used.len() > USES {
             return Err(value.fault(format!("a statement may use {USES} values")));
         }
-        let unknown = |it: &Use<'_>| {
-            let fault = Fault::at(
+        let unknown = |it: &VariableUse<'_>| {
+            let fault = FileFault::at(
                 place_of(it.span.clone()),
                 format!("no variable is called `{}` so far", it.name),
             );
@@ -325,28 +440,29 @@ impl Reader<'_> {
                 )),
             }
         };
-        let number = |it: Use<'_>| match self.number(it.name) {
+        let number = |it: VariableUse<'_>| match self.number(it.name) {
             Some(number) => Ok((it.span, number)),
             None if self.mistaken.contains(it.name) => Ok((it.span, 0)),
             None => Err(unknown(&it)),
         };
         // A misspelt name is often misspelt everywhere.
         let mut note = BTreeSet::new();
-        let is_new =
-            |it: &Use<'_>| self.number(it.name).is_some() || note.insert(it.name.to_owned());
+        let is_new = |it: &VariableUse<'_>| {
+            self.number(it.name).is_some() || note.insert(it.name.to_owned())
+        };
         let numbered = all(used.into_iter().filter(is_new).map(number))?;
         self.only_reads &= only_reads(text, syntax);
         Ok(statement(text, &numbered))
     }
 
-    fn keep(&mut self, value: &Value<'_>) -> Result<Vec<u32>, Fault> {
-        let names = if value.value.is_array() { value.list("")? } else { vec![value.clone()] };
+    fn keep(&mut self, value: &FileValue<'_>) -> FileResult<Vec<u32>> {
+        let names = value.one_or_more("")?;
         let mut kept = Vec::with_capacity(names.len());
         for it in &names {
             let name = it.text("names of variables, in quotes")?;
             let number = match self.number(name) {
                 None => self.add(name, None).map_err(|why| it.fault(why))?,
-                Some(number) if self.variables.get(number as usize).is_some_and(is_drawn) => {
+                Some(number) if self.variables[number as usize].values.is_some() => {
                     return Err(it
                         .fault(format!("`{name}` is drawn when an event begins"))
                         .hint("use another name for the value that is kept"));
@@ -375,23 +491,18 @@ fn used(steps: &[UserStep]) -> BTreeSet<u32> {
 }
 
 /// Refuses steps that only the first event can execute.
-fn refuse_unrepeatable(steps: &[UserStep], written: &[Value<'_>]) -> Result<(), Fault> {
-    type OfProduct = fn(&PerDialect<Sql>) -> Option<&Sql>;
-    let products: [(Dialect, OfProduct); 2] = [
-        (Dialect::MySql, |sql| sql.mysql.as_ref()),
-        (Dialect::Postgres, |sql| sql.postgres.as_ref()),
-    ];
-    for (syntax, of) in products {
+fn refuse_unrepeatable(steps: &[UserStep], written: &[FileValue<'_>]) -> FileResult<()> {
+    for dialect in Dialect::ALL {
         let texts = (0..).zip(steps).filter_map(|(number, step)| match step {
-            UserStep::Send { sql, .. } => Some((number, of(sql)?.with_marks(|_| "?".to_owned()))),
+            UserStep::Send { sql, .. } => {
+                Some((number, sql.of(dialect)?.with_marks(|_| "?".to_owned())))
+            }
             UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
         });
         let texts: Vec<(usize, String)> = texts.collect();
-        let found = unrepeatable(texts.iter().map(|(_, text)| text.as_str()), syntax);
-        if let Some((number, why)) = found
-            && let Some(value) = texts.get(number).and_then(|(step, _)| written.get(*step))
-        {
-            return Err(value.fault(why).hint(
+        let found = unrepeatable(texts.iter().map(|(_, text)| text.as_str()), dialect);
+        if let Some((number, why)) = found {
+            return Err(written[texts[number].0].fault(why).hint(
                 "an event is repeated until the time is over; what is to exist beforehand belongs into \
                  `[table.NAME]`, as `create` or `after`",
             ));
@@ -402,11 +513,7 @@ fn refuse_unrepeatable(steps: &[UserStep], written: &[Value<'_>]) -> Result<(), 
 
 const STEP_HINT: &str = "`sql` has it for all products, `mysql` and `postgres` for one of them";
 
-fn is_drawn(variable: &Variable) -> bool {
-    variable.values.is_some()
-}
-
-fn pause(value: &Value<'_>) -> Result<Generator, Fault> {
+fn pause(value: &FileValue<'_>) -> FileResult<Generator> {
     if !value.value.is_array() {
         return Ok(Generator::Constant(Scalar::Integer(microseconds(value)?)));
     }
@@ -422,7 +529,7 @@ fn pause(value: &Value<'_>) -> Result<Generator, Fault> {
     Ok(Generator::Integer(Integers { low, high, draw, is_reversed: false }))
 }
 
-fn microseconds(value: &Value<'_>) -> Result<i64, Fault> {
+fn microseconds(value: &FileValue<'_>) -> FileResult<i64> {
     let text = match value.value {
         DeValue::String(text) => text.as_ref(),
         _ => return Err(value.is_not("a time in quotes, such as `\"10ms\"`")),

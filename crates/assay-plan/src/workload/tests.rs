@@ -71,18 +71,18 @@ fn files(name: &str) -> Result<UserFile, String> {
     })
 }
 
-fn read(text: &str) -> Workload {
+fn read(text: &str) -> UserWorkload {
     read_workload("dir/shop.toml", text, &files).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn data(workload: &Workload) -> &'static UserData {
+fn data(workload: &UserWorkload) -> &'static UserData {
     match &workload.tests[0].definition().schema {
         Schema::User(data) => data,
         _ => panic!("not a user's"),
     }
 }
 
-fn kinds(workload: &Workload, test: usize) -> &'static [Transaction] {
+fn kinds(workload: &UserWorkload, test: usize) -> &'static [Transaction] {
     &workload.tests[test].definition().roles[0].script.mix
 }
 
@@ -93,7 +93,7 @@ fn names_of_scripts_mean_nothing_special() {
                 columns = { id = { sequence = 1 } }\n\
                 [test.oltp_read_only]\nsteps = [\"SELECT id FROM t\"]\n";
     let missing = crate::select_of(read(text).tests, &["oltp_insert".to_owned()]).unwrap_err();
-    assert!(matches!(missing, crate::Error::NoSuchTest { .. }), "{missing}");
+    assert!(matches!(missing, crate::PlanError::NoSuchTest { .. }), "{missing}");
 }
 
 #[test]

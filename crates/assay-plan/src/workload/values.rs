@@ -9,8 +9,7 @@ use jiff::civil;
 use toml::de::DeValue;
 use toml::value::{Datetime, Offset};
 
-use crate::document::{Fault, Table, Value, listed};
-use crate::nearest::nearest;
+use crate::document::{FileFault, FileResult, FileTable, FileValue, listed};
 use assay_options::{parse_duration_s, parse_percent};
 
 /// Words for distributions, followed by a range.
@@ -21,7 +20,7 @@ const OTHERS: [&str; 4] = ["sequence", "text", "pattern", "one-of"];
 const BESIDE: [&str; 6] = ["s", "h", "prefer", "step", "weights", "null"];
 
 #[derive(Clone, Copy)]
-pub(super) struct Context<'a> {
+pub(super) struct ValueContext<'a> {
     /// Rows of each table of the file; `None` where a script makes them.
     pub(super) tables: &'a BTreeMap<String, Option<u32>>,
     /// Whether they are for a column, whose rows have numbers.
@@ -29,7 +28,7 @@ pub(super) struct Context<'a> {
 }
 
 /// Reads a generator: a table such as `{ uniform = [1, 9] }`, or a constant.
-pub(super) fn generator(value: &Value<'_>, context: Context<'_>) -> Result<Generator, Fault> {
+pub(super) fn generator(value: &FileValue<'_>, context: ValueContext<'_>) -> FileResult<Generator> {
     if !value.value.is_table() {
         return Ok(Generator::Constant(scalar(value)?));
     }
@@ -42,9 +41,18 @@ pub(super) fn generator(value: &Value<'_>, context: Context<'_>) -> Result<Gener
         let fault = value.fault("values are made in exactly one way");
         return Err(fault.hint(format!("use one of {}", listed(&all[..all.len() - BESIDE.len()]))));
     };
-    let made = made(kind, &table, context)?;
+    let values = match kind.key {
+        "sequence" => sequence(kind, &table, context),
+        "text" => text(kind),
+        "pattern" => {
+            let text = kind.text("a pattern in quotes: `@` for a letter, `#` for a digit")?;
+            Ok(Generator::Pattern(text.to_owned()))
+        }
+        "one-of" => one_of(kind, &table),
+        _ => drawn(kind, &table, context),
+    }?;
     refuse_unused(kind.key, &table)?;
-    let Some(null) = table.get("null") else { return Ok(made) };
+    let Some(null) = table.get("null") else { return Ok(values) };
     let written = null.text("a percentage in quotes, such as `\"5%\"`")?;
     let share = match written.strip_suffix('%').and_then(|number| number.trim().parse().ok()) {
         // A column without values.
@@ -54,27 +62,16 @@ pub(super) fn generator(value: &Value<'_>, context: Context<'_>) -> Result<Gener
         _ => parse_percent(written),
     };
     let share = share.map_err(|error| match error {
-        assay_options::Error::Bounds(_) => null.fault("a share of NULL must be from 0% to 100%"),
+        assay_options::OptionError::Bounds(_) => {
+            null.fault("a share of NULL must be from 0% to 100%")
+        }
         error => null.mistaken(&error.into()),
     })?;
-    Ok(Generator::Nullable { share, of: Box::new(made) })
-}
-
-fn made(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result<Generator, Fault> {
-    match kind.key {
-        "sequence" => sequence(kind, table, context),
-        "text" => text(kind),
-        "pattern" => {
-            let text = kind.text("a pattern in quotes: `@` for a letter, `#` for a digit")?;
-            Ok(Generator::Pattern(text.to_owned()))
-        }
-        "one-of" => one_of(kind, table),
-        _ => drawn(kind, table, context),
-    }
+    Ok(Generator::Nullable { share, of: Box::new(values) })
 }
 
 /// Refuses keys without meaning beside this one.
-fn refuse_unused(kind: &str, table: &Table<'_>) -> Result<(), Fault> {
+fn refuse_unused(kind: &str, table: &FileTable<'_>) -> FileResult<()> {
     let used: &[&str] = match kind {
         "zipfian" => &["s", "prefer"],
         "pareto" => &["h", "prefer"],
@@ -82,17 +79,18 @@ fn refuse_unused(kind: &str, table: &Table<'_>) -> Result<(), Fault> {
         "one-of" => &["weights"],
         _ => &[],
     };
-    let is_unused = |it: &Value<'_>| it.key != kind && it.key != "null" && !used.contains(&it.key);
+    let is_unused =
+        |it: &FileValue<'_>| it.key != kind && it.key != "null" && !used.contains(&it.key);
     match table.values().into_iter().find(is_unused) {
         Some(value) => {
             let message = format!("`{}` has no meaning beside `{kind}`", value.key);
-            Err(Fault::at(value.key_span, message))
+            Err(FileFault::at(value.key_span, message))
         }
         None => Ok(()),
     }
 }
 
-fn scalar(value: &Value<'_>) -> Result<Scalar, Fault> {
+fn scalar(value: &FileValue<'_>) -> FileResult<Scalar> {
     Ok(match value.value {
         DeValue::Integer(_) => Scalar::Integer(value.number(&(i64::MIN..=i64::MAX))?),
         DeValue::String(text) => Scalar::Text(text.clone().into_owned()),
@@ -112,17 +110,21 @@ fn scalar(value: &Value<'_>) -> Result<Scalar, Fault> {
 }
 
 /// A decimal number without exponent, and no word such as `inf`.
-fn plain_float<'t>(value: &Value<'_>, number: &'t str) -> Result<&'t str, Fault> {
+fn plain_float<'t>(value: &FileValue<'_>, number: &'t str) -> FileResult<&'t str> {
     let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
-    match digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
-        true => Ok(number.trim_start_matches('+')),
-        false => Err(value.fault("this number cannot be used").hint("write it as `1234.50`")),
+    if digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return Ok(number.trim_start_matches('+'));
     }
+    Err(value.fault("this number cannot be used").hint("write it as `1234.50`"))
 }
 
-fn sequence(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result<Generator, Fault> {
+fn sequence(
+    kind: &FileValue<'_>,
+    table: &FileTable<'_>,
+    context: ValueContext<'_>,
+) -> FileResult<Generator> {
     if !context.is_column {
-        return Err(Fault::at(kind.key_span.clone(), "only columns have sequences")
+        return Err(FileFault::at(kind.key_span.clone(), "only columns have sequences")
             .hint("events of several clients have no common order"));
     }
     let step = table.get("step");
@@ -136,7 +138,7 @@ fn sequence(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result
         return Ok(Generator::TimeSequence { first_s, step_ms: (step_s * 1000.0).round() as u64 });
     }
     if let Some(step) = step {
-        return Err(Fault::at(step.key_span, "a sequence of numbers rises by 1"));
+        return Err(FileFault::at(step.key_span, "a sequence of numbers rises by 1"));
     }
     if !kind.value.is_integer() {
         return Err(kind.is_not("the first number or the first date"));
@@ -144,9 +146,9 @@ fn sequence(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result
     Ok(Generator::Sequence { first: kind.number(&(i64::MIN..=i64::MAX))?, each: 1 })
 }
 
-fn text(kind: &Value<'_>) -> Result<Generator, Fault> {
-    let lengths = if kind.value.is_array() { kind.list("")? } else { vec![kind.clone()] };
-    let length = |it: &Value<'_>| it.number(&(0..=TEXT));
+fn text(kind: &FileValue<'_>) -> FileResult<Generator> {
+    let lengths = kind.one_or_more("")?;
+    let length = |it: &FileValue<'_>| it.number(&(0..=TEXT));
     let (least, most) = match lengths.as_slice() {
         [length_of] => (length(length_of)?, length(length_of)?),
         [least, most] => (length(least)?, length(most)?),
@@ -158,7 +160,7 @@ fn text(kind: &Value<'_>) -> Result<Generator, Fault> {
     Ok(Generator::Text { least, most })
 }
 
-fn one_of(kind: &Value<'_>, table: &Table<'_>) -> Result<Generator, Fault> {
+fn one_of(kind: &FileValue<'_>, table: &FileTable<'_>) -> FileResult<Generator> {
     let listed = kind.list("a list of values")?;
     if listed.len() > VALUES {
         return Err(kind.fault(format!("a list may have at most {VALUES} values")));
@@ -178,40 +180,42 @@ fn one_of(kind: &Value<'_>, table: &Table<'_>) -> Result<Generator, Fault> {
     Ok(Generator::OneOf { values, weights })
 }
 
-pub(super) fn weight(value: &Value<'_>) -> Result<f64, Fault> {
+pub(super) fn weight(value: &FileValue<'_>) -> FileResult<f64> {
     let number = match value.value {
         DeValue::Integer(_) => f64::from(value.number(&(1..=1_000_000_u32))?),
         DeValue::Float(number) => number.as_str().parse().unwrap_or(f64::NAN),
         _ => return Err(value.is_not("a number")),
     };
-    match number > 0.0 && number <= 1e6 {
-        true => Ok(number),
-        false => Err(value.fault("a weight must be above 0 and at most 1000000")),
+    if number > 0.0 && number <= 1e6 {
+        return Ok(number);
     }
+    Err(value.fault("a weight must be above 0 and at most 1000000"))
 }
 
 fn constant(
-    table: &Table<'_>,
+    table: &FileTable<'_>,
     key: &str,
     usual: f64,
     range: &RangeInclusive<f64>,
-) -> Result<f64, Fault> {
+) -> FileResult<f64> {
     let Some(value) = table.get(key) else { return Ok(usual) };
     let number: f64 = match value.value {
         DeValue::Float(number) => number.as_str().parse().unwrap_or(f64::NAN),
         DeValue::Integer(_) => f64::from(value.number(&(0..=1000_u32))?),
         _ => return Err(value.is_not("a number")),
     };
-    match range.contains(&number) {
-        true => Ok(number),
-        false => {
-            let (low, high) = (range.start(), range.end());
-            Err(value.fault(format!("`{key}` must be between {low} and {high}")))
-        }
+    if range.contains(&number) {
+        return Ok(number);
     }
+    let (low, high) = (range.start(), range.end());
+    Err(value.fault(format!("`{key}` must be between {low} and {high}")))
 }
 
-fn drawn(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result<Generator, Fault> {
+fn drawn(
+    kind: &FileValue<'_>,
+    table: &FileTable<'_>,
+    context: ValueContext<'_>,
+) -> FileResult<Generator> {
     let draw = match kind.key {
         "zipfian" => Distribution::Zipfian { s: constant(table, "s", 0.8, &ZIPF_S)? },
         "pareto" => Distribution::Pareto { h: constant(table, "h", 0.2, &PARETO_H)? },
@@ -241,7 +245,7 @@ fn drawn(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result<Ge
             Generator::Time(range(seconds(low, from)?, seconds(high, to)?))
         }
         (DeValue::Integer(_), DeValue::Integer(_)) => {
-            let whole = |it: &Value<'_>| it.number(&(i64::MIN..=i64::MAX));
+            let whole = |it: &FileValue<'_>| it.number(&(i64::MIN..=i64::MAX));
             Generator::Integer(range(whole(low)?, whole(high)?))
         }
         (DeValue::Datetime(_), _) | (_, DeValue::Datetime(_)) => {
@@ -263,7 +267,7 @@ fn drawn(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result<Ge
     }
 }
 
-fn rows_of(value: &Value<'_>, context: Context<'_>) -> Result<u32, Fault> {
+fn rows_of(value: &FileValue<'_>, context: ValueContext<'_>) -> FileResult<u32> {
     let name = value.text("the name of a table")?;
     match context.tables.get(name) {
         Some(Some(rows)) => Ok(*rows),
@@ -272,37 +276,32 @@ fn rows_of(value: &Value<'_>, context: Context<'_>) -> Result<u32, Fault> {
             .hint("write the range as `[1, 1000]`")),
         None => {
             let fault = value.fault(format!("the file has no table `{name}`"));
-            Err(match nearest(name, context.tables.keys()) {
-                Some(meant) => fault.hint(format!("did you mean `{meant}`")),
-                None => fault.hint(format!("`[table.{name}]` would define it")),
-            })
+            let lacks = format!("`[table.{name}]` would define it");
+            Err(fault.hint_nearest(name, context.tables.keys(), lacks))
         }
     }
 }
 
 const DECIMALS_MAX: usize = 9;
 
-fn decimals(value: &Value<'_>) -> Result<u8, Fault> {
+fn decimals(value: &FileValue<'_>) -> FileResult<u8> {
     let text = number_text(value)?;
     let digits = text.split_once('.').map_or(0, |(_, part)| part.len());
-    match digits <= DECIMALS_MAX {
-        true => Ok(digits as u8),
-        false => {
-            Err(value
-                .fault(format!("a number may have at most {DECIMALS_MAX} digits after the point")))
-        }
+    if digits <= DECIMALS_MAX {
+        return Ok(digits as u8);
     }
+    Err(value.fault(format!("a number may have at most {DECIMALS_MAX} digits after the point")))
 }
 
 /// The number times a power of ten, as an integer.
-fn scaled(value: &Value<'_>, decimals: u8) -> Result<i64, Fault> {
+fn scaled(value: &FileValue<'_>, decimals: u8) -> FileResult<i64> {
     let text = number_text(value)?;
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{whole}{part:0<width$}", width = usize::from(decimals));
     digits.parse().map_err(|_| value.fault("this number is too large"))
 }
 
-fn number_text<'t>(value: &Value<'t>) -> Result<&'t str, Fault> {
+fn number_text<'t>(value: &FileValue<'t>) -> FileResult<&'t str> {
     match value.value {
         DeValue::Float(number) => plain_float(value, number.as_str()),
         DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str()),
@@ -311,7 +310,7 @@ fn number_text<'t>(value: &Value<'t>) -> Result<&'t str, Fault> {
 }
 
 /// Date and time as seconds since the Unix epoch; UTC without an offset.
-fn seconds(value: &Value<'_>, moment: &Datetime) -> Result<i64, Fault> {
+fn seconds(value: &FileValue<'_>, moment: &Datetime) -> FileResult<i64> {
     let fail =
         || value.fault("a date is needed").hint("such as `2026-01-31` or `2026-01-31 12:00:00`");
     let date = moment.date.ok_or_else(fail)?;

@@ -7,20 +7,20 @@ use assay_model::{Frame, FunctionCount};
 
 use crate::symbols::Symbols;
 
-pub(super) type Function = u32;
+pub(super) type FunctionId = u32;
 
 /// Exact instructions of functions and of calls. Each recursion level that the tool distinguishes is a separate
 /// function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Costs {
-    pub(super) functions: Vec<Own>,
-    pub(super) calls: Vec<Call>,
+    pub(super) functions: Vec<OwnCost>,
+    pub(super) calls: Vec<CallCost>,
     pub(super) files: BTreeMap<String, PathBuf>,
 }
 
 /// A function and the instructions that it executed itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Own {
+pub(super) struct OwnCost {
     pub(super) frame: Frame,
     /// Recursion level, such as 2 for `walk'2`; 0 if the tool names none.
     pub(super) nested: u32,
@@ -28,9 +28,9 @@ pub(super) struct Own {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Call {
-    pub(super) caller: Function,
-    pub(super) callee: Function,
+pub(super) struct CallCost {
+    pub(super) caller: FunctionId,
+    pub(super) callee: FunctionId,
     pub(super) calls: u64,
     /// Instructions of the callee and of everything that it called.
     pub(super) inclusive: u64,
@@ -45,22 +45,22 @@ pub struct Edge<'a> {
     pub inclusive: u64,
 }
 
-pub(super) struct Named {
+pub(super) struct ReportName {
     pub(super) plain: String,
-    /// Recursion level of a function, as in [`Own`].
+    /// Recursion level of a function, as in [`OwnCost`].
     pub(super) nested: u32,
     /// Path of an object; `None` for other names.
     pub(super) path: Option<PathBuf>,
 }
 
 #[derive(Default)]
-pub(super) struct Ids {
-    by_name: HashMap<(Option<u32>, u32), Function>,
-    by_frame: HashMap<(Frame, u32), Function>,
-    calls: HashMap<[Function; 2], usize>,
+pub(super) struct NameIds {
+    by_name: HashMap<(Option<u32>, u32), FunctionId>,
+    by_frame: HashMap<(Frame, u32), FunctionId>,
+    calls: HashMap<[FunctionId; 2], usize>,
 }
 
-impl Ids {
+impl NameIds {
     pub(super) fn functions(&self) -> usize {
         self.by_frame.len()
     }
@@ -69,11 +69,11 @@ impl Ids {
         self.calls.len()
     }
 
-    pub(super) fn known(&self, object: Option<u32>, name: u32) -> Option<Function> {
+    pub(super) fn known(&self, object: Option<u32>, name: u32) -> Option<FunctionId> {
         self.by_name.get(&(object, name)).copied()
     }
 
-    fn of(costs: &Costs) -> Self {
+    fn new(costs: &Costs) -> Self {
         let functions = costs.functions.iter().zip(0..);
         let calls = costs.calls.iter().enumerate();
         Self {
@@ -83,33 +83,33 @@ impl Ids {
         }
     }
 
-    fn function(&mut self, costs: &mut Costs, frame: Frame, nested: u32) -> Function {
-        let next = costs.functions.len() as Function;
-        let found = *self.by_frame.entry((frame.clone(), nested)).or_insert(next);
-        if found == next {
-            costs.functions.push(Own { frame, nested, instructions: 0 });
+    fn function(&mut self, costs: &mut Costs, frame: Frame, nested: u32) -> FunctionId {
+        let next = costs.functions.len() as FunctionId;
+        let function = *self.by_frame.entry((frame.clone(), nested)).or_insert(next);
+        if function == next {
+            costs.functions.push(OwnCost { frame, nested, instructions: 0 });
         }
-        found
+        function
     }
 }
 
 impl Costs {
     pub(super) fn function(
         &mut self,
-        ids: &mut Ids,
+        ids: &mut NameIds,
         id: (Option<u32>, u32),
         module: &str,
-        Named { plain, nested, .. }: &Named,
-    ) -> Function {
+        ReportName { plain, nested, .. }: &ReportName,
+    ) -> FunctionId {
         let frame = Frame { function: plain.clone(), module: module.to_owned() };
-        let found = ids.function(self, frame, *nested);
-        ids.by_name.insert(id, found);
-        found
+        let function = ids.function(self, frame, *nested);
+        ids.by_name.insert(id, function);
+        function
     }
 
     /// Adds instructions that a function executed itself. `None` if the sum overflows.
-    pub(super) fn spend(&mut self, function: Function, instructions: u64) -> Option<()> {
-        let own = &mut self.functions.get_mut(function as usize)?.instructions;
+    pub(super) fn spend(&mut self, function: FunctionId, instructions: u64) -> Option<()> {
+        let own = &mut self.functions[function as usize].instructions;
         *own = own.checked_add(instructions)?;
         Some(())
     }
@@ -117,17 +117,17 @@ impl Costs {
     /// `None` if a sum overflows.
     pub(super) fn call(
         &mut self,
-        ids: &mut Ids,
-        [caller, callee]: [Function; 2],
+        ids: &mut NameIds,
+        [caller, callee]: [FunctionId; 2],
         calls: u64,
         inclusive: u64,
     ) -> Option<()> {
         let next = self.calls.len();
-        let found = *ids.calls.entry([caller, callee]).or_insert(next);
-        if found == next {
-            self.calls.push(Call { caller, callee, calls: 0, inclusive: 0 });
+        let at = *ids.calls.entry([caller, callee]).or_insert(next);
+        if at == next {
+            self.calls.push(CallCost { caller, callee, calls: 0, inclusive: 0 });
         }
-        let call = self.calls.get_mut(found)?;
+        let call = &mut self.calls[at];
         call.calls = call.calls.checked_add(calls)?;
         call.inclusive = call.inclusive.checked_add(inclusive)?;
         Some(())
@@ -141,32 +141,29 @@ impl Costs {
 
     /// Adds the costs of other batches or threads. Sums saturate.
     pub fn add<'a>(&mut self, others: impl IntoIterator<Item = &'a Self>) {
-        let mut ids = Ids::of(self);
+        let mut ids = NameIds::new(self);
         for other in others {
             let files = other.files.iter().map(|(module, path)| (module.clone(), path.clone()));
             self.files.extend(files);
-            let mut places = Vec::with_capacity(other.functions.len());
+            let mut merged = Vec::with_capacity(other.functions.len());
             for own in &other.functions {
-                let place = ids.function(self, own.frame.clone(), own.nested);
-                if let Some(known) = self.functions.get_mut(place as usize) {
-                    known.instructions = known.instructions.saturating_add(own.instructions);
-                }
-                places.push(place);
+                let function = ids.function(self, own.frame.clone(), own.nested);
+                let sum = &mut self.functions[function as usize].instructions;
+                *sum = sum.saturating_add(own.instructions);
+                merged.push(function);
             }
             for call in &other.calls {
-                let place = |of: Function| places.get(of as usize).copied();
-                if let (Some(caller), Some(callee)) = (place(call.caller), place(call.callee)) {
-                    let _ = self.call(&mut ids, [caller, callee], call.calls, call.inclusive);
-                }
+                let functions =
+                    [call.caller, call.callee].map(|function| merged[function as usize]);
+                let _ = self.call(&mut ids, functions, call.calls, call.inclusive);
             }
         }
     }
 
     /// Names unnamed functions by the symbols that profiles use, if these have them. The files of the modules must
     /// still exist.
-    #[must_use]
     pub fn named(mut self, symbols: &mut Symbols) -> Self {
-        for Own { frame, .. } in self.functions.iter_mut().filter(|own| !own.frame.is_named()) {
+        for OwnCost { frame, .. } in self.functions.iter_mut().filter(|own| !own.frame.is_named()) {
             let digits = frame.function.strip_prefix("0x");
             let address = digits.and_then(|hex| u64::from_str_radix(hex, 16).ok());
             let path = self.files.get(&frame.module);
@@ -183,7 +180,6 @@ impl Costs {
     }
 
     /// Every function once, in order, with the instructions that it executed itself. They add up to the total.
-    #[must_use]
     pub fn functions(&self) -> Vec<FunctionCount> {
         let frames: BTreeSet<&Frame> = self.functions.iter().map(|own| &own.frame).collect();
         let places: BTreeMap<&Frame, u32> = frames.into_iter().zip(0..).collect();
@@ -194,32 +190,24 @@ impl Costs {
             callers: Vec::new(),
         };
         let mut counts: Vec<FunctionCount> = places.keys().map(count).collect();
-        let place = |frame: &Frame| places.get(frame).copied();
         for own in &self.functions {
-            if let Some(count) = place(&own.frame).and_then(|at| counts.get_mut(at as usize)) {
-                count.own = count.own.saturating_add(own.instructions);
-            }
+            let count = &mut counts[places[&own.frame] as usize];
+            count.own = count.own.saturating_add(own.instructions);
         }
         for edge in self.edges() {
-            let caller = place(edge.caller);
-            let callee = place(edge.callee).and_then(|at| counts.get_mut(at as usize));
-            if let (Some(caller), Some(callee)) = (caller, callee) {
-                callee.calls = callee.calls.saturating_add(edge.calls);
-                callee.callers.push(caller);
-            }
+            let callee = &mut counts[places[edge.callee] as usize];
+            callee.calls = callee.calls.saturating_add(edge.calls);
+            callee.callers.push(places[edge.caller]);
         }
         counts
     }
 
     /// The calls between functions, by caller and callee, including those of a function by itself.
-    #[must_use]
     pub fn edges(&self) -> Vec<Edge<'_>> {
         let mut edges: BTreeMap<[&Frame; 2], [u64; 2]> = BTreeMap::new();
         for call in &self.calls {
-            let own = |of: Function| self.functions.get(of as usize);
-            let (Some(caller), Some(callee)) = (own(call.caller), own(call.callee)) else {
-                continue;
-            };
+            let [caller, callee] =
+                [call.caller, call.callee].map(|function| &self.functions[function as usize]);
             let [calls, inclusive] = edges.entry([&caller.frame, &callee.frame]).or_default();
             *calls = calls.saturating_add(call.calls);
             // The outermost call of a function already includes its recursive calls.
@@ -227,18 +215,13 @@ impl Costs {
                 *inclusive = inclusive.saturating_add(call.inclusive);
             }
         }
-        let edges = edges.into_iter();
-        let all = edges.map(|([caller, callee], [calls, inclusive])| Edge {
-            caller,
-            callee,
-            calls,
-            inclusive,
-        });
-        all.collect()
+        edges
+            .into_iter()
+            .map(|([caller, callee], [calls, inclusive])| Edge { caller, callee, calls, inclusive })
+            .collect()
     }
 
     /// The modules in which unnamed functions have more than a twentieth of the instructions.
-    #[must_use]
     pub fn stripped(&self) -> Vec<String> {
         let mut modules: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
         for own in &self.functions {

@@ -38,7 +38,6 @@ const HIDDEN_FAMILIES: [&str; 3] = ["amx_", "avx512", "avx_"];
 
 /// The features of a CPU that valgrind hides, in their order, given the text of `/proc/cpuinfo`. Empty on processors
 /// other than x86-64, for which they are unknown.
-#[must_use]
 pub fn hidden_features(cpuinfo: &str) -> Vec<String> {
     let fields = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let flags = fields.filter(|(name, _)| name.trim() == "flags").map(|(_, flags)| flags).next();

@@ -6,7 +6,6 @@
 
 mod costs;
 mod cpu;
-mod graph;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -17,7 +16,7 @@ use std::path::PathBuf;
 use crate::names::{cut, plain};
 
 pub use costs::{Costs, Edge};
-use costs::{Function, Ids, Named};
+use costs::{FunctionId, NameIds, ReportName};
 pub use cpu::hidden_features;
 
 /// Size of the largest accepted report, bytes. The report of a server's thread usually has 0.1 to 1 MB.
@@ -50,7 +49,7 @@ pub struct Malformed {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct ReportPart {
     pub pid: Option<u32>,
     /// Valgrind's number of the thread, from 1; `None` if the part covers all threads.
     pub thread: Option<u32>,
@@ -63,12 +62,12 @@ pub struct Part {
 
 /// Parses a report. An empty report has no parts: the tool creates the file before it writes to it. Fails if the report
 /// violates the format, is truncated, or its counts do not add up to its total.
-pub fn read(report: &[u8]) -> Result<Vec<Part>, Malformed> {
+pub fn read(report: &[u8]) -> Result<Vec<ReportPart>, Malformed> {
     let wrong = |line, why| Malformed { line, why };
     if report.len() > REPORT_MAX {
         return Err(wrong(0, "it is too long"));
     }
-    let mut reader = Reader::default();
+    let mut reader = ReportReader::default();
     let mut line = 0;
     for text in report.split(|byte| *byte == b'\n') {
         line += 1;
@@ -82,12 +81,12 @@ pub fn read(report: &[u8]) -> Result<Vec<Part>, Malformed> {
     Ok(reader.parts)
 }
 
-type Refused = &'static str;
+type LineFault = &'static str;
 
 #[derive(Default)]
-struct Reader {
-    parts: Vec<Part>,
-    part: Part,
+struct ReportReader {
+    parts: Vec<ReportPart>,
+    part: ReportPart,
     is_begun: bool,
     has_body: bool,
     stated: Option<u64>,
@@ -95,34 +94,34 @@ struct Reader {
     positions: usize,
     /// Index of the instructions among the counts of a line.
     event: Option<usize>,
-    names: Names,
-    ids: Ids,
-    here: Place,
+    names: ReportNames,
+    ids: NameIds,
+    here: CodePlace,
     /// The object of the next called function; `None` if it is that of the caller.
     called_object: Option<u32>,
     called: Option<u32>,
     /// A called function and the number of calls, whose instructions are in the next line.
-    call: Option<(Function, u64)>,
+    call: Option<(FunctionId, u64)>,
 }
 
 #[derive(Default)]
-struct Place {
+struct CodePlace {
     object: Option<u32>,
     function: Option<u32>,
 }
 
 #[derive(Default)]
-struct Names {
-    objects: Table,
-    functions: Table,
+struct ReportNames {
+    objects: NameTable,
+    functions: NameTable,
     /// The texts that both tables refer to. Names of source files are not kept.
-    texts: Vec<Named>,
+    texts: Vec<ReportName>,
 }
 
-type Table = HashMap<u64, u32>;
+type NameTable = HashMap<u64, u32>;
 
-impl Reader {
-    fn line(&mut self, line: &[u8]) -> Result<(), Refused> {
+impl ReportReader {
+    fn line(&mut self, line: &[u8]) -> Result<(), LineFault> {
         match line.first() {
             None | Some(b'#') => Ok(()),
             Some(b'0'..=b'9' | b'+' | b'-' | b'*') => self.counts(line),
@@ -139,7 +138,7 @@ impl Reader {
         }
     }
 
-    fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refused> {
+    fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), LineFault> {
         if self.has_body && !matches!(name, b"totals" | b"summary") {
             self.end_part()?;
         }
@@ -161,7 +160,7 @@ impl Reader {
         Ok(())
     }
 
-    fn specification(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refused> {
+    fn specification(&mut self, name: &[u8], value: &[u8]) -> Result<(), LineFault> {
         self.has_body = true;
         match name {
             b"ob" => {
@@ -186,7 +185,7 @@ impl Reader {
     }
 
     /// Reads a line of counts: those of the current function itself, or of the call in the line before.
-    fn counts(&mut self, line: &[u8]) -> Result<(), Refused> {
+    fn counts(&mut self, line: &[u8]) -> Result<(), LineFault> {
         self.has_body = true;
         let mut words = words(line);
         for _ in 0..self.positions.max(1) {
@@ -212,26 +211,25 @@ impl Reader {
         .ok_or("the counts are too large")
     }
 
-    fn costs_of(&mut self, object: Option<u32>, name: u32) -> Result<Function, Refused> {
+    fn costs_of(&mut self, object: Option<u32>, name: u32) -> Result<FunctionId, LineFault> {
         if let Some(known) = self.ids.known(object, name) {
             return Ok(known);
         }
         if self.ids.functions() >= FUNCTIONS_MAX {
             return Err("there are too many functions");
         }
-        let text = |index: u32| self.names.texts.get(index as usize);
-        let file = object.and_then(text);
-        let module = file.map_or(UNKNOWN, |it| it.plain.as_str());
-        let named = text(name).ok_or("the function is not named")?;
-        if let Some(path) = file.and_then(|it| it.path.as_ref())
+        let text = |index: u32| &self.names.texts[index as usize];
+        let file = object.map(text);
+        let module = file.map_or(UNKNOWN, |file| file.plain.as_str());
+        if let Some(path) = file.and_then(|file| file.path.as_ref())
             && !self.part.costs.files.contains_key(module)
         {
             self.part.costs.files.insert(module.to_owned(), path.clone());
         }
-        Ok(self.part.costs.function(&mut self.ids, (object, name), module, named))
+        Ok(self.part.costs.function(&mut self.ids, (object, name), module, text(name)))
     }
 
-    fn end_part(&mut self) -> Result<(), Refused> {
+    fn end_part(&mut self) -> Result<(), LineFault> {
         let mut part = std::mem::take(&mut self.part);
         let is_begun = std::mem::take(&mut self.is_begun);
         if !std::mem::take(&mut self.has_body) && self.stated.is_none() {
@@ -247,9 +245,9 @@ impl Reader {
             return Err("the counts do not add up to the total");
         }
         // Later parts do not repeat these.
-        self.part = Part { pid: part.pid, ..Part::default() };
-        self.ids = Ids::default();
-        self.here = Place::default();
+        self.part = ReportPart { pid: part.pid, ..ReportPart::default() };
+        self.ids = NameIds::default();
+        self.here = CodePlace::default();
         if self.parts.len() >= PARTS_MAX {
             return Err("there are too many parts");
         }
@@ -258,32 +256,32 @@ impl Reader {
     }
 }
 
-impl Names {
-    fn object(&mut self, value: &[u8]) -> Result<u32, Refused> {
+impl ReportNames {
+    fn object(&mut self, value: &[u8]) -> Result<u32, LineFault> {
         let base = |path: &str| match path {
             "???" => UNKNOWN.to_owned(),
             path => cut(path.rsplit('/').next().unwrap_or(path)).to_owned(),
         };
         let path = |text: &str| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
-        let named = |text: &str| Named { plain: base(text), nested: 0, path: path(text) };
+        let named = |text: &str| ReportName { plain: base(text), nested: 0, path: path(text) };
         named_by(&mut self.objects, &mut self.texts, value, named)
     }
 
-    fn function(&mut self, value: &[u8]) -> Result<u32, Refused> {
+    fn function(&mut self, value: &[u8]) -> Result<u32, LineFault> {
         named_by(&mut self.functions, &mut self.texts, value, |text| {
             let (symbol, nested) = nested(text);
-            Named { plain: function_name(symbol), nested, path: None }
+            ReportName { plain: function_name(symbol), nested, path: None }
         })
     }
 }
 
 /// The index of the name that `(NUMBER) NAME`, `(NUMBER)` or `NAME` refers to.
 fn named_by(
-    table: &mut Table,
-    texts: &mut Vec<Named>,
+    table: &mut NameTable,
+    texts: &mut Vec<ReportName>,
     value: &[u8],
-    named: impl Fn(&str) -> Named,
-) -> Result<u32, Refused> {
+    named: impl Fn(&str) -> ReportName,
+) -> Result<u32, LineFault> {
     let mut add = |text: &[u8]| {
         if texts.len() >= NAMES_MAX {
             return Err("there are too many names");
@@ -310,8 +308,8 @@ fn named_by(
 
 /// A name and the recursion level that the tool appends to it: `walk'2` is `walk` called within `walk`.
 fn nested(text: &str) -> (&str, u32) {
-    let found = text.rsplit_once('\'').and_then(|(name, level)| Some((name, level.parse().ok()?)));
-    found.filter(|(name, _)| !name.is_empty()).unwrap_or((text, 0))
+    let parts = text.rsplit_once('\'').and_then(|(name, level)| Some((name, level.parse().ok()?)));
+    parts.filter(|(name, _)| !name.is_empty()).unwrap_or((text, 0))
 }
 
 /// The name of a function, or the offset of its code in the object, such as `0x8a40f0`, if it has none.
@@ -329,7 +327,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// A decimal number, or a hexadecimal one after `0x`.
-fn number(word: &[u8]) -> Result<u64, Refused> {
+fn number(word: &[u8]) -> Result<u64, LineFault> {
     let wrong = "it has a number that is none";
     let text = std::str::from_utf8(word).map_err(|_| wrong)?;
     let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |digits| (digits, 16));
@@ -340,7 +338,7 @@ fn number(word: &[u8]) -> Result<u64, Refused> {
 }
 
 /// Checks the form of a position: a number, its distance from the previous one, or `*` if it is the same.
-fn position(word: &[u8]) -> Result<(), Refused> {
+fn position(word: &[u8]) -> Result<(), LineFault> {
     match word.split_first() {
         Some((b'*', [])) => Ok(()),
         Some((b'+' | b'-', distance)) => number(distance).map(drop),

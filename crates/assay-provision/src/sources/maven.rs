@@ -4,61 +4,48 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 
-use super::kind::{Kind, Registry, Source};
-use super::registry::client::{Client, Program, read_some};
-use super::registry::verify::{Fetched, Published};
-use crate::catalog::Packaged;
-use crate::error::Error;
+use super::kind::Registry;
+use super::registry::client::{ClientProgram, RegistryClient, read_some};
+use super::registry::verify::{FetchedPackage, PublishedSum};
+use crate::catalog::PackageVersion;
+use crate::error::{ProvisionError, Result};
 
-const MVN: Program = Program { name: "mvn", package: "maven" };
+const MVN: ClientProgram = ClientProgram { name: "mvn", package: "maven" };
 
-#[derive(Debug)]
 pub(super) struct Maven;
 
-impl Source for Maven {
-    fn word(&self) -> &'static str {
-        "maven"
-    }
-
-    fn other_words(&self) -> &'static [&'static str] {
-        &["mvn", "jar"]
-    }
-
-    fn kind(&self) -> Kind<'_> {
-        Kind::Registry(self)
-    }
-}
-
 impl Registry for Maven {
-    fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
-        fetch(packaged, client)
+    /// Fetches `GROUP:ARTIFACT` and moves it out of the local repository: it is not needed twice.
+    fn fetch(
+        &self,
+        packaged: PackageVersion<'_>,
+        client: &mut RegistryClient<'_>,
+    ) -> Result<FetchedPackage> {
+        let version = packaged.package_version();
+        let file = packaged.package.file.as_deref().unwrap_or("jar");
+        let state = client.directories.state.to_owned();
+        let stored = stored(&state, &packaged.package.name, version, file).ok_or_else(|| {
+            ProvisionError::Catalog(format!("`{}` is not an artifact", packaged.coordinate()))
+        })?;
+        let artifact = format!("-Dartifact={}:{version}:{file}", packaged.package.name);
+        let repository = format!("-Dmaven.repo.local={}", state.display());
+        // `-U` asks again for files that were missing before; `-C` makes a wrong checksum an error.
+        let arguments =
+            ["-B", "-U", "-C", &repository, "dependency:get", "-Dtransitive=false", &artifact];
+        client.run(&MVN, &arguments)?;
+        let sidecar = PathBuf::from(format!("{}.sha1", stored.display()));
+        let text = read_some(&sidecar).map_err(|error| {
+            ProvisionError::malformed(format!("checksum of `{}`", client.name), error)
+        })?;
+        let sum = String::from_utf8_lossy(&text);
+        let sum = sum.split_whitespace().next().unwrap_or_default().to_owned();
+        let path = client.directories.into.join(stored.file_name().unwrap_or_default());
+        fs::rename(&stored, &path)?;
+        if let Some(directory) = stored.parent() {
+            fs::remove_dir_all(directory)?;
+        }
+        Ok(FetchedPackage { path, published: PublishedSum::Sha1(sum) })
     }
-}
-
-/// Fetches `GROUP:ARTIFACT` and moves it out of the local repository: it is not needed twice.
-fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
-    let version = packaged.package_version();
-    let file = packaged.package.file.as_deref().unwrap_or("jar");
-    let state = client.directories.state.to_owned();
-    let stored = stored(&state, &packaged.package.name, version, file)
-        .ok_or_else(|| Error::Catalog(format!("`{}` is not an artifact", packaged.coordinate())))?;
-    let artifact = format!("-Dartifact={}:{version}:{file}", packaged.package.name);
-    let repository = format!("-Dmaven.repo.local={}", state.display());
-    // `-U` asks again for files that were missing before; `-C` makes a wrong checksum an error.
-    let arguments =
-        ["-B", "-U", "-C", &repository, "dependency:get", "-Dtransitive=false", &artifact];
-    client.run(&MVN, &arguments)?;
-    let sidecar = PathBuf::from(format!("{}.sha1", stored.display()));
-    let text = read_some(&sidecar)
-        .map_err(|error| Error::malformed(format!("checksum of `{}`", client.name), error))?;
-    let sum = String::from_utf8_lossy(&text);
-    let sum = sum.split_whitespace().next().unwrap_or_default().to_owned();
-    let path = client.directories.into.join(stored.file_name().unwrap_or_default());
-    fs::rename(&stored, &path)?;
-    if let Some(directory) = stored.parent() {
-        fs::remove_dir_all(directory)?;
-    }
-    Ok(Fetched { path, published: Published::Sha1(sum) })
 }
 
 /// Path of the file `EXTENSION[:CLASSIFIER]` of an artifact in a local repository.

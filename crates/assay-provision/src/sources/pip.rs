@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use fs_err as fs;
-use serde::Deserialize;
+use serde_json::Value;
 
-use super::kind::{Kind, Registry, Source};
-use super::registry::client::{Client, Program, read_some};
-use super::registry::verify::{Fetched, Published};
-use crate::catalog::Packaged;
-use crate::error::Error;
+use super::kind::Registry;
+use super::registry::client::{ClientProgram, RegistryClient, read_some};
+use super::registry::verify::{FetchedPackage, PublishedSum};
+use crate::catalog::PackageVersion;
+use crate::error::{ProvisionError, Result};
 
-const PIP: Program = Program { name: "pip3", package: "python3-pip" };
+const PIP: ClientProgram = ClientProgram { name: "pip3", package: "python3-pip" };
 
 /// Wheels for these run on the C library that comes with the server, whatever the machine's is.
 const PLATFORM: [&str; 8] = [
@@ -25,94 +25,63 @@ const PLATFORM: [&str; 8] = [
     "--quiet",
 ];
 
-#[derive(Debug)]
 pub(super) struct Pip;
 
-impl Source for Pip {
-    fn word(&self) -> &'static str {
-        "pip"
-    }
-
-    fn other_words(&self) -> &'static [&'static str] {
-        &["pypi", "pip3", "python"]
-    }
-
-    fn kind(&self) -> Kind<'_> {
-        Kind::Registry(self)
-    }
-}
-
 impl Registry for Pip {
-    fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
-        fetch(packaged, client)
+    fn fetch(
+        &self,
+        packaged: PackageVersion<'_>,
+        client: &mut RegistryClient<'_>,
+    ) -> Result<FetchedPackage> {
+        let wanted = format!("{}=={}", packaged.package.name, packaged.package_version());
+        let report = client.directories.state.join("report.json");
+        let (report_text, target) = (
+            report.display().to_string(),
+            client.directories.state.join("nowhere").display().to_string(),
+        );
+        // Reports what would be installed, with checksums, and installs nothing.
+        let plan = ["install", "--dry-run", "--ignore-installed", "--target", &target, "--report"];
+        let planned =
+            client.run(&PIP, &[&plan[..], &[&report_text, &wanted], &PLATFORM[..]].concat());
+        let sum = match planned {
+            Ok(_) => sha256(&read_some(&report)?, client.name)?,
+            // Wrappers take this for an installation: pyenv's updates its directory after pip, and fails if another
+            // user owns it. If there is a report, pip itself succeeded.
+            Err(error @ ProvisionError::Client { .. }) => {
+                let report = read_some(&report).map_err(ProvisionError::from);
+                report.and_then(|report| sha256(&report, client.name)).or(Err(error))?
+            }
+            Err(error) => return Err(error),
+        };
+        let into = client.directories.into.to_owned();
+        let destination = into.display().to_string();
+        let download = ["download", "--dest", &destination, &wanted];
+        client.run(&PIP, &[&download[..], &PLATFORM[..]].concat())?;
+        let files = fs::read_dir(&into)?.map(|entry| Ok(entry?.path()));
+        let files = files.collect::<Result<Vec<PathBuf>, std::io::Error>>()?;
+        let is_wheel = |path: &PathBuf| path.extension().is_some_and(|end| end == "whl");
+        let wheel = files.into_iter().find(is_wheel);
+        let missing =
+            || ProvisionError::malformed(format!("package `{}`", client.name), "no wheel");
+        Ok(FetchedPackage {
+            path: wheel.ok_or_else(missing)?,
+            published: PublishedSum::Sha256(sum),
+        })
     }
-}
-
-fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
-    let wanted = format!("{}=={}", packaged.package.name, packaged.package_version());
-    let report = client.directories.state.join("report.json");
-    let (report_text, target) = (
-        report.display().to_string(),
-        client.directories.state.join("nowhere").display().to_string(),
-    );
-    // Reports what would be installed, with checksums, and installs nothing.
-    let plan = ["install", "--dry-run", "--ignore-installed", "--target", &target, "--report"];
-    let planned = client.run(&PIP, &[&plan[..], &[&report_text, &wanted], &PLATFORM[..]].concat());
-    let sum = match planned {
-        Ok(_) => sha256(&read_some(&report)?, client.name)?,
-        // Wrappers take this for an installation: pyenv's updates its directory after pip, and fails if another user
-        // owns it. If there is a report, pip itself succeeded.
-        Err(error @ Error::Client { .. }) => {
-            let report = read_some(&report).map_err(Error::from);
-            report.and_then(|report| sha256(&report, client.name)).or(Err(error))?
-        }
-        Err(error) => return Err(error),
-    };
-    let into = client.directories.into.to_owned();
-    let destination = into.display().to_string();
-    let download = ["download", "--dest", &destination, &wanted];
-    client.run(&PIP, &[&download[..], &PLATFORM[..]].concat())?;
-    let files = fs::read_dir(&into)?.map(|entry| Ok(entry?.path()));
-    let files = files.collect::<Result<Vec<PathBuf>, std::io::Error>>()?;
-    let is_wheel = |path: &PathBuf| path.extension().is_some_and(|end| end == "whl");
-    let wheel = files.into_iter().find(is_wheel);
-    let missing = || Error::malformed(format!("package `{}`", client.name), "no wheel");
-    Ok(Fetched { path: wheel.ok_or_else(missing)?, published: Published::Sha256(sum) })
-}
-
-#[derive(Deserialize)]
-struct Report {
-    install: Vec<Install>,
-}
-
-#[derive(Deserialize)]
-struct Install {
-    download_info: Download,
-}
-
-#[derive(Deserialize)]
-struct Download {
-    archive_info: Archive,
-}
-
-#[derive(Deserialize)]
-struct Archive {
-    hashes: Hashes,
-}
-
-#[derive(Deserialize)]
-struct Hashes {
-    sha256: String,
 }
 
 /// The checksum in the index, from pip's report on the one package.
-fn sha256(report: &[u8], name: &str) -> Result<String, Error> {
-    let broken = |detail: String| Error::malformed(format!("pip's report on `{name}`"), detail);
-    let report: Report =
+fn sha256(report: &[u8], name: &str) -> Result<String> {
+    let broken =
+        |detail: String| ProvisionError::malformed(format!("pip's report on `{name}`"), detail);
+    let report: Value =
         serde_json::from_slice(report).map_err(|error| broken(error.to_string()))?;
-    match <[Install; 1]>::try_from(report.install) {
-        Ok([only]) => Ok(only.download_info.archive_info.hashes.sha256),
-        Err(other) => Err(broken(format!("{} packages", other.len()))),
+    match report["install"].as_array().map_or(&[][..], Vec::as_slice) {
+        [only] => only["download_info"]["archive_info"]["hashes"]["sha256"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| broken("no SHA-256".to_owned())),
+        other => Err(broken(format!("{} packages", other.len()))),
     }
 }
 

@@ -1,32 +1,53 @@
 //! Vendors' tarballs, by HTTP. Their checksums are not known in advance, but pinned on first use.
 
-use super::kind::{Kind, Registry, Source};
-use super::registry::client::Client;
-use super::registry::verify::{Fetched, Published};
-use crate::catalog::Packaged;
-use crate::error::Error;
-use crate::http::{self, Failure, Limits};
+use super::kind::Registry;
+use super::registry::client::RegistryClient;
+use super::registry::verify::{FetchedPackage, PublishedSum};
+use crate::catalog::PackageVersion;
+use crate::error::{ProvisionError, Result};
+use crate::http::{self, DownloadLimits, Failure};
 
-#[derive(Debug)]
 pub(super) struct Tarball;
 
-impl Source for Tarball {
-    fn word(&self) -> &'static str {
-        "tarball"
-    }
-
-    fn other_words(&self) -> &'static [&'static str] {
-        &["tar", "tgz", "tarballs"]
-    }
-
-    fn kind(&self) -> Kind<'_> {
-        Kind::Registry(self)
-    }
-}
-
 impl Registry for Tarball {
-    fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
-        fetch(packaged, client)
+    fn fetch(
+        &self,
+        packaged: PackageVersion<'_>,
+        client: &mut RegistryClient<'_>,
+    ) -> Result<FetchedPackage> {
+        let urls = packaged.urls();
+        for url in &urls {
+            let (_, name) = url.rsplit_once('/').unwrap_or(("", url));
+            if !is_plain(name) {
+                return Err(ProvisionError::malformed(
+                    format!("address `{}`", http::shown(url)),
+                    "it names no file",
+                ));
+            }
+            match http::download(
+                url,
+                client.directories.state,
+                name,
+                DownloadLimits::SERVER,
+                client.progress,
+            ) {
+                Ok(file) => {
+                    let path = client.directories.into.join(name);
+                    fs_err::rename(file, &path)?;
+                    return Ok(FetchedPackage { path, published: PublishedSum::Nothing });
+                }
+                Err(Failure::Absent) => {}
+                Err(Failure::Lasting(detail) | Failure::Passing(detail)) => {
+                    return Err(ProvisionError::Download { url: http::shown(url), detail });
+                }
+            }
+        }
+        Err(ProvisionError::NotPublished {
+            vendor: packaged.package.name.clone(),
+            version: packaged.version.version.clone(),
+            places: urls.iter().map(|url| http::shown(url)).collect(),
+            known: packaged.spelled().to_vec(),
+        })
     }
 
     fn room(&self) -> u64 {
@@ -37,36 +58,6 @@ impl Registry for Tarball {
     fn has_vendors(&self) -> bool {
         true
     }
-}
-
-fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
-    let urls = packaged.urls();
-    for url in &urls {
-        let (_, name) = url.rsplit_once('/').unwrap_or(("", url));
-        if !is_plain(name) {
-            return Err(Error::malformed(
-                format!("address `{}`", http::shown(url)),
-                "it names no file",
-            ));
-        }
-        match http::download(url, client.directories.state, name, Limits::SERVER, client.progress) {
-            Ok(file) => {
-                let path = client.directories.into.join(name);
-                fs_err::rename(file, &path)?;
-                return Ok(Fetched { path, published: Published::Nothing });
-            }
-            Err(Failure::Absent) => {}
-            Err(Failure::Other(detail)) => {
-                return Err(Error::Download { url: http::shown(url), detail });
-            }
-        }
-    }
-    Err(Error::NotPublished {
-        vendor: packaged.package.name.clone(),
-        version: packaged.version.version.clone(),
-        places: urls.iter().map(|url| http::shown(url)).collect(),
-        known: packaged.spelled().to_vec(),
-    })
 }
 
 fn is_plain(name: &str) -> bool {

@@ -1,16 +1,16 @@
-//! Charts over client counts: QPS and relative QPS of every system, with the crossovers.
+//! Charts over client counts: QPS and relative QPS of every system, with the crossovers; response times; and each test
+//! second by second.
 
 use assay_model::Estimate;
 use assay_svg::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, round_step};
 
-use super::colours::{file, line_class};
-use super::file::{ChartFile, Place, stem};
-use super::key::key;
-use super::panel::{Curve, ground};
+use super::file::{ChartFile, CurvePaths, Place, file, key, line_class, ratio_ground, stem};
+use super::sheet::{SECONDS, Sheet};
 use crate::number::figure;
-use crate::scale::Scale;
+use crate::scale::RatioScale;
 use crate::view::Report;
-use crate::view::sweep::{Crossing, Sweep, SweptSystem, TestCurves};
+use crate::view::drawing::Chart;
+use crate::view::sweep::{CurveCrossing, Sweep, SweptSystem, TestCurves};
 use crate::words::title;
 
 const PANEL: f64 = 340.0;
@@ -28,8 +28,11 @@ pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
     let mut tests: Vec<&TestCurves> = sweep.tests.iter().collect();
     // A stable sort keeps the tests of a group in the order in which they run.
     tests.sort_by(|one, next| (one.group, &one.data).cmp(&(next.group, &next.data)));
-    let groups = tests.chunk_by(|one, next| (one.group, &one.data) == (next.group, &next.data));
-    groups.filter_map(|tests| chart(report, sweep, tests)).collect()
+    let groups = || tests.chunk_by(|one, next| (one.group, &one.data) == (next.group, &next.data));
+    let curves = groups().filter_map(|tests| chart(report, sweep, tests));
+    let response_times = groups().filter_map(|tests| response_times(sweep, tests));
+    let seconds = sweep.tests.iter().filter_map(|test| seconds(sweep, test));
+    curves.chain(response_times).chain(seconds).collect()
 }
 
 fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartFile> {
@@ -41,7 +44,7 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
         .flat_map(|test| &test.systems)
         .flat_map(|system| system.rqps.iter().copied().flatten())
         .collect();
-    let scale = Scale::fitting(&ratios, report.threshold);
+    let scale = RatioScale::fitting(&ratios, report.threshold);
     let note = format!(
         "On the left QPS from 0, on the right QPS divided by that of {}, with 95% intervals where they are known. The \
          band marks changes below {}. A diamond is a crossover, where a system is as fast as the base.",
@@ -51,7 +54,7 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
     let (mut paper, y) = Paper::titled(wide, &heading, std::slice::from_ref(&note));
     let mut y = key(&mut paper, y, &sweep.systems) + 8.0;
     for &test in tests {
-        let panels = Panels { test, scale };
+        let panels = CurvePanels { test, scale };
         y += SIZE + 8.0;
         paper.text((MARGIN, y), Anchor::Start, "", &fitted(test.test, SIZE, wide - 2.0 * MARGIN));
         panels.rates(&mut paper, (MARGIN, y + 8.0));
@@ -72,7 +75,7 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
 pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)> {
     let ratios = test.systems.iter().flat_map(|system| system.rqps.iter().copied().flatten());
     let ratios: Vec<Estimate> = ratios.collect();
-    let panels = Panels { test, scale: Scale::fitting(&ratios, report.threshold) };
+    let panels = CurvePanels { test, scale: RatioScale::fitting(&ratios, report.threshold) };
     let drawn = |draw: &dyn Fn(&mut Paper), label: String| {
         let mut paper = Paper::new(PANEL);
         draw(&mut paper);
@@ -101,7 +104,7 @@ const EDGE: f64 = 8.0;
 
 fn message(sweep: &Sweep, tests: &[&TestCurves]) -> String {
     let of = |test: &TestCurves, it: &SweptSystem| {
-        let name = sweep.systems.get(it.system).map_or("", String::as_str);
+        let name = &sweep.systems[it.system];
         let points = test.clients.iter().zip(&it.qps);
         let point = |(clients, qps): (&u32, &Option<Estimate>)| {
             Some(format!("{} at {clients}", figure(Some((*qps)?.value))))
@@ -120,7 +123,7 @@ fn crossings(paper: &mut Paper, top: f64, sweep: &Sweep, test: &TestCurves) -> f
         .crossings
         .iter()
         .map(|it| {
-            let name = sweep.systems.get(it.system).map_or("", String::as_str);
+            let name = &sweep.systems[it.system];
             let Estimate { value, low, high } = it.clients;
             (it.system, format!("{name}: equal at about {value:.1} [{low:.1}, {high:.1}] clients"))
         })
@@ -140,12 +143,12 @@ fn crossings(paper: &mut Paper, top: f64, sweep: &Sweep, test: &TestCurves) -> f
     if lines.is_empty() { 0.0 } else { 13.0 * lines.len() as f64 + 4.0 }
 }
 
-struct Panels<'a> {
+struct CurvePanels<'a> {
     test: &'a TestCurves<'a>,
-    scale: Scale,
+    scale: RatioScale,
 }
 
-impl Panels<'_> {
+impl CurvePanels<'_> {
     fn x(&self, left: f64, clients: f64) -> f64 {
         let counts = &self.test.clients;
         let [first, last] =
@@ -185,12 +188,12 @@ impl Panels<'_> {
 
     fn ratios(&self, paper: &mut Paper, (left, top): (f64, f64)) {
         let y = |ratio: f64| top + HEIGHT * (1.0 - self.scale.x(ratio) / 100.0);
-        ground(paper, self.scale, (left + LABELS, left + PANEL), 14.0, y);
+        ratio_ground(paper, self.scale, (left + LABELS, left + PANEL), 14.0, y);
         self.counts(paper, (left, top));
         for system in &self.test.systems {
             self.curve(paper, left, system.system, &system.rqps, &y);
         }
-        for Crossing { system, clients } in &self.test.crossings {
+        for CurveCrossing { system, clients } in &self.test.crossings {
             let (x, at) = (self.x(left, clients.value), y(1.0));
             let class = line_class(*system);
             let [low, high] = [clients.low, clients.high].map(|end| self.x(left, end));
@@ -222,7 +225,7 @@ impl Panels<'_> {
     ) {
         let values = self.test.clients.iter().zip(values);
         let values = values.map(|(clients, value)| (self.x(left, f64::from(*clients)), *value));
-        let Curve { curve, bars, points } = Curve::of(values, y);
+        let CurvePaths { curve, bars, points } = CurvePaths::new(values, y);
         let class = line_class(system);
         paper.path(&format!("curve {class}"), &curve);
         paper.path(&format!("bars line{}", system % 6), &bars);
@@ -234,6 +237,48 @@ impl Panels<'_> {
 fn round_steps(most: f64) -> Vec<f64> {
     let step = round_step(most / 4.0);
     (0..=4).map(|number| f64::from(number) * step).filter(|at| *at <= 1.05 * most).collect()
+}
+
+fn response_times(sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartFile> {
+    let first = tests.first()?;
+    let of_test = |test: &TestCurves, chart: &Chart| format!("{}, {}", test.test, chart.caption);
+    let charts: Vec<(String, &Chart)> = tests
+        .iter()
+        .filter_map(|test| Some((test, test.response_times.as_ref()?)))
+        .map(|(test, chart)| (of_test(test, chart), chart))
+        .collect();
+    let quantity = &charts.first()?.1.title;
+    let title = format!("{quantity}, by number of clients: {}", title(first.group));
+    let sheet = Sheet {
+        name: stem("response-times", [Some(first.group.word.clone()), first.data.clone()]),
+        title: on_data(title, first),
+        note: "Over all events of the slices that verdicts use, from 0. Response times have no interval.",
+        systems: &sweep.systems,
+        charts,
+        place: Place::Clients,
+    };
+    Some(sheet.file())
+}
+
+fn seconds(sweep: &Sweep, test: &TestCurves) -> Option<ChartFile> {
+    let heading = |chart: &Chart| format!("{}, {}", chart.title, chart.caption);
+    let sheet = Sheet {
+        name: stem("seconds", [Some(test.test.to_owned()), test.data.clone()]),
+        title: on_data(format!("{}, second by second", test.test), test),
+        note: SECONDS,
+        systems: &sweep.systems,
+        charts: test.seconds.iter().map(|chart| (heading(chart), chart)).collect(),
+        place: Place::Clients,
+    };
+    (!sheet.charts.is_empty()).then(|| sheet.file())
+}
+
+/// Adds the data if the study has several.
+fn on_data(title: String, test: &TestCurves) -> String {
+    match &test.data {
+        Some(data) => format!("{title} on {data}"),
+        None => title,
+    }
 }
 
 #[cfg(test)]

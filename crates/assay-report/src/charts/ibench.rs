@@ -2,14 +2,11 @@
 
 use assay_svg::{Anchor, MARGIN, Paper, SIZE, fitted, width};
 
-use super::colours::{bar_class, file};
-use super::file::{ChartFile, Place, stem};
+use super::file::{ChartFile, Place, bar_class, file, stem};
 use super::sheet::{SECONDS, Sheet};
 use crate::view::Report;
 use crate::view::drawing::Chart;
-use crate::view::insert_bench::InsertBench;
-use crate::view::seconds::StepCharts;
-use crate::view::step_bars::StepBars;
+use crate::view::insert_bench::{InsertBenchTables, StepBars, StepCharts};
 
 const BAR: f64 = 17.0;
 
@@ -22,7 +19,7 @@ pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
     charts
 }
 
-fn bars(bench: &InsertBench) -> Option<ChartFile> {
+fn bars(bench: &InsertBenchTables) -> Option<ChartFile> {
     let all = || bench.bars.iter().flat_map(|step| &step.bars);
     let names = all().map(|bar| width(&bar.name, SIZE)).fold(0.0, f64::max).min(320.0);
     let numbers = all().map(|bar| width(&bar.text, SIZE)).reduce(f64::max)?;
@@ -57,7 +54,7 @@ fn bars(bench: &InsertBench) -> Option<ChartFile> {
     })
 }
 
-fn by_second(bench: &InsertBench, step: &StepCharts) -> ChartFile {
+fn by_second(bench: &InsertBenchTables, step: &StepCharts) -> ChartFile {
     let heading = |chart: &Chart| format!("{}, {}", chart.title, chart.caption);
     Sheet {
         name: stem("insert-bench", [Some(step.step.to_owned())]),

@@ -6,16 +6,16 @@ use assay_model::Estimate;
 use assay_svg::Length::{self, Percent};
 use assay_svg::{Anchor, Paper};
 
-use super::colours::line_class;
+use super::file::line_class;
 use crate::document::Figure;
 use crate::ratio::{label, narrow};
-use crate::scale::Scale;
+use crate::scale::RatioScale;
 use crate::view::answer::TestRatio;
 use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 use crate::view::groups::GroupRow;
 use crate::view::measured::Measured;
 
-impl Scale {
+impl RatioScale {
     pub(crate) fn test(self, measured: &Measured) -> String {
         strip(self, measured.rqps_unless_failed().0, None, measured.verdict.word())
     }
@@ -82,7 +82,7 @@ fn dot(paper: &mut Paper, test: &TestRatio, at: (Length, f64), radius: f64) {
 }
 
 /// Background of all charts: the band of changes too small to matter and the line of no change.
-fn ground(paper: &mut Paper, scale: Scale) {
+fn ground(paper: &mut Paper, scale: RatioScale) {
     let left = scale.x(1.0 / (1.0 + scale.threshold));
     let width = scale.x(1.0 + scale.threshold) - left;
     let one = Percent(scale.x(1.0));
@@ -92,7 +92,7 @@ fn ground(paper: &mut Paper, scale: Scale) {
 
 /// An estimate with its interval, before a wider span, such as smallest and largest.
 fn strip(
-    scale: Scale,
+    scale: RatioScale,
     estimate: Option<Estimate>,
     span: Option<(f64, f64)>,
     class: &str,
@@ -156,13 +156,13 @@ mod tests {
         Estimate { value, low, high }
     }
 
-    fn strip(scale: Scale, estimate: Estimate) -> String {
+    fn strip(scale: RatioScale, estimate: Estimate) -> String {
         super::strip(scale, Some(estimate), None, "same")
     }
 
     #[test]
     fn values_beyond_the_scale_become_arrows() {
-        let scale = Scale::fitting(&[estimate(1.0, 0.9, 1.1)], 0.02);
+        let scale = RatioScale::fitting(&[estimate(1.0, 0.9, 1.1)], 0.02);
         assert!(!strip(scale, estimate(1.0, 0.95, 1.05)).contains("<path"));
         let both = strip(scale, estimate(1.0, 0.1, 9.0));
         assert_eq!(both.matches("<path").count(), 2);
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_bound_is_a_line_to_the_end_of_the_scale() {
         let bound = Estimate::at_most(0.002);
-        let scale = Scale::fitting(&[bound], 0.02);
+        let scale = RatioScale::fitting(&[bound], 0.02);
         let drawn = strip(scale, bound);
         assert!(drawn.contains(r#"class="i" x1="3%""#), "{drawn}");
         assert!(drawn.contains("M7 4") && !drawn.contains("m-7 4"), "{drawn}");
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn without_interval_the_dot_is_hollow_and_alone() {
-        let scale = Scale::fitting(&[estimate(1.0, 0.9, 1.1)], 0.02);
+        let scale = RatioScale::fitting(&[estimate(1.0, 0.9, 1.1)], 0.02);
         let alone = strip(scale, Estimate::without_interval(1.0));
         assert!(alone.contains(r#"<circle class="h""#) && !alone.contains(r#"class="i""#));
     }

@@ -2,8 +2,7 @@
 
 use assay_svg::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, width};
 
-use super::colours::file;
-use super::file::{ChartFile, Place, setup_word, stem};
+use super::file::{ChartFile, Place, file, setup_word, stem};
 use crate::view::Report;
 use crate::view::matrix::{Matrix, MatrixSection};
 use crate::words::title;
@@ -28,10 +27,7 @@ pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
 fn chart(report: &Report, sections: &[MatrixSection]) -> Option<ChartFile> {
     let matrix = &report.matrix;
     let setup = sections.first()?.setup;
-    let of_setup = match report.several_setups {
-        true => format!(", {}", report.setup_in_full(setup)),
-        false => String::new(),
-    };
+    let of_setup = report.of_setup(setup);
     let heading = format!("Relative QPS{of_setup}");
     let note = format!(
         "QPS divided by that of {}. Blue: above 1.05, yellow: below 0.95, as in published tables. A bar at the left of \

@@ -1,38 +1,33 @@
 //! The charts of a report as standalone SVG, for posts.
 
-pub(crate) mod colours;
 pub(crate) mod curves;
 mod file;
 pub(crate) mod flame;
 mod ibench;
-mod key;
 pub(crate) mod marks;
 mod matrix;
-mod panel;
 pub(crate) mod published;
 pub(crate) mod scatter;
+mod sections;
 mod sheet;
-mod soak;
 mod strips;
-mod sweep;
 pub(crate) mod trend;
 pub(crate) mod versions;
 
 use crate::view::Report;
 
 pub use file::ChartFile;
-pub(crate) use file::{Place, compared, noted, setup_word, stem};
+pub(crate) use file::{Place, noted, setup_word, stem};
 
 /// In the order of a report.
 pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
     let mut charts: Vec<ChartFile> = ibench::charts(report);
     charts.extend(strips::groups(report));
     charts.extend(curves::charts(report));
-    charts.extend(sweep::charts(report));
     charts.extend(matrix::charts(report));
     charts.extend(strips::tests(report));
     charts.extend(versions::charts(report));
-    charts.extend(soak::charts(report));
+    charts.extend(sections::charts(report));
     named(charts)
 }
 

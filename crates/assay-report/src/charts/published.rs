@@ -3,13 +3,10 @@
 
 use assay_svg::{Anchor, MARGIN, Paper, SMALL, fitted, width};
 
-use super::colours::{bar_class, file};
-use super::file::{ChartFile, Place, setup_word, stem};
-use super::key::bar_key;
+use super::file::{ChartFile, Place, bar_class, bar_key, file, setup_word, stem};
 use crate::ratio::{is_fraction, short};
 use crate::view::Report;
-use crate::view::matrix::{MatrixRow, MatrixSection};
-use crate::view::published::heading;
+use crate::view::matrix::{MatrixRow, MatrixSection, heading};
 
 const HEIGHT: f64 = 220.0;
 
@@ -40,9 +37,9 @@ fn of_section(report: &Report, section: &MatrixSection) -> Vec<ChartFile> {
     let cut = next.filter(|next| top > DWARFS * next);
     let setup = report.several_setups.then(|| setup_word(section.setup));
     let name = stem("published", [Some(section.group.word.clone()), setup]);
-    let mut charts = vec![Columns { report, section, top, cut: None }.chart(name.clone())];
+    let mut charts = vec![PublishedColumns { report, section, top, cut: None }.chart(name.clone())];
     charts.extend(cut.map(|cut| {
-        Columns { report, section, top: cut, cut: Some(cut) }.chart(format!("{name}-cut"))
+        PublishedColumns { report, section, top: cut, cut: Some(cut) }.chart(format!("{name}-cut"))
     }));
     charts
 }
@@ -56,14 +53,14 @@ fn most(row: &MatrixRow) -> Option<f64> {
     ratios(row).flatten().reduce(f64::max)
 }
 
-struct Columns<'a> {
+struct PublishedColumns<'a> {
     report: &'a Report<'a>,
     section: &'a MatrixSection<'a>,
     top: f64,
     cut: Option<f64>,
 }
 
-impl Columns<'_> {
+impl PublishedColumns<'_> {
     /// Lower end of the scale, a tenth.
     fn floor(&self) -> f64 {
         let all = self.section.rows.iter().flat_map(ratios).flatten();

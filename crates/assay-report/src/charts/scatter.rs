@@ -1,7 +1,7 @@
 //! A scatter plot of two studies: relative QPS there along x, here along y, on one logarithmic scale.
 
 use assay_svg::{Anchor, Paper, SMALL, width};
-use assay_verdict::{Agreement, TestBeside};
+use assay_verdict::{StudyAgreement, TestBeside};
 
 use crate::ratio::label;
 
@@ -24,7 +24,7 @@ pub(crate) fn note(tests: &[TestBeside]) -> String {
     )
 }
 
-type Name<'a> = (&'a TestBeside, (f64, f64), Anchor);
+type PointName<'a> = (&'a TestBeside, (f64, f64), Anchor);
 
 /// Names of the points with room beside them, those in which the studies differ first.
 fn names<'a>(
@@ -32,14 +32,14 @@ fn names<'a>(
     place: impl Fn(&TestBeside) -> (f64, f64),
     (left, right): (f64, f64),
     (top, bottom): (f64, f64),
-) -> Vec<Name<'a>> {
+) -> Vec<PointName<'a>> {
     const DOT: f64 = 5.0;
     let mut taken: Vec<[f64; 4]> =
         tests.iter().map(&place).map(|(x, y)| [x - DOT, y - DOT, x + DOT, y + DOT]).collect();
     let mut ordered: Vec<&TestBeside> = tests.iter().collect();
     let distance = |test: &TestBeside| test.quotient.value.ln().abs();
     ordered.sort_by(|one, other| {
-        let differs = |it: &TestBeside| it.agreement != Agreement::Differs;
+        let differs = |it: &TestBeside| it.agreement != StudyAgreement::Differs;
         differs(one).cmp(&differs(other)).then(distance(other).total_cmp(&distance(one)))
     });
     let mut named = Vec::new();
@@ -115,9 +115,9 @@ pub(crate) fn draw(
     }
     for test in tests {
         let [mark, color] = match test.agreement {
-            Agreement::Agrees => ["hollow", "faster"],
-            Agreement::Differs => ["dot", "slower"],
-            Agreement::TooWide | Agreement::Unknown => ["hollow", "same"],
+            StudyAgreement::Agrees => ["hollow", "faster"],
+            StudyAgreement::Differs => ["dot", "slower"],
+            StudyAgreement::TooWide | StudyAgreement::Unknown => ["hollow", "same"],
         };
         let (x, y) = place(test);
         paper.with_title(&title(test), |paper| {

@@ -2,9 +2,7 @@
 
 use assay_svg::{Anchor, MARGIN, Paper, SMALL, fitted, width};
 
-use super::colours::file;
-use super::file::{ChartFile, Place};
-use super::key::key;
+use super::file::{ChartFile, Place, file, key};
 use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 
 const SCALE: f64 = 2.0;

@@ -3,10 +3,9 @@
 use assay_model::Estimate;
 use assay_svg::{Anchor, MARGIN, Paper, SIZE, fitted, width};
 
-use super::colours::file;
-use super::file::{ChartFile, Place, compared, setup_word, stem};
+use super::file::{ChartFile, Place, file, setup_word, stem};
 use crate::ratio::label;
-use crate::scale::Scale;
+use crate::scale::RatioScale;
 use crate::view::Report;
 use crate::view::groups::GroupRow;
 use crate::view::measured::TestSection;
@@ -24,7 +23,7 @@ const NAME_MAX: f64 = 260.0;
 
 const BETWEEN: f64 = 12.0;
 
-struct Row {
+struct StripRow {
     /// Test or group. Rows with the same name are adjacent, and the first one shows it.
     name: String,
     system: String,
@@ -43,7 +42,7 @@ fn of_section(report: &Report, section: &TestSection) -> Option<ChartFile> {
     let rows = section.rows.iter().flat_map(|test| {
         test.others.iter().filter(|other| !other.is_twin).map(|other| {
             let ratio = other.rqps_unless_failed();
-            Row {
+            StripRow {
                 name: test.test.to_owned(),
                 system: other.system.to_owned(),
                 estimate: ratio.0,
@@ -58,10 +57,7 @@ fn of_section(report: &Report, section: &TestSection) -> Option<ChartFile> {
             }
         })
     });
-    let of_setup = match report.several_setups {
-        true => format!(", {}", report.setup_in_full(section.setup)),
-        false => String::new(),
-    };
+    let of_setup = report.of_setup(section.setup);
     let heading = format!("Relative QPS, {}{of_setup}", title(section.group));
     let setup = report.several_setups.then(|| setup_word(section.setup));
     let name = stem("rqps", [Some(section.group.word.clone()), setup]);
@@ -80,7 +76,7 @@ pub(super) fn groups(report: &Report) -> Option<ChartFile> {
             true => format!(" {}", report.setup(row.setup)),
             false => String::new(),
         };
-        Row {
+        StripRow {
             name: format!("{}{setup}", row.group.word),
             system: row.system.to_owned(),
             estimate: row.median.0,
@@ -94,16 +90,16 @@ pub(super) fn groups(report: &Report) -> Option<ChartFile> {
     chart(report, "groups".to_owned(), Place::Groups, heading, rows)
 }
 
-struct Columns {
+struct StripColumns {
     system: f64,
     scale: f64,
     text: f64,
     end: f64,
 }
 
-impl Columns {
-    fn new(rows: &[Row], several_systems: bool) -> Self {
-        let widest = |of: &dyn Fn(&Row) -> String, most: f64| {
+impl StripColumns {
+    fn new(rows: &[StripRow], several_systems: bool) -> Self {
+        let widest = |of: &dyn Fn(&StripRow) -> String, most: f64| {
             rows.iter().map(|row| width(&of(row), SIZE)).fold(0.0, f64::max).min(most)
         };
         let system = MARGIN + widest(&|row| row.name.clone(), NAME_MAX) + BETWEEN;
@@ -114,7 +110,7 @@ impl Columns {
         Self { system, scale, text, end }
     }
 
-    fn x(&self, scale: Scale, ratio: f64) -> f64 {
+    fn x(&self, scale: RatioScale, ratio: f64) -> f64 {
         self.scale + SCALE * scale.x(ratio) / 100.0
     }
 }
@@ -124,7 +120,7 @@ fn chart(
     name: String,
     place: Place,
     heading: &str,
-    rows: Vec<Row>,
+    rows: Vec<StripRow>,
 ) -> Option<ChartFile> {
     if rows.iter().all(|row| row.estimate.is_none()) {
         return None;
@@ -133,9 +129,9 @@ fn chart(
     let ends = rows.iter().filter_map(|row| row.span).flat_map(|(low, high)| [low, high]);
     let ends = ends.map(Estimate::without_interval);
     let scaled: Vec<Estimate> = estimates.iter().copied().chain(ends).collect();
-    let scale = Scale::fitting(&scaled, report.threshold);
-    let systems: Vec<&str> = compared(report);
-    let columns = Columns::new(&rows, systems.len() > 1);
+    let scale = RatioScale::fitting(&scaled, report.threshold);
+    let systems = report.compared();
+    let columns = StripColumns::new(&rows, systems.len() > 1);
     let note = note(report, &systems, estimates.iter().any(|it| it.has_interval()));
     let (mut paper, top) =
         Paper::titled(columns.end.max(560.0), heading, std::slice::from_ref(&note));
@@ -176,10 +172,7 @@ fn chart(
 }
 
 fn note(report: &Report, systems: &[&str], has_intervals: bool) -> String {
-    let intervals = match has_intervals {
-        true => "with 95% interval",
-        false => "no interval is known",
-    };
+    let intervals = if has_intervals { "with 95% interval" } else { "no interval is known" };
     let [whose, band] = match systems {
         [only] => [format!("of {only} "), report.tests.threshold.clone()],
         _ => [String::new(), report.tests.threshold.clone()],
@@ -192,7 +185,7 @@ fn note(report: &Report, systems: &[&str], has_intervals: bool) -> String {
 }
 
 /// The band of changes too small to matter, the line of no change, and the labels of the scale.
-fn ground(paper: &mut Paper, columns: &Columns, scale: Scale, (top, bottom): (f64, f64)) {
+fn ground(paper: &mut Paper, columns: &StripColumns, scale: RatioScale, (top, bottom): (f64, f64)) {
     let left = columns.x(scale, 1.0 / (1.0 + scale.threshold));
     let right = columns.x(scale, 1.0 + scale.threshold);
     paper.rect("band", (left, top), (right - left, bottom - top));
@@ -204,7 +197,7 @@ fn ground(paper: &mut Paper, columns: &Columns, scale: Scale, (top, bottom): (f6
     }
 }
 
-fn strip(paper: &mut Paper, columns: &Columns, scale: Scale, y: f64, row: &Row) {
+fn strip(paper: &mut Paper, columns: &StripColumns, scale: RatioScale, y: f64, row: &StripRow) {
     let x = |ratio: f64| columns.x(scale, ratio);
     let class = |word: &str| format!("{word} {}", row.class);
     // A line without length is not drawn.

@@ -4,11 +4,13 @@ use assay_model::{Estimate, Setup, Verdict};
 use assay_svg::{Anchor, Paper, SMALL, fitted, round_step};
 use assay_verdict::{TrendLine, TrendPoint, TrendTerms};
 
+use super::file::{ChartFile, noted};
+use crate::document::Block;
 use crate::ratio::{Ratio, label};
-use crate::scale::Scale;
+use crate::scale::RatioScale;
 use crate::words::began;
 
-pub(crate) const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 720.0;
 
 const HEIGHT: f64 = 160.0;
 
@@ -18,7 +20,7 @@ const NAMES: f64 = 84.0;
 
 const EDGE: f64 = 14.0;
 
-pub(crate) const TALL: f64 = EDGE + HEIGHT + NAMES;
+const TALL: f64 = EDGE + HEIGHT + NAMES;
 
 /// Space above and below the values, as a share of their range.
 const ROOM: f64 = 0.08;
@@ -51,7 +53,7 @@ pub(crate) fn of_versions<'a>(
     }
 }
 
-pub(crate) fn is_drawn(line: &TrendLine) -> bool {
+fn is_drawn(line: &TrendLine) -> bool {
     line.points.len() > 1 && ends(line).is_some()
 }
 
@@ -93,7 +95,7 @@ impl Axis {
         let lowest = line.points.iter().map(|it| it.rqps.value).fold(f64::INFINITY, f64::min);
         if lowest > 0.0 && most > FAR * lowest {
             let values: Vec<Estimate> = line.points.iter().map(|it| it.rqps).collect();
-            let scale = Scale::fitting(&values, 0.0);
+            let scale = RatioScale::fitting(&values, 0.0);
             let labels = scale.labels(12.0).into_iter().map(|ratio| (ratio, label(ratio)));
             return Self {
                 labels: labels.collect(),
@@ -109,13 +111,44 @@ impl Axis {
     }
 }
 
-/// `left`, `top` is the corner of the line; `is_change` says which values begin a new level.
-pub(crate) fn draw(
-    paper: &mut Paper,
-    (left, top): (f64, f64),
-    line: &TrendLine,
-    is_change: impl Fn(usize) -> bool,
-) {
+pub(crate) struct TrendChart<'a> {
+    pub(crate) line: &'a TrendLine,
+    /// Numbers of the values that begin a new level.
+    pub(crate) changes: Vec<usize>,
+    pub(crate) note: String,
+}
+
+impl TrendChart<'_> {
+    /// `None` if there are too few values to draw.
+    pub(crate) fn inline(&self) -> Option<Block<'static>> {
+        let note = self.note.clone();
+        is_drawn(self.line).then(|| {
+            let mut paper = Paper::new(WIDTH);
+            draw(&mut paper, (0.0, 0.0), self.line, &self.changes);
+            Block::Drawing { class: "trend", svg: paper.inline(TALL, &note), note }
+        })
+    }
+
+    /// `notes` precede that of the chart; `value` describes a value.
+    pub(crate) fn file(
+        &self,
+        name: String,
+        heading: String,
+        mut notes: Vec<String>,
+        value: impl Fn(&TrendPoint) -> String,
+    ) -> Option<ChartFile> {
+        notes.push(self.note.clone());
+        let values: Vec<String> = self.line.points.iter().map(value).collect();
+        is_drawn(self.line).then(|| {
+            noted(name, heading, &notes, (WIDTH, TALL), &values, |paper, corner| {
+                draw(paper, corner, self.line, &self.changes);
+            })
+        })
+    }
+}
+
+/// `left`, `top` is the corner of the line.
+fn draw(paper: &mut Paper, (left, top): (f64, f64), line: &TrendLine, changes: &[usize]) {
     let Some(ends) = ends(line) else { return };
     let (left, right, top) = (left + LABELS, left + WIDTH, top + EDGE);
     let axis = Axis::new(line, ends);
@@ -136,7 +169,7 @@ pub(crate) fn draw(
             if low > high {
                 paper.line("span", (x, low), (x, high));
             }
-            match is_change(number) {
+            match changes.contains(&number) {
                 true => paper.path(
                     "fill slower",
                     &format!("M{:.1} {:.1}l7-7 7 7-7 7z", x - 7.0, y(point.rqps.value)),

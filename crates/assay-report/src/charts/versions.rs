@@ -3,11 +3,9 @@
 use assay_model::{Estimate, Verdict};
 use assay_svg::{Anchor, LARGE, MARGIN, Paper, SIZE, SMALL, fitted, width};
 
-use super::colours::file;
-use super::file::{ChartFile, Place, setup_word, stem};
-use super::panel::{Curve, ground};
+use super::file::{ChartFile, CurvePaths, Place, file, ratio_ground, setup_word, stem};
 use crate::ratio::short;
-use crate::scale::Scale;
+use crate::scale::RatioScale;
 use crate::view::Report;
 use crate::view::versions::{VersionLine, VersionPoint, VersionSection, VersionTest};
 use crate::words::{Symbol, title};
@@ -33,11 +31,8 @@ pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
 
 fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Option<ChartFile> {
     let shown: Vec<&VersionTest> = measured(section).collect();
-    let panels = Panels::new(report, line, &shown)?;
-    let of_setup = match report.several_setups {
-        true => format!(", {}", report.setup_in_full(section.setup)),
-        false => String::new(),
-    };
+    let panels = VersionPanels::new(report, line, &shown)?;
+    let of_setup = report.of_setup(section.setup);
     let heading = format!("From version to version, {}{of_setup}", title(section.group));
     let note = note(report, shown.iter().any(|test| test.has_intervals()));
     let beside = BESIDE as f64;
@@ -84,7 +79,7 @@ pub(crate) fn measured<'s, 'a>(
 ) -> impl Iterator<Item = &'s VersionTest<'a>> {
     let is_measured =
         |test: &&VersionTest| test.points.iter().filter(|point| point.ratio.is_some()).count() > 1;
-    section.tests.iter().filter(is_measured)
+    section.rows.iter().filter(is_measured)
 }
 
 pub(crate) fn told_changes(line: &VersionLine, test: &VersionTest) -> String {
@@ -106,14 +101,14 @@ fn message(line: &VersionLine, test: &VersionTest) -> String {
     format!("{}: {}.", test.test, points.join(", "))
 }
 
-pub(crate) struct Panels<'a> {
+pub(crate) struct VersionPanels<'a> {
     line: &'a VersionLine<'a>,
-    scale: Scale,
+    scale: RatioScale,
     names: f64,
     changes: usize,
 }
 
-impl<'a> Panels<'a> {
+impl<'a> VersionPanels<'a> {
     /// `None` without tests.
     pub(crate) fn new(
         report: &Report,
@@ -126,7 +121,7 @@ impl<'a> Panels<'a> {
         let changes = tests.iter().map(|test| changes(line, test).len()).max()?;
         Some(Self {
             line,
-            scale: Scale::fitting(&ratios, report.threshold),
+            scale: RatioScale::fitting(&ratios, report.threshold),
             names: names.min(NAMES_MAX),
             changes: changes.min(CHANGES),
         })
@@ -184,7 +179,7 @@ impl<'a> Panels<'a> {
     /// Common to all panels: the band of small changes, the scale, and the names of the versions.
     fn ground(&self, paper: &mut Paper, (left, top): (f64, f64)) {
         let y = |ratio| self.y(top, ratio);
-        ground(paper, self.scale, (left + LABELS, left + PANEL), 20.0, y);
+        ratio_ground(paper, self.scale, (left + LABELS, left + PANEL), 20.0, y);
         for (version, name) in self.line.short.iter().enumerate() {
             let at = (self.x(left, version as f64) + 4.0, top + HEIGHT + 24.0);
             let name = fitted(name, SMALL, self.names + 1.0);
@@ -218,9 +213,10 @@ impl<'a> Panels<'a> {
             Some(format!("M{:.1} {:.1}l4 {:.0} 4 {to:.0}", x - 4.0, y + to, -to))
         };
         let arrows: String = places.clone().filter_map(arrow).collect();
-        let Curve { curve, bars, .. } = Curve::of(places.clone(), &|ratio| self.y(top, ratio));
+        let CurvePaths { curve, bars, .. } =
+            CurvePaths::new(places.clone(), &|ratio| self.y(top, ratio));
         let near = places.map(|(x, ratio)| (x, ratio.filter(|ratio| !far(ratio))));
-        let Curve { points, .. } = Curve::of(near, &|ratio| self.y(top, ratio));
+        let CurvePaths { points, .. } = CurvePaths::new(near, &|ratio| self.y(top, ratio));
         paper.path("curve same", &curve);
         paper.path("bars", &bars);
         paper.path("points", &points);

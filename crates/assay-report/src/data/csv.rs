@@ -4,7 +4,9 @@
 //! apostrophe in front, unless it is a number.
 
 use assay_model::{StudyRecord, Verdict, no_formula, printable};
-use assay_verdict::{CellJudgement, Figure, Judgement, LATENCIES, METRICS, Metric, PER_OP, Place};
+use assay_verdict::{
+    CellFigure, CellJudgement, FigurePlace, Judgement, LATENCIES, METRICS, PER_OP, PublishedMetric,
+};
 use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,11 +16,11 @@ use crate::number::Digits;
 use crate::words::rfc3339;
 
 /// Name of a column, and path of its field in the JSON.
-pub(crate) type Column = (&'static str, &'static str);
+type CsvColumn = (&'static str, &'static str);
 
 /// Columns of a study, in order; new ones come last. A star means the figures of a group, except those added later
-/// ([`Place::FilesLast`]).
-const COLUMNS: &[Column] = &[
+/// ([`FigurePlace::FilesLast`]).
+const COLUMNS: &[CsvColumn] = &[
     ("study", "/study"),
     ("started", "/started"),
     ("test", "/test"),
@@ -89,27 +91,30 @@ const COLUMNS: &[Column] = &[
 ];
 
 fn columns() -> Vec<(String, String)> {
-    let group = |rows: &'static [Figure], place| rows.iter().filter(move |it| it.place == place);
-    let latency = |it: &Figure| (it.key.to_owned(), format!("/latency_us/{}", latency_name(it)));
-    let per_op = |it: &Figure| (it.key.to_owned(), format!("/per_op/{}", it.key));
-    let metric =
-        |it: Metric| (it.column.to_owned(), format!("/published/{}", it.name.replace('/', "~1")));
+    let group =
+        |rows: &'static [CellFigure], place| rows.iter().filter(move |it| it.place == place);
+    let latency =
+        |it: &CellFigure| (it.key.to_owned(), format!("/latency_us/{}", latency_name(it)));
+    let per_op = |it: &CellFigure| (it.key.to_owned(), format!("/per_op/{}", it.key));
+    let metric = |it: PublishedMetric| {
+        (it.column.to_owned(), format!("/published/{}", it.name.replace('/', "~1")))
+    };
     let change = |name: &str| {
         ["value", "low", "high"].map(|end| {
             let suffix = if end == "value" { String::new() } else { format!("_{end}") };
             (format!("change_{name}_us{suffix}"), format!("/change_us/{name}/{end}"))
         })
     };
-    let one = |(name, place): &Column| match (*name, *place) {
-        ("*", "/latency_us") => group(LATENCIES, Place::Files).map(latency).collect(),
-        ("*", "/per_op") => group(PER_OP, Place::Files).map(per_op).collect(),
+    let one = |(name, place): &CsvColumn| match (*name, *place) {
+        ("*", "/latency_us") => group(LATENCIES, FigurePlace::Files).map(latency).collect(),
+        ("*", "/per_op") => group(PER_OP, FigurePlace::Files).map(per_op).collect(),
         ("*", "/change_us") => change_names().flat_map(change).collect(),
         ("*", "/published") => METRICS.map(metric).to_vec(),
         (name, place) => vec![(name.to_owned(), place.to_owned())],
     };
     let mut columns: Vec<(String, String)> = COLUMNS.iter().flat_map(one).collect();
-    let later = group(LATENCIES, Place::FilesLast).map(latency);
-    for column in later.chain(group(PER_OP, Place::FilesLast).map(per_op)) {
+    let later = group(LATENCIES, FigurePlace::FilesLast).map(latency);
+    for column in later.chain(group(PER_OP, FigurePlace::FilesLast).map(per_op)) {
         if !columns.contains(&column) {
             columns.push(column);
         }
@@ -118,7 +123,7 @@ fn columns() -> Vec<(String, String)> {
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct CsvRow<'a> {
     study: &'a str,
     started: Option<String>,
     is_base: bool,
@@ -137,13 +142,13 @@ pub fn cells_csv(studies: &[(&StudyRecord, &Judgement)]) -> String {
     let rows = studies.iter().flat_map(|(record, judgement)| {
         judgement.cells.iter().map(move |judged| row(record, judged))
     });
-    table(&columns(), rows)
+    table(columns(), rows)
 }
 
-fn row<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> Row<'a> {
+fn row<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> CsvRow<'a> {
     let (study, system) = (&record.study, record.systems.get(judged.system));
     let is_base = system.is_some_and(|system| system.is_base);
-    Row {
+    CsvRow {
         study: &study.id,
         started: record.began_ms().and_then(rfc3339),
         is_base,
@@ -157,20 +162,26 @@ fn row<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> Row<'a> {
     }
 }
 
-/// The columns of rows, below their names.
-pub(crate) fn table(
-    columns: &[(impl AsRef<str>, impl AsRef<str>)],
-    rows: impl Iterator<Item = impl Serialize>,
-) -> String {
-    let names = columns.iter().map(|(name, _)| name.as_ref().to_owned()).collect();
-    let lines = rows.map(|row| {
-        let row = serde_json::to_value(row).unwrap_or_default();
-        columns.iter().map(|(_, place)| field(row.pointer(place.as_ref()))).collect()
-    });
-    written(std::iter::once(names).chain(lines))
+/// `names` are those of fields of the rows, or of an interval and its end: `rqps rqps_low rqps_high`.
+pub(crate) fn of_fields(names: &str, rows: impl Iterator<Item = impl Serialize>) -> String {
+    let column = |name: &str| match name.rsplit_once('_') {
+        Some((field, end @ ("low" | "high"))) => (name.to_owned(), format!("/{field}/{end}")),
+        _ => (name.to_owned(), format!("/{name}")),
+    };
+    table(names.split(' ').map(column).collect(), rows)
 }
 
-/// A value as JSON writes it, without quotes; lists are joined.
+/// The columns of rows, below their names.
+fn table(columns: Vec<(String, String)>, rows: impl Iterator<Item = impl Serialize>) -> String {
+    let (names, places): (Vec<String>, Vec<String>) = columns.into_iter().unzip();
+    let lines = rows.map(|row| {
+        let row = serde_json::to_value(row).expect("rows have names as keys");
+        places.iter().map(|place| field(row.pointer(place))).collect()
+    });
+    text(std::iter::once(names).chain(lines))
+}
+
+/// A value as JSON writes it, without quotes; lists are joined, and an interval is its value.
 fn field(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -182,19 +193,20 @@ fn field(value: Option<&Value>) -> String {
             let digits = number.as_f64().and_then(Digits::of);
             digits.map_or_else(String::new, |digits| digits.to_string())
         }
+        Some(Value::Object(interval)) => field(interval.get("value")),
         Some(other) => other.to_string(),
     }
 }
 
 /// Fields have no line ends and no formulas.
-fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn text(lines: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     for line in lines {
         let fields = line.iter().map(|field| no_formula(printable(field)).into_owned());
-        // Writing to memory cannot fail, and all lines have as many fields.
-        let _ = writer.write_record(fields);
+        writer.write_record(fields).expect("lines in memory with as many fields each");
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    let bytes = writer.into_inner().expect("memory needs no flush");
+    String::from_utf8(bytes).expect("fields are text")
 }
 
 #[cfg(test)]
@@ -203,7 +215,7 @@ mod tests {
 
     #[test]
     fn formulas_are_shown_and_numbers_stay() {
-        let line = |field: &str| written(std::iter::once(vec![field.to_owned(), "x".to_owned()]));
+        let line = |field: &str| text(std::iter::once(vec![field.to_owned(), "x".to_owned()]));
         for field in ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "＝1", "-inf"] {
             assert_eq!(line(field), format!("'{field},x\r\n"));
         }

@@ -1,8 +1,9 @@
 //! Meanings of the JSON fields: the table in the reference. A test compares it with the output.
 
-use assay_verdict::{Figure, LATENCIES, PER_OP, Term};
+use assay_verdict::{CellFigure, LATENCIES, PER_OP, Term};
 
 use super::row::latency_name;
+use crate::section;
 
 /// A field and its meaning. `[]` is each element of a list, `*` each key of a map. An interval has `value`, `low` and
 /// `high`, and is one row.
@@ -72,10 +73,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("cells[].test", "name of the test"),
     ("cells[].group", "`point`, `range-1`, `range-2`, `writes`, or the group of the suite"),
     ("cells[].clients", "number of clients"),
-    (
-        "cells[].tables",
-        "number of tables; null for those of a workload or script of the user's own",
-    ),
+    ("cells[].tables", TABLES),
     ("cells[].rows", "rows of each table; null where `tables` is"),
     ("cells[].priority", "of clients and servers in its turns: `realtime` or `normal`"),
     ("cells[].system", "name of the system"),
@@ -152,31 +150,7 @@ const FIELDS: &[(&str, &str)] = &[
         "the difference; with the rest, they add up to that of all",
     ),
     ("cells[].count.functions_rest.*", "all other functions together"),
-    (
-        "cells[].soak.qps",
-        "steady operations per second of a longer look, an interval; `soak` is present only after one",
-    ),
-    ("cells[].soak.ratio", "the same divided by that of the base, an interval; null for the base"),
-    (
-        "cells[].soak.decay",
-        "the steady rate divided by that of the first turns, an interval; null with a single turn",
-    ),
-    ("cells[].soak.decay_ratio", "the decay divided by that of the base; null for the base"),
-    (
-        "cells[].soak.stalled_s",
-        "seconds with next to no events; null where too few end in a second to tell",
-    ),
-    ("cells[].soak.longest_stall_s", "the longest run of these"),
-    (
-        "cells[].soak.agrees",
-        "whether `soak.ratio` agrees with `rqps`; null if one of them has no interval",
-    ),
-    ("cells[].soak.events", "events of all long turns"),
-    ("cells[].soak.seconds", "the time of all long turns"),
-    ("cells[].soak.turns", "long turns that were measured"),
-    ("cells[].soak.turns_planned", "long turns that were planned"),
-    ("cells[].soak.instances", "server processes; more than one after an interruption"),
-    ("cells[].soak.series[]", "operations of each second, turn after turn"),
+    ("cells[]", SECTIONS),
     ("cells[].cpu_ratio", "server CPU per operation divided by that of the base, an interval"),
     ("cells[].cpu_verdict", "verdict on `cpu_ratio`; `slower` means more CPU time"),
     ("cells[].detectable", "smallest relative change that four of five such studies would call"),
@@ -233,10 +207,7 @@ const FIELDS: &[(&str, &str)] = &[
     ),
     ("groups[].group", "name of the group"),
     ("groups[].clients", "number of clients"),
-    (
-        "groups[].tables",
-        "number of tables; null for those of a workload or script of the user's own",
-    ),
+    ("groups[].tables", TABLES),
     ("groups[].rows", "rows of each table; null where `tables` is"),
     ("groups[].system", "name of the system"),
     ("groups[].n", "tests that have a relative QPS"),
@@ -290,10 +261,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("ranking.tests[].unranked[]", "as in `ranking.overall`"),
     ("steps[].test", "test of a step from one version to the next"),
     ("steps[].clients", "number of clients"),
-    (
-        "steps[].tables",
-        "number of tables; null for those of a workload or script of the user's own",
-    ),
+    ("steps[].tables", TABLES),
     ("steps[].rows", "rows of each table; null where `tables` is"),
     ("steps[].from", "the earlier version"),
     ("steps[].to", "the later version"),
@@ -303,10 +271,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("steps[].is_change", "whether reports name it as a place of change"),
     ("lines[].test", "test of a line of versions"),
     ("lines[].clients", "number of clients"),
-    (
-        "lines[].tables",
-        "number of tables; null for those of a workload or script of the user's own",
-    ),
+    ("lines[].tables", TABLES),
     ("lines[].rows", "rows of each table; null where `tables` is"),
     ("lines[].systems[]", "the versions, in their order"),
     ("lines[].ratio", "the last version divided by the first, an interval"),
@@ -316,10 +281,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("lines[].main_step.share", "its share of the whole change"),
     ("lines[].main_step.confidence", "confidence that it is the largest step"),
     ("crossovers[].test", "test in which one system overtakes another as clients are added"),
-    (
-        "crossovers[].tables",
-        "number of tables; null for those of a workload or script of the user's own",
-    ),
+    ("crossovers[].tables", TABLES),
     ("crossovers[].rows", "rows of each table; null where `tables` is"),
     ("crossovers[].system", "name of the system"),
     ("crossovers[].clients_below", "the client count below the crossover"),
@@ -331,10 +293,7 @@ const FIELDS: &[(&str, &str)] = &[
         "mix of a workload file whose parts were measured alone too; `totals` is present only then",
     ),
     ("totals[].clients", "number of clients"),
-    (
-        "totals[].tables",
-        "number of tables; null for those of a workload or script of the user's own",
-    ),
+    ("totals[].tables", TABLES),
     ("totals[].rows", "rows of each table; null where `tables` is"),
     ("totals[].system", "name of the system"),
     (
@@ -425,14 +384,19 @@ const FIELDS: &[(&str, &str)] = &[
     ("events[].what", "what happened"),
 ];
 
+const TABLES: &str = "number of tables; null for those of a workload or script of the user's own";
+
 /// Placeholder for the rows of the figures of a group.
 const FIGURES: &str = "";
+
+/// Placeholder for the rows of the work after a study.
+const SECTIONS: &str = "sections";
 
 /// Schema 1, as a table in Markdown.
 #[must_use]
 pub fn json_fields() -> String {
     let row = |path: &str, meaning: &str| format!("| `{path}` | {meaning} |\n");
-    let figures = |group: &str, rows: &[Figure], name: fn(&Figure) -> &'static str| {
+    let figures = |group: &str, rows: &[CellFigure], name: fn(&CellFigure) -> &'static str| {
         let rows = rows.iter().filter(|figure| figure.is_in_files());
         rows.map(|it| row(&format!("{group}.{}", name(it)), &it.meaning())).collect::<String>()
     };
@@ -445,6 +409,13 @@ pub fn json_fields() -> String {
                 row(&format!("{path}.{}", term.key()), &meaning)
             })
             .concat(),
+        (_, SECTIONS) => section::all()
+            .flat_map(|section| {
+                let key = section.key();
+                let fields = section.fields().iter();
+                fields.map(move |(name, meaning)| row(&format!("{path}.{key}.{name}"), meaning))
+            })
+            .collect(),
         _ => row(path, meaning),
     });
     format!("| field | meaning |\n|---|---|\n{}", rows.collect::<String>())

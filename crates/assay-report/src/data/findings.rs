@@ -8,8 +8,7 @@ use assay_verdict::{CellJudgement, PlanFindings};
 use serde::Serialize;
 
 use super::number::Number;
-use crate::view::answers::{self, Statements};
-use crate::view::session_sets::{only_kind, text};
+use crate::view::answers::{self, AnswersByStatement, only_kind, sql_text};
 use crate::view::startup;
 
 #[derive(Serialize)]
@@ -163,9 +162,9 @@ impl StatementRow {
         let kind = only_kind(test);
         let logged = kind.and_then(|it| it.logged);
         // The statements of a mix are compared in the tests that it mixes.
-        let answers = kind.and_then(|_| Answers::of(record, judged));
+        let answers = kind.and_then(|_| CountedAnswers::of(record, judged));
         Some(Self {
-            fingerprint: kind.map(text),
+            fingerprint: kind.map(sql_text),
             calls: logged.map(|it| it.calls),
             share: logged.map(|it| it.share.into()),
             plan_changed: plan_changed(record, judged),
@@ -176,17 +175,17 @@ impl StatementRow {
     }
 }
 
-struct Answers {
+struct CountedAnswers {
     differ: bool,
     errors: u64,
     warnings: u64,
 }
 
-impl Answers {
+impl CountedAnswers {
     /// `None` if the answers of the test were not compared.
     fn of(record: &StudyRecord, judged: &CellJudgement) -> Option<Self> {
         let (test, system) = (judged.cell.test, judged.system);
-        Statements::of(record, system).compared.filter(|_| test.class == Class::Read)?;
+        AnswersByStatement::of(record, system).compared.filter(|_| test.class == Class::Read)?;
         let of_test =
             answers::differences(record).filter(|(of, it)| *of == system && it.test == test.name());
         let found: Vec<_> = of_test.map(|(_, it)| it).collect();

@@ -12,26 +12,29 @@ use assay_verdict::{
 };
 use serde::Serialize;
 
-use super::course::{CourseRow, courses};
 use super::findings::{self, AnswerRow, ComparedRow, ConfigRow, MissingRow, RestoredRow};
-use super::gate::{GateRow, gate};
 use super::number::Number;
-use super::ranking::RankingRow;
-use super::row::{CellRow, system_name, tables_and_rows};
-use super::same::{self, SameRow};
-use super::steps::{CrossoverRow, LineRow, StepRow, TotalRow};
+use super::row::{CellRow, SetupRow, system_name};
+use super::sections::{
+    self, CourseRow, CrossoverRow, GateRow, LineRow, RankingRow, SameRow, TotalRow, VersionStepRow,
+};
 use crate::view::caveats::detectable;
-use crate::view::findings::Topic;
+use crate::view::findings::{Topic, same_systems};
 use crate::view::reasons;
-use crate::view::same::same_systems;
 use crate::words::{rfc3339, source};
 
-/// Raised when the shape below changes incompatibly.
+/// Raised when the shape of any document changes incompatibly.
 const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct Versioned<T> {
     schema: u32,
+    #[serde(flatten)]
+    document: T,
+}
+
+#[derive(Serialize)]
+struct StudyJson<'a> {
     study: StudyRow<'a>,
     host: HostRow<'a>,
     /// Null for published results.
@@ -44,11 +47,11 @@ struct Document<'a> {
     systems: Vec<SystemRow<'a>>,
     audit: Vec<AuditRow<'a>>,
     cells: Vec<CellRow<'a>>,
-    groups: Vec<GroupRow<'a>>,
+    groups: Vec<GroupSummaryRow<'a>>,
     /// Only for three or more systems.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranking: Option<RankingRow<'a>>,
-    steps: Vec<StepRow<'a>>,
+    steps: Vec<VersionStepRow<'a>>,
     lines: Vec<LineRow<'a>>,
     crossovers: Vec<CrossoverRow<'a>>,
     /// Costs of the events of mixes, from the tests that measure each kind alone.
@@ -210,12 +213,10 @@ pub(crate) struct AuditRow<'a> {
 }
 
 #[derive(Serialize)]
-struct GroupRow<'a> {
+struct GroupSummaryRow<'a> {
     group: &'static str,
-    clients: u32,
-    /// Null for a user's workload, like the rows of each.
-    tables: Option<u32>,
-    rows: Option<u32>,
+    #[serde(flatten)]
+    setup: SetupRow,
     system: &'a str,
     n: u32,
     bounded: u32,
@@ -272,8 +273,7 @@ fn priority(record: &StudyRecord) -> Option<&'static str> {
 /// Schema 1, indented, with a final line feed.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     let (study, is_measured) = (&record.study, !record.is_reported());
-    let document = Document {
-        schema: SCHEMA,
+    let document = StudyJson {
         study: StudyRow {
             id: &study.id,
             started: record.began_ms().and_then(rfc3339),
@@ -292,20 +292,21 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         host: HostRow::new(record.host()),
         workload_version: is_measured.then_some(study.workload_version),
         workload: study.workload(),
-        same_systems: same::rows(&record.systems, same_systems(record)),
+        same_systems: sections::same(&record.systems, same_systems(record)),
         systems: systems(&record.systems),
         audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),
         groups: judgement.groups.iter().map(|summary| group(record, judgement, summary)).collect(),
-        ranking: judgement.rankings.as_ref().map(|it| RankingRow::new(record, it)),
-        steps: judgement.steps.iter().map(|step| StepRow::new(record, step)).collect(),
-        lines: judgement.lines.iter().map(|line| LineRow::new(record, line)).collect(),
-        crossovers: (judgement.crossovers.iter().map(|it| CrossoverRow::new(record, it))).collect(),
-        totals: (weighted_totals(record, &judgement.cells).iter())
-            .map(|total| TotalRow::new(record, total))
+        ranking: judgement.rankings.as_ref().map(|all| sections::ranking(record, all)),
+        steps: judgement.steps.iter().map(|step| sections::step(record, step)).collect(),
+        lines: judgement.lines.iter().map(|line| sections::line(record, line)).collect(),
+        crossovers: (judgement.crossovers.iter().map(|it| sections::crossover(record, it)))
             .collect(),
-        seconds: courses(record, judgement),
-        gate: gate(record, judgement),
+        totals: (weighted_totals(record, &judgement.cells).iter())
+            .map(|total| sections::total(record, total))
+            .collect(),
+        seconds: sections::courses(record, judgement),
+        gate: sections::gate(record, judgement),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
         nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(NodeRow::new).collect(),
         missing: findings::missing(record),
@@ -316,13 +317,17 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         valgrind_cpu: ValgrindCpuRow::new(record),
         events: events(record),
     };
-    text(&document)
+    versioned(&document)
+}
+
+/// A document after the version of its shape.
+pub(crate) fn versioned(document: impl Serialize) -> String {
+    text(Versioned { schema: SCHEMA, document })
 }
 
 /// Indented, with a final line feed. No character in it controls a terminal.
-pub(crate) fn text(document: &impl Serialize) -> String {
-    // Fails only for maps with keys that are not strings and for failing writers; neither occurs.
-    let text = serde_json::to_string_pretty(document).unwrap_or_default();
+pub(crate) fn text(document: impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(&document).expect("maps have names as keys");
     printable_json(&text).into_owned() + "\n"
 }
 
@@ -366,13 +371,10 @@ fn group<'a>(
     record: &'a StudyRecord,
     judgement: &Judgement,
     summary: &GroupSummary,
-) -> GroupRow<'a> {
-    let (tables, rows) = tables_and_rows(record, summary.setup);
-    GroupRow {
+) -> GroupSummaryRow<'a> {
+    GroupSummaryRow {
         group: summary.group.word.as_str(),
-        clients: summary.setup.clients,
-        tables,
-        rows,
+        setup: SetupRow::new(record, summary.setup),
         system: system_name(record, summary.system),
         n: summary.n,
         bounded: summary.bounded,

@@ -26,6 +26,15 @@ impl Serialize for Number {
     }
 }
 
+/// Values by name, in this order.
+pub(crate) struct Named<T>(pub(crate) Vec<(&'static str, T)>);
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
 #[derive(Serialize)]
 pub(crate) struct Interval {
     value: Number,

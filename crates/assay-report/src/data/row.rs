@@ -7,26 +7,25 @@ use assay_model::{
     CellId, CountVerdict, Estimate, Experiment, Setup, Statements, StudyRecord, Verdict,
 };
 use assay_verdict::{
-    Cause, CellJudgement, Changed, CountJudgement, CounterChange, Figure, FunctionChange,
-    LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait, soak,
+    CellFigure, CellJudgement, ChangeCause, Changed, CountJudgement, CounterChange, FunctionChange,
+    LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, TroubledBy,
+    Wait,
 };
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::findings::StatementRow;
-use super::number::{Interval, Number};
-use super::soak::SoakRow;
-use crate::view::certainty::{beyond_threshold, same_within};
+use super::number::{Interval, Named, Number};
+use crate::section::SectionValues;
 use crate::view::counts::{FunctionLine, lines};
+use crate::view::figure::{beyond_threshold, same_within};
 use crate::view::undecided::why;
 
 #[derive(Serialize)]
 pub(crate) struct CellRow<'a> {
     test: &'a str,
     group: &'static str,
-    clients: u32,
-    /// Null for a user's workload, like the rows of each.
-    tables: Option<u32>,
-    rows: Option<u32>,
+    #[serde(flatten)]
+    setup: SetupRow,
     /// Null for published results.
     priority: Option<&'static str>,
     system: &'a str,
@@ -38,15 +37,17 @@ pub(crate) struct CellRow<'a> {
     slices: u32,
     /// Null for published results, like the other counts.
     troubled: Option<u32>,
-    troubled_by: Option<TroubledRow>,
+    /// A slice may be of several kinds.
+    troubled_by: Option<Named<u32>>,
     disturbed: Option<bool>,
     blocks: Option<u32>,
     ops: Number,
     errors: Option<u64>,
-    latency_us: Option<FigureGroup>,
-    per_op: Option<FigureGroup>,
-    /// Change of the time per operation against the base, and its terms, which add up to it; microseconds.
-    change_us: Option<ChangeRow>,
+    latency_us: Option<Named<Number>>,
+    per_op: Option<Named<Number>>,
+    /// Change of the time per operation against the base, and its terms, which add up to it; microseconds. The CPU time
+    /// of other threads is not part of it. Terms that the counters do not provide are null.
+    change_us: Option<Named<Option<Interval>>>,
     /// Counters of the server's status that changed against the base, per operation; `Innodb_history_list_length` is a
     /// level, so it is a mean.
     counters: Option<BTreeMap<&'a str, ChangedRow>>,
@@ -55,9 +56,9 @@ pub(crate) struct CellRow<'a> {
     profile: Option<ProfileRow<'a>>,
     /// Null if nothing was counted.
     count: Option<CountRow>,
-    /// Only after a soak.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    soak: Option<SoakRow>,
+    /// Of the work after the study.
+    #[serde(flatten)]
+    sections: SectionValues,
     cpu_ratio: Option<Interval>,
     cpu_verdict: Option<&'static str>,
     detectable: Option<Number>,
@@ -162,40 +163,27 @@ fn step_of_bench(judged: &CellJudgement) -> Option<StepOfBench> {
     })
 }
 
-/// Troubled slices by kind; a slice may be of several kinds.
-#[derive(Serialize)]
-struct TroubledRow {
-    steal: u32,
-    other_process: u32,
-    clock_jump: u32,
-    throttled: u32,
+fn troubled(by: TroubledBy) -> Named<u32> {
+    Named(vec![
+        ("steal", by.steal),
+        ("other_process", by.other_process),
+        ("clock_jump", by.clock_jump),
+        ("throttled", by.throttled),
+    ])
 }
 
-/// Figures of a group by name, in the order of their rows.
-pub(crate) struct FigureGroup(Vec<(&'static str, Number)>);
-
-impl From<&Latency> for FigureGroup {
-    fn from(latency: &Latency) -> Self {
-        let row = |figure: &Figure| (latency_name(figure), Number(figure.of_latency(latency)));
-        Self(LATENCIES.iter().filter(|figure| figure.is_in_files()).map(row).collect())
-    }
+pub(crate) fn latencies(latency: &Latency) -> Named<Number> {
+    let row = |figure: &CellFigure| (latency_name(figure), Number(figure.of_latency(latency)));
+    Named(LATENCIES.iter().filter(|figure| figure.is_in_files()).map(row).collect())
 }
 
-impl From<&PerOp> for FigureGroup {
-    fn from(per_op: &PerOp) -> Self {
-        let row = |figure: &Figure| (figure.key, Number(per_op.get(figure.key)));
-        Self(PER_OP.iter().filter(|figure| figure.is_in_files()).map(row).collect())
-    }
-}
-
-impl Serialize for FigureGroup {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, number)| (name, number)))
-    }
+fn per_op(per_op: &PerOp) -> Named<Number> {
+    let row = |figure: &CellFigure| (figure.key, Number(per_op.get(figure.key)));
+    Named(PER_OP.iter().filter(|figure| figure.is_in_files()).map(row).collect())
 }
 
 /// `p50` for `latency_p50_us`.
-pub(crate) fn latency_name(figure: &Figure) -> &'static str {
+pub(crate) fn latency_name(figure: &CellFigure) -> &'static str {
     figure.key.trim_start_matches("latency_").trim_end_matches("_us")
 }
 
@@ -372,30 +360,28 @@ pub(crate) fn change_names() -> impl Iterator<Item = &'static str> {
     std::iter::once("time").chain(terms).chain(["background_cpu"])
 }
 
-/// The CPU time of other threads is not part of the time. Terms that the counters do not provide are null.
-struct ChangeRow(Vec<(&'static str, Option<Interval>)>);
-
-impl ChangeRow {
-    fn new(change: &TimeChange) -> Self {
-        let of = |name| match name {
-            "time" => Some(change.time),
-            "background_cpu" => change.background_cpu,
-            _ => change.terms.iter().find(|(term, _)| term.key() == name).map(|(_, it)| *it),
-        };
-        Self(change_names().map(|name| (name, of(name).map(|it| it.by.into()))).collect())
-    }
+fn change(change: &TimeChange) -> Named<Option<Interval>> {
+    let of_name = |name| match name {
+        "time" => Some(change.time),
+        "background_cpu" => change.background_cpu,
+        _ => change.terms.iter().find(|(term, _)| term.key() == name).map(|(_, it)| *it),
+    };
+    Named(change_names().map(|name| (name, of_name(name).map(|it| it.by.into()))).collect())
 }
 
-impl Serialize for ChangeRow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, by)| (name, by)))
-    }
+/// Clients, tables and the rows of each; the last two are null for a user's workload.
+#[derive(Serialize)]
+pub(crate) struct SetupRow {
+    clients: u32,
+    pub(super) tables: Option<u32>,
+    pub(super) rows: Option<u32>,
 }
 
-pub(crate) fn tables_and_rows(record: &StudyRecord, setup: Setup) -> (Option<u32>, Option<u32>) {
-    match record.study.has_known_tables() {
-        true => (Some(setup.tables), Some(setup.rows)),
-        false => (None, None),
+impl SetupRow {
+    pub(crate) fn new(record: &StudyRecord, setup: Setup) -> Self {
+        let Setup { clients, tables, rows } = setup;
+        let is_known = record.study.has_known_tables();
+        Self { clients, tables: is_known.then_some(tables), rows: is_known.then_some(rows) }
     }
 }
 
@@ -406,16 +392,12 @@ fn priority(record: &StudyRecord, cell: CellId) -> Option<&'static str> {
 
 impl<'a> CellRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, judged: &'a CellJudgement) -> Self {
-        let setup = judged.cell.setup;
-        let (tables, rows) = tables_and_rows(record, setup);
         let is_reported = record.is_reported();
         let is_counted = judged.is_counted(record);
         Self {
             test: &judged.cell.test.name,
             group: judged.group.word.as_str(),
-            clients: setup.clients,
-            tables,
-            rows,
+            setup: SetupRow::new(record, judged.cell.setup),
             priority: priority(record, judged.cell),
             system: system_name(record, judged.system),
             qps: judged.qps.map(Into::into),
@@ -424,32 +406,27 @@ impl<'a> CellRow<'a> {
             verdict: verdict(record, judged),
             slices: judged.slices,
             troubled: (!is_reported).then_some(judged.troubled),
-            troubled_by: (!is_reported).then_some(TroubledRow {
-                steal: judged.troubled_by.steal,
-                other_process: judged.troubled_by.other_process,
-                clock_jump: judged.troubled_by.clock_jump,
-                throttled: judged.troubled_by.throttled,
-            }),
+            troubled_by: (!is_reported).then(|| troubled(judged.troubled_by)),
             disturbed: (!is_reported).then_some(judged.is_disturbed),
             blocks: (!is_reported || judged.blocks > 1).then_some(judged.blocks),
             ops: Number(is_counted.then_some(judged.ops)),
             errors: is_counted.then_some(judged.errors),
-            latency_us: judged.latency.as_ref().map(Into::into),
-            per_op: judged.per_op.as_ref().filter(|_| !is_reported).map(Into::into),
-            change_us: judged.change.as_ref().filter(|_| !is_reported).map(ChangeRow::new),
+            latency_us: judged.latency.as_ref().map(latencies),
+            per_op: judged.per_op.as_ref().filter(|_| !is_reported).map(per_op),
+            change_us: judged.change.as_ref().filter(|_| !is_reported).map(change),
             counters: judged.counters.as_deref().map(|all| {
                 let row = |it: &'a CounterChange| (it.name.as_str(), changed(&it.changed));
                 all.iter().map(row).collect()
             }),
             profile: judged.profile.as_ref().map(profile),
             count: judged.count.as_ref().map(CountRow::new),
-            soak: soak(record, judged).as_ref().map(SoakRow::new),
+            sections: SectionValues::new(record, judged),
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),
             detectable: judged.detectable.map(Into::into),
             beyond_threshold: Number(beyond_threshold(judged)),
             same_within: Number(same_within(judged)),
-            cause: judged.cause.map(Cause::key),
+            cause: judged.cause.map(ChangeCause::key),
             why: why(record, judged),
             published: (judged.published.iter())
                 .map(|(name, value)| (name.as_str(), Number::from(*value)))

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Estimate, StudyRecord, printable_json};
+use assay_model::{Estimate, StudyRecord};
 use assay_verdict::Judgement;
 use serde::Serialize;
 
-use super::cells::{Cell, cells, finite, value};
-use super::feed::{Fed, Feed, Made};
+use super::feed::{Feed, FeedCell, FeedRender, FeedText, cells, finite, value};
+use crate::data::json;
 use crate::data::number::Number;
 
 pub(super) static FEED: Feed = Feed {
@@ -20,14 +20,14 @@ pub(super) static FEED: Feed = Feed {
     endings: &[".bmf.json", ".bmf"],
     undecided: "the estimate, with its interval as `lower_value` and `upper_value`; the format has no verdicts",
     failed: "left out",
-    made: Made::Study(render),
+    render: FeedRender::Study(render),
 };
 
 /// Bencher's limit for the name of a benchmark, bytes.
 const NAME_MAX: usize = 1024;
 
 #[derive(Serialize)]
-struct Metric {
+struct BencherMetric {
     value: Number,
     #[serde(skip_serializing_if = "Option::is_none")]
     lower_value: Option<Number>,
@@ -35,7 +35,7 @@ struct Metric {
     upper_value: Option<Number>,
 }
 
-fn render(record: &StudyRecord, judgement: &Judgement) -> Fed {
+fn render(record: &StudyRecord, judgement: &Judgement) -> FeedText {
     let (mut benchmarks, mut left_out) = (BTreeMap::new(), Vec::new());
     for cell in cells(record, judgement) {
         let (name, measures) = (cell.path(), measures(&cell));
@@ -49,11 +49,10 @@ fn render(record: &StudyRecord, judgement: &Judgement) -> Fed {
             benchmarks.insert(name, measures);
         }
     }
-    let text = serde_json::to_string_pretty(&benchmarks).unwrap_or_default();
-    Fed { text: printable_json(&text).into_owned() + "\n", left_out }
+    FeedText { text: json::text(benchmarks), left_out }
 }
 
-fn measures(cell: &Cell<'_>) -> BTreeMap<&'static str, Metric> {
+fn measures(cell: &FeedCell<'_>) -> BTreeMap<&'static str, BencherMetric> {
     let ratios = [
         ("throughput", cell.qps()),
         ("relative-throughput-ratio", cell.rqps()),
@@ -70,11 +69,11 @@ fn measures(cell: &Cell<'_>) -> BTreeMap<&'static str, Metric> {
     ];
     let latencies = latencies.map(|(name, us)| (name, nanoseconds(us)));
     let all = ratios.into_iter().chain(latencies);
-    all.filter_map(|(name, estimate)| Some((name, Metric::of(estimate?)?))).collect()
+    all.filter_map(|(name, estimate)| Some((name, BencherMetric::new(estimate?)?))).collect()
 }
 
-impl Metric {
-    fn of(estimate: Estimate) -> Option<Self> {
+impl BencherMetric {
+    fn new(estimate: Estimate) -> Option<Self> {
         let end = |end| finite(end).map(Number::from);
         Some(Self {
             value: value(Some(estimate))?.into(),

@@ -1,11 +1,11 @@
 //! github-action-benchmark, tool `customBiggerIsBetter`: an array of values with unit, range and further text.
 
-use assay_model::{Estimate, StudyRecord, printable, printable_json};
+use assay_model::{Estimate, StudyRecord, printable};
 use assay_verdict::Judgement;
 use serde::Serialize;
 
-use super::cells::{Cell, cells, finite, value};
-use super::feed::{Fed, Feed, Made};
+use super::feed::{Feed, FeedCell, FeedRender, FeedText, cells, finite, value};
+use crate::data::json;
 use crate::data::number::Number;
 use crate::number::Digits;
 use crate::words::rfc3339;
@@ -18,11 +18,11 @@ pub(super) static FEED: Feed = Feed {
     endings: &[".github.json"],
     undecided: "the estimate, with its interval in `range`; verdict and reason in `extra`",
     failed: "left out",
-    made: Made::Study(render),
+    render: FeedRender::Study(render),
 };
 
 #[derive(Serialize)]
-struct Entry {
+struct BenchmarkEntry {
     name: String,
     unit: &'static str,
     value: Number,
@@ -31,7 +31,7 @@ struct Entry {
     extra: String,
 }
 
-fn render(record: &StudyRecord, judgement: &Judgement) -> Fed {
+fn render(record: &StudyRecord, judgement: &Judgement) -> FeedText {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     for cell in cells(record, judgement) {
         let before = entries.len();
@@ -43,17 +43,16 @@ fn render(record: &StudyRecord, judgement: &Judgement) -> Fed {
             left_out.push(cell.left_out());
         }
     }
-    let text = serde_json::to_string_pretty(&entries).unwrap_or_default();
-    Fed { text: printable_json(&text).into_owned() + "\n", left_out }
+    FeedText { text: json::text(entries), left_out }
 }
 
 fn entry(
-    cell: &Cell<'_>,
+    cell: &FeedCell<'_>,
     figure: &str,
     unit: &'static str,
     estimate: Option<Estimate>,
-) -> Option<Entry> {
-    Some(Entry {
+) -> Option<BenchmarkEntry> {
+    Some(BenchmarkEntry {
         name: format!("{}/{figure}", cell.path()),
         unit,
         value: value(estimate)?.into(),
@@ -69,7 +68,7 @@ fn range(estimate: Estimate) -> Option<String> {
     Some(format!("95% interval: {low} to {high}"))
 }
 
-fn extra(cell: &Cell<'_>) -> String {
+fn extra(cell: &FeedCell<'_>) -> String {
     let verdict = cell.verdict().map(|verdict| match cell.why() {
         Some(why) => format!("verdict: {} ({why})", verdict.word()),
         None => format!("verdict: {}", verdict.word()),

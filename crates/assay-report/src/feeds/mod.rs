@@ -1,9 +1,8 @@
 //! Formats that other programs read: one file and one line in [`FEEDS`] each.
 //!
-//! Cells without a value are left out and named in [`Fed::left_out`]: no format gets an invented value.
+//! Cells without a value are left out and named in [`FeedText::left_out`]: no format gets an invented value.
 
 mod bmf;
-mod cells;
 mod feed;
 mod github;
 mod openmetrics;
@@ -11,7 +10,7 @@ mod otava;
 
 use std::fmt::Write as _;
 
-pub use feed::{Fed, Feed, Judged, Made};
+pub use feed::{Feed, FeedRender, FeedStudy, FeedText};
 
 /// In the order of the documentation.
 pub const FEEDS: [&Feed; 4] = [&bmf::FEED, &github::FEED, &otava::FEED, &openmetrics::FEED];

@@ -7,10 +7,9 @@
 use std::fmt::Write as _;
 
 use assay_model::{Estimate, Product, StudyRecord, Verdict, printable};
-use assay_verdict::Judgement;
+use assay_verdict::{Judgement, Latency};
 
-use super::cells::{Cell, cells, finite, value};
-use super::feed::{Fed, Feed, Made};
+use super::feed::{Feed, FeedCell, FeedRender, FeedText, cells, finite, value};
 use crate::number::Digits;
 
 pub(super) static FEED: Feed = Feed {
@@ -21,7 +20,7 @@ pub(super) static FEED: Feed = Feed {
     undecided: "the estimate and both ends of its interval; `assay_verdict` has the verdict, `assay_reason_info` the \
                 reason",
     failed: "no estimate; verdict and reason as for undecided",
-    made: Made::Study(render),
+    render: FeedRender::Study(render),
 };
 
 const VERDICTS: [Verdict; 6] = [
@@ -33,97 +32,52 @@ const VERDICTS: [Verdict; 6] = [
     Verdict::Failed,
 ];
 
+type EstimatePart = fn(Estimate) -> Option<f64>;
+
 type Label<'a> = (&'static str, &'a str);
 
-/// Becomes three families: the value and both ends of its interval.
-struct Estimated {
-    name: &'static str,
-    unit: &'static str,
-    about: &'static str,
-    of: fn(&Cell<'_>) -> Option<Estimate>,
-}
+type LatencyPart = fn(&Latency) -> Option<f64>;
 
-const ESTIMATED: [Estimated; 3] = [
-    Estimated {
-        name: "throughput",
-        unit: "operations_per_second",
-        about: "Operations per second",
-        of: |cell| cell.qps(),
-    },
-    Estimated {
-        name: "relative_throughput",
-        unit: "ratio",
-        about: "Operations per second divided by those of the base",
-        of: |cell| cell.rqps(),
-    },
-    Estimated {
-        name: "server_cpu",
-        unit: "ratio",
-        about: "Server CPU time per operation divided by that of the base",
-        of: |cell| cell.cpu_ratio(),
-    },
+const LATENCIES: [(&str, &str, LatencyPart); 5] = [
+    ("latency_mean", "Mean latency of events", |latency| latency.mean),
+    ("latency_p50", "Median latency of events", |latency| latency.p50),
+    ("latency_p95", "95th percentile of the latency of events", |latency| latency.p95),
+    ("latency_p99", "99th percentile of the latency of events", |latency| latency.p99),
+    ("latency_max", "Largest latency of events", |latency| latency.max),
 ];
 
-struct Figure {
-    name: &'static str,
-    unit: &'static str,
-    about: &'static str,
-    of: fn(&Cell<'_>) -> Option<f64>,
+/// A cell and system with labels that identify them in every study.
+struct Identity<'a> {
+    cell: &'a FeedCell<'a>,
+    clients: String,
+    tables: String,
+    rows: String,
 }
 
-fn seconds(us: Option<f64>) -> Option<f64> {
-    us.map(|us| us / 1e6)
-}
+impl<'a> Identity<'a> {
+    fn new(cell: &'a FeedCell<'a>) -> Self {
+        let setup = cell.judged.cell.setup;
+        let [clients, tables, rows] =
+            [setup.clients, setup.tables, setup.rows].map(|count| count.to_string());
+        Self { cell, clients, tables, rows }
+    }
 
-const FIGURES: [Figure; 7] = [
-    Figure {
-        name: "latency_mean",
-        unit: "seconds",
-        about: "Mean latency of events",
-        of: |cell| seconds(cell.latency()?.mean),
-    },
-    Figure {
-        name: "latency_p50",
-        unit: "seconds",
-        about: "Median latency of events",
-        of: |cell| seconds(cell.latency()?.p50),
-    },
-    Figure {
-        name: "latency_p95",
-        unit: "seconds",
-        about: "95th percentile of the latency of events",
-        of: |cell| seconds(cell.latency()?.p95),
-    },
-    Figure {
-        name: "latency_p99",
-        unit: "seconds",
-        about: "99th percentile of the latency of events",
-        of: |cell| seconds(cell.latency()?.p99),
-    },
-    Figure {
-        name: "latency_max",
-        unit: "seconds",
-        about: "Largest latency of events",
-        of: |cell| seconds(cell.latency()?.max),
-    },
-    Figure {
-        name: "operation_server_cpu",
-        unit: "seconds",
-        about: "CPU time per operation of the server's threads that serve connections",
-        of: |cell| seconds(cell.per_op()?.get("server_cpu_us")),
-    },
-    Figure {
-        name: "detectable_change",
-        unit: "ratio",
-        about: "Smallest relative change that 4 of 5 such studies would call",
-        of: |cell| cell.judged.detectable,
-    },
-];
+    fn labels(&self) -> [Label<'_>; 6] {
+        [
+            ("system", &self.cell.system.name),
+            ("test", self.cell.test()),
+            ("group", &self.cell.judged.group.word),
+            ("clients", &self.clients),
+            ("tables", &self.tables),
+            ("rows", &self.rows),
+        ]
+    }
+}
 
 #[derive(Default)]
-struct Text(String);
+struct Families(String);
 
-impl Text {
+impl Families {
     /// Returns the full name.
     fn family(&mut self, name: &str, unit: &str, about: &str) -> String {
         let separator = if unit.is_empty() { "" } else { "_" };
@@ -144,65 +98,78 @@ impl Text {
         let braced = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
         let _ = writeln!(self.0, "{name}{braced} {digits}");
     }
+
+    /// A family with a sample for each cell that has the figure.
+    fn figures(
+        &mut self,
+        [name, unit, about]: [&str; 3],
+        identities: &[Identity<'_>],
+        figure: impl Fn(&FeedCell<'_>) -> Option<f64>,
+    ) {
+        let name = self.family(name, unit, about);
+        for identity in identities {
+            if let Some(value) = figure(identity.cell) {
+                self.sample(&name, identity.labels(), value);
+            }
+        }
+    }
+
+    /// Three families: the value and both ends of its interval.
+    fn estimates(
+        &mut self,
+        [name, unit, about]: [&str; 3],
+        identities: &[Identity<'_>],
+        estimate: fn(&FeedCell<'_>) -> Option<Estimate>,
+    ) {
+        let of_cell = |part: EstimatePart| move |cell: &FeedCell<'_>| estimate(cell).and_then(part);
+        self.figures([name, unit, about], identities, of_cell(|all| value(Some(all))));
+        let ends: [(&str, EstimatePart); 2] =
+            [("lower", |all| finite(all.low)), ("upper", |all| finite(all.high))];
+        for (end, part) in ends {
+            let name = format!("{name}_{end}");
+            let about = format!("{about}, {end} end of the 95% interval");
+            self.figures([&name, unit, &about], identities, of_cell(part));
+        }
+    }
 }
 
 fn escaped(text: &str) -> String {
     printable(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// Identifies a cell and system in every study.
-struct Identity<'a> {
-    cell: &'a Cell<'a>,
-    clients: String,
-    tables: String,
-    rows: String,
-}
-
-impl<'a> Identity<'a> {
-    fn new(cell: &'a Cell<'a>) -> Self {
-        let setup = cell.judged.cell.setup;
-        let [clients, tables, rows] =
-            [setup.clients, setup.tables, setup.rows].map(|count| count.to_string());
-        Self { cell, clients, tables, rows }
-    }
-
-    fn labels(&self) -> [Label<'_>; 6] {
-        [
-            ("system", &self.cell.system.name),
-            ("test", self.cell.test()),
-            ("group", &self.cell.judged.group.word),
-            ("clients", &self.clients),
-            ("tables", &self.tables),
-            ("rows", &self.rows),
-        ]
-    }
-}
-
-fn render(record: &StudyRecord, judgement: &Judgement) -> Fed {
+fn render(record: &StudyRecord, judgement: &Judgement) -> FeedText {
     let cells = cells(record, judgement);
     let identities: Vec<Identity<'_>> = cells.iter().map(Identity::new).collect();
-    let mut text = Text::default();
+    let mut text = Families::default();
     study(&mut text, record);
     systems(&mut text, record);
-    for estimated in &ESTIMATED {
-        estimates(&mut text, estimated, &identities);
+    let throughput = ["throughput", "operations_per_second", "Operations per second"];
+    text.estimates(throughput, &identities, |cell| cell.qps());
+    let about = "Operations per second divided by those of the base";
+    text.estimates(["relative_throughput", "ratio", about], &identities, |cell| cell.rqps());
+    let about = "Server CPU time per operation divided by that of the base";
+    text.estimates(["server_cpu", "ratio", about], &identities, |cell| cell.cpu_ratio());
+    let seconds = |us: f64| us / 1e6;
+    for (name, about, figure) in LATENCIES {
+        let of_cell = |cell: &FeedCell<'_>| figure(&cell.latency()?).map(seconds);
+        text.figures([name, "seconds", about], &identities, of_cell);
     }
-    for Figure { name, unit, about, of } in &FIGURES {
-        let name = text.family(name, unit, about);
-        for it in &identities {
-            if let Some(value) = of(it.cell) {
-                text.sample(&name, it.labels(), value);
-            }
-        }
-    }
+    let about = "CPU time per operation of the server's threads that serve connections";
+    text.figures(["operation_server_cpu", "seconds", about], &identities, |cell| {
+        cell.per_op()?.get("server_cpu_us").map(seconds)
+    });
+    let about = "Smallest relative change that 4 of 5 such studies would call";
+    let detectable = ["detectable_change", "ratio", about];
+    text.figures(detectable, &identities, |cell| cell.judged.detectable);
     verdicts(&mut text, &identities);
     text.0.push_str("# EOF\n");
-    let is_empty = |cell: &&Cell<'_>| value(cell.qps()).is_none() && value(cell.rqps()).is_none();
-    let left_out = cells.iter().filter(is_empty).map(Cell::left_out).collect();
-    Fed { text: text.0, left_out }
+    let is_empty =
+        |cell: &&FeedCell<'_>| value(cell.qps()).is_none() && value(cell.rqps()).is_none();
+    let left_out = cells.iter().filter(is_empty).map(FeedCell::left_out).collect();
+    FeedText { text: text.0, left_out }
 }
 
-fn study(text: &mut Text, record: &StudyRecord) {
+fn study(text: &mut Families, record: &StudyRecord) {
     let study = &record.study;
     let name = text.family("study_info", "", "The study");
     let labels = [
@@ -222,7 +189,7 @@ fn study(text: &mut Text, record: &StudyRecord) {
     text.sample(&name, [], assay_verdict::threshold(study));
 }
 
-fn systems(text: &mut Text, record: &StudyRecord) {
+fn systems(text: &mut Families, record: &StudyRecord) {
     let name = text.family("system_info", "", "A system of the study");
     for system in &record.systems {
         let artifact = &system.artifact;
@@ -242,42 +209,22 @@ fn systems(text: &mut Text, record: &StudyRecord) {
     }
 }
 
-/// An end of the interval, or else the value, and the words for the names of its family.
-type Part = (&'static str, &'static str, fn(Estimate) -> Option<f64>);
-
-fn estimates(text: &mut Text, estimated: &Estimated, identities: &[Identity<'_>]) {
-    let Estimated { name, unit, about, of } = estimated;
-    let parts: [Part; 3] = [
-        ("", "", |it| value(Some(it))),
-        ("_lower", ", lower end of the 95% interval", |it| finite(it.low)),
-        ("_upper", ", upper end of the 95% interval", |it| finite(it.high)),
-    ];
-    for (suffix, addition, part) in parts {
-        let name = text.family(&format!("{name}{suffix}"), unit, &format!("{about}{addition}"));
-        for it in identities {
-            if let Some(value) = of(it.cell).and_then(part) {
-                text.sample(&name, it.labels(), value);
-            }
-        }
-    }
-}
-
-fn verdicts(text: &mut Text, identities: &[Identity<'_>]) {
+fn verdicts(text: &mut Families, identities: &[Identity<'_>]) {
     let name = text.family("verdict", "", "1 for the verdict of the cell, 0 for all others");
-    for it in identities {
-        let Some(found) = it.cell.verdict() else { continue };
+    for identity in identities {
+        let Some(found) = identity.cell.verdict() else { continue };
         for verdict in VERDICTS {
-            let labels = it.labels().into_iter().chain([("verdict", verdict.word())]);
+            let labels = identity.labels().into_iter().chain([("verdict", verdict.word())]);
             text.sample(&name, labels, f64::from(u8::from(verdict == found)));
         }
     }
     let name = text.family("reason_info", "", "Why a cell has no decision or no value");
-    for it in identities {
-        let Some(verdict) = it.cell.verdict() else { continue };
+    for identity in identities {
+        let Some(verdict) = identity.cell.verdict() else { continue };
         let is_open = matches!(verdict, Verdict::Undecided | Verdict::Failed);
-        if let Some(why) = it.cell.why().filter(|_| is_open) {
+        if let Some(why) = identity.cell.why().filter(|_| is_open) {
             let labels = [("verdict", verdict.word()), ("reason", &why)];
-            text.sample(&name, it.labels().into_iter().chain(labels), 1.0);
+            text.sample(&name, identity.labels().into_iter().chain(labels), 1.0);
         }
     }
 }

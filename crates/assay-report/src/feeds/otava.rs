@@ -6,12 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{CellId, no_formula, printable};
+use assay_model::{CellId, printable};
 use assay_verdict::{TrendLine, TrendPoint, comparable};
-use csv::{Terminator, WriterBuilder};
 
-use super::cells::test_path;
-use super::feed::{Fed, Feed, Judged, Made};
+use super::feed::{Feed, FeedRender, FeedStudy, FeedText, test_path};
+use crate::data::csv;
 use crate::number::Digits;
 use crate::words::rfc3339;
 
@@ -22,32 +21,32 @@ pub(super) static FEED: Feed = Feed {
     endings: &[".otava.csv"],
     undecided: "the estimate, with its interval in the columns `rqps_low` and `rqps_high`; the verdict in `verdict`",
     failed: "the study or the column is left out, whichever loses less",
-    made: Made::History(render),
+    render: FeedRender::History(render),
 };
 
-struct Column<'a> {
+struct OtavaColumn<'a> {
     /// The number of the test keeps the order of the tests.
     key: (usize, String),
     by_study: BTreeMap<&'a str, &'a TrendPoint>,
 }
 
-struct History<'a> {
+struct OtavaHistory<'a> {
     /// Times and ids of the studies, in their order.
     studies: Vec<(i64, &'a str)>,
-    columns: Vec<Column<'a>>,
+    columns: Vec<OtavaColumn<'a>>,
     base: &'a str,
 }
 
-fn render(studies: &[Judged<'_>], study: &str) -> Fed {
+fn render(studies: &[FeedStudy<'_>], study: &str) -> FeedText {
     let lines = lines(studies, study);
     let mut history = history(&lines);
     let left_out = history.fill();
-    Fed { text: history.table(), left_out }
+    FeedText { text: history.table(), left_out }
 }
 
 /// Lines with a value of the study, with the number and the name of their test.
-fn lines(studies: &[Judged<'_>], study: &str) -> Vec<(usize, String, TrendLine)> {
-    let measured: Vec<Judged<'_>> =
+fn lines(studies: &[FeedStudy<'_>], study: &str) -> Vec<(usize, String, TrendLine)> {
+    let measured: Vec<FeedStudy<'_>> =
         studies.iter().copied().filter(|(record, _)| !record.is_reported()).collect();
     let named = measured.iter().find(|(record, _)| record.study.id == study);
     let cells = named.map(|(record, _)| record.study.cells.as_slice()).unwrap_or_default();
@@ -61,7 +60,7 @@ fn lines(studies: &[Judged<'_>], study: &str) -> Vec<(usize, String, TrendLine)>
     cells.iter().map(|it| it.id).enumerate().flat_map(of_cell).collect()
 }
 
-fn history(lines: &[(usize, String, TrendLine)]) -> History<'_> {
+fn history(lines: &[(usize, String, TrendLine)]) -> OtavaHistory<'_> {
     let crowded = crowded(lines);
     let mut studies: BTreeSet<(i64, &str)> = BTreeSet::new();
     let mut columns: BTreeMap<(usize, String), BTreeMap<&str, &TrendPoint>> = BTreeMap::new();
@@ -74,9 +73,9 @@ fn history(lines: &[(usize, String, TrendLine)]) -> History<'_> {
             studies.insert((point.started_ms, &point.study));
         }
     }
-    History {
+    OtavaHistory {
         studies: studies.into_iter().collect(),
-        columns: columns.into_iter().map(|(key, by_study)| Column { key, by_study }).collect(),
+        columns: columns.into_iter().map(|(key, by_study)| OtavaColumn { key, by_study }).collect(),
         base: lines.first().map(|(.., line)| line.terms.base.as_str()).unwrap_or_default(),
     }
 }
@@ -92,7 +91,7 @@ fn crowded(lines: &[(usize, String, TrendLine)]) -> BTreeSet<&str> {
     lines.map(|line| line.terms.family.as_str()).collect()
 }
 
-impl History<'_> {
+impl OtavaHistory<'_> {
     /// Leaves out studies and columns until no value is missing, those that lack the largest share first; returns
     /// messages.
     fn fill(&mut self) -> Vec<String> {
@@ -101,7 +100,7 @@ impl History<'_> {
             let gaps_of_study = |(at, (_, study)): (usize, &(i64, &str))| {
                 (self.columns.iter().filter(|it| !it.by_study.contains_key(study)).count(), at)
             };
-            let gaps_of_column = |(at, column): (usize, &Column<'_>)| {
+            let gaps_of_column = |(at, column): (usize, &OtavaColumn<'_>)| {
                 let lacks = |(_, study): &&(i64, &str)| !column.by_study.contains_key(study);
                 (self.studies.iter().filter(lacks).count(), at)
             };
@@ -130,7 +129,6 @@ impl History<'_> {
     }
 
     fn table(&self) -> String {
-        let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
         let figures = self.columns.iter().flat_map(|column| {
             let (_, name) = &column.key;
             ["rqps", "rqps_low", "rqps_high", "verdict"].map(|it| format!("{name}/{it}"))
@@ -138,13 +136,7 @@ impl History<'_> {
         let names =
             ["time", "study", "version", "base"].map(str::to_owned).into_iter().chain(figures);
         let rows = self.studies.iter().map(|&(ms, study)| self.row(ms, study));
-        for row in std::iter::once(names.collect()).chain(rows) {
-            let row: Vec<String> = row;
-            let fields = row.iter().map(|field| no_formula(printable(field)).into_owned());
-            // Writing to memory cannot fail, and all rows have as many fields.
-            let _ = writer.write_record(fields);
-        }
-        String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+        csv::text(std::iter::once(names.collect()).chain(rows))
     }
 
     fn row(&self, ms: i64, study: &str) -> Vec<String> {

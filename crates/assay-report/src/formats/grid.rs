@@ -1,13 +1,13 @@
 //! Tables of pages.
 
 use super::markup::{Markup, attribute, escaped, inline};
-use crate::document::{Block, Caption, Cell, Column, Group, Row, Table};
+use crate::document::{Block, Caption, Column, Row, RowGroup, Table, TableCell};
 use crate::words::capital;
 
-type Blocks = fn(&mut Markup, &[Block<'_>], usize);
+type RenderBlocks = fn(&mut Markup, &[Block<'_>], usize);
 
 /// On a small screen, the cells of a stack are below each other with their headings.
-pub(super) fn table(to: &mut Markup, table: &Table, blocks: Blocks) {
+pub(super) fn table(to: &mut Markup, table: &Table, blocks: RenderBlocks) {
     let look = &table.look;
     let class = match (look.class.as_str(), &table.caption) {
         ("", Some(_)) => "shaded",
@@ -111,7 +111,7 @@ fn class_of(column: &Column) -> String {
 }
 
 /// Rows with details have a separate body for them, and another for their heading.
-fn group(to: &mut Markup, table: &Table, group: &Group, is_stack: bool, blocks: Blocks) {
+fn group(to: &mut Markup, table: &Table, group: &RowGroup, is_stack: bool, blocks: RenderBlocks) {
     let begin = |to: &mut Markup, class: &str| {
         to.line(format_args!("<tbody{}>", attribute("class", class)));
     };
@@ -144,7 +144,7 @@ fn attribute_of(name: &str, value: &str) -> String {
     format!(" data-{name}=\"{}\"", escaped(value))
 }
 
-fn row(to: &mut Markup, table: &Table, row: &Row, is_stack: bool, blocks: Blocks) {
+fn row(to: &mut Markup, table: &Table, row: &Row, is_stack: bool, blocks: RenderBlocks) {
     let columns = &table.columns;
     // A column of marks has no heading, and does not identify its row.
     let first = || columns.iter().position(|column| !column.heading.is_empty());
@@ -167,18 +167,15 @@ fn row(to: &mut Markup, table: &Table, row: &Row, is_stack: bool, blocks: Blocks
     to.line(format_args!("</div></td></tr>"));
 }
 
-fn name(cell: &Cell, column: &Column, opens: bool) -> String {
+fn name(cell: &TableCell, column: &Column, opens: bool) -> String {
     let text = inline(&cell.text);
-    let text = match opens {
-        true => format!("<details><summary>{text}</summary></details>"),
-        false => text,
-    };
+    let text = if opens { format!("<details><summary>{text}</summary></details>") } else { text };
     let class = format!("{} {}", column.class, cell.class);
     let (class, title) = (attribute("class", class.trim()), attribute("title", &cell.title));
     format!("<th scope=\"row\"{class}{title}{}>{text}</th>", key(cell))
 }
 
-fn cell(cell: &Cell, column: &Column, is_stack: bool) -> String {
+fn cell(cell: &TableCell, column: &Column, is_stack: bool) -> String {
     let heading = match (&column.above, column.scale.is_empty()) {
         (Some((shared, _)), false) => shared,
         (_, true) if is_stack => &column.heading,
@@ -193,6 +190,6 @@ fn cell(cell: &Cell, column: &Column, is_stack: bool) -> String {
     format!("<td{class}{title}{}{heading}>{}</td>", key(cell), inline(&cell.text))
 }
 
-fn key(cell: &Cell) -> String {
+fn key(cell: &TableCell) -> String {
     cell.key.as_ref().map(|key| attribute_of("v", key)).unwrap_or_default()
 }

@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use super::grid;
 use super::markup::{Markup, attribute, escaped, inline};
 use crate::document::{
-    Block, Document, Field, Figure, Fold, Form, Frame, Heading, List, Medium, Part, Section, Wish,
+    Block, Figure, Fold, FormField, Frame, FramedBlocks, Heading, ItemList, Medium, PageDocument,
+    PageForm, Section, Wish,
 };
 use crate::page::Format;
 use crate::text::Text;
@@ -42,7 +43,7 @@ fn policy() -> String {
 }
 
 /// Renders a document.
-fn render(document: &Document<'_>) -> String {
+fn render(document: &PageDocument<'_>) -> String {
     let [mut above, mut main] = [Markup::default(), Markup::default()];
     blocks(&mut above, &document.above, 2);
     blocks(&mut main, &document.blocks, 2);
@@ -62,7 +63,7 @@ fn render(document: &Document<'_>) -> String {
     printable_lines(&html).into_owned()
 }
 
-fn header(document: &Document<'_>) -> String {
+fn header(document: &PageDocument<'_>) -> String {
     let Heading { before, small, after } = &document.heading;
     let small = if small.is_empty() { String::new() } else { format!(" <small>{small}</small>") };
     let after = if after.is_empty() { String::new() } else { format!(" {}", escaped(after)) };
@@ -74,10 +75,7 @@ fn header(document: &Document<'_>) -> String {
         _ => None,
     });
     let (about, places): (String, String) = (about.collect(), places.collect());
-    let about = match about.is_empty() {
-        true => about,
-        false => format!("\n<p class=\"about\">{about}</p>"),
-    };
+    let about = if about.is_empty() { about } else { format!("\n<p class=\"about\">{about}</p>") };
     let places = match places.is_empty() {
         true => places,
         false => format!("\n<nav aria-label=\"Sections\">{places}\n</nav>"),
@@ -152,7 +150,7 @@ fn paragraphs(to: &mut Markup, class: &str, lines: impl IntoIterator<Item = Text
     }
 }
 
-fn list(to: &mut Markup, List { class, is_ordered, items }: &List) {
+fn list(to: &mut Markup, ItemList { class, is_ordered, items }: &ItemList) {
     let tag = if *is_ordered { "ol" } else { "ul" };
     to.line(format_args!("<{tag}{}>", attribute("class", class)));
     for item in items {
@@ -172,10 +170,8 @@ fn figures(to: &mut Markup, class: &str, figures: &[Figure]) {
             continue;
         }
         let caption = format!("<figcaption>{}</figcaption>", escaped(caption));
-        let [above, below] = match is_caption_below {
-            true => ["", &caption],
-            false => [caption.as_str(), ""],
-        };
+        let [above, below] =
+            if *is_caption_below { ["", &caption] } else { [caption.as_str(), ""] };
         let ticks = ticks.iter().map(|tick| format!("<span>{}</span>", escaped(tick)));
         let ticks = ticks.collect::<String>();
         let ticks = match ticks.is_empty() {
@@ -190,7 +186,7 @@ fn figures(to: &mut Markup, class: &str, figures: &[Figure]) {
 }
 
 /// A form, which is hidden without the script of the page.
-fn form(to: &mut Markup, form: &Form) {
+fn form(to: &mut Markup, form: &PageForm) {
     to.line(format_args!("<form id=\"{}\" hidden>", form.id));
     form.fields.iter().for_each(|it| field(to, it));
     if let Some(button) = form.button {
@@ -200,8 +196,8 @@ fn form(to: &mut Markup, form: &Form) {
     to.line(format_args!("</form>"));
 }
 
-fn field(to: &mut Markup, field: &Field) {
-    let Field { label, name, placeholder, words, all } = field;
+fn field(to: &mut Markup, field: &FormField) {
+    let FormField { label, name, placeholder, words, all } = field;
     let Some(words) = words else {
         let hint = attribute("placeholder", placeholder);
         to.line(format_args!(
@@ -238,7 +234,7 @@ fn section(to: &mut Markup, section: &Section<'_>, level: usize) {
     }
 }
 
-fn part(to: &mut Markup, part: &Part<'_>, level: usize) {
+fn part(to: &mut Markup, part: &FramedBlocks<'_>, level: usize) {
     let class = attribute("class", &part.class);
     let (tag, label) = match part.frame {
         Frame::Plain => ("div", ""),

@@ -4,7 +4,8 @@ use assay_model::printable_lines;
 
 use crate::charts::ChartFile;
 use crate::document::{
-    Block, Column, Document, Fold, Group, Image, Images, List, Medium, Section, Table, Wish,
+    Block, Column, Fold, Image, Images, ItemList, Medium, PageDocument, RowGroup, Section, Table,
+    Wish,
 };
 use crate::page::{Format, Page};
 use crate::words::sentence;
@@ -31,7 +32,7 @@ fn with_images(page: &Page<'_>, images: Images<'_>) -> String {
     page.shown(&wish, |document| printable_lines(&render(document)).into_owned())
 }
 
-fn render(document: &Document<'_>) -> String {
+fn render(document: &PageDocument<'_>) -> String {
     blocks(&document.blocks, 3).join("\n\n") + "\n"
 }
 
@@ -50,7 +51,7 @@ fn parts(block: &Block<'_>, level: usize) -> Vec<String> {
         Block::Notes(lines) => lines.iter().map(|line| escaped(&sentence(line))).collect(),
         Block::Prose(_, lines) => lines.iter().map(|line| at_start(line.plain().trim())).collect(),
         Block::Heading(_, text) => vec![format!("**{}**", escaped(&text.plain()))],
-        Block::List(List { items, .. }) => list(items.iter().map(|item| item.text.plain())),
+        Block::List(ItemList { items, .. }) => list(items.iter().map(|item| item.text.plain())),
         Block::Facts(facts) => {
             list(facts.iter().map(|(name, value)| format!("{name}: {}", value.plain())))
         }
@@ -113,7 +114,7 @@ fn table(table: &Table, level: usize) -> Vec<String> {
     parts
 }
 
-fn grid(columns: &[Column], group: &Group) -> String {
+fn grid(columns: &[Column], group: &RowGroup) -> String {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let header = line(columns.iter().map(|column| escaped(&column.heading)).collect());
     let rule = columns.iter().map(|column| if column.is_number { "---:" } else { "---" });

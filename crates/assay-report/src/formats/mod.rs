@@ -1,14 +1,10 @@
-//! The formats of pages: one file and one line in [`FORMATS`] each.
+//! The formats of pages: one line in [`FORMATS`] each, and one file for those that lay out a document.
 
-mod csv;
 mod grid;
 mod html;
-mod json;
 mod markdown;
 pub(crate) mod markup;
-mod paint;
 pub(crate) mod text;
-mod wrap;
 
 use crate::page::Format;
 
@@ -22,9 +18,18 @@ impl Format {
     pub const HTML: Self = html::FORMAT;
     /// Tables for an issue, a pull request or a post.
     pub const MARKDOWN: Self = markdown::FORMAT;
-    pub const CSV: Self = csv::FORMAT;
-    /// Schema 1, for scripts.
-    pub const JSON: Self = json::FORMAT;
+    pub const CSV: Self = Self {
+        word: "csv",
+        about: "One line per cell and system",
+        extensions: &["csv"],
+        render: |page, _| page.csv(),
+    };
+    pub const JSON: Self = Self {
+        word: "json",
+        about: "For scripts: schema 1",
+        extensions: &["json"],
+        render: |page, _| page.json(),
+    };
 
     #[must_use]
     pub fn of_extension(extension: &str) -> Option<Self> {

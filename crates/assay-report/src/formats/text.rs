@@ -1,11 +1,12 @@
-//! Text for a terminal: wrapped lines, and columns without lines between them.
+//! Text for a terminal: wrapped lines, columns without lines between them, and colours.
 
+use anstyle::{AnsiColor, Style};
 use assay_model::printable;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::paint::paint;
-use super::wrap::wrap;
-use crate::document::{Block, Column, Document, Indent, List, Medium, Section, Table, Wish};
+use crate::document::{
+    Block, Column, Indent, ItemList, Medium, PageDocument, Section, Table, Wish,
+};
 use crate::page::{Format, TextOptions};
 use crate::text::Text;
 
@@ -22,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
 /// A text with more lines than this repeats its answer at the end, next to the prompt.
 const SCREEN: usize = 40;
 
-pub(crate) fn render(document: &Document<'_>, options: TextOptions) -> String {
+pub(crate) fn render(document: &PageDocument<'_>, options: TextOptions) -> String {
     let mut lines = blocks(&document.blocks, options.width, 0);
     if document.repeats_answer && lines.len() > SCREEN {
         let answer = document.blocks.iter().filter_map(|block| match block {
@@ -42,20 +43,22 @@ pub(crate) fn render(document: &Document<'_>, options: TextOptions) -> String {
 
 /// The space between two blocks depends on both kinds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Words,
     Table,
     Section,
 }
 
-fn kind(block: &Block<'_>) -> Option<Kind> {
+fn kind(block: &Block<'_>) -> Option<BlockKind> {
     match block {
-        Block::Answer(_) | Block::Lines(_) | Block::Notes(_) | Block::List(_) => Some(Kind::Words),
-        Block::Prose(..) | Block::Heading(..) | Block::Facts(_) => Some(Kind::Words),
-        Block::Code { .. } | Block::Command { .. } => Some(Kind::Words),
-        Block::Table(table) if table.indent == Indent::Whole => Some(Kind::Words),
-        Block::Table(_) | Block::Fitted(_) => Some(Kind::Table),
-        Block::Section(_) | Block::Part(_) => Some(Kind::Section),
+        Block::Answer(_) | Block::Lines(_) | Block::Notes(_) | Block::List(_) => {
+            Some(BlockKind::Words)
+        }
+        Block::Prose(..) | Block::Heading(..) | Block::Facts(_) => Some(BlockKind::Words),
+        Block::Code { .. } | Block::Command { .. } => Some(BlockKind::Words),
+        Block::Table(table) if table.indent == Indent::Whole => Some(BlockKind::Words),
+        Block::Table(_) | Block::Fitted(_) => Some(BlockKind::Table),
+        Block::Section(_) | Block::Part(_) => Some(BlockKind::Section),
         // A terminal has no pictures and no fields.
         Block::Images(_) | Block::Drawing { .. } | Block::Figures(..) => None,
         Block::Form(_) | Block::Break => None,
@@ -67,15 +70,15 @@ fn blocks(all: &[Block<'_>], width: usize, depth: usize) -> Vec<String> {
     let mut above = None;
     for block in all {
         if matches!(block, Block::Break) {
-            above = above.map(|_| Kind::Section);
+            above = above.map(|_| BlockKind::Section);
         }
         let shown = block_lines(block, width, depth);
         let Some(kind) = kind(block).filter(|_| !shown.is_empty()) else { continue };
         let is_apart = match (above, kind) {
-            (None, _) => depth > 0 && kind == Kind::Section,
-            (Some(Kind::Section), _) | (_, Kind::Section) => true,
-            (Some(Kind::Table), Kind::Table) => true,
-            (Some(Kind::Words), Kind::Words) => false,
+            (None, _) => depth > 0 && kind == BlockKind::Section,
+            (Some(BlockKind::Section), _) | (_, BlockKind::Section) => true,
+            (Some(BlockKind::Table), BlockKind::Table) => true,
+            (Some(BlockKind::Words), BlockKind::Words) => false,
             _ => depth == 0,
         };
         lines.extend(is_apart.then(String::new));
@@ -93,7 +96,7 @@ fn block_lines(block: &Block<'_>, width: usize, depth: usize) -> Vec<String> {
     match block {
         Block::Answer(lines) | Block::Lines(lines) => wrapped(lines, &inner),
         Block::Notes(lines) => wrapped(lines, "  "),
-        Block::List(List { items, .. }) => {
+        Block::List(ItemList { items, .. }) => {
             let items: Vec<String> = items.iter().map(|item| item.text.plain()).collect();
             wrapped(&items, "  ")
         }
@@ -249,6 +252,87 @@ fn grid_lines(table: &Table) -> Vec<String> {
     rows.into_iter().map(line).collect()
 }
 
+const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+const PHRASES: [(&str, Style); 12] = [
+    ("▲ faster", GREEN),
+    ("▼ slower", RED),
+    ("▼ exceeded", RED),
+    ("✗ failed", RED),
+    ("≠ uneven", YELLOW),
+    ("? undecided", YELLOW),
+    ("✓ holds", GREEN),
+    ("✗ does not hold", RED),
+    ("? cannot say", YELLOW),
+    ("= same", DIM),
+    ("suspicious:", YELLOW),
+    ("warning:", YELLOW),
+];
+
+/// Symbols coloured at the start of a line, in the list of causes.
+const STARTS: [(&str, Style); 3] = [("▲", GREEN), ("▼", RED), ("✗", RED)];
+
+/// Colours change no width and carry no meaning alone. The first sentence and headings become bold, verdicts get their
+/// colours.
+fn paint(lines: &mut [String]) {
+    let mut after_blank = true;
+    let mut is_first = true;
+    for line in lines {
+        let is_indented = line.starts_with(' ');
+        // The first sentence continues in the lines indented below it.
+        is_first &= after_blank || is_indented;
+        let is_heading = after_blank && !is_indented;
+        after_blank = line.is_empty();
+        if !after_blank {
+            *line = if is_first || is_heading { painted(line, BOLD) } else { colored(line) };
+        }
+    }
+}
+
+fn painted(text: &str, style: Style) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+fn colored(line: &str) -> String {
+    let text = line.trim_start();
+    if let Some((start, style)) = STARTS.into_iter().find(|(start, _)| text.starts_with(start)) {
+        let (indent, rest) = (&line[..line.len() - text.len()], &text[start.len()..]);
+        return format!("{indent}{}{rest}", painted(start, style));
+    }
+    PHRASES.into_iter().fold(line.to_owned(), |line, (phrase, style)| {
+        line.replace(phrase, &painted(phrase, style))
+    })
+}
+
+/// Wraps a line at spaces. Continuation lines are indented further.
+fn wrap(line: &str, width: usize) -> Vec<String> {
+    if line.chars().count() <= width {
+        return vec![line.trim_end().to_owned()];
+    }
+    let indent = line.chars().take_while(|c| *c == ' ').count();
+    let mut lines = Vec::new();
+    let mut current = " ".repeat(indent);
+    let mut length = indent;
+    for word in line.split(' ').filter(|word| !word.is_empty()) {
+        let word_length = word.chars().count();
+        if length > indent && length + 1 + word_length > width {
+            lines.push(std::mem::replace(&mut current, " ".repeat(indent + 2)));
+            length = indent + 2;
+        } else if length > indent {
+            current.push(' ');
+            length += 1;
+        }
+        current.push_str(word);
+        length += word_length;
+    }
+    lines.push(current);
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,5 +365,12 @@ mod tests {
         let lines = grid_lines(&Table::new(wide, rows));
         let bytes: usize = lines.iter().map(String::len).sum();
         assert!(bytes < 50 * LONG + lines.len() * 50 * (PADDED + 2) + 1000, "{bytes}");
+    }
+
+    #[test]
+    fn lines_break_at_spaces() {
+        assert_eq!(wrap("  a bb cc 12%, dd", 10), ["  a bb cc", "    12%,", "    dd"]);
+        assert_eq!(wrap("short", 10), ["short"]);
+        assert_eq!(wrap("longer_than_all_of_it", 10), ["longer_than_all_of_it"]);
     }
 }

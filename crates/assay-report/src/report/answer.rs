@@ -2,14 +2,15 @@
 
 use assay_model::Verdict;
 
-use crate::document::{Block, Figure, Fold, Frame, Wish};
-use crate::scale::Scale;
+use crate::document::{Block, Figure, Fold, Frame, TableCell, Wish};
+use crate::scale::RatioScale;
 use crate::text::{Text, bold, code, interval, link, of_class, symbol, words};
 use crate::view::Report;
-use crate::view::answer::{Change, SystemAnswer};
-use crate::view::causes::Cause;
+use crate::view::answer::{LargestChange, SystemAnswer};
+use crate::view::causes::ExplainedCause;
 use crate::view::caveats::Caveats;
-use crate::words::{Symbol as _, sentence};
+use crate::view::{ranking, undecided};
+use crate::words::{Symbol as _, origin, sentence};
 
 pub(super) fn above(report: &Report) -> Vec<Block<'static>> {
     let Caveats { same, suspicious, .. } = &report.caveats;
@@ -36,13 +37,12 @@ pub(super) fn above(report: &Report) -> Vec<Block<'static>> {
 
 /// A card for each system, with its largest changes.
 pub(super) fn cards<'r>(report: &'r Report<'r>) -> Vec<Block<'r>> {
-    let scale = Scale::fitting(&report.ratios, report.threshold);
+    let scale = RatioScale::fitting(&report.ratios, report.threshold);
     let cards = report.answers.iter().flat_map(|answer| card(report, answer, scale));
-    let contradictions = report.soak.iter().flat_map(|it| &it.contradictions);
-    let contradictions = Block::prose("", contradictions.map(|it| sentence(it)));
+    let contradictions = Block::prose("", report.contradictions().map(sentence));
     let mut blocks = Block::part(Frame::Warning, "warning", contradictions);
-    let fastest = report.ranking.iter().filter_map(|it| it.headline.as_deref());
-    blocks.extend(Block::prose("fastest", fastest.map(sentence)));
+    let fastest = ranking::headline(report.study);
+    blocks.extend(Block::prose("fastest", fastest.map(|line| sentence(&line))));
     blocks.extend(Block::part(Frame::Plain, "answers", cards.collect()));
     let Caveats { suspicious, twins, notes, unmeasured, basis, .. } = &report.caveats;
     blocks.extend(Block::prose("twin", twins.iter().map(|twin| sentence(twin))));
@@ -65,30 +65,26 @@ pub(super) fn cards<'r>(report: &'r Report<'r>) -> Vec<Block<'r>> {
 
 /// Includes a warning about builds that are not releases.
 fn warnings(report: &Report) -> Vec<String> {
-    let systems = report.conditions.systems.iter();
-    let unreleased = systems.filter(|system| !system.is_twin && !system.is_released);
-    let unreleased = unreleased.map(|system| {
-        format!("{} is from {}, which is not a release channel", system.label, system.origin)
+    let systems = report.study.record.systems.iter().enumerate();
+    let unreleased =
+        systems.filter(|(_, system)| !system.is_twin && !system.artifact.is_released());
+    let unreleased = unreleased.map(|(index, system)| {
+        let (label, origin) = (report.study.label(index), origin(system));
+        format!("{label} is from {origin}, which is not a release channel")
     });
     let warnings = report.caveats.warnings.iter().cloned().chain(unreleased);
     warnings.map(|warning| sentence(&warning)).collect()
 }
 
-fn card<'r>(report: &Report, answer: &'r SystemAnswer<'r>, scale: Scale) -> Vec<Block<'r>> {
+fn card<'r>(report: &Report, answer: &'r SystemAnswer<'r>, scale: RatioScale) -> Vec<Block<'r>> {
     let mut left = vec![Block::Heading(0, answer.system.into())];
     left.extend(Block::prose("sentence", [answer.sentence_below_name.as_str()]));
     left.extend(Block::prose("reason", answer.reasons.iter().map(String::as_str)));
-    let count = |(verdict, count): &(Verdict, u32)| {
-        let word = verdict.word();
-        Text::from_iter([
-            bold(count.to_string()),
-            words(" "),
-            symbol(verdict.symbol()),
-            words(format!(" {word}")),
-        ])
-    };
-    let counts =
-        answer.counts.iter().map(|it| crate::document::Cell::from(count(it)).class(it.0.word()));
+    let counts = answer.counts.iter().map(|(verdict, count)| {
+        let (count, word) = (bold(count.to_string()), verdict.word());
+        let text = [count, words(" "), symbol(verdict.symbol()), words(format!(" {word}"))];
+        TableCell::from(Text::from_iter(text)).class(word)
+    });
     left.extend(Block::list_of("counts", counts));
     if !answer.tests.is_empty() {
         let figure = Figure {
@@ -109,7 +105,7 @@ fn card<'r>(report: &Report, answer: &'r SystemAnswer<'r>, scale: Scale) -> Vec<
     Block::part(Frame::Whole, format!("answer {}", answer.tendency.word()), parts)
 }
 
-fn largest(report: &Report, change: &Change) -> Text {
+fn largest(report: &Report, change: &LargestChange) -> Text {
     let setup = report.several_setups.then(|| of_class("setup", report.setup(change.setup)));
     let why = change.why.map(|why| of_class("why", why));
     let spaced = |span| [words(" "), span];
@@ -124,8 +120,12 @@ fn largest(report: &Report, change: &Change) -> Text {
         .and(why.into_iter().flat_map(spaced))
 }
 
-pub(super) fn causes(heading: String, causes: &[Cause], more: usize) -> Vec<Block<'static>> {
-    let line = |it: &Cause| format!("{} {}: {}", it.verdict.symbol(), it.name, it.why);
+pub(super) fn causes(
+    heading: String,
+    causes: &[ExplainedCause],
+    more: usize,
+) -> Vec<Block<'static>> {
+    let line = |it: &ExplainedCause| format!("{} {}: {}", it.verdict.symbol(), it.name, it.why);
     let lines = causes.iter().map(line).chain(and_more(more));
     Block::folded(heading, Fold::Open, Block::list(lines))
 }
@@ -136,6 +136,7 @@ pub(super) fn and_more(more: usize) -> Option<String> {
 
 pub(super) fn undecided(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let mark = Verdict::Undecided.symbol();
-    let lines = Block::list(report.undecided.iter().map(|line| format!("{mark} {line}")));
+    let lines = undecided::lines(report.study).into_iter();
+    let lines = Block::list(lines.map(|line| format!("{mark} {line}")));
     Block::folded(wish.heading("undecided, and what would help"), Fold::Closed, lines)
 }

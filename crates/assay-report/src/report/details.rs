@@ -5,12 +5,13 @@ use assay_model::{AuditClass, Verdict};
 use super::profiles::changes;
 use crate::charts::marks::small;
 use crate::document::{
-    Block, Caption, Cell, Column, Field, Fold, Form, Group, Look, Row, Section, Table,
+    Block, Caption, Column, Fold, FormField, Look, PageForm, Row, RowGroup, Section, Table,
+    TableCell,
 };
-use crate::scale::Scale;
+use crate::scale::RatioScale;
 use crate::text::{Text, bold, code, interval, link, of_class, symbol, within, words};
 use crate::view::Report;
-use crate::view::figure::Figure;
+use crate::view::figure::TestFigure;
 use crate::view::measured::{Measured, TestRow, TestSection};
 use crate::words::{Symbol as _, sentence};
 
@@ -19,7 +20,7 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'static>> {
     if report.is_large {
         return Vec::new();
     }
-    let shared = Shared::new(report);
+    let shared = DetailsTable::new(report);
     let blocks = vec![
         Block::Form(filter(report)),
         Block::Table(shared.table()),
@@ -28,24 +29,25 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'static>> {
     Block::place("tests", "Tests", "Tests", blocks)
 }
 
-struct Shared<'r> {
+struct DetailsTable<'r> {
     report: &'r Report<'r>,
-    scale: Scale,
+    scale: RatioScale,
     /// Figures with columns, if only one system is compared with the base.
-    changes: Vec<Figure>,
+    changes: Vec<TestFigure>,
     /// Without the twin, which has a separate line.
     systems: Vec<&'r str>,
 }
 
-impl<'r> Shared<'r> {
+impl<'r> DetailsTable<'r> {
     fn new(report: &'r Report<'r>) -> Self {
-        let systems = crate::charts::compared(report);
+        let systems = report.compared();
         let rows = || report.tests.sections.iter().flat_map(|section| &section.rows);
-        let is_known = |figure: &Figure| rows().any(|row| !row.change(figure).is_empty());
-        let figures = [Figure::SERVER_CPU, Figure::CLIENT_CPU, Figure::CONTEXT_SWITCHES];
+        let is_known = |figure: &TestFigure| rows().any(|row| !row.change(figure).is_empty());
+        let figures =
+            [TestFigure::SERVER_CPU, TestFigure::CLIENT_CPU, TestFigure::CONTEXT_SWITCHES];
         let is_pair = systems.len() == 1;
         let changes = figures.into_iter().filter(|figure| is_pair && is_known(figure)).collect();
-        let scale = Scale::fitting(&report.ratios, report.threshold);
+        let scale = RatioScale::fitting(&report.ratios, report.threshold);
         Self { report, scale, changes, systems }
     }
 
@@ -79,23 +81,22 @@ impl<'r> Shared<'r> {
             ];
             columns.extend(of_system.map(|column| column.above(*system, "system")));
         }
-        let system = self.systems.first().copied().unwrap_or_default();
         columns.extend(self.changes.iter().map(|figure| {
             let column = Column::numbers(figure.heading()).class("change");
-            let above = format!("per operation, base → {system}");
+            let above = format!("per operation, base → {}", self.systems[0]);
             column.titled(figure.explanation()).above(above, "change first")
         }));
         columns
     }
 
-    fn group(&self, section: &TestSection) -> Group {
+    fn group(&self, section: &TestSection) -> RowGroup {
         let group = section.group;
         let title = (group.word != group.title).then(|| crate::text::small(&group.title));
         let title = title.into_iter().flat_map(|title| [words(" "), title]);
-        Group {
+        RowGroup {
             heading: Text::from(group.word.as_str()).and(title).of(self.setup(section)),
             rows: section.rows.iter().map(|row| self.row(section, row)).collect(),
-            ..Group::default()
+            ..RowGroup::default()
         }
     }
 
@@ -104,13 +105,13 @@ impl<'r> Shared<'r> {
     }
 
     fn row(&self, section: &TestSection, row: &TestRow) -> Row {
-        let name = Cell::from(Text::from(row.test).of(self.setup(section))).key(row.test);
+        let name = TableCell::from(Text::from(row.test).of(self.setup(section))).key(row.test);
         let qps = row.base.qps;
         let base = Text::from(qps.value()).and(interval(qps.spread()));
-        let mut cells = vec![name, Cell::from(base).key(qps.key())];
+        let mut cells = vec![name, TableCell::from(base).key(qps.key())];
         cells
             .extend(row.others.iter().filter(|other| !other.is_twin).flat_map(|it| self.cells(it)));
-        let change = |figure| Cell::from(row.change(figure)).key(row.change_key(figure));
+        let change = |figure| TableCell::from(row.change(figure)).key(row.change_key(figure));
         cells.extend(self.changes.iter().map(change));
         Row {
             id: format!("test-{}", row.cell),
@@ -124,7 +125,7 @@ impl<'r> Shared<'r> {
         }
     }
 
-    fn cells(&self, measured: &Measured) -> [Cell; 3] {
+    fn cells(&self, measured: &Measured) -> [TableCell; 3] {
         let ratio = measured.rqps_unless_failed();
         let value = Text::from(bold(ratio.value())).and(interval(ratio.interval()));
         let class = if ratio.is_far() { "value far" } else { "value" };
@@ -137,13 +138,13 @@ impl<'r> Shared<'r> {
             let threshold = &self.report.tests.threshold;
             format!("confidence that the change exceeds {threshold}: {confidence}")
         });
-        let verdict = Cell::from(word).class(format!("v {}", measured.verdict.word()));
+        let verdict = TableCell::from(word).class(format!("v {}", measured.verdict.word()));
         let cpu = measured.cpu_ratio;
         let cpu_class = measured.cpu_change.map_or("", |verdict| verdict.word());
         [
-            Cell::from(drawn).key(ratio.key()),
+            TableCell::from(drawn).key(ratio.key()),
             verdict.key(rank(measured.verdict).to_string()).titled(title.unwrap_or_default()),
-            Cell::from(cpu.value()).class(cpu_class).key(cpu.key()),
+            TableCell::from(cpu.value()).class(cpu_class).key(cpu.key()),
         ]
     }
 }
@@ -188,7 +189,7 @@ fn figures(report: &Report, row: &TestRow) -> Table {
     let measured = row.measured().filter(|measured| !measured.is_twin).enumerate();
     let rows = measured.map(|(number, measured)| {
         let line = row.rounds.as_ref().map(|_| format!("line{}", number % 6));
-        let name = Cell::from(measured.system).class(line.unwrap_or_default());
+        let name = TableCell::from(measured.system).class(line.unwrap_or_default());
         let texts = figures.iter().map(|figure| measured.figure(figure).into());
         Row::new(std::iter::once(name).chain(texts))
     });
@@ -247,7 +248,7 @@ const VERDICTS: [Verdict; 6] = [
 ];
 
 /// If a verdict is a change, [`CHANGED`] comes first.
-fn filter(report: &Report) -> Form {
+fn filter(report: &Report) -> PageForm {
     let sections = &report.tests.sections;
     let mut groups: Vec<String> = sections.iter().map(|it| it.group.word.clone()).collect();
     groups.sort_unstable();
@@ -259,21 +260,21 @@ fn filter(report: &Report) -> Form {
     let found = VERDICTS.iter().filter(occurs).map(|verdict| verdict.word());
     let changed = rows().any(has_changed).then_some(CHANGED);
     let verdicts = changed.into_iter().chain(found).map(str::to_owned).collect();
-    let choice = |label, name, words| Field {
+    let choice = |label, name, words| FormField {
         label,
         name,
         words: Some(words),
         all: Some("all"),
-        ..Field::default()
+        ..FormField::default()
     };
     let mut fields = vec![
-        Field { label: "Find", name: "q", placeholder: "test name", ..Field::default() },
+        FormField { label: "Find", name: "q", placeholder: "test name", ..FormField::default() },
         choice("Group", "group", groups),
         choice("Verdict", "verdict", verdicts),
     ];
     fields.extend((setups.len() > 1).then(|| choice("Setup", "setup", setups)));
     let button = Some("Reset");
-    Form { id: "filter", fields, button, output: "shown" }
+    PageForm { id: "filter", fields, button, output: "shown" }
 }
 
 fn verdicts(row: &TestRow) -> impl Iterator<Item = Verdict> {
@@ -296,5 +297,5 @@ fn verdict_words(row: &TestRow) -> String {
 }
 
 fn rank(verdict: Verdict) -> usize {
-    VERDICTS.iter().position(|it| *it == verdict).unwrap_or(0)
+    VERDICTS.iter().position(|it| *it == verdict).expect("every verdict has a rank")
 }

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use crate::charts::Place;
-use crate::document::{Block, Caption, Cell, Column, Field, Form, Group, Look, Row, Table, Wish};
+use crate::document::{
+    Block, Caption, Column, FormField, Look, PageForm, Row, RowGroup, Table, TableCell, Wish,
+};
 use crate::number::{NONE, figure, within};
 use crate::text::{Text, link};
 use crate::view::Report;
@@ -20,8 +22,8 @@ pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
         return Vec::new();
     }
     let words = Some(labels.iter().map(|label| (*label).to_owned()).collect());
-    let base = Field { label: "Base", name: "base", words, ..Field::default() };
-    let form = Form { id: "choice", fields: vec![base], button: None, output: "chosen" };
+    let base = FormField { label: "Base", name: "base", words, ..FormField::default() };
+    let form = PageForm { id: "choice", fields: vec![base], button: None, output: "chosen" };
     let blocks = vec![Block::Form(form), Block::Table(table(report))];
     Block::place("matrix", "Matrix", "Matrix", blocks)
 }
@@ -36,22 +38,22 @@ fn table(report: &Report) -> Table {
     columns.extend(has_intervals.then(|| Column::numbers("Widest ±").titled(widest)));
     let cell = |cell: &MatrixCell| {
         let title = cell.interval().unwrap_or_default();
-        Cell::from(marked(cell)).class(cell.class()).titled(title).key(cell.key())
+        TableCell::from(marked(cell)).class(cell.class()).titled(title).key(cell.key())
     };
     let row = |row: &MatrixRow| {
         let (id, name) = match (format!("test-{}", row.cell), report.is_large) {
             (id, true) => (id, Text::from(row.test)),
             (id, false) => (String::new(), link(format!("#{id}"), row.test).into()),
         };
-        let cells = std::iter::once(Cell::from(name)).chain(row.cells.iter().map(cell));
+        let cells = std::iter::once(TableCell::from(name)).chain(row.cells.iter().map(cell));
         Row { id, ..Row::new(cells.chain(has_intervals.then(|| self::widest(row).into()))) }
     };
     let group = |section: &MatrixSection| {
         let setup = report.several_setups.then(|| report.setup(section.setup));
-        Group {
+        RowGroup {
             heading: Text::from(section.group.word.as_str()).of(setup),
             rows: section.rows.iter().map(row).collect(),
-            ..Group::default()
+            ..RowGroup::default()
         }
     };
     let class = "matrix shaded".to_owned();
@@ -73,7 +75,7 @@ fn note(report: &Report, has_intervals: bool) -> String {
     let large = match report.is_large {
         true => format!(
             " This study is so large that the other figures of its tests are only in `assay report {} --format csv`.",
-            report.again.id
+            report.id()
         ),
         false => String::new(),
     };
@@ -87,7 +89,7 @@ fn note(report: &Report, has_intervals: bool) -> String {
 pub(super) fn columns(report: &Report, has_base: bool, systems: &Range<usize>) -> Vec<Column> {
     let mut columns = vec![Column::words("test")];
     columns.extend(has_base.then(|| Column::numbers("base QPS")));
-    let names = report.matrix.short.get(systems.clone()).unwrap_or_default();
+    let names = &report.matrix.short[systems.clone()];
     columns.extend(names.iter().map(|name| Column::words(name.clone())));
     columns.extend(report.matrix.has_intervals().then(|| Column::numbers("±")));
     columns
@@ -96,7 +98,7 @@ pub(super) fn columns(report: &Report, has_base: bool, systems: &Range<usize>) -
 pub(super) fn row(report: &Report, row: &MatrixRow, has_base: bool, systems: &Range<usize>) -> Row {
     let mut cells = vec![row.test.to_owned()];
     cells.extend(has_base.then(|| figure(row.base_qps)));
-    cells.extend(row.cells.get(systems.clone()).unwrap_or_default().iter().map(marked));
+    cells.extend(row.cells[systems.clone()].iter().map(marked));
     cells.extend(report.matrix.has_intervals().then(|| widest(row)));
     Row::new(cells)
 }

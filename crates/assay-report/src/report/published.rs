@@ -1,25 +1,25 @@
 //! Relative QPS as in published posts.
 
 use assay_model::StudyRecord;
-use assay_verdict::Judgement;
+use assay_verdict::{BesideStudy, Judgement};
 
-use super::judged::Judged;
+use super::study::laid_out;
 use crate::charts::{self, ChartFile, Place};
-use crate::document::{Block, Document, Fold, Wish};
-use crate::page::{Content, Page};
-use crate::view::{Report, metrics, published, with_report};
+use crate::document::{Block, Fold, PageDocument, Wish};
+use crate::page::{Page, PageContent};
+use crate::view::{Report, matrix, metrics, with_report};
 use crate::words::sentence;
 
 #[must_use]
 pub fn published<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
-    Page::new(Published(Judged { record, judgement }))
+    Page::new(PublishedPage(BesideStudy { record, judgement }))
 }
 
-struct Published<'a>(Judged<'a>);
+struct PublishedPage<'a>(BesideStudy<'a>);
 
-impl Content for Published<'_> {
-    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
-        self.0.document(wish, document, then);
+impl PageContent for PublishedPage<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
+        laid_out(&self.0, wish, document, then);
     }
 
     fn json(&self) -> Option<String> {
@@ -31,13 +31,13 @@ impl Content for Published<'_> {
     }
 }
 
-fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<'r> {
+fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> PageDocument<'r> {
     let about = vec![sentence(&about(report))];
-    Document { about, blocks: blocks(report, wish), ..Document::default() }
+    PageDocument { about, blocks: blocks(report, wish), ..PageDocument::default() }
 }
 
 fn about(report: &Report) -> String {
-    format!("study {}, {}", report.again.id, published::NOTE)
+    format!("study {}, {}", report.id(), matrix::PUBLISHED_NOTE)
 }
 
 fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
@@ -49,7 +49,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         blocks.extend((!wish.is_terminal()).then(|| Block::Answer(vec![answer])));
         blocks.push(Block::Lines(vec![wish.sentence(&about(report))]));
     }
-    let tables = published::tables(&report.matrix, report.several_setups);
+    let tables = matrix::published_tables(&report.matrix, report.several_setups);
     for (section, shown) in report.matrix.sections.iter().zip(&tables) {
         let place = Place::Tests(section.setup, section.group.word.clone());
         let mut table = shown.table();
@@ -62,21 +62,17 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     }
     let note = format!("QPS divided by that of {}", report.base);
     blocks.extend(Block::notes(wish.is_post().then_some(note)));
-    let metrics = report.metrics.iter().map(|shown| Block::Table(shown.table()));
+    let metrics = metrics::tables(report.study);
+    let note = (!metrics.is_empty()).then(|| metrics::NOTE.to_owned());
     if wish.is_terminal() {
-        blocks.extend(
-            (!report.metrics.is_empty()).then(|| Block::Lines(vec![metrics::NOTE.to_owned()])),
-        );
-        blocks.extend(metrics);
+        blocks.extend(note.map(|note| Block::Lines(vec![note])));
+        blocks.extend(metrics.iter().map(|shown| Block::Table(shown.table())));
         return blocks;
     }
-    let mut hardware = Block::notes((!report.metrics.is_empty()).then(|| metrics::NOTE.to_owned()));
-    hardware.extend(report.metrics.iter().flat_map(|shown| {
-        Block::folded(
-            shown.title.clone(),
-            Fold::Closed,
-            vec![Block::Table(shown.table().untitled())],
-        )
+    let mut hardware = Block::notes(note);
+    hardware.extend(metrics.iter().flat_map(|shown| {
+        let table = Block::Table(shown.table().untitled());
+        Block::folded(shown.title.clone(), Fold::Closed, vec![table])
     }));
     blocks.extend(Block::section("Hardware per operation", hardware));
     blocks

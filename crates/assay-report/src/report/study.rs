@@ -1,39 +1,56 @@
 //! The report of a study: the answer, causes, groups, tests, conditions, and how to reproduce it.
 
 use assay_model::{StudyRecord, Verdict};
-use assay_verdict::Judgement;
+use assay_verdict::{BesideStudy, Judgement};
 
-use super::judged::Judged;
-use super::{
-    again, answer as cards, conditions, counts, gate, matrix, profiles, ranking, soak, table,
-    tables, versions,
-};
+use super::{answer as cards, counts, matrix, profiles, sections, table, tables, versions};
 use crate::charts::{self, ChartFile, Place};
 use crate::data;
-use crate::document::{Block, Document, Wish};
-use crate::page::{Content, Page};
-use crate::text::Text;
-use crate::view::answers::FindingList;
-use crate::view::startup::Obstacle;
-use crate::view::{Report, with_report};
+use crate::document::{Block, Heading, PageDocument, Wish};
+use crate::page::{Page, PageContent};
+use crate::view::{
+    Report, again, conditions, gate, ranking, responses, startup, statements, sweep, to_do, tpcc,
+    undecided, with_report,
+};
 
 #[must_use]
 pub fn report<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
-    Page::new(Judged { record, judgement })
+    Page::new(BesideStudy { record, judgement })
 }
 
 /// A line per system, as at the start of a text report.
 #[must_use]
 pub fn answer(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    with_report(record, judgement, |report| match &report.gate {
-        Some(gate) => vec![gate.headline.clone()],
+    with_report(record, judgement, |report| match gate::headline(report.study) {
+        Some(headline) => vec![headline],
         None => report.answer_lines(),
     })
 }
 
-impl Content for Judged<'_> {
-    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
-        self.document(wish, document, then);
+/// A summary of a gate for people, the whole study for scripts. A study that is not a gate has its report.
+#[must_use]
+pub fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
+    Page::new(GateSummary(BesideStudy { record, judgement }))
+}
+
+pub(super) fn laid_out(
+    judged: &BesideStudy<'_>,
+    wish: &Wish<'_>,
+    content: impl for<'r> Fn(&'r Report<'r>, &Wish<'_>) -> PageDocument<'r>,
+    then: &mut dyn FnMut(&PageDocument<'_>),
+) {
+    with_report(judged.record, judged.judgement, |report| {
+        let others = report.compared().into_iter().map(|label| report.titled(label));
+        let heading = Heading::of(report.titled(report.base), &others.collect::<Vec<_>>());
+        let title = heading.line();
+        let repeats_answer = wish.is_terminal() && wish.is_verbose;
+        then(&PageDocument { title, heading, repeats_answer, ..content(report, wish) });
+    });
+}
+
+impl PageContent for BesideStudy<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
+        laid_out(self, wish, document, then);
     }
 
     fn json(&self) -> Option<String> {
@@ -49,6 +66,43 @@ impl Content for Judged<'_> {
     }
 }
 
+struct GateSummary<'a>(BesideStudy<'a>);
+
+impl PageContent for GateSummary<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
+        if wish.is_page() {
+            return self.0.document(wish, then);
+        }
+        laid_out(&self.0, wish, gate_summary, then);
+    }
+
+    fn json(&self) -> Option<String> {
+        self.0.json()
+    }
+
+    fn csv(&self) -> Option<String> {
+        self.0.csv()
+    }
+
+    fn charts(&self) -> Vec<ChartFile> {
+        self.0.charts()
+    }
+}
+
+fn gate_summary<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> PageDocument<'r> {
+    if report.study.judgement.gate.is_none() {
+        return document(report, wish);
+    }
+    let mut blocks = gate::blocks(report.study, wish);
+    let id = report.id();
+    blocks.push(Block::Lines(report.warning_lines()));
+    blocks.push(Block::Break);
+    let (study, stop) = if wish.is_terminal() { ("study", "") } else { ("Study", ".") };
+    let (before, after) = (format!("{study} {id}: "), format!(" shows every test{stop}"));
+    blocks.push(Block::command(before, format!("assay report {id}"), after));
+    PageDocument { blocks, ..PageDocument::default() }
+}
+
 /// Maximum number of causes above the tables of a terminal, and in a short report. The rest are below the tables.
 const CAUSES_ABOVE: usize = 8;
 const CAUSES_SHORT: usize = 5;
@@ -60,24 +114,25 @@ const FINDINGS_SHORT: usize = 10;
 
 const STATEMENTS_SHORT: usize = 24;
 
-pub(super) fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<'r> {
-    let mut blocks = obstacles(report, wish);
+fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> PageDocument<'r> {
+    let mut blocks = startup::blocks(report.study, wish);
     blocks.extend(sections(report, wish));
     if !wish.is_page() {
-        return Document { blocks, ..Document::default() };
+        return PageDocument { blocks, ..PageDocument::default() };
     }
-    Document {
-        about: conditions::about(&report.conditions),
+    PageDocument {
+        about: conditions::about(report.study.record),
         above: cards::above(report),
         has_script: true,
         blocks,
-        ..Document::default()
+        ..PageDocument::default()
     }
 }
 
 /// A terminal shows the sections that most readers need, unless it is verbose.
 fn sections<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
-    let is_short = wish.is_terminal() && !wish.is_verbose;
+    let (study, is_short) = (report.study, wish.is_terminal() && !wish.is_verbose);
+    let at_most = |most: usize| if is_short { most } else { usize::MAX };
     let (above, below) = match (wish.is_terminal(), is_short) {
         (_, true) => (CAUSES_SHORT, 0),
         (true, _) => (CAUSES_ABOVE, usize::MAX),
@@ -90,29 +145,32 @@ fn sections<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     let mut blocks;
     if wish.is_page() {
         blocks = cards::cards(report);
-        blocks.extend(gate::blocks(report, wish));
+        blocks.extend(gate::blocks(study, wish));
     } else {
-        blocks = gate::blocks(report, wish);
+        blocks = gate::blocks(study, wish);
         blocks.push(Block::Answer(report.answer_lines()));
         blocks.push(Block::Lines(report.caveat_lines()));
         let more = if is_short { smaller.len() } else { 0 };
         let heading = wish.heading("why, the largest changes first");
         blocks.extend(cards::causes(heading, largest, more));
-        blocks.extend((!is_short).then(|| cards::undecided(report, wish)).into_iter().flatten());
+        if !is_short {
+            blocks.extend(cards::undecided(report, wish));
+        }
     }
-    blocks.extend(outcomes(report, wish));
-    blocks.extend(findings(report, wish, if is_short { FINDINGS_SHORT } else { usize::MAX }));
-    let ranked_tests = if is_short { 0 } else { usize::MAX };
-    blocks.extend(report.ranking.iter().flat_map(|it| ranking::blocks(it, wish, ranked_tests)));
+    blocks.extend(to_do::outcomes(study, wish));
+    blocks.extend(to_do::findings(study, wish, at_most(FINDINGS_SHORT)));
+    blocks.extend(ranking::blocks(study, wish, at_most(0)));
     blocks.push(Block::Images(wish.images.at(&Place::InsertBench)));
     blocks.extend(report.insert_bench.iter().flat_map(|it| tables::insert_bench(it, wish)));
-    blocks.extend(report.tpcc.iter().flat_map(|it| tables::tpcc(it, wish)));
+    blocks.extend(tpcc::blocks(study, wish));
     if !is_short {
         blocks.push(Block::Images(wish.images.at(&Place::Groups)));
         blocks.extend(tables::groups(report, wish));
         blocks.push(Block::Images(wish.images.at(&Place::Clients)));
         // A page has it next to the charts of versions.
-        blocks.extend((!wish.is_page()).then(|| tables::sweep(report, wish)).into_iter().flatten());
+        if !wish.is_page() {
+            blocks.extend(tables::sweep(report, wish));
+        }
         blocks.extend(matrix::blocks(report, wish));
     }
     if wish.is_page() {
@@ -120,26 +178,22 @@ fn sections<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         blocks.extend(tables::sweep(report, wish));
     }
     blocks.extend(table::blocks(report, wish));
-    blocks.extend(statements(report, wish, if is_short { STATEMENTS_SHORT } else { usize::MAX }));
+    blocks.extend(statements::blocks(study, wish, at_most(STATEMENTS_SHORT)));
     blocks.extend(wish.is_page().then(|| profiles::blocks(report)).into_iter().flatten());
-    blocks.extend(soak::blocks(report, wish, is_short));
+    blocks.extend(sections::blocks(report, wish, is_short));
     blocks.extend(counts::blocks(report, wish, is_short));
-    blocks.extend(responses(report, wish, if is_short { RESPONSES_SHORT } else { usize::MAX }));
-    blocks.extend(versions::changes(
-        report,
-        if is_short { CHANGES_SHORT } else { usize::MAX },
-        wish,
-    ));
+    blocks.extend(responses::blocks(study, wish, at_most(RESPONSES_SHORT)));
+    blocks.extend(versions::changes(report, at_most(CHANGES_SHORT), wish));
     if is_short {
         blocks.push(how_to_see_more(report));
         return blocks;
     }
     blocks.push(Block::Images(wish.images.at(&Place::Versions)));
-    blocks.extend(versions::crossovers(report, wish));
+    blocks.extend(sweep::crossovers(study, wish));
     let smaller = &smaller[..smaller.len().min(below)];
     blocks.extend(cards::causes(wish.heading("why, the smaller changes"), smaller, 0));
-    blocks.extend(conditions::blocks(report, wish));
-    blocks.extend(again::blocks(&report.again, wish));
+    blocks.extend(conditions::blocks(report.study, wish));
+    blocks.extend(again::blocks(report.study, wish));
     blocks
 }
 
@@ -147,9 +201,9 @@ fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> V
     let mut blocks;
     if wish.is_page() {
         blocks = cards::cards(report);
-        blocks.extend(gate::blocks(report, wish));
+        blocks.extend(gate::blocks(report.study, wish));
     } else {
-        blocks = gate::blocks(report, wish);
+        blocks = gate::blocks(report.study, wish);
         blocks.push(Block::Answer(report.answer_lines()));
         blocks.push(Block::Lines(report.caveat_lines()));
     }
@@ -168,74 +222,15 @@ fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> V
         blocks.push(how_to_see_more(report));
         return blocks;
     }
-    blocks.extend(conditions::blocks(report, wish));
-    blocks.extend(again::blocks(&report.again, wish));
+    blocks.extend(conditions::blocks(report.study, wish));
+    blocks.extend(again::blocks(report.study, wish));
     blocks
 }
 
-fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
-    let Some(shown) = report.responses.as_ref().filter(|it| it.rows.len() <= most) else {
-        return Vec::new();
-    };
-    if wish.is_page() {
-        let table = Block::Table(shown.table());
-        return Block::place("responses", "", "Response times and errors", vec![table]);
-    }
-    vec![Block::Table(shown.titled(wish))]
-}
-
-fn obstacles(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
-    let blocks = |Obstacle { heading, facts }: &Obstacle| {
-        let facts = facts.iter().map(|(name, told)| (name.clone(), told.as_str().into()));
-        // The heading begins with the name of a product.
-        [Block::Heading(1, heading.as_str().into()), Block::Facts(facts.collect())]
-    };
-    let blocks: Vec<Block<'static>> = report.obstacles.iter().flat_map(blocks).collect();
-    Block::place("start", "Start", wish.heading("before anything else"), blocks)
-}
-
-fn outcomes(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
-    const HEADING: &str = "what happens to the statements";
-    let Some(shown) = &report.outcomes else { return Vec::new() };
-    let fact = |(name, told): &(String, String)| (wish.heading(name), told.as_str().into());
-    let facts = Block::Facts(shown.iter().map(fact).collect());
-    Block::place("outcomes", "Statements", wish.heading(HEADING), vec![facts])
-}
-
-fn findings(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
-    let list = |list: &FindingList| {
-        let shown = list.facts.iter().take(most);
-        let mut facts: Vec<(String, Text)> =
-            shown.map(|(about, found)| (about.clone(), found.as_str().into())).collect();
-        if list.facts.len() > most {
-            let more = format!("{} more", list.facts.len() - most);
-            facts.push((more, "`--verbose` shows all".into()));
-        }
-        let heading = Block::Heading(1, wish.heading(list.title).into());
-        [heading, Block::Lines(vec![wish.sentence(list.note)]), Block::Facts(facts)]
-    };
-    let blocks: Vec<Block<'static>> = report.findings.iter().flat_map(list).collect();
-    match blocks.is_empty() {
-        true => blocks,
-        false => Block::place("findings", "Answers", wish.heading("answers and the dump"), blocks),
-    }
-}
-
-fn statements(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
-    let shown = &report.statements;
-    if shown.iter().map(|it| it.rows.len()).sum::<usize>() > most {
-        return Vec::new();
-    }
-    if wish.is_page() {
-        let tables = shown.iter().map(|it| Block::Table(it.titled(wish))).collect();
-        return Block::place("statements", "Statements", "Statements one by one", tables);
-    }
-    shown.iter().map(|it| Block::Table(it.titled(wish))).collect()
-}
-
 fn how_to_see_more(report: &Report) -> Block<'static> {
-    let id = report.again.id;
-    let last = format!("more: `assay report {id} --verbose`, or a page: `-o report.html`");
-    let longer = report.again.way_on.clone().filter(|_| !report.undecided.is_empty());
+    let last =
+        format!("more: `assay report {} --verbose`, or a page: `-o report.html`", report.id());
+    let longer = undecided::way_on(report.study.record);
+    let longer = longer.filter(|_| !undecided::lines(report.study).is_empty());
     Block::Lines(longer.into_iter().chain([last]).collect())
 }

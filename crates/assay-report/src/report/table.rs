@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use assay_model::{Group as TestGroup, Setup};
+use assay_model::{Group, Setup};
 
 use super::{details, matrix};
 use crate::charts::Place;
-use crate::document::{Block, Column, Group, Medium, Row, Table, Wish};
+use crate::document::{Block, Column, Medium, Row, RowGroup, Table, Wish};
 use crate::number::NONE;
 use crate::view::Report;
-use crate::view::figure::Figure;
+use crate::view::figure::TestFigure;
 use crate::view::matrix::MatrixRow;
-use crate::view::measured::{Measured, TestRow, TestSection, Tests};
+use crate::view::measured::{Measured, MeasuredTests, TestRow, TestSection};
 use crate::words::{sentence, title};
 
 pub(super) fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
@@ -38,15 +38,20 @@ const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95% interv
 fn post<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     let matrix = &report.matrix;
     let is_matrix = matrix.has_many_systems();
-    let of = |setup: Setup, group: &TestGroup, rows: Vec<Row>| {
-        let setups =
-            report.several_setups.then(|| match report.conditions.study.has_known_tables {
-                true => format!("{setup} (clients × tables × rows)"),
-                false => report.plain_setup(setup),
-            });
+    let of = |setup: Setup, group: &Group, rows: Vec<Row>| {
+        let study = &report.study.record.study;
+        let setups = report.several_setups.then(|| match study.has_known_tables() {
+            true => format!("{setup} (clients × tables × rows)"),
+            false => report.plain_setup(setup),
+        });
         let place = Place::Tests(setup, group.word.clone());
         let heading = std::iter::once(title(group)).chain(setups).collect::<Vec<_>>().join(", ");
-        Group { heading: heading.into(), images: wish.images.at(&place), rows, ..Group::default() }
+        RowGroup {
+            heading: heading.into(),
+            images: wish.images.at(&place),
+            rows,
+            ..RowGroup::default()
+        }
     };
     let table = if is_matrix {
         let systems = 1..matrix.labels.len();
@@ -71,7 +76,7 @@ fn post<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     vec![Block::Table(table), Block::Lines(vec![legend.collect::<Vec<_>>().join(" ")])]
 }
 
-fn columns(tests: &Tests) -> Vec<Column> {
+fn columns(tests: &MeasuredTests) -> Vec<Column> {
     let mut columns = vec![Column::words("test"), Column::numbers("base QPS")];
     for system in &tests.systems {
         columns.extend([
@@ -188,15 +193,16 @@ fn figure_table(
     report: &Report,
     systems: &Range<usize>,
     verdicts: Option<bool>,
-    figures: &[Figure],
+    figures: &[TestFigure],
 ) -> Table {
-    let compared = report.tests.systems.get(systems.clone()).unwrap_or_default();
+    let compared = &report.tests.systems[systems.clone()];
     let mut columns = vec![Column::words("test")];
-    let (base, beside): (Vec<Figure>, _) = figures.iter().partition(|it| **it == Figure::Qps);
+    let (base, beside): (Vec<TestFigure>, _) =
+        figures.iter().partition(|it| **it == TestFigure::Qps);
     columns.extend(base.iter().map(|it| Column::numbers(heading(*it))));
     let shown = compared.iter().filter(|_| verdicts.is_some());
     columns.extend(shown.map(|system| Column::words(format!("{} rQPS", system.label))));
-    columns.extend(beside.iter().map(|it: &Figure| Column::numbers(heading(*it))));
+    columns.extend(beside.iter().map(|it: &TestFigure| Column::numbers(heading(*it))));
     let row = |test: &TestRow| {
         let others = test.others.get(systems.clone()).unwrap_or_default();
         let mut cells = vec![test.test.to_owned()];
@@ -205,25 +211,25 @@ fn figure_table(
         cells.extend(beside.iter().map(|it| figure_of(test, others, it)));
         Row::new(cells)
     };
-    let group = |section: &TestSection| Group {
+    let group = |section: &TestSection| RowGroup {
         heading: heading_of(report, section.setup, verdicts.map(|_| section.group)).into(),
         rows: section.rows.iter().map(row).collect(),
-        ..Group::default()
+        ..RowGroup::default()
     };
     let groups = report.tests.sections.iter().map(group).collect();
     Table { columns, groups, ..Table::default() }
 }
 
 /// Empty if there is only one group.
-fn heading_of(report: &Report, setup: Setup, group: Option<&TestGroup>) -> String {
+fn heading_of(report: &Report, setup: Setup, group: Option<&Group>) -> String {
     let setup = report.several_setups.then(|| report.plain_setup(setup));
     [group.map(title), setup].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn heading(figure: Figure) -> &'static str {
+fn heading(figure: TestFigure) -> &'static str {
     match figure {
-        Figure::Qps => "base QPS",
-        Figure::CpuRatio => "server CPU ratio",
+        TestFigure::Qps => "base QPS",
+        TestFigure::CpuRatio => "server CPU ratio",
         other => other.heading(),
     }
 }
@@ -237,9 +243,9 @@ fn ratio(other: &Measured, with_words: bool) -> String {
     format!("{:<17}  {} {word}", other.rqps.to_string(), other.symbol())
 }
 
-fn figure_of(test: &TestRow, others: &[Measured], figure: &Figure) -> String {
+fn figure_of(test: &TestRow, others: &[Measured], figure: &TestFigure) -> String {
     match figure {
-        Figure::CpuRatio => {
+        TestFigure::CpuRatio => {
             let ratios = others.iter().map(|other| other.cpu_ratio.to_string());
             ratios.collect::<Vec<_>>().join("  ")
         }
@@ -261,8 +267,9 @@ fn key(report: &Report, has_words: bool) -> Vec<String> {
     if tests.sections.iter().flat_map(|section| &section.rows).any(is_same) {
         key.push("same ±1%: a change by more than 1% is ruled out".to_owned());
     }
-    if let [setup, _, ..] = report.conditions.study.setups
-        && report.conditions.study.has_known_tables
+    let study = &report.study.record.study;
+    if let [setup, _, ..] = study.setups.as_slice()
+        && study.has_known_tables()
     {
         key.push(format!("{setup}: clients × tables × rows"));
     }
@@ -270,7 +277,7 @@ fn key(report: &Report, has_words: bool) -> Vec<String> {
 }
 
 /// The other columns, shown or left out for lack of room.
-fn legend(tests: &Tests, (shown, left_out): (&[Figure], &[Figure])) -> Vec<String> {
+fn legend(tests: &MeasuredTests, (shown, left_out): (&[TestFigure], &[TestFigure])) -> Vec<String> {
     let mut legend = Vec::new();
     if tests.has_undecided_beyond_one {
         legend.push(
@@ -280,19 +287,19 @@ fn legend(tests: &Tests, (shown, left_out): (&[Figure], &[Figure])) -> Vec<Strin
         );
     }
     let has = |figure| shown.contains(&figure);
-    let switches = has(Figure::CONTEXT_SWITCHES);
-    if switches || has(Figure::SERVER_CPU) || has(Figure::CLIENT_CPU) {
+    let switches = has(TestFigure::CONTEXT_SWITCHES);
+    if switches || has(TestFigure::SERVER_CPU) || has(TestFigure::CLIENT_CPU) {
         let (columns, what) =
             if switches { ("µs/op, cs/op", " and context switches") } else { ("µs/op", "") };
         legend.push(format!("{columns}: CPU time{what} per operation, means, base → other"));
-        if has(Figure::SERVER_CPU) {
+        if has(TestFigure::SERVER_CPU) {
             legend.push(
                 "server µs/op, server CPU ratio: all threads of the server, those in the background too"
                     .to_owned(),
             );
         }
     }
-    let headings = |figures: &[Figure]| {
+    let headings = |figures: &[TestFigure]| {
         figures.iter().map(|figure| heading(*figure)).collect::<Vec<_>>().join(", ")
     };
     if !tests.alike.is_empty() {
@@ -330,14 +337,14 @@ fn matrix_tables(report: &Report, tables: usize, has_base: bool) -> Vec<Block<'s
         // The symbol of a verdict precedes each value.
         let values = columns.iter_mut().filter(|column| !column.is_number).skip(1);
         values.for_each(|column| column.heading = format!(" {}", column.heading));
-        let groups = report.matrix.sections.iter().map(|section| Group {
+        let groups = report.matrix.sections.iter().map(|section| RowGroup {
             heading: heading_of(report, section.setup, Some(section.group)).into(),
             rows: section
                 .rows
                 .iter()
                 .map(|row| matrix::row(report, row, has_base, &systems))
                 .collect(),
-            ..Group::default()
+            ..RowGroup::default()
         });
         Block::Table(Table { columns, groups: groups.collect(), ..Table::default() })
     };

@@ -3,43 +3,20 @@
 use crate::charts::curves::inline;
 use crate::charts::marks;
 use crate::document::{
-    Block, Caption, Cell, Column, Figure, Fold, Frame, Group, Indent, Look, Row, Section, Table,
-    Wish,
+    Block, Caption, Column, Figure, Fold, Frame, Indent, Look, Row, RowGroup, Section, Table,
+    TableCell, Wish,
 };
-use crate::scale::Scale;
+use crate::scale::RatioScale;
 use crate::text::{Text, bold, drawing, interval, of_class, words};
 use crate::view::Report;
 use crate::view::groups::GroupRow;
-use crate::view::insert_bench::InsertBench;
-use crate::view::shaded::{ShadedCell, ShadedTable};
-use crate::view::step_bars::StepBars;
+use crate::view::insert_bench::{InsertBenchTables, StepBars};
+use crate::view::shaded::ShadedTable;
 use crate::view::sweep::TestCurves;
 use crate::words::capital;
 
-impl ShadedTable {
-    pub(super) fn titled(&self, wish: &Wish<'_>) -> Table {
-        let mut table = self.table();
-        let captions = table.caption.iter_mut().filter(|_| !wish.is_terminal());
-        captions.for_each(|caption| caption.title = capital(&caption.title));
-        table
-    }
-
-    pub(super) fn table(&self) -> Table {
-        let columns = self.columns.iter().map(|name| Column::numbers(name.clone()));
-        let cell = |cell: &ShadedCell| Cell::from(cell.text.clone()).class(cell.shade.class());
-        let rows = self.rows.iter().map(|row| {
-            let name = Cell::from(row.name.clone());
-            Row::new(std::iter::once(name).chain(row.cells.iter().map(cell)))
-        });
-        let columns = std::iter::once(Column::words(self.corner)).chain(columns).collect();
-        let (title, note) = (self.title.clone(), self.note.clone());
-        let caption = Some(Caption { title, note, legend: self.legend() });
-        Table { caption, ..Table::new(columns, rows) }
-    }
-}
-
 /// The rates of all steps and the longest response times. Details of steps need wider pages.
-pub(super) fn insert_bench(bench: &InsertBench, wish: &Wish<'_>) -> Vec<Block<'static>> {
+pub(super) fn insert_bench(bench: &InsertBenchTables, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let open = bench.summaries.iter().chain(&bench.longest);
     if wish.is_page() {
         let mut blocks = tables(open);
@@ -53,7 +30,7 @@ pub(super) fn insert_bench(bench: &InsertBench, wish: &Wish<'_>) -> Vec<Block<'s
         }
         return Block::place("insert-bench", "", "Insert Benchmark", blocks);
     }
-    let mut blocks: Vec<Block> = open.map(|shown| Block::Table(shown.titled(wish))).collect();
+    let mut blocks: Vec<Block> = open.map(|shown| shown.block(wish)).collect();
     if wish.is_post() {
         blocks.extend(folded("Metrics", &bench.metrics));
         blocks.extend(folded("Response times", &bench.responses));
@@ -61,19 +38,11 @@ pub(super) fn insert_bench(bench: &InsertBench, wish: &Wish<'_>) -> Vec<Block<'s
     blocks
 }
 
-pub(super) fn tpcc(transactions: &ShadedTable, wish: &Wish<'_>) -> Vec<Block<'static>> {
-    let table = vec![Block::Table(transactions.titled(wish))];
-    match wish.is_page() {
-        true => Block::place("tpcc", "", "TPC-C-like workload", table),
-        false => table,
-    }
-}
-
 fn tables<'t>(tables: impl IntoIterator<Item = &'t ShadedTable>) -> Vec<Block<'static>> {
     tables.into_iter().map(|shown| Block::Table(shown.table())).collect()
 }
 
-fn bars(bench: &InsertBench) -> Vec<Block<'static>> {
+fn bars(bench: &InsertBenchTables) -> Vec<Block<'static>> {
     let table = |step: &StepBars| {
         let columns = vec![Column::words(""), Column::numbers(""), Column::words("")];
         let rows = step.bars.iter().map(|bar| {
@@ -86,7 +55,7 @@ fn bars(bench: &InsertBench) -> Vec<Block<'static>> {
 }
 
 /// The charts of each step second by second; those of queries are open.
-fn seconds(bench: &InsertBench) -> Vec<Block<'static>> {
+fn seconds(bench: &InsertBenchTables) -> Vec<Block<'static>> {
     let mut blocks = Vec::new();
     for step in &bench.charts {
         let fold = if step.step.starts_with('q') { Fold::Open } else { Fold::Closed };
@@ -184,7 +153,7 @@ fn drawn_groups(report: &Report) -> Vec<Block<'static>> {
     if shown.is_empty() {
         return Block::prose("", ["No group has a relative QPS."]);
     }
-    let scale = Scale::fitting(&report.ratios, report.threshold);
+    let scale = RatioScale::fitting(&report.ratios, report.threshold);
     let several = report.several_setups;
     let mut columns = vec![Column::words("Group")];
     columns.extend(several.then(|| Column::words(capital(report.setup_column())).class("nowrap")));
@@ -193,15 +162,17 @@ fn drawn_groups(report: &Report) -> Vec<Block<'static>> {
     columns.push(Column { scale: scale.axis(25.0), ..Column::words("Chart").class("scale") });
     columns.extend(["n", "Min", "Max", "Avg", "Stddev"].map(Column::numbers));
     let row = |row: &&GroupRow| {
-        let mut cells = vec![Cell::from(row.group.word.as_str()).titled(row.group.title.as_str())];
+        let mut cells =
+            vec![TableCell::from(row.group.word.as_str()).titled(row.group.title.as_str())];
         cells.extend(several.then(|| report.setup(row.setup).into()));
         let (median, spread) = (row.median.value(), row.median.interval());
         let spread = interval(Some(spread.unwrap_or_else(|| "no interval".to_owned())));
         cells.push(row.system.into());
         cells.push(Text::from(bold(median)).and(spread).into());
         cells.push(drawing(scale.group(row)).into());
+        let [min, max, avg] = &row.extent;
         cells.extend(
-            [&row.n, &row.min, &row.max, &row.avg, &row.stddev].map(|it| Cell::from(it.as_str())),
+            [&row.n, min, max, avg, &row.stddev].map(|text| TableCell::from(text.as_str())),
         );
         Row::new(cells)
     };
@@ -211,10 +182,7 @@ fn drawn_groups(report: &Report) -> Vec<Block<'static>> {
     let look = Look { class: "groups stack".to_owned(), label: "Groups", ..Look::default() };
     let table = Table { caption, ..Table::new(columns, shown.iter().map(row)).look(look) };
     let reason = |row: &&GroupRow| {
-        let setup = match several {
-            true => format!(", {}", report.setup(row.setup)),
-            false => String::new(),
-        };
+        let setup = if several { format!(", {}", report.setup(row.setup)) } else { String::new() };
         let why = format!("{setup}, {}: {}", row.system, row.why.as_ref()?);
         Some(Text::from(bold(&row.group.word)).and([words(why)]))
     };
@@ -241,8 +209,8 @@ fn wide_groups(report: &Report) -> Table {
 }
 
 fn statistics(row: &GroupRow) -> [String; 6] {
-    let GroupRow { n, min, max, avg, median, stddev, .. } = row;
-    [n.clone(), min.clone(), max.clone(), avg.clone(), median.to_string(), stddev.clone()]
+    let [min, max, avg] = row.extent.clone();
+    [row.n.clone(), min, max, avg, row.median.to_string(), row.stddev.clone()]
 }
 
 fn narrow_groups(report: &Report, has_column: bool, has_headings: bool) -> Table {
@@ -259,8 +227,8 @@ fn narrow_groups(report: &Report, has_column: bool, has_headings: bool) -> Table
         let system = has_headings.then(|| row.system.to_owned());
         [setup, system].into_iter().flatten().collect::<Vec<_>>().join(", ")
     };
-    let groups = rows.chunk_by(|one, next| heading(one) == heading(next)).map(|rows| Group {
-        heading: rows.first().map(|row| heading(row)).unwrap_or_default().into(),
+    let groups = rows.chunk_by(|one, next| heading(one) == heading(next)).map(|rows| RowGroup {
+        heading: heading(rows[0]).into(),
         rows: rows
             .iter()
             .map(|row| {
@@ -269,7 +237,7 @@ fn narrow_groups(report: &Report, has_column: bool, has_headings: bool) -> Table
                 Row::new(cells.chain(statistics(row)))
             })
             .collect(),
-        ..Group::default()
+        ..RowGroup::default()
     });
     Table { columns, groups: groups.collect(), indent: Indent::Close, ..Table::default() }
 }

@@ -1,15 +1,20 @@
 //! Tests from version to version: small charts, the steps, and where tests changed.
 
+use assay_model::{CellId, Verdict};
+use assay_verdict::LineStep;
+
 use super::answer::and_more;
-use crate::charts::versions::{Panels, measured, note, told_changes};
+use crate::charts::versions::{VersionPanels, measured, note, told_changes};
 use crate::document::{
-    Block, Caption, Cell, Column, Figure, Fold, Look, Row, Section, Table, Wish,
+    Block, Caption, Column, Figure, Fold, Look, Row, Section, Table, TableCell, Wish,
 };
+use crate::number::{NONE, confidence};
+use crate::ratio::change_in_words;
 use crate::text::{Text, hidden, link, symbol, words};
 use crate::view::Report;
-use crate::view::steps::{StepFigure, StepRow, StepTable, TestChange};
+use crate::view::steps::{StepTable, TestChange};
 use crate::view::versions::{VersionLine, VersionSection, VersionTest};
-use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol as _, sentence};
+use crate::words::{STEPS_LEGEND, Symbol as _, sentence};
 
 pub(super) fn panels(report: &Report) -> Vec<Block<'static>> {
     let mut blocks = Vec::new();
@@ -36,7 +41,7 @@ fn figures(
     ground: &str,
 ) -> Vec<Figure> {
     let tests: Vec<&VersionTest> = measured(section).collect();
-    let Some(panels) = Panels::new(report, line, &tests) else { return Vec::new() };
+    let Some(panels) = VersionPanels::new(report, line, &tests) else { return Vec::new() };
     let drawing = |(number, test): (usize, &VersionTest)| {
         let (paper, height) = panels.alone(test, ground, number == 0);
         Figure { svg: paper.inline(height, &told_changes(line, test)), ..Figure::default() }
@@ -54,48 +59,42 @@ pub(super) fn changes(report: &Report, most: usize, wish: &Wish<'_>) -> Vec<Bloc
     let more = and_more(changes.len().saturating_sub(most));
     let lines = changes.into_iter().take(most).map(TestChange::line).chain(more);
     let heading = wish.heading("where it changed, the largest changes first");
-    Block::section(heading, explained(lines.collect(), STEPS_LEGEND))
-}
-
-pub(super) fn crossovers(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
-    let blocks = explained(report.crossovers.clone(), CROSSOVERS_LEGEND);
-    Block::place("crossovers", "Crossovers", wish.heading("crossovers"), blocks)
-}
-
-/// A list with its legend; empty without items.
-fn explained(lines: Vec<String>, legend: &str) -> Vec<Block<'static>> {
-    let legend = (!lines.is_empty()).then(|| legend.to_owned());
-    let mut blocks = Block::list(lines);
-    blocks.extend(Block::notes(legend));
-    blocks
+    Block::section(heading, Block::explained(lines.collect(), STEPS_LEGEND))
 }
 
 fn steps(report: &Report, table: &StepTable) -> Table {
     let note = format!(
         "QPS of each version, from {} on, relative to the version before it, with 95% interval. The last column says \
          where a test changed, and the confidence of a step, in its title, is that its change exceeds {}. {}",
-        table.first(),
+        report.study.label(table.versions[0]),
         report.tests.threshold,
         sentence(STEPS_LEGEND)
     );
-    let columns = std::iter::once("Test").chain(table.later().iter().copied()).map(Column::words);
+    let later = table.versions[1..].iter().map(|system| report.study.label(*system));
+    let columns = std::iter::once("Test").chain(later).map(Column::words);
     let columns = columns.chain([Column::words("Where it changed").class("change")]).collect();
-    let step = |step: &StepFigure| {
+    let step = |step: &LineStep| {
         let word = step.verdict.word();
+        let ratio = step.ratio.filter(|_| step.verdict != Verdict::Failed);
+        let change = ratio.and_then(change_in_words).unwrap_or_else(|| NONE.to_owned());
         let text = Text::from_iter([
             symbol(step.verdict.symbol()),
-            words(format!(" {}", step.change)),
+            words(format!(" {change}")),
             hidden(format!(" {word}")),
         ]);
-        let title = format!("confidence: {}", step.confidence);
-        Cell::from(text).class(format!("nowrap v {word}")).titled(title)
+        // That the change exceeds the threshold.
+        let certain = step.beyond_threshold.map_or_else(|| NONE.to_owned(), confidence);
+        let title = format!("confidence: {certain}");
+        TableCell::from(text).class(format!("nowrap v {word}")).titled(title)
     };
-    let rows = table.rows.iter().map(|row: &StepRow| {
-        let setup = report.several_setups.then(|| report.setup(row.setup));
-        let name = Text::from(link(format!("#test-{}", row.cell), row.test)).of(setup);
+    let rows = table.rows.iter().map(|row| {
+        let CellId { test, setup } = row.cell;
+        let setup = report.several_setups.then(|| report.setup(setup));
+        let to = format!("#test-{}", report.study.number_of(row.cell));
+        let name = Text::from(link(to, test.name())).of(setup);
         let change = row.change.as_ref().map_or("", |change| change.sentence.as_str());
         let steps = row.steps.iter().map(step);
-        Row::new(std::iter::once(Cell::from(name)).chain(steps).chain([change.into()]))
+        Row::new(std::iter::once(TableCell::from(name)).chain(steps).chain([change.into()]))
     });
     let class = if report.is_large { "plain" } else { "stack" }.to_owned();
     let look = Look { class, scroll: "steps", label: "Steps", ..Look::default() };

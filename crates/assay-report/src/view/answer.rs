@@ -1,11 +1,11 @@
 //! The answer for each system, in words and counts.
 
 use assay_model::{Estimate, Setup, Verdict, counted};
-use assay_verdict::{CellJudgement, SystemSummary};
+use assay_verdict::{CellJudgement, SystemSummary, WeightedTotal, weighted_totals};
 
 use super::study::JudgedStudy;
-use super::{counts, reasons, totals};
-use crate::number::figure;
+use super::{counts, reasons};
+use crate::number::{change, figure};
 use crate::ratio::{Ratio, change_in_words, short};
 
 const LARGEST: usize = 4;
@@ -23,7 +23,7 @@ pub(crate) struct SystemAnswer<'a> {
     /// Tests by verdict, from slower to failed; verdicts without tests are omitted.
     pub(crate) counts: Vec<(Verdict, u32)>,
     pub(crate) tests: Vec<TestRatio<'a>>,
-    pub(crate) largest: Vec<Change<'a>>,
+    pub(crate) largest: Vec<LargestChange<'a>>,
 }
 
 impl SystemAnswer<'_> {
@@ -42,7 +42,7 @@ pub(crate) struct TestRatio<'a> {
     pub(crate) verdict: Verdict,
 }
 
-pub(crate) struct Change<'a> {
+pub(crate) struct LargestChange<'a> {
     /// Number of the cell in the study, from 1.
     pub(crate) cell: usize,
     pub(crate) test: &'a str,
@@ -81,7 +81,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
             false => format!("Against {base}: {}.", published(summary, of_base, &cells)),
             true => sentence_below_name(base, summary, instructions),
         },
-        reasons: totals::sentences(study, summary.system)
+        reasons: weighted(study, summary.system)
             .chain(reasons::reasons(study, summary.system))
             .collect(),
         tendency: match summary.slower.cmp(&summary.faster) {
@@ -91,10 +91,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         },
         counts: counts
             .into_iter()
-            .filter(|(verdict, count)| {
-                let says = *verdict != Verdict::Undecided || study.has_verdicts();
-                *count > 0 && says
-            })
+            .filter(|(verdict, count)| *count > 0 && study.says(*verdict))
             .collect(),
         tests: tests.collect(),
         largest: largest(study, &cells),
@@ -224,13 +221,13 @@ fn median(summary: &SystemSummary) -> Option<String> {
     })
 }
 
-fn largest<'a>(study: &JudgedStudy, cells: &[&'a CellJudgement]) -> Vec<Change<'a>> {
+fn largest<'a>(study: &JudgedStudy, cells: &[&'a CellJudgement]) -> Vec<LargestChange<'a>> {
     let size = |cell: &CellJudgement| cell.rqps.map_or(0.0, |ratio| ratio.value.ln().abs());
     let is_called =
         |cell: &&&CellJudgement| matches!(cell.verdict, Verdict::Slower | Verdict::Faster);
     let mut called: Vec<&CellJudgement> = cells.iter().filter(is_called).copied().collect();
     called.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let change = |cell: &'a CellJudgement| Change {
+    let change = |cell: &'a CellJudgement| LargestChange {
         cell: study.number_of(cell.cell),
         test: &cell.cell.test.name,
         setup: cell.cell.setup,
@@ -239,4 +236,37 @@ fn largest<'a>(study: &JudgedStudy, cells: &[&'a CellJudgement]) -> Vec<Change<'
         why: cell.why.as_deref(),
     };
     called.into_iter().take(LARGEST).map(change).collect()
+}
+
+/// From this factor on, a change is written as a factor.
+const FACTOR: f64 = 2.0;
+
+fn weighted(study: &JudgedStudy, system: usize) -> impl Iterator<Item = String> {
+    let totals = weighted_totals(study.record, &study.judgement.cells);
+    let of_system = totals.into_iter().filter(move |total| total.system == system);
+    let message: Vec<String> = of_system.map(|total| weighted_sentence(study, &total)).collect();
+    message.into_iter()
+}
+
+/// `Time of 12 tests, weighted as in everything: +12.1% [+10.3%, +13.9%].`
+fn weighted_sentence(study: &JudgedStudy, total: &WeightedTotal) -> String {
+    let WeightedTotal { mix, time, measured, kinds, .. } = *total;
+    let mix = study.cell_name(mix);
+    let tests = match kinds - measured {
+        0 => counted(measured as u64, "test"),
+        _ => format!("{measured} of {}", counted(kinds as u64, "test")),
+    };
+    let written = |ratio: f64| match ratio {
+        far if far >= FACTOR => format!("×{}", short(far)),
+        near => change(near, 1),
+    };
+    let by = match (time.is_bound(), time.has_interval()) {
+        (true, _) => format!("at least ×{}", short(time.value)),
+        (_, true) => {
+            let [value, low, high] = [time.value, time.low, time.high].map(written);
+            format!("{value} [{low}, {high}]")
+        }
+        _ => format!("{}, without an interval", written(time.value)),
+    };
+    format!("Time of {tests}, weighted as in {mix}: {by}.")
 }

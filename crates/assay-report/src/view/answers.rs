@@ -1,18 +1,19 @@
-//! Answers to a user's statements that differ from those of the base, and messages about a dump.
+//! Answers to a user's statements that differ from those of the base, messages about a dump, statements that belong to
+//! several tests, and settings of sessions that systems refuse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    AnswerDifference, AnswerPart, AnswersCompared, EventKind, Restored, RestoredKind, Severity,
-    StudyRecord,
+    AnswerDifference, AnswerPart, AnswersCompared, EventKind, PerDialect, Restored, RestoredKind,
+    Severity, Sql, StudyRecord, Test, Transaction, UserStep, counted,
 };
 
-use super::session_sets::{ByStatement, in_tests};
 use super::study::JudgedStudy;
+use crate::words::{one_line, shortened};
 
 const SHOWN: usize = 160;
 
-const NAMED: usize = 6;
+pub(super) const NAMED: usize = 6;
 
 const SHOWN_MAX: usize = 100;
 
@@ -35,7 +36,7 @@ pub(crate) fn restored(record: &StudyRecord) -> impl Iterator<Item = (usize, &Re
 /// Statements by difference from the base, and the number of equal answers. A statement is listed under its most severe
 /// difference.
 #[derive(Default)]
-pub(crate) struct Statements<'a> {
+pub(crate) struct AnswersByStatement<'a> {
     /// Refused, or answered with other rows.
     pub(crate) must_fix: ByStatement<'a>,
     /// With other rows or another order that the statement leaves open, or with other types, names or warnings.
@@ -47,7 +48,7 @@ pub(crate) struct Statements<'a> {
     pub(crate) compared: Option<AnswersCompared>,
 }
 
-impl<'a> Statements<'a> {
+impl<'a> AnswersByStatement<'a> {
     pub(crate) fn of(record: &'a StudyRecord, system: usize) -> Self {
         let mut found = Self::default();
         let mut by_statement: BTreeMap<&str, (Severity, BTreeSet<&str>)> = BTreeMap::new();
@@ -85,7 +86,7 @@ impl<'a> Statements<'a> {
 }
 
 /// For readers who read no further.
-pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
+pub(super) fn dump_warnings(study: &JudgedStudy) -> Vec<String> {
     let record = study.record;
     let mut warnings = Vec::new();
     for system in 0..record.systems.len() {
@@ -95,7 +96,7 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
             .map(|(_, it)| it.count)
             .sum::<u64>();
         if refused > 0 {
-            let statements = assay_model::counted(refused, "statement");
+            let statements = counted(refused, "statement");
             warnings.push(format!("{name} refused {statements} of the dump"));
         }
         if let Some((_, empty)) =
@@ -110,7 +111,7 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
             warnings.push(format!(
                 "the dump has no rows of {}: they were made from definitions, so plans and times may differ from \
                  those of your data",
-                assay_model::counted(made.count, "table")
+                counted(made.count, "table")
             ));
         }
     }
@@ -124,7 +125,7 @@ pub(crate) struct FindingList {
     pub(crate) facts: Vec<(String, String)>,
 }
 
-pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
+pub(super) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     let answers = different(study).into_iter().take(SHOWN_MAX);
     let answers = FindingList {
         title: "answers that differ",
@@ -194,7 +195,7 @@ fn different(study: &JudgedStudy) -> Vec<(String, String)> {
                 format!("{what}; {} → {}", shown(&it.base), shown(&it.here))
             }
         };
-        (about(study, system, &shortened(&tests)), format!("{what}; `{}`", shown(&it.sent)))
+        (about(study, system, &shortened(&tests, NAMED)), format!("{what}; `{}`", shown(&it.sent)))
     });
     words.collect()
 }
@@ -208,7 +209,7 @@ fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
     }
     let mut found = Vec::new();
     for system in study.compared.iter().copied() {
-        for (why, statements) in Statements::of(study.record, system).of_connection {
+        for (why, statements) in AnswersByStatement::of(study.record, system).of_connection {
             let sent = first.get(&(system, why)).copied().unwrap_or_default();
             let what = AnswerPart::Types.in_words();
             let words = format!("{what}: {why}; the first is `{}`", shown(sent));
@@ -219,23 +220,6 @@ fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
     found
 }
 
-pub(super) fn shortened(names: &[impl AsRef<str>]) -> String {
-    let mut shown: Vec<String> =
-        names.iter().take(NAMED).map(|name| name.as_ref().to_owned()).collect();
-    if names.len() > NAMED {
-        shown.push(format!("{} more", names.len() - NAMED));
-    }
-    shown.join(", ")
-}
-
-/// `a, b and c`
-pub(super) fn listed(names: &[&str]) -> String {
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.concat(),
-    }
-}
-
 /// `orders-by-customer`, and the system if there are several.
 pub(super) fn about(study: &JudgedStudy, system: usize, what: &str) -> String {
     match study.record.systems.len() {
@@ -244,12 +228,161 @@ pub(super) fn about(study: &JudgedStudy, system: usize, what: &str) -> String {
     }
 }
 
-/// On one line, truncated if long.
 pub(super) fn shown(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut cut: String = line.chars().take(SHOWN).collect();
-    if cut.len() < line.len() {
-        cut.push('…');
+    one_line(text, SHOWN, "…")
+}
+
+/// Statements with placeholders for their values, each with its tests.
+pub(crate) type ByStatement<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+/// `None` for a mix, and for tests that are not the user's.
+pub(crate) fn only_kind(test: Test) -> Option<&'static Transaction> {
+    let mut kinds = test.definition().roles.iter().flat_map(|role| &role.script.mix);
+    kinds.next().filter(|_| kinds.next().is_none())
+}
+
+pub(crate) fn sql_text(kind: &Transaction) -> String {
+    let sent = kind.steps.iter().filter_map(|step| match step {
+        UserStep::Send { sql: PerDialect { mysql, postgres }, .. } => {
+            mysql.as_ref().or(postgres.as_ref()).map(marked)
+        }
+        UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
+    });
+    sent.collect::<Vec<_>>().join("; ")
+}
+
+fn marked(sql: &Sql) -> String {
+    one_line(&sql.with_marks(|_| "?".to_owned()), usize::MAX, "")
+}
+
+/// Kinds of events that are separate tests, by name.
+fn kinds(record: &StudyRecord) -> BTreeMap<&'static str, &'static Transaction> {
+    let tests = record.study.cells.iter().map(|cell| cell.id.test);
+    tests.filter_map(|test| Some((test.name(), only_kind(test)?))).collect()
+}
+
+fn differing(kinds: &[&'static Transaction]) -> BTreeSet<&'static str> {
+    let mut values: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
+    for setting in kinds.iter().flat_map(|kind| &kind.session) {
+        let (count, of_name) = values.entry(setting.name()).or_default();
+        *count += 1;
+        of_name.insert(setting.value());
     }
-    cut
+    // A session without the setting has the server's value.
+    let differ =
+        |(count, values): &(usize, BTreeSet<&str>)| values.len() > 1 || *count < kinds.len();
+    values.into_iter().filter(|(_, it)| differ(it)).map(|(name, _)| name).collect()
+}
+
+/// `2 statements (5 tests)`
+pub(super) fn in_tests(of: &ByStatement<'_>) -> String {
+    let statements = counted(of.len() as u64, "statement");
+    let tests: BTreeSet<&str> = of.values().flatten().copied().collect();
+    match tests.len() <= of.len() {
+        true => statements,
+        false => format!("{statements} ({})", counted(tests.len() as u64, "test")),
+    }
+}
+
+/// Number of statements in the tests of a log, if some are in several tests because of their sessions.
+pub(super) fn session_note(record: &StudyRecord) -> Option<String> {
+    let mut by_text: BTreeMap<String, Vec<&'static Transaction>> = BTreeMap::new();
+    for kind in kinds(record).into_values().filter(|it| !it.steps.is_empty()) {
+        by_text.entry(sql_text(kind)).or_default().push(kind);
+    }
+    let names: BTreeSet<&str> = by_text.values().flat_map(|kinds| differing(kinds)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let tests: usize = by_text.values().map(Vec::len).sum();
+    Some(format!(
+        "the report is about {} ({}, because sessions set {} differently)",
+        counted(by_text.len() as u64, "statement"),
+        counted(tests as u64, "test"),
+        names.join(", ")
+    ))
+}
+
+struct RefusedSettingRow<'a> {
+    system: usize,
+    setting: &'a str,
+    modes: &'a [String],
+    message: &'a str,
+}
+
+fn refused<'a>(study: &JudgedStudy<'a>) -> Vec<RefusedSettingRow<'a>> {
+    let found = study.record.events.iter().filter_map(|event| match (&event.what, event.system) {
+        (EventKind::SettingRefused { setting, modes, message }, Some(system)) => {
+            Some(RefusedSettingRow { system, setting, modes, message })
+        }
+        _ => None,
+    });
+    found.collect()
+}
+
+/// Settings that a system refuses and the base accepts: an application that sets them fails there.
+pub(super) fn refused_settings(study: &JudgedStudy, system: usize) -> Vec<String> {
+    let all = refused(study);
+    let is_new = |it: &&RefusedSettingRow| {
+        it.system == system
+            && !all.iter().any(|other| other.system == study.base && other.setting == it.setting)
+    };
+    all.iter().filter(is_new).map(|it| format!("`{}`", it.setting)).collect()
+}
+
+/// For readers who read no further: the mixes that are measured in part.
+pub(super) fn mix_warnings(study: &JudgedStudy) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let left_out = study.record.events.iter().filter_map(|event| match &event.what {
+        EventKind::KindLeftOut { test, part, .. } => Some((test.as_str(), part.as_str())),
+        _ => None,
+    });
+    let mut left_out: Vec<(&str, &str)> = left_out.collect();
+    left_out.sort_unstable();
+    left_out.dedup();
+    let mut mixes: Vec<&str> = left_out.iter().map(|(test, _)| *test).collect();
+    mixes.dedup();
+    for mix in mixes {
+        let parts: Vec<&str> =
+            left_out.iter().filter(|(test, _)| *test == mix).map(|(_, part)| *part).collect();
+        warnings.push(format!(
+            "{mix} is measured without {} on all systems, because {} on at least one",
+            parts.join(", "),
+            if parts.len() == 1 { "it fails" } else { "they fail" }
+        ));
+    }
+    warnings
+}
+
+/// With the errors of servers. `is_told` selects failures that the report has elsewhere.
+pub(super) fn session_lists(
+    study: &JudgedStudy,
+    is_told: impl Fn(usize, &str, &str) -> bool,
+) -> Vec<FindingList> {
+    let settings = refused(study).into_iter().map(|it| {
+        let modes = match it.modes {
+            [] => String::new(),
+            modes => format!(" (only {}; the rest of the list is set)", modes.join(", ")),
+        };
+        let text = format!("`{}`{modes}: {}", it.setting, shown(it.message));
+        (about(study, it.system, "sessions"), text)
+    });
+    let settings = FindingList {
+        title: "settings of sessions that are refused",
+        note: "sessions of the workload set them; statements were carried out without what is refused",
+        facts: settings.collect(),
+    };
+    let kinds = study.record.events.iter().filter_map(|event| match (&event.what, event.system) {
+        (EventKind::KindLeftOut { part, why, .. }, Some(system)) if !is_told(system, part, why) => {
+            Some((about(study, system, part), shown(why)))
+        }
+        _ => None,
+    });
+    let kinds = FindingList {
+        title: "tests that left their mix",
+        note: "a system cannot carry them out, so the mix is measured without them on all systems",
+        facts: kinds.collect(),
+    };
+    [settings, kinds].into_iter().filter(|list| !list.facts.is_empty()).collect()
 }

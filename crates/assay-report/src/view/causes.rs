@@ -11,14 +11,14 @@ use super::study::JudgedStudy;
 use super::to_do::ToDo;
 use super::undecided::silence;
 
-pub(crate) struct Cause<'a> {
+pub(crate) struct ExplainedCause<'a> {
     pub(crate) verdict: Verdict,
     pub(crate) name: String,
     pub(crate) why: Cow<'a, str>,
 }
 
 /// Failures first, then the largest changes.
-pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
+pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<ExplainedCause<'a>> {
     let to_do: BTreeMap<usize, ToDo> =
         study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
     // The list of things to fix shows these failures.
@@ -27,12 +27,13 @@ pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
         of_system.is_some_and(|it| it.tells(cell.cell.test.name(), cell.failure.as_deref()))
     };
     let cells = study.judgement.cells.iter().filter(|cell| !is_told(cell));
-    let mut causes: Vec<(f64, Cause)> = cells.filter_map(|cell| cause(study, cell)).collect();
+    let mut causes: Vec<(f64, ExplainedCause)> =
+        cells.filter_map(|cell| cause(study, cell)).collect();
     causes.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause<'a>)> {
+fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, ExplainedCause<'a>)> {
     // If the base did not answer, the systems compared with it report that.
     let is_compared = cell.system != study.base;
     let silence = silence(study.record, cell).filter(|_| is_compared).map(Cow::Owned);
@@ -70,5 +71,5 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
         Some(ratio) => ratio.value.ln().abs(),
         None => 0.0,
     };
-    Some((size, Cause { verdict: count.unwrap_or(cell.verdict), name, why }))
+    Some((size, ExplainedCause { verdict: count.unwrap_or(cell.verdict), name, why }))
 }

@@ -3,19 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    AUTOCOMMIT_OFF, DataContent, EventKind, Experiment, Origin, ScaledSizes, StudyRecord, System,
-    Verdict, counted, may_equal, thousands,
+    AUTOCOMMIT_OFF, Count, DataContent, EventKind, Experiment, Origin, ScaledSizes,
+    StudyDocument as _, StudyRecord, System, Verdict, counted, may_equal, thousands,
 };
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
-use super::answers::listed;
-use super::same::{same_systems, sentence};
 use super::study::JudgedStudy;
-use super::{
-    answers, findings, nothing, session_sets, sessions, to_do, trouble, unequal, unmeasured,
-};
+use super::{answers, findings, to_do, trouble, work};
 use crate::number::{duration, share};
-use crate::words::origin;
+use crate::words::{listed, origin};
 
 /// Sentences without a capital letter and a full stop.
 pub(crate) struct Caveats {
@@ -35,14 +31,14 @@ impl Caveats {
     pub(crate) fn new(study: &JudgedStudy) -> Self {
         let twins = study.judgement.systems.iter().filter(|it| study.is_twin(it.system));
         Self {
-            same: same_systems(study.record)
-                .map(|(system, same)| sentence(&study.record.systems, system, same))
+            same: findings::same_systems(study.record)
+                .map(|(system, same)| findings::same_sentence(&study.record.systems, system, same))
                 .collect(),
             suspicious: findings::suspicious(&study.record.audit),
             twins: twins.map(|twin| twin_line(study, twin)).collect(),
             warnings: warnings(study),
             notes: notes(study),
-            unmeasured: unmeasured::note(study.record),
+            unmeasured: work::left_out(study.record),
             basis: basis(study),
         }
     }
@@ -77,11 +73,11 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
     let first = missing.chain(reservations).chain(old);
     let mut warnings = to_do::warnings(study);
     warnings.extend(first.chain(makers(study)));
-    warnings.extend(sessions::warnings(study));
-    warnings.extend(answers::warnings(study));
+    warnings.extend(answers::mix_warnings(study));
+    warnings.extend(answers::dump_warnings(study));
     warnings.extend(data_differ(study));
-    warnings.extend(nothing::warnings(record));
-    warnings.extend(unequal::warnings(study));
+    warnings.extend(work::idle(record));
+    warnings.extend(work::unequal(study));
     warnings.extend(not_counted(record));
     warnings.extend(trouble::warnings(record, study.judgement));
     let cells = study.judgement.cells.iter();
@@ -121,7 +117,7 @@ fn data_differ(study: &JudgedStudy) -> Option<String> {
 /// Uncounted tests of a study that measures rates as well.
 fn not_counted(record: &StudyRecord) -> Option<String> {
     let reasons = record.events.iter().filter_map(|event| match &event.what {
-        EventKind::NotCounted { why, .. } => Some(why),
+        EventKind::NotDone { afterward, why, .. } if afterward == Count::NAME => Some(why),
         _ => None,
     });
     let reasons: Vec<&String> =
@@ -174,7 +170,7 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
         .into_iter()
         .chain(unremovable)
         .chain(unfelt)
-        .chain(session_sets::note(study.record))
+        .chain(answers::session_note(study.record))
         .chain(autocommit(study))
         .chain(published)
         .chain(nodes)

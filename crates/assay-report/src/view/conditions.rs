@@ -1,147 +1,508 @@
-//! The conditions of the measurement: machine, systems, study, data, audit and events.
+//! The conditions of the measurement: machine, systems, study, data, events and audit. Pages have tables of them, other
+//! formats lines.
 
 use std::collections::BTreeSet;
 
 use assay_model::{
-    Artifact, AuditClass, DataContent, Experiment, Host, Instance, Origin, Preset, Priority,
-    RealtimeAccess, SHORTENED, Schema, Setup, StartFrom, StatementMode, Study, StudyRecord, System,
-    counted, may_equal,
+    Artifact, AuditClass, DataContent, Experiment, Host, Instance, Origin, Priority,
+    RealtimeAccess, Run, SHORTENED, Setup, StartFrom, StatementMode, Study, StudyEvent,
+    StudyRecord, System, counted, may_equal,
 };
-
 use assay_verdict::{NodeSummary, threshold};
 
-use super::findings::{self, MergedFinding, TopicFindings};
+use super::findings::{self, MergedFinding, Topic, TopicFindings};
 use super::study::JudgedStudy;
 use super::trouble;
 use crate::doctor::facts::state;
-use crate::number::{NONE, duration, share};
-use crate::words::{binaries, minute, origin, rfc3339};
+use crate::document::{
+    Block, Caption, Column, Fold, Look, Row, RowGroup, Section, Table, TableCell, Wish,
+};
+use crate::number::{NONE, duration, share, thousands};
+use crate::text::{Text, badge, bold, code, folded, line_end, small, time, words};
+use crate::words::{Separated as _, binaries, minute, origin, rfc3339};
 
-pub(crate) struct Conditions<'a> {
-    pub(crate) machine: Machine,
-    /// Including the twin.
-    pub(crate) systems: Vec<SystemFacts<'a>>,
-    pub(crate) study: StudyFacts<'a>,
-    /// Published results, of which nothing else is known.
-    pub(crate) is_reported: bool,
-    pub(crate) nodes: Vec<String>,
-    pub(crate) runs: usize,
-    /// Beginning and end of each pause between the runs; `None` if a time is unknown.
-    pub(crate) pauses: Vec<[Option<String>; 2]>,
-    pub(crate) data: Vec<String>,
-    pub(crate) slices: Option<String>,
-    pub(crate) servers_started: usize,
-    pub(crate) retried_errors: u64,
-    /// Defaults that differ, if the terms leave each version its defaults.
-    pub(crate) defaults: Vec<MergedFinding<'a>>,
-    pub(crate) audit: Audit<'a>,
-    pub(crate) events: Vec<Event<'a>>,
-}
-
-pub(crate) struct Machine {
-    pub(crate) cpus: String,
-    pub(crate) processor: String,
-    pub(crate) memory: String,
-    /// Operating system, kernel and file system.
-    pub(crate) platform: String,
-    /// Noise and advisable changes, if examined.
-    pub(crate) state: Vec<String>,
-}
-
-pub(crate) struct SystemFacts<'a> {
-    pub(crate) label: &'a str,
-    /// The whole name if the label is shorter; shown nowhere else.
-    pub(crate) whole_name: Option<String>,
-    pub(crate) is_base: bool,
-    pub(crate) is_twin: bool,
-    pub(crate) version: String,
-    pub(crate) engine: &'static str,
-    pub(crate) package: &'a str,
-    pub(crate) origin: String,
-    /// Start of their checksum.
-    pub(crate) binaries: &'a str,
-    pub(crate) is_released: bool,
-    pub(crate) notes: &'a [String],
-    pub(crate) options: &'a [String],
-}
-
-pub(crate) struct StudyFacts<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) preset: Preset,
-    pub(crate) workload: Option<String>,
-    pub(crate) own_rows: String,
-    pub(crate) setups: &'a [Setup],
-    pub(crate) has_known_tables: bool,
-    pub(crate) experiment: Experiment,
-    /// `None` if a script decides for each statement.
-    pub(crate) statements: Option<StatementMode>,
-    /// How the tables were created, if not in the usual form.
-    pub(crate) table_form: Option<String>,
-    pub(crate) terms: Option<&'a str>,
-    pub(crate) placements: String,
-    pub(crate) priorities: String,
-    pub(crate) seed: u64,
-    pub(crate) threshold: String,
-    pub(crate) workload_version: u32,
-    pub(crate) assay_version: &'a str,
-    /// RFC 3339; `None` if unknown.
-    pub(crate) started: Option<String>,
-    pub(crate) took: String,
-    /// Time as a share of the budget; `None` if that is only an estimate.
-    pub(crate) of_budget: Option<String>,
-}
-
-pub(crate) struct Audit<'a> {
-    pub(crate) systems: Vec<(usize, &'a str)>,
-    pub(crate) counts: String,
-    /// The suspicious ones, then the expected ones.
-    pub(crate) topics: Vec<TopicFindings<'a>>,
-    pub(crate) harmless: Vec<TopicFindings<'a>>,
-}
-
-pub(crate) struct Event<'a> {
-    /// RFC 3339; `None` if unknown.
-    pub(crate) when: Option<String>,
-    pub(crate) system: Option<&'a str>,
-    pub(crate) what: String,
-}
-
-impl<'a> Conditions<'a> {
-    pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Self {
-        let (record, judgement) = (study.record, study.judgement);
-        let events = record.events.iter().map(|event| Event {
-            when: rfc3339(event.when_ms),
-            system: event.system.map(|system| study.label(system)),
-            what: event.what.to_string(),
-        });
-        Self {
-            machine: machine(record.host()),
-            systems: (0..record.systems.len()).map(|index| system(study, index)).collect(),
-            study: study_facts(record),
-            is_reported: record.is_reported(),
-            nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(node).collect(),
-            runs: record.runs.len(),
-            pauses: pauses(record),
-            data: data(study),
-            slices: (!study.counts_only()).then(|| trouble::slices(record, judgement)),
-            servers_started: servers_started(record),
-            retried_errors: judgement.cells.iter().map(|cell| cell.errors).sum(),
-            defaults: defaults(record),
-            audit: audit(study),
-            events: events.collect(),
-        }
-    }
-}
-
-pub(crate) const DEFAULTS_MAX: usize = 40;
+const DEFAULTS_MAX: usize = 40;
 
 const SHIPPED: &str = "shipped";
 
+const UNKNOWN: &str = "unknown";
+
+pub(crate) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    if !wish.is_page() {
+        let list = Block::list(lines(study));
+        return Block::folded(wish.heading("conditions"), Fold::Closed, list);
+    }
+    let facts = facts(study).into_iter().map(|(name, value)| (name.to_owned(), value));
+    let mut blocks = vec![Block::facts(facts)];
+    blocks.extend(Block::section("Systems", vec![Block::Table(systems(study))]));
+    blocks.extend(Block::section("Defaults that differ", defaults_tables(study)));
+    let events = study.record.events.iter().map(|it| event(study, it));
+    blocks.extend(Block::section("Events", Block::ordered_list("events", events)));
+    let mut blocks = Block::place("conditions", "Conditions", "Conditions", blocks);
+    blocks.extend(Block::place("audit", "Audit", "Audit", audit(study)));
+    blocks
+}
+
+/// Date, study, preset, duration and machine, below the title.
+pub(crate) fn about(record: &StudyRecord) -> Vec<String> {
+    let study = &record.study;
+    let date = rfc3339(study.started_ms).map(|moment| moment.chars().take(10).collect::<String>());
+    let name = format!("study {}", study.id);
+    if record.is_reported() {
+        let date = date.map(|date| format!("published results, imported {date}"));
+        return date.into_iter().chain([name]).collect();
+    }
+    let preset = format!("preset {}", study.preset.word());
+    let took = duration(record.elapsed_s());
+    date.into_iter()
+        .chain([name, preset, took, MachineConditions::new(record.host()).cpus])
+        .collect()
+}
+
+/// Defaults that differ, if the terms leave each version its defaults.
 pub(crate) fn defaults(record: &StudyRecord) -> Vec<MergedFinding<'_>> {
     match record.study.terms.as_deref() {
         Some(SHIPPED) => findings::unasked(&record.audit),
         _ => Vec::new(),
     }
+}
+
+struct MachineConditions {
+    cpus: String,
+    processor: String,
+    memory: String,
+    /// Operating system, kernel and file system.
+    platform: String,
+    /// Noise and advisable changes, if examined.
+    state: Vec<String>,
+}
+
+impl MachineConditions {
+    /// All of it is unknown for published results.
+    fn new(host: &Host) -> Self {
+        if !host.is_known() {
+            let [cpus, processor, memory, platform] = [UNKNOWN; 4].map(str::to_owned);
+            return Self { cpus, processor, memory, platform, state: Vec::new() };
+        }
+        let hypervisor = host.hypervisor.as_ref();
+        let hypervisor =
+            hypervisor.map_or_else(String::new, |h| format!(", virtual machine ({h})"));
+        let cpus = format!("{} × {}", host.cpus, host.cpu);
+        Self {
+            processor: format!("{cpus}{hypervisor}"),
+            cpus,
+            memory: format!("{:.0} GiB", host.memory_kb as f64 / f64::from(1 << 20)),
+            platform: format!("{}, kernel {}, {}", host.os, host.kernel, host.filesystem),
+            state: host.doctor.as_ref().map(|it| state(host, it)).unwrap_or_default(),
+        }
+    }
+}
+
+/// Machine, study and slices; partly unknown for published results.
+fn facts(judged: &JudgedStudy) -> Vec<(&'static str, String)> {
+    let (record, study) = (judged.record, &judged.record.study);
+    let machine = MachineConditions::new(record.host());
+    let is_reported = record.is_reported();
+    let measured = |text: String| (!is_reported).then_some(text);
+    let timed = |text: String| measured(text).filter(|_| !judged.counts_only());
+    let setups: Vec<String> = study.setups.iter().map(|it| it.separated()).collect();
+    let clients = study.setups.iter().map(|it| it.clients.to_string()).collect::<Vec<_>>();
+    let unknown = if is_reported { "; 1 where it is not known" } else { "" };
+    let setups = if study.has_known_tables() {
+        ("Clients × tables × rows", Some(format!("{}{unknown}", setups.join("; "))))
+    } else {
+        ("Clients", Some(clients.join("; ")))
+    };
+    let runs = match record.runs.len() {
+        1 => "one run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
+    let took = format!("{}{}, in {runs}", duration(record.elapsed_s()), of_budget(record));
+    let began = if is_reported { "Imported" } else { "Started" };
+    let started = rfc3339(study.started_ms).unwrap_or_else(|| NONE.to_owned());
+    let workload =
+        study.schema().facts().title().map(|name| format!("{name}; {}", own_rows(record)));
+    let sending = statements(study).map_or("as the script sends them", StatementMode::word);
+    let slices = (!judged.counts_only()).then(|| trouble::slices(record, judged.judgement));
+    let first = [
+        ("Processor", Some(machine.processor)),
+        ("Memory", measured(machine.memory)),
+        ("System", Some(machine.platform)),
+    ];
+    let state = machine.state.into_iter().map(|line| ("Machine", Some(line)));
+    let nodes = nodes(judged).map(|line| ("Node", Some(line)));
+    let rest = [
+        ("Study", Some(format!("{}, preset {}", study.id, study.preset.word()))),
+        setups,
+        ("Workload", workload),
+        ("Experiment", measured(study.experiment.word().to_owned())),
+        ("Statements", measured(sending.to_owned())),
+        ("Tables", study.table_form.in_words()),
+        ("Data", measured(data(judged).join("; "))),
+        ("Terms", study.terms.clone()),
+        ("Placement", measured(placements(study))),
+        ("Priority", measured(priorities(record))),
+        ("Seed", measured(study.seed.to_string())),
+        ("Threshold", Some(share(threshold(study)))),
+        (began, Some(started)),
+        ("Took", measured(took)),
+        ("Slices", slices.and_then(measured)),
+        ("Servers started", timed(servers_started(record).to_string())),
+        ("Retried errors", timed(thousands(retried_errors(judged) as f64))),
+        ("Workload version", measured(study.workload_version.to_string())),
+        ("assay", Some(study.assay_version.clone())),
+    ];
+    let all = first.into_iter().chain(state).chain(nodes).chain(rest);
+    all.filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn systems(study: &JudgedStudy) -> Table {
+    let columns = [
+        Column::words("System").class("name"),
+        Column::words("Version"),
+        Column::words("Engine"),
+        Column::words("Package"),
+        Column::words("Source"),
+        Column::words("Binaries (SHA-256)"),
+        Column::words("Options"),
+    ];
+    let look = Look { label: "Systems", ..Look::default() };
+    let rows = study.record.systems.iter().enumerate();
+    let rows = rows.map(|(index, system)| system_row(study.label(index), system));
+    Table::new(columns.to_vec(), rows).look(look)
+}
+
+fn system_row(label: &str, system: &System) -> Row {
+    let role = match (system.is_base, system.is_twin) {
+        (true, _) => Some("base"),
+        (_, true) => Some("A/A twin"),
+        _ => None,
+    };
+    let artifact = &system.artifact;
+    let below = |text: &str| [line_end(), small(text)];
+    let name = Text::from(label)
+        .and(role.into_iter().flat_map(|role| [words(" "), small(role)]))
+        .and(whole_name(label, system).as_deref().into_iter().flat_map(below));
+    let unreleased = (!artifact.is_released()).then_some("not a release channel");
+    let notes = unreleased.into_iter().chain(artifact.notes().iter().map(String::as_str));
+    let options = match system.options.as_slice() {
+        [] => Text::from(NONE),
+        options => {
+            let lines = options.iter().map(|option| format!("{option}\n")).collect::<String>();
+            folded(counted(options.len() as u64, "option"), lines).into()
+        }
+    };
+    Row::new([
+        name,
+        version(system).into(),
+        engine(system).into(),
+        artifact.package_version().into(),
+        Text::from(origin(system)).and(notes.flat_map(below)),
+        code(binaries(artifact)).into(),
+        options,
+    ])
+}
+
+fn version(system: &System) -> String {
+    let version = system.artifact.version();
+    match system.artifact.product() {
+        Some(product) => format!("{product} {version}"),
+        None => version.to_owned(),
+    }
+}
+
+fn engine(system: &System) -> &'static str {
+    system.artifact.product().map_or(NONE, |_| system.spec.engine.word())
+}
+
+/// With everything requested of the system, if that is more than its label.
+fn whole_name(label: &str, system: &System) -> Option<String> {
+    let is_shortened = system.name.contains(SHORTENED)
+        || !system.name.starts_with(&format!("{}@", system.spec.product));
+    let name = match (&system.artifact, &system.spec.origin) {
+        (Artifact::Reported(_), _) | (_, Origin::Url(_)) => system.name.clone(),
+        _ if is_shortened && !system.name.contains("://") => system.spec.to_string(),
+        _ => system.name.clone(),
+    };
+    Some(name).filter(|name| *name != label)
+}
+
+fn event(study: &JudgedStudy, event: &StudyEvent) -> Text {
+    let system = event.system.map(|system| study.label(system));
+    let when = rfc3339(event.when_ms);
+    Text::from(time(when.as_deref().unwrap_or(NONE)))
+        .and([words(" ")])
+        .and(system.into_iter().flat_map(|system| [bold(system), words(" ")]))
+        .and([words(event.what.to_string())])
+}
+
+fn defaults_tables(study: &JudgedStudy) -> Vec<Block<'static>> {
+    let all = defaults(study.record);
+    let (shown, rest) = all.split_at(all.len().min(DEFAULTS_MAX));
+    let table = |findings: &[MergedFinding], label| {
+        let rows = findings.iter().map(|it| difference(study, it));
+        let look = Look { class: "audit stack".to_owned(), label, ..Look::default() };
+        Block::Table(Table::new(difference_columns(study), rows).look(look))
+    };
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![table(shown, "Defaults that differ")];
+    if !rest.is_empty() {
+        let label = "More defaults that differ";
+        blocks.extend(Block::folded(label, Fold::Closed, vec![table(rest, label)]));
+    }
+    blocks
+}
+
+/// The suspicious differences, then the expected ones.
+fn topics<'a>(study: &JudgedStudy<'a>) -> Vec<TopicFindings<'a>> {
+    let classes = [AuditClass::Suspicious, AuditClass::Expected];
+    let audit = &study.record.audit;
+    classes.into_iter().flat_map(|class| findings::by_topic(audit, class)).collect()
+}
+
+fn audit(study: &JudgedStudy) -> Vec<Block<'static>> {
+    let topics = topics(study);
+    let harmless = findings::by_topic(&study.record.audit, AuditClass::Harmless);
+    let mut blocks = match (topics.is_empty(), harmless.is_empty()) {
+        (true, true) => Block::prose("", ["The systems do not differ."]),
+        (true, false) => Block::prose("", ["No relevant difference between the systems."]),
+        _ => vec![Block::Table(differences(study, &topics, "Audit"))],
+    };
+    if !harmless.is_empty() {
+        let label = "Harmless differences";
+        blocks.push(Block::Section(Section {
+            class: "harmless",
+            blocks: vec![Block::Table(differences(study, &harmless, label))],
+            ..Section::new(label, Fold::Closed)
+        }));
+    }
+    blocks
+}
+
+/// All systems but the twin.
+fn audited(study: &JudgedStudy) -> impl Iterator<Item = usize> {
+    (0..study.record.systems.len()).filter(|&system| !study.is_twin(system))
+}
+
+fn difference_columns(study: &JudgedStudy) -> Vec<Column> {
+    let systems = audited(study).map(|system| Column::words(study.label(system)).class("name"));
+    let columns = std::iter::once(Column::words("Setting")).chain(systems);
+    columns.chain([Column::words("Why")]).collect()
+}
+
+fn difference(study: &JudgedStudy, finding: &MergedFinding) -> Row {
+    let value = |system: usize| TableCell::from(code(finding.value(system).unwrap_or(NONE)));
+    let name = TableCell::from(code(finding.name()));
+    let values = audited(study).map(value);
+    Row::new(std::iter::once(name).chain(values).chain([finding.why().into()]))
+}
+
+fn differences(study: &JudgedStudy, topics: &[TopicFindings], label: &'static str) -> Table {
+    let group = |topic: &TopicFindings| {
+        let remedy = topic.remedy().map(|remedy| format!("Remedy: {remedy}."));
+        let remedy = remedy.into_iter().flat_map(|it| [words(" "), small(it)]);
+        let title = words(format!(" {}", topic.topic.title()));
+        RowGroup {
+            class: topic.class_word(),
+            heading: Text::from_iter([badge(topic.class_word()), title]).and(remedy),
+            rows: topic.findings.iter().map(|it| difference(study, it)).collect(),
+            ..RowGroup::default()
+        }
+    };
+    let note = "Differences between the systems: settings, builds and plans.".to_owned();
+    Table {
+        caption: Some(Caption { note, ..Caption::default() }),
+        columns: difference_columns(study),
+        groups: topics.iter().map(group).collect(),
+        look: Look { class: "audit stack".to_owned(), label, ..Look::default() },
+        ..Table::default()
+    }
+}
+
+/// For formats without tables of conditions; details are indented below their lines.
+fn lines(study: &JudgedStudy) -> Vec<String> {
+    let record = study.record;
+    let machine = MachineConditions::new(record.host());
+    let mut host = vec![&*machine.processor, &machine.memory, &machine.platform];
+    // Several facts may be unknown alike.
+    host.dedup();
+    let mut lines = vec![format!("host: {}", host.join(", "))];
+    lines.extend(machine.state.into_iter().map(detail));
+    let systems = record.systems.iter().enumerate();
+    if record.is_reported() {
+        lines.extend(systems.map(|(index, system)| published(study.label(index), system)));
+        lines.push(reported_line(&record.study));
+        return lines;
+    }
+    let systems = systems.filter(|(_, system)| !system.is_twin);
+    lines.extend(systems.flat_map(|(index, system)| system_lines(study.label(index), system)));
+    lines.push(study_line(record));
+    lines.extend(nodes(study));
+    lines.extend(runs(record));
+    lines.extend(data(study).into_iter().map(|data| format!("data {data}")));
+    if !study.counts_only() {
+        lines.push(format!(
+            "slices: {}; {} started; {}",
+            trouble::slices(record, study.judgement),
+            counted(servers_started(record) as u64, "server"),
+            counted(retried_errors(study), "retried error")
+        ));
+    }
+    lines.extend(defaults_lines(record));
+    lines.extend(audit_lines(study));
+    lines.extend(record.events.iter().map(|event| match event.system {
+        Some(system) => format!("event: {}: {}", study.label(system), event.what),
+        None => format!("event: {}", event.what),
+    }));
+    lines
+}
+
+fn detail(text: String) -> String {
+    format!("  {text}")
+}
+
+fn role(system: &System) -> &'static str {
+    if system.is_base { " (base)" } else { "" }
+}
+
+fn system_lines(label: &str, system: &System) -> Vec<String> {
+    let (artifact, origin) = (&system.artifact, origin(system));
+    let name = whole_name(label, system).map_or_else(String::new, |name| format!("{name}, "));
+    let mut lines = vec![format!(
+        "{label}{}: {name}{}, {}, package {} from {origin}, binaries {}",
+        role(system),
+        version(system),
+        engine(system),
+        artifact.package_version(),
+        binaries(artifact)
+    )];
+    if !artifact.is_released() {
+        lines.push(detail(format!("warning: {origin} is not a release channel")));
+    }
+    lines.extend(artifact.notes().iter().map(|note| detail(format!("note: {note}"))));
+    lines
+}
+
+/// The published name of a system and its source. Its binaries are unknown.
+fn published(label: &str, system: &System) -> String {
+    let origin = origin(system);
+    let origin = origin.trim_start_matches("reported ");
+    format!("{label}{}: {}, in {origin}", role(system), system.artifact.notes().join("; "))
+}
+
+fn reported_line(study: &Study) -> String {
+    let setups: Vec<String> = study.setups.iter().map(ToString::to_string).collect();
+    format!(
+        "study {}: published results, {} (clients × tables × rows; 1 where it is not known), imported by \
+         assay {} at {}",
+        study.id,
+        setups.join(", "),
+        study.assay_version,
+        rfc3339(study.started_ms).as_deref().unwrap_or("an unknown time")
+    )
+}
+
+fn study_line(record: &StudyRecord) -> String {
+    let study = &record.study;
+    let mut parts = vec![format!("study {}: preset {}", study.id, study.preset.word())];
+    parts.extend(
+        study
+            .schema()
+            .facts()
+            .title()
+            .map(|name| format!("workload {name} ({})", own_rows(record))),
+    );
+    parts.push(if study.has_known_tables() {
+        let setups: Vec<String> = study.setups.iter().map(ToString::to_string).collect();
+        format!("{} (clients × tables × rows)", setups.join(", "))
+    } else {
+        let clients = |setup: &Setup| counted(setup.clients, "client");
+        study.setups.iter().map(clients).collect::<Vec<_>>().join(", ")
+    });
+    parts.extend(study.table_form.in_words().map(|form| format!("tables with {form}")));
+    parts.push(
+        match statements(study) {
+            None => "statements as the script sends them",
+            Some(StatementMode::Prepared) => "prepared statements",
+            Some(StatementMode::Text) => "statements as text",
+            Some(StatementMode::Extended) => "statements parsed and planned each time",
+        }
+        .to_owned(),
+    );
+    parts.extend(study.terms.as_ref().map(|terms| format!("terms {terms}")));
+    let started = rfc3339(study.started_ms);
+    parts.extend([
+        format!("placement {}", placements(study)),
+        format!("priority {}", priorities(record)),
+        format!("seed {}", study.seed),
+        format!("threshold {}", share(threshold(study))),
+        format!("workload version {}", study.workload_version),
+        format!("assay {}", study.assay_version),
+        format!("started {}", started.as_deref().unwrap_or("at an unknown time")),
+        format!("took {}{}", duration(record.elapsed_s()), of_budget(record)),
+    ]);
+    parts.join(", ")
+}
+
+/// As many of the differing defaults as fit.
+fn defaults_lines(record: &StudyRecord) -> Vec<String> {
+    let all = defaults(record);
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let count = counted(all.len() as u64, "default");
+    let mut lines = vec![format!("{count} of the versions differ:")];
+    let shown = all.iter().take(DEFAULTS_MAX);
+    lines.extend(shown.map(|it| detail(format!("{}: {}", it.name(), it.values()))));
+    let rest = all.len().saturating_sub(DEFAULTS_MAX);
+    lines.extend((rest > 0).then(|| detail(format!("{rest} more, which `--format json` has"))));
+    lines
+}
+
+fn audit_lines(study: &JudgedStudy) -> Vec<String> {
+    let mut lines = vec![format!("audit: {}", findings::counts(&study.record.audit))];
+    let plan = |group: &TopicFindings| if group.topic == Topic::Plans { "plan of " } else { "" };
+    for group in findings::by_topic(&study.record.audit, AuditClass::Expected) {
+        for finding in &group.findings {
+            let what = format!("{}{} = {}", plan(&group), finding.name(), finding.values());
+            lines.push(detail(if finding.is_asked() {
+                format!("requested: {what}")
+            } else {
+                format!("expected: {what}: {}", finding.why())
+            }));
+        }
+    }
+    for group in findings::by_topic(&study.record.audit, AuditClass::Suspicious) {
+        for finding in &group.findings {
+            let (name, values, why) = (finding.name(), finding.values(), finding.why());
+            lines.push(detail(format!("suspicious: {}{name} = {values}: {why}", plan(&group))));
+        }
+        let remedy = group.remedy();
+        let remedy = remedy.map(|remedy| format!("remedy for {}: {remedy}", group.topic.title()));
+        lines.extend(remedy.map(detail));
+    }
+    lines
+}
+
+/// Pauses of a study that was interrupted or got more time.
+fn runs(record: &StudyRecord) -> Option<String> {
+    let runs = record.runs.len();
+    if runs < 2 {
+        return None;
+    }
+    // Shards are measured at the same time.
+    if record.runs.iter().any(|run| run.shard.is_some()) {
+        return Some(format!("measured in {runs} runs"));
+    }
+    let moment = |ms: i64| minute(ms).unwrap_or("an unknown time".to_owned());
+    let pause =
+        |pair: &[Run]| format!("{} and {}", moment(pair[0].updated_ms), moment(pair[1].started_ms));
+    let pauses: Vec<String> = record.runs.windows(2).map(pause).collect();
+    let with = if runs == 2 { "a pause" } else { "pauses" };
+    let pauses = pauses.join(", between ");
+    Some(format!("measured in {runs} runs, with {with} (UTC) between {pauses}"))
 }
 
 /// Instances that assay started, without those that were already running.
@@ -151,6 +512,14 @@ fn servers_started(record: &StudyRecord) -> usize {
         system.is_some_and(|it| !matches!(it.spec.origin, Origin::Url(_)))
     };
     record.instances.iter().filter(is_ours).count()
+}
+
+fn retried_errors(study: &JudgedStudy) -> u64 {
+    study.judgement.cells.iter().map(|cell| cell.errors).sum()
+}
+
+fn nodes(study: &JudgedStudy) -> impl Iterator<Item = String> {
+    study.judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(node)
 }
 
 fn node(node: &NodeSummary) -> String {
@@ -163,73 +532,9 @@ fn node(node: &NodeSummary) -> String {
     format!("node {name}: {machine}; {blocks}, {slices}{speed}")
 }
 
-fn machine(host: &Host) -> Machine {
-    if !host.is_known() {
-        // Published results do not have it.
-        let unknown = || "unknown".to_owned();
-        let (cpus, state) = (unknown(), Vec::new());
-        return Machine {
-            processor: unknown(),
-            cpus,
-            memory: unknown(),
-            platform: unknown(),
-            state,
-        };
-    }
-    let hypervisor =
-        host.hypervisor.as_ref().map_or_else(String::new, |h| format!(", virtual machine ({h})"));
-    let cpus = format!("{} × {}", host.cpus, host.cpu);
-    Machine {
-        processor: format!("{cpus}{hypervisor}"),
-        cpus,
-        memory: format!("{:.0} GiB", host.memory_kb as f64 / f64::from(1 << 20)),
-        platform: format!("{}, kernel {}, {}", host.os, host.kernel, host.filesystem),
-        state: host.doctor.as_ref().map(|it| state(host, it)).unwrap_or_default(),
-    }
-}
-
-fn system<'a>(study: &'a JudgedStudy<'a>, index: usize) -> SystemFacts<'a> {
-    let system = &study.record.systems[index];
-    let (label, artifact) = (study.label(index), &system.artifact);
-    SystemFacts {
-        label,
-        whole_name: whole_name(system).filter(|name| *name != label),
-        is_base: system.is_base,
-        is_twin: system.is_twin,
-        version: match artifact.product() {
-            Some(product) => format!("{product} {}", artifact.version()),
-            None => artifact.version().to_owned(),
-        },
-        engine: artifact.product().map_or(NONE, |_| system.spec.engine.word()),
-        package: artifact.package_version(),
-        origin: origin(system),
-        binaries: binaries(artifact),
-        is_released: artifact.is_released(),
-        notes: artifact.notes(),
-        options: &system.options,
-    }
-}
-
-/// With everything requested of the system; `None` for published results.
-fn whole_name(system: &System) -> Option<String> {
-    let is_shortened = system.name.contains(SHORTENED)
-        || !system.name.starts_with(&format!("{}@", system.spec.product));
-    match (&system.artifact, &system.spec.origin) {
-        (Artifact::Reported(_), _) | (_, Origin::Url(_)) => Some(system.name.clone()),
-        _ if system.name.contains("://") => Some(system.name.clone()),
-        _ if is_shortened => Some(system.spec.to_string()),
-        _ => Some(system.name.clone()),
-    }
-}
-
-/// `None` for sysbench's tables and the Insert Benchmark.
-fn workload(study: &Study) -> Option<String> {
-    match study.schema() {
-        Schema::User(own) => Some(own.name.clone()),
-        Schema::Tpcc(tpcc) => Some(tpcc.in_words()),
-        Schema::Lua(script) => Some(script.name.clone()),
-        Schema::Sbtest | Schema::Ibench(_) => None,
-    }
+fn placements(study: &Study) -> String {
+    let words: BTreeSet<&str> = study.cells.iter().map(|cell| cell.placement.word()).collect();
+    words.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
 /// Priority of clients and servers, and how to permit the higher one if this user may not use it.
@@ -247,76 +552,38 @@ fn priorities(record: &StudyRecord) -> String {
     }
 }
 
-fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
-    let study = &record.study;
-    let mut placements: Vec<&str> = study.cells.iter().map(|cell| cell.placement.word()).collect();
-    placements.sort_unstable();
-    placements.dedup();
-    StudyFacts {
-        id: &study.id,
-        preset: study.preset,
-        workload: workload(study),
-        own_rows: own_rows(record),
-        setups: &study.setups,
-        has_known_tables: study.has_known_tables(),
-        experiment: study.experiment,
-        statements: statements(study),
-        table_form: study.table_form.in_words(),
-        terms: study.terms.as_deref(),
-        placements: placements.join(" and "),
-        priorities: priorities(record),
-        seed: study.seed,
-        threshold: share(threshold(study)),
-        workload_version: study.workload_version,
-        assay_version: &study.assay_version,
-        started: rfc3339(study.started_ms),
-        took: duration(record.elapsed_s()),
-        of_budget: of_budget(record),
-    }
-}
-
 /// Rows of a workload's tables: counted after the load, or those of the setup.
 fn own_rows(record: &StudyRecord) -> String {
+    if record.study.has_known_tables() {
+        return "rows of all its tables together".to_owned();
+    }
     let counts = record.data.iter().filter(|it| it.start_from == StartFrom::Fresh);
-    let mut counts: Vec<u64> = counts.map(|it| it.rows).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    match (counts.as_slice(), record.study.has_known_tables()) {
-        (_, true) => "rows of all its tables together".to_owned(),
-        ([], false) => "its rows are not known".to_owned(),
-        ([0], false) => "no tables of its own".to_owned(),
-        ([rows], false) => format!("{} in all its tables together", counted(*rows, "row")),
-        ([.., _], false) => "the systems have different rows".to_owned(),
+    let counts: BTreeSet<u64> = counts.map(|it| it.rows).collect();
+    match counts.into_iter().collect::<Vec<_>>().as_slice() {
+        [] => "its rows are not known".to_owned(),
+        [0] => "no tables of its own".to_owned(),
+        [rows] => format!("{} in all its tables together", counted(*rows, "row")),
+        _ => "the systems have different rows".to_owned(),
     }
 }
 
-/// A script decides for each statement, unless all are sent as text.
+/// `None` if a script decides for each statement, which it does unless all are sent as text.
 fn statements(study: &Study) -> Option<StatementMode> {
-    let decides = matches!(study.schema(), Schema::Lua(_));
+    let decides = study.schema().facts().chooses_mode();
     Some(study.statements).filter(|mode| !decides || *mode != StatementMode::Prepared)
 }
 
-fn of_budget(record: &StudyRecord) -> Option<String> {
+/// Time as a share of the budget; empty if that is only an estimate.
+fn of_budget(record: &StudyRecord) -> String {
     if matches!(record.study.experiment, Experiment::Stepwise | Experiment::Counted) {
-        return None;
+        return String::new();
     }
     let budget = duration(record.budget_s());
-    Some(match record.elapsed_s() <= record.budget_s() {
-        true => format!(" of {budget}"),
-        false => format!("; the budget of {budget} counts neither fetching nor loading"),
-    })
-}
-
-fn pauses(record: &StudyRecord) -> Vec<[Option<String>; 2]> {
-    if record.runs.iter().any(|run| run.shard.is_some()) {
-        // Shards are measured at the same time.
-        return Vec::new();
+    if record.elapsed_s() <= record.budget_s() {
+        format!(" of {budget}")
+    } else {
+        format!("; the budget of {budget} counts neither fetching nor loading")
     }
-    let ends = record
-        .runs
-        .windows(2)
-        .filter_map(|pair| Some([pair.first()?.updated_ms, pair.last()?.started_ms]));
-    ends.map(|ends| ends.map(minute)).collect()
 }
 
 /// The data, and whether it was the same on all systems.
@@ -331,14 +598,14 @@ fn data(study: &JudgedStudy) -> Vec<String> {
         content[..*index].iter().all(|other| key(other) != key(one))
     };
     let sets = content.iter().enumerate().filter(is_first);
-    sets.map(|(_, one)| {
-        data_line(study, &content.iter().filter(|it| key(it) == key(one)).collect::<Vec<_>>())
+    sets.map(|(_, first)| {
+        let contents = content.iter().filter(|it| key(it) == key(first));
+        data_line(study, first, &contents.collect::<Vec<_>>())
     })
     .collect()
 }
 
-fn data_line(study: &JudgedStudy, contents: &[&DataContent]) -> String {
-    let Some(first) = contents.first() else { return String::new() };
+fn data_line(study: &JudgedStudy, first: &DataContent, contents: &[&DataContent]) -> String {
     let is_alike = |one: &DataContent, other: &DataContent| {
         one.rows == other.rows && may_equal(&one.checksum, &other.checksum)
     };
@@ -348,33 +615,18 @@ fn data_line(study: &JudgedStudy, contents: &[&DataContent]) -> String {
         StartFrom::Aged => "after the aging writes",
     };
     let several = study.record.study.setups.iter().any(|setup| setup.data() != first.data);
-    let of = if several { format!(" of {}", first.data) } else { String::new() };
+    let of_data = if several { format!(" of {}", first.data) } else { String::new() };
     if equal {
         let rows = counted(first.rows, "row");
         let on = if contents.len() > 1 { "the same on all systems" } else { "on one system" };
         // Several if computed in different ways.
-        let mut checksums: Vec<&str> = contents.iter().map(|it| it.checksum.as_str()).collect();
-        checksums.sort_unstable();
-        checksums.dedup();
-        return format!("{state}{of}: {rows}, checksum {}, {on}", checksums.join(" and "));
+        let checksums: BTreeSet<&str> = contents.iter().map(|it| it.checksum.as_str()).collect();
+        let checksums = checksums.into_iter().collect::<Vec<_>>().join(" and ");
+        return format!("{state}{of_data}: {rows}, checksum {checksums}, {on}");
     }
     let each = contents.iter().map(|it| {
         let (name, rows) = (study.label(it.system), counted(it.rows, "row"));
         format!("{name} has {rows}, checksum {}", it.checksum)
     });
-    format!("{state}{of}, differing: {}", each.collect::<Vec<_>>().join("; "))
-}
-
-fn audit<'a>(study: &'a JudgedStudy<'a>) -> Audit<'a> {
-    let audit = &study.record.audit;
-    let systems = (0..study.record.systems.len()).filter(|&index| !study.is_twin(index));
-    Audit {
-        systems: systems.map(|index| (index, study.label(index))).collect(),
-        counts: findings::counts(audit),
-        topics: [AuditClass::Suspicious, AuditClass::Expected]
-            .into_iter()
-            .flat_map(|class| findings::by_topic(audit, class))
-            .collect(),
-        harmless: findings::by_topic(audit, AuditClass::Harmless),
-    }
+    format!("{state}{of_data}, differing: {}", each.collect::<Vec<_>>().join("; "))
 }

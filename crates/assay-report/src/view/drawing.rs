@@ -11,33 +11,30 @@ const ROOM: f64 = 1.2;
 /// Maximum number of connected values per line; more are drawn as vertical strokes.
 const CONNECTED: usize = 60;
 
-pub(crate) struct Chart {
+/// A drawing with a line for each system.
+pub struct Chart {
     pub(crate) title: String,
     /// Both ends of the axes.
     pub(crate) caption: String,
     pub(crate) ticks: Vec<String>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<ChartLine>,
 }
 
-pub(crate) struct Line {
+pub(crate) struct ChartLine {
     /// From 0.
     pub(crate) system: usize,
     pub(crate) path: String,
 }
 
 /// A system and its values at equal distances; `None` if not measured.
-pub(crate) type Values = (usize, Vec<Option<f64>>);
+pub type Values = (usize, Vec<Option<f64>>);
 
 /// The scale starts at 0; `caption` gets its upper end. `None` without any value above 0.
-pub(crate) fn chart(
-    title: &str,
-    values: &[Values],
-    caption: impl FnOnce(f64) -> String,
-) -> Option<Chart> {
+pub fn chart(title: &str, values: &[Values], caption: impl FnOnce(f64) -> String) -> Option<Chart> {
     let known = values.iter().flat_map(|(_, values)| values.iter().flatten());
     let top = ROOM * known.copied().fold(0.0, f64::max);
     let columns = values.iter().map(|(_, values)| values.len()).max()?;
-    let line = |(system, values): &Values| Line {
+    let line = |(system, values): &Values| ChartLine {
         system: *system,
         path: match columns <= CONNECTED {
             true => connected(values, columns, top),

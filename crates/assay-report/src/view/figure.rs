@@ -1,16 +1,17 @@
-//! The figures of a system in one test: their names, their meanings, and their texts.
+//! The figures of a system in one test: their names, their meanings, their texts, and the certainty of verdicts.
 
 use std::borrow::Cow;
 
-use assay_verdict::{CellJudgement, LATENCIES, METRICS, PER_OP};
+use assay_model::Verdict;
+use assay_verdict::{CellJudgement, LATENCIES, METRICS, PER_OP, threshold};
 
-use super::certainty::{beyond_threshold, same_within};
 use super::study::JudgedStudy;
 use crate::number::{NONE, confidence, figure, share, thousands, within};
 use crate::ratio::Quotient;
+use crate::words::shortened;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Figure {
+pub(crate) enum TestFigure {
     Qps,
     CpuRatio,
     /// A row of [`PER_OP`] or [`LATENCIES`] with a heading, by its key.
@@ -24,40 +25,40 @@ pub(crate) enum Figure {
     Published(&'static str),
 }
 
-const FIRST: [Figure; 2] = [Figure::SERVER_CPU, Figure::Row("background_cpu_us")];
+const FIRST: [TestFigure; 2] = [TestFigure::SERVER_CPU, TestFigure::Row("background_cpu_us")];
 
 /// Figures that are not rows, with a heading for a narrow column and an explanation: those before the rows, and those
 /// after them.
-const BEFORE: [(Figure, &str, &str); 2] = [
-    (Figure::Qps, "QPS", "operations per second"),
+const BEFORE: [(TestFigure, &str, &str); 2] = [
+    (TestFigure::Qps, "QPS", "operations per second"),
     (
-        Figure::CpuRatio,
+        TestFigure::CpuRatio,
         "CPU ×",
         "server CPU per operation divided by that of the base, with 95% interval",
     ),
 ];
-const AFTER: [(Figure, &str, &str); 6] = [
-    (Figure::Slices, "slices", "good slices; after a +, slices in machine trouble"),
-    (Figure::Blocks, "blocks", "sets of fresh servers"),
-    (Figure::Errors, "errors", "retried errors"),
+const AFTER: [(TestFigure, &str, &str); 6] = [
+    (TestFigure::Slices, "slices", "good slices; after a +, slices in machine trouble"),
+    (TestFigure::Blocks, "blocks", "sets of fresh servers"),
+    (TestFigure::Errors, "errors", "retried errors"),
     (
-        Figure::Detectable,
+        TestFigure::Detectable,
         "MDE",
         "minimum detectable effect: the change that 4 of 5 studies like this one would call",
     ),
     (
-        Figure::BeyondThreshold,
+        TestFigure::BeyondThreshold,
         "> threshold",
         "confidence that the change of QPS exceeds the threshold in the direction of its estimate",
     ),
     (
-        Figure::SameWithin,
+        TestFigure::SameWithin,
         "same within",
         "the largest change of QPS in the interval on which the verdict same rests",
     ),
 ];
 
-fn rows() -> impl Iterator<Item = &'static assay_verdict::Figure> {
+fn rows() -> impl Iterator<Item = &'static assay_verdict::CellFigure> {
     PER_OP.iter().chain(LATENCIES).filter(|row| !row.heading.is_empty())
 }
 
@@ -65,7 +66,7 @@ fn is_rare(key: &str) -> bool {
     rows().any(|row| row.key == key && row.is_rare)
 }
 
-impl Figure {
+impl TestFigure {
     pub(crate) const SERVER_CPU: Self = Self::Row("all_cpu_us");
     pub(crate) const CLIENT_CPU: Self = Self::Row("client_cpu_us");
     pub(crate) const CONTEXT_SWITCHES: Self = Self::Row("cs");
@@ -102,7 +103,7 @@ impl Figure {
                 .find(|(it, ..)| *it == self)
                 .map(|(_, heading, about)| (*heading, (*about).into())),
         };
-        words.unwrap_or_default()
+        words.expect("every figure has a heading")
     }
 
     pub(crate) fn heading(self) -> &'static str {
@@ -157,5 +158,49 @@ impl Figure {
             }
             _ => figure(self.quantity(cell)),
         }
+    }
+}
+
+pub(crate) fn beyond_threshold(cell: &CellJudgement) -> Option<f64> {
+    cell.beyond_threshold.filter(|_| cell.verdict != Verdict::Failed)
+}
+
+pub(crate) fn same_within(cell: &CellJudgement) -> Option<f64> {
+    cell.bound.filter(|_| cell.verdict == Verdict::Same)
+}
+
+/// Confidence from which on a change is said to exceed the threshold.
+const CERTAIN: f64 = 0.95;
+
+/// Maximum number of changes named because they may be smaller than the threshold.
+const NAMES: usize = 5;
+
+pub(crate) fn of_changes(study: &JudgedStudy) -> Option<String> {
+    let is_called = |cell: &&CellJudgement| {
+        matches!(cell.verdict, Verdict::Faster | Verdict::Slower)
+            && study.compared.contains(&cell.system)
+    };
+    let called = study.judgement.cells.iter().filter(is_called);
+    let called: Vec<(&CellJudgement, f64)> =
+        called.filter_map(|cell| Some((cell, cell.beyond_threshold?))).collect();
+    let mut rest: Vec<_> = called.iter().filter(|(_, beyond)| *beyond < CERTAIN).collect();
+    rest.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let what = format!(
+        "exceed {} with at least {} confidence",
+        share(threshold(&study.record.study)),
+        share(CERTAIN)
+    );
+    let name = |(cell, beyond): &&(&CellJudgement, f64)| {
+        let system = match study.compared.len() {
+            1 => String::new(),
+            _ => format!(" {}", study.label(cell.system)),
+        };
+        format!("{}{system} ({})", study.cell_name(cell.cell), confidence(*beyond))
+    };
+    let names: Vec<String> = rest.iter().map(name).collect();
+    match (called.len(), names.len()) {
+        (0, _) => None,
+        (_, 0) => Some(format!("all called changes {what}")),
+        _ => Some(format!("all called changes {what} except {}", shortened(&names, NAMES))),
     }
 }

@@ -1,8 +1,8 @@
-//! Findings of the audit, grouped by topic so that long lists stay readable.
+//! Findings of the audit, grouped by topic so that long lists stay readable, and systems that are the same.
 
 use std::collections::BTreeMap;
 
-use assay_model::{AuditClass, AuditFinding, counted};
+use assay_model::{AuditClass, AuditFinding, EventKind, SameSystems, StudyRecord, System, counted};
 use serde::Serialize;
 
 /// The topic of a finding; JSON calls it `kind`.
@@ -106,8 +106,8 @@ impl<'a> MergedFinding<'a> {
         &self.finding.why
     }
 
-    pub(crate) fn value(&self, system: &usize) -> Option<&'a str> {
-        self.finding.values.get(*system)?.as_deref().map(shown)
+    pub(crate) fn value(&self, system: usize) -> Option<&'a str> {
+        self.finding.values.get(system)?.as_deref().map(shown)
     }
 
     /// The values on all systems: `fsync → O_DIRECT`.
@@ -239,6 +239,24 @@ fn plans<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>> + Clone) -> O
         1 => format!("the plan of {name}"),
         _ => format!("the plans of {tests} tests"),
     })
+}
+
+pub(crate) fn same_sentence(systems: &[System], system: usize, same: &SameSystems) -> String {
+    let name = |at: usize| systems.get(at).map_or("?", |it| it.name.as_str()).to_owned();
+    same.sentence([&name(same.other), &name(system)], name)
+}
+
+/// A difference that the audit found later, such as a plan on another data set, contradicts the sameness.
+pub(crate) fn same_systems(record: &StudyRecord) -> impl Iterator<Item = (usize, &SameSystems)> {
+    let differ = |one: usize, other: usize| {
+        let plans = record.audit.iter().filter(|it| it.setting.starts_with("plan."));
+        plans.map(|it| &it.values).any(|values| values.get(one) != values.get(other))
+    };
+    let found = record.events.iter().filter_map(|event| match &event.what {
+        EventKind::Same(same) => Some((event.system?, same)),
+        _ => None,
+    });
+    found.filter(move |(system, same)| !differ(*system, same.other))
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use assay_model::{Estimate, counted};
-use assay_verdict::{Doubt, GateCell, GateJudgement, GateVerdict};
+use assay_verdict::{GateCell, GateJudgement, GateVerdict, VerdictDoubt};
 
 use super::study::JudgedStudy;
 use super::undecided::{TIMES_MAX, of_doubt, silence};
+use crate::document::{Block, Column, Indent, Row, Table, Wish};
 use crate::number::{duration, share};
 use crate::ratio::change_with_bounds;
+use crate::words::{Symbol as _, sentence};
 
 /// More tests without a value for the same reason are not listed one by one.
 const ALIKE_MAX: u64 = 4;
@@ -16,53 +18,72 @@ const ALIKE_MAX: u64 = 4;
 /// More systems are counted, not named.
 const SYSTEMS_MAX: usize = 3;
 
-pub(crate) struct Gate<'a> {
-    pub(crate) headline: String,
-    /// Tests that did not pass: exceeded, failed and undecided ones, in this order.
-    pub(crate) rows: Vec<GateRow<'a>>,
-    pub(crate) rest: Vec<String>,
-    /// Basis of the answer, and its error rate.
-    pub(crate) basis: String,
-    pub(crate) several_systems: bool,
-    pub(crate) limited: &'static str,
+/// `None` if the study is not a gate.
+pub(crate) fn headline(study: &JudgedStudy) -> Option<String> {
+    let allows = study.record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
+    study.judgement.gate.as_ref().map(|judged| headline_of(study, judged, allows))
 }
 
-pub(crate) struct GateRow<'a> {
-    pub(crate) verdict: GateVerdict,
-    pub(crate) test: String,
-    pub(crate) system: &'a str,
-    /// With its bounds: `−6.2% [−7.0%, −5.4%]`.
-    pub(crate) change: String,
-    /// The change that the limit allows: `−3%`.
-    pub(crate) limit: String,
-    pub(crate) why: Option<String>,
-}
-
-impl<'a> Gate<'a> {
-    /// `None` if the study is not a gate.
-    pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Option<Self> {
-        let judged = study.judgement.gate.as_ref()?;
-        let allows = study.record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
-        let has_stopped = has_stopped(study);
-        let mut listed = vec![GateVerdict::Exceeded, GateVerdict::Failed];
-        // A study stops at the first excess, so its undecided tests need no advice.
-        listed.extend((!has_stopped).then_some(GateVerdict::Undecided));
-        let cells: Vec<&GateCell> =
-            listed.into_iter().flat_map(|verdict| judged.of(verdict)).collect();
-        let (rows, alike) = rows(study, &cells);
-        Some(Self {
-            headline: headline(study, judged, allows),
-            rows,
-            rest: alike.into_iter().chain(rest(study, judged, has_stopped)).collect(),
-            basis: basis(study),
-            several_systems: study.compared.len() > 1,
-            limited: limited(study),
-        })
+/// Tests that did not pass: exceeded, failed and undecided ones, in this order. Empty if the study is not a gate.
+pub(crate) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let Some((judged, headline)) = study.judgement.gate.as_ref().zip(headline(study)) else {
+        return Vec::new();
+    };
+    let has_stopped = has_stopped(study);
+    let mut listed = vec![GateVerdict::Exceeded, GateVerdict::Failed];
+    // A study stops at the first excess, so its undecided tests need no advice.
+    listed.extend((!has_stopped).then_some(GateVerdict::Undecided));
+    let cells: Vec<&GateCell> = listed.into_iter().flat_map(|verdict| judged.of(verdict)).collect();
+    let (cells, mut rest) = apart(study, cells);
+    rest.extend(self::rest(study, judged, has_stopped));
+    let basis = basis(study);
+    let table = (!cells.is_empty()).then(|| Block::Table(table(study, &cells, wish)));
+    if wish.is_page() {
+        let lines = Block::prose("", rest.iter().map(|line| sentence(line)));
+        let basis = Block::prose("basis", [sentence(&basis)]);
+        let blocks = table.into_iter().chain(lines).chain(basis).collect();
+        return Block::place("gate", "", sentence(&headline), blocks);
     }
+    rest.push(basis);
+    let lines = Block::Lines(rest);
+    if wish.is_terminal() {
+        let table = table.unwrap_or(Block::Break);
+        return vec![Block::Lines(vec![headline]), table, lines, Block::Break];
+    }
+    Block::section(format!("assay {headline}"), table.into_iter().chain([lines]).collect())
+}
+
+/// In a terminal, each test has its reason below it.
+fn table(study: &JudgedStudy, cells: &[&GateCell], wish: &Wish<'_>) -> Table {
+    let several_systems = study.compared.len() > 1;
+    let mut columns = vec![Column::words("result"), Column::words("test")];
+    columns.extend(several_systems.then(|| Column::words("system")));
+    columns.push(Column::numbers(format!("{} against the base [bounds]", limited(study))));
+    columns.push(Column::numbers("limit"));
+    columns.push(Column::words("why"));
+    let row = |cell: &&GateCell| {
+        let mut texts = vec![format!("{} {}", cell.verdict.symbol(), cell.verdict.word())];
+        texts.push(study.cell_name(cell.cell));
+        texts.extend(several_systems.then(|| study.label(cell.system).to_owned()));
+        texts.push(change(study, cell));
+        let (limit, why) = (limit(study, cell), why(study, cell));
+        if wish.is_terminal() {
+            texts.push(format!("limit {limit}"));
+            let below = why.map(|why| format!("      {why}"));
+            return Row { below, ..Row::new(texts) };
+        }
+        texts.extend([limit, why.unwrap_or_default()]);
+        Row::new(texts)
+    };
+    let table = Table::new(columns, cells.iter().map(row)).indented(Indent::Little);
+    if wish.is_terminal() { table.without_headings() } else { table }
 }
 
 /// Many tests without a value for the same reason, such as those of a published study, share one line.
-fn rows<'a>(study: &'a JudgedStudy<'a>, cells: &[&GateCell]) -> (Vec<GateRow<'a>>, Vec<String>) {
+fn apart<'g>(
+    study: &JudgedStudy,
+    mut cells: Vec<&'g GateCell>,
+) -> (Vec<&'g GateCell>, Vec<String>) {
     let reason = |cell: &GateCell| {
         let is_unknown = cell.verdict == GateVerdict::Undecided && cell.ratio.is_none();
         is_unknown.then(|| why(study, cell)).flatten()
@@ -71,10 +92,9 @@ fn rows<'a>(study: &'a JudgedStudy<'a>, cells: &[&GateCell]) -> (Vec<GateRow<'a>
     let reasons = cells.iter().filter_map(|cell| reason(cell));
     reasons.for_each(|why| *alike.entry(why).or_default() += 1);
     alike.retain(|_, tests| *tests > ALIKE_MAX);
-    let is_alone = |cell: &GateCell| reason(cell).is_none_or(|why| !alike.contains_key(&why));
-    let rows = cells.iter().filter(|cell| is_alone(cell)).map(|cell| row(study, cell)).collect();
+    cells.retain(|cell| reason(cell).is_none_or(|why| !alike.contains_key(&why)));
     let line = |(why, tests): (&String, &u64)| format!("{}: {why}", counted(*tests, "test"));
-    (rows, alike.iter().map(line).collect())
+    (cells, alike.iter().map(line).collect())
 }
 
 /// Whether the study ended before all tests were decided, because one exceeded its limit.
@@ -92,7 +112,7 @@ fn answer(verdict: GateVerdict, allows_undecided: bool) -> &'static str {
     }
 }
 
-fn headline(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bool) -> String {
+fn headline_of(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bool) -> String {
     let verdict = judged.verdict();
     let systems: Vec<String> = study.compared.iter().map(|&it| study.titled(it)).collect();
     let systems = match systems.len() {
@@ -118,17 +138,6 @@ fn headline(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bool)
             format!("gate {answer}: {of_tests} undecided, which `--allow-undecided` permits")
         }
         GateVerdict::Undecided => format!("gate {answer}: {of_tests} undecided"),
-    }
-}
-
-fn row<'a>(study: &'a JudgedStudy<'a>, cell: &GateCell) -> GateRow<'a> {
-    GateRow {
-        verdict: cell.verdict,
-        test: study.cell_name(cell.cell),
-        system: study.label(cell.system),
-        change: change(study, cell),
-        limit: limit(study, cell),
-        why: why(study, cell),
     }
 }
 
@@ -166,11 +175,11 @@ pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
         (GateVerdict::Undecided, _) if has_stopped(study) => {
             Some("the study stopped once a limit was exceeded".to_owned())
         }
-        (_, Some(Doubt::AtThreshold)) => Some(
+        (_, Some(VerdictDoubt::AtThreshold)) => Some(
             "the slowdown is about as large as the limit: measuring longer hardly helps, another limit does"
                 .to_owned(),
         ),
-        (_, Some(Doubt::Wide { times, .. })) if times > TIMES_MAX => Some(format!(
+        (_, Some(VerdictDoubt::Wide { times, .. })) if times > TIMES_MAX => Some(format!(
             "the bounds are too wide, and a verdict would take over {TIMES_MAX} times as long: use a quieter machine \
              or a larger limit"
         )),
@@ -194,14 +203,11 @@ fn rest(study: &JudgedStudy, judged: &GateJudgement, has_stopped: bool) -> Vec<S
     };
     let closest = judged.of(GateVerdict::Passed).min_by(|a, b| room(a).total_cmp(&room(b)));
     if let Some(cell) = closest {
-        let of = match study.compared.len() {
-            1 => String::new(),
-            _ => format!(" of {}", study.label(cell.system)),
-        };
         lines.push(format!(
-            "{} passed; closest to its limit: {}{of}, {}, limit {}",
+            "{} passed; closest to its limit: {}{}, {}, limit {}",
             counted(judged.count(GateVerdict::Passed) as u64, "test"),
             study.cell_name(cell.cell),
+            study.of_system(cell.system),
             change(study, cell),
             limit(study, cell)
         ));

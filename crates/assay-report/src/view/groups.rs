@@ -16,9 +16,8 @@ pub(crate) struct GroupRow<'a> {
     pub(crate) is_twin: bool,
     /// Tests with a relative QPS: `5`, or `5 of 6` if one was not answered.
     pub(crate) n: String,
-    pub(crate) min: String,
-    pub(crate) max: String,
-    pub(crate) avg: String,
+    /// Smallest, largest and mean relative QPS.
+    pub(crate) extent: [String; 3],
     pub(crate) stddev: String,
     pub(crate) median: Ratio,
     pub(crate) span: (f64, f64),
@@ -29,13 +28,7 @@ pub(crate) struct GroupRow<'a> {
 pub(crate) fn rows<'a>(study: &'a JudgedStudy<'a>) -> Vec<GroupRow<'a>> {
     let groups = study.judgement.groups.iter();
     let compared = groups.filter(|summary| study.compared.contains(&summary.system));
-    compared.map(|summary| row(study, summary)).collect()
-}
-
-fn row<'a>(study: &'a JudgedStudy<'a>, summary: &GroupSummary) -> GroupRow<'a> {
-    let median = summary.median_interval.unwrap_or(Estimate::without_interval(summary.median));
-    let [min, max, avg] = [summary.min, summary.max, summary.avg].map(short);
-    GroupRow {
+    let row = |summary: &GroupSummary| GroupRow {
         group: summary.group,
         setup: summary.setup,
         system_number: summary.system,
@@ -45,12 +38,13 @@ fn row<'a>(study: &'a JudgedStudy<'a>, summary: &GroupSummary) -> GroupRow<'a> {
             0 => summary.n.to_string(),
             bounded => format!("{} of {}", summary.n, summary.n + bounded),
         },
-        min,
-        max,
-        avg,
+        extent: [summary.min, summary.max, summary.avg].map(short),
         stddev: summary.stddev.map_or_else(|| NONE.to_owned(), |it| format!("{it:.3}")),
-        median: Ratio(Some(median)),
+        median: Ratio(Some(
+            summary.median_interval.unwrap_or(Estimate::without_interval(summary.median)),
+        )),
         span: (summary.min, summary.max),
         why: reasons::of_group(&study.judgement.cells, summary),
-    }
+    };
+    compared.map(row).collect()
 }

@@ -1,17 +1,16 @@
-//! The tables of the Insert Benchmark, with the columns and the colours of Mark Callaghan's reports.
+//! The tables and charts of the Insert Benchmark, with the columns and the colours of Mark Callaghan's reports.
 
-use assay_model::{RESPONSE_BOUNDS_US, SLA, Statements, Verdict};
+use assay_model::{CellId, RESPONSE_BOUNDS_US, SLA, Series, Statements, Verdict};
 use assay_verdict::{CellJudgement, StepSummary};
 
-use super::seconds::{StepCharts, charts};
+use super::drawing::{self, Chart, Values};
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
-use super::step_bars::{self, Rated, StepBars};
 use super::step_metrics;
 use super::study::JudgedStudy;
-use crate::number::NONE;
+use crate::number::figure;
 use crate::ratio::short;
 
-pub(crate) struct InsertBench<'a> {
+pub(crate) struct InsertBenchTables<'a> {
     pub(crate) systems: Vec<String>,
     /// Rates of all steps: absolute, relative, and those of the background.
     pub(crate) summaries: Vec<ShadedTable>,
@@ -23,29 +22,27 @@ pub(crate) struct InsertBench<'a> {
     pub(crate) charts: Vec<StepCharts<'a>>,
 }
 
-struct Step<'a> {
+struct BenchStep<'a> {
     name: &'a str,
     has_queries: bool,
     cells: Vec<&'a CellJudgement>,
 }
 
-impl<'a> InsertBench<'a> {
+impl<'a> InsertBenchTables<'a> {
     /// `None` for other studies.
     pub(crate) fn new(study: &JudgedStudy<'a>) -> Option<Self> {
         if !study.record.study.is_insert_benchmark() {
             return None;
         }
         let systems: Vec<usize> = (0..study.record.systems.len()).collect();
-        let steps = study.record.study.cells.iter().map(|planned| Step {
+        let steps = study.record.study.cells.iter().map(|planned| BenchStep {
             name: planned.id.test.name(),
             has_queries: planned.id.test.ibench().is_some_and(|step| step.queries.is_some()),
             cells: systems.iter().filter_map(|&it| study.cell(planned.id, it)).collect(),
         });
-        let steps: Vec<Step> = steps.collect();
+        let steps: Vec<BenchStep> = steps.collect();
         let names: Vec<String> = systems.iter().map(|&it| study.label(it).to_owned()).collect();
-        let called = Called { has_verdicts: study.has_verdicts() };
-        let mut summaries =
-            vec![absolute(&steps, &names, called), relative(&steps, &names, (study.base, called))];
+        let mut summaries = vec![absolute(study, &steps, &names), relative(study, &steps, &names)];
         summaries.extend(background(&steps, &names));
         Some(Self {
             summaries,
@@ -59,9 +56,9 @@ impl<'a> InsertBench<'a> {
     }
 }
 
-type Kind = (&'static str, fn(&StepSummary) -> &Statements);
+type StatementKind = (&'static str, fn(&StepSummary) -> &Statements);
 
-const KINDS: [Kind; 3] = [
+const KINDS: [StatementKind; 3] = [
     ("insert", |step| &step.insert),
     ("delete", |step| &step.delete),
     ("query", |step| &step.query),
@@ -80,22 +77,6 @@ fn whole(value: f64) -> String {
     format!("{value:.0}")
 }
 
-fn none() -> ShadedCell {
-    ShadedCell { text: NONE.to_owned(), shade: Shade::None }
-}
-
-/// Differences with colours: those that are called, or all if published rates have no verdicts.
-#[derive(Clone, Copy)]
-struct Called {
-    has_verdicts: bool,
-}
-
-impl Called {
-    fn is(self, cell: &CellJudgement) -> bool {
-        !self.has_verdicts || matches!(cell.verdict, Verdict::Faster | Verdict::Slower)
-    }
-}
-
 /// A row for each system; `cells` returns them column by column.
 fn table(
     title: impl Into<String>,
@@ -107,7 +88,7 @@ fn table(
         name: name.clone(),
         cells: columns
             .iter()
-            .map(|(_, cells)| cells.get(number).cloned().unwrap_or_else(none))
+            .map(|(_, cells)| cells.get(number).cloned().unwrap_or_else(ShadedCell::none))
             .collect(),
     };
     let rows = names.iter().enumerate().map(row).collect();
@@ -115,13 +96,18 @@ fn table(
     ShadedTable { title: title.into(), note: note.into(), corner: "system", columns, rows }
 }
 
-fn absolute(steps: &[Step], names: &[String], called: Called) -> ShadedTable {
-    let column = |step: &Step| {
+/// Whether a difference gets a colour: it is called, or published rates have no verdicts.
+fn is_called(study: &JudgedStudy, cell: &CellJudgement) -> bool {
+    !study.has_verdicts() || matches!(cell.verdict, Verdict::Faster | Verdict::Slower)
+}
+
+fn absolute(study: &JudgedStudy, steps: &[BenchStep], names: &[String]) -> ShadedTable {
+    let column = |step: &BenchStep| {
         let all: Vec<f64> = step.cells.iter().filter_map(|cell| rate(cell)).collect();
         let kept = step.cells.iter().filter(|cell| !misses(cell)).filter_map(|cell| rate(cell));
         let (low, high) = (least(&all), kept.fold(f64::NEG_INFINITY, f64::max));
         let quarter = ((high - low) / 4.0).floor();
-        let is_called = step.cells.iter().any(|cell| called.is(cell));
+        let is_called = step.cells.iter().any(|cell| self::is_called(study, cell));
         let shade = |cell: &CellJudgement, value: f64| {
             if is_called && value <= low + quarter && low < 0.8 * high {
                 Shade::Low
@@ -134,7 +120,7 @@ fn absolute(steps: &[Step], names: &[String], called: Called) -> ShadedTable {
             }
         };
         let shaded = |cell: &&CellJudgement| match rate(cell) {
-            None => none(),
+            None => ShadedCell::none(),
             Some(value) => {
                 let mark = if misses(cell) { " ✗" } else { "" };
                 let within = cell.step.as_ref().and_then(|step| step.within);
@@ -155,17 +141,17 @@ fn absolute(steps: &[Step], names: &[String], called: Called) -> ShadedTable {
     )
 }
 
-fn relative(steps: &[Step], names: &[String], (base, called): (usize, Called)) -> ShadedTable {
-    let column = |step: &Step| {
-        let of_base = step.cells.iter().find(|cell| cell.system == base && !misses(cell));
+fn relative(study: &JudgedStudy, steps: &[BenchStep], names: &[String]) -> ShadedTable {
+    let column = |step: &BenchStep| {
+        let of_base = step.cells.iter().find(|cell| cell.system == study.base && !misses(cell));
         let of_base = of_base.and_then(|cell| rate(cell));
         let shaded = |cell: &&CellJudgement| {
             let value = rate(cell).filter(|_| !misses(cell));
-            let Some((value, of_base)) = value.zip(of_base) else { return none() };
+            let Some((value, of_base)) = value.zip(of_base) else { return ShadedCell::none() };
             let ratio = value / of_base;
             let shade = match (100.0 * ratio).round() {
-                percent if percent > 105.0 && called.is(cell) => Shade::Better,
-                percent if percent < 95.0 && called.is(cell) => Shade::Worse,
+                percent if percent > 105.0 && is_called(study, cell) => Shade::Better,
+                percent if percent < 95.0 && is_called(study, cell) => Shade::Worse,
                 _ => Shade::None,
             };
             ShadedCell { text: short(ratio), shade }
@@ -181,14 +167,14 @@ fn relative(steps: &[Step], names: &[String], (base, called): (usize, Called)) -
 }
 
 /// Average rates of a step: queries and inserts, or inserts or indexed rows alone.
-fn bars_of(step: &Step, names: &[String]) -> Vec<StepBars> {
+fn bars_of(step: &BenchStep, names: &[String]) -> Vec<StepBars> {
     let of = |unit: &str, rate: &dyn Fn(&CellJudgement) -> Option<f64>| {
         let rated = |cell: &&CellJudgement| {
-            let (system, name) = (cell.system, names.get(cell.system)?.clone());
-            Some(Rated { system, name, rate: rate(cell)?, misses: misses(cell) })
+            let (system, name) = (cell.system, names[cell.system].clone());
+            Some(StepRate { system, name, rate: rate(cell)?, misses: misses(cell) })
         };
         let rates = step.cells.iter().filter_map(rated).collect();
-        step_bars::bars(format!("{}, {unit}", step.name), rates)
+        bars(format!("{}, {unit}", step.name), rates)
     };
     let inserts = |cell: &CellJudgement| cell.step.as_ref().map(|step| step.ips);
     let bars = match (step.has_queries, step.name) {
@@ -200,16 +186,17 @@ fn bars_of(step: &Step, names: &[String]) -> Vec<StepBars> {
 }
 
 /// Background rates of the query steps, with the target in the last row.
-fn background(steps: &[Step], names: &[String]) -> Option<ShadedTable> {
-    let target = |step: &Step| step.cells.iter().find_map(|cell| cell.step.as_ref()?.target_ips);
-    let paced: Vec<(&Step, f64)> =
+fn background(steps: &[BenchStep], names: &[String]) -> Option<ShadedTable> {
+    let target =
+        |step: &BenchStep| step.cells.iter().find_map(|cell| cell.step.as_ref()?.target_ips);
+    let paced: Vec<(&BenchStep, f64)> =
         steps.iter().filter_map(|step| Some((step, target(step)?))).collect();
     if paced.is_empty() {
         return None;
     }
-    let column = |(step, target): &(&Step, f64)| {
+    let column = |(step, target): &(&BenchStep, f64)| {
         let shaded = |cell: &&CellJudgement| match &cell.step {
-            None => none(),
+            None => ShadedCell::none(),
             Some(done) => {
                 let is_low = done.ips < (SLA * target).round();
                 let shade = if is_low { Shade::Low } else { Shade::None };
@@ -226,19 +213,16 @@ fn background(steps: &[Step], names: &[String]) -> Option<ShadedTable> {
 }
 
 /// Longest response times of a kind of statements in all steps that have any.
-fn longest(kind: &Kind, steps: &[Step], names: &[String]) -> Option<ShadedTable> {
+fn longest(kind: &StatementKind, steps: &[BenchStep], names: &[String]) -> Option<ShadedTable> {
     let (word, of) = kind;
-    let has = |step: &&Step| {
+    let has = |step: &&BenchStep| {
         let is_headline = step.has_queries == (*word == "query");
         is_headline && step.cells.iter().any(|cell| has_any(cell, *of))
     };
-    let column = |step: &Step| {
+    let column = |step: &BenchStep| {
         let shaded = |cell: &&CellJudgement| match &cell.step {
-            None => none(),
-            Some(done) => {
-                let text = format!("{:.3}", of(done).longest_ns as f64 / 1e9);
-                ShadedCell { text, shade: Shade::None }
-            }
+            None => ShadedCell::none(),
+            Some(done) => ShadedCell::plain(format!("{:.3}", of(done).longest_ns as f64 / 1e9)),
         };
         (step.name.to_owned(), step.cells.iter().map(shaded).collect())
     };
@@ -253,19 +237,19 @@ fn has_any(cell: &CellJudgement, of: fn(&StepSummary) -> &Statements) -> bool {
 }
 
 /// Queries come first.
-fn responses(step: &Step, names: &[String]) -> Vec<ShadedTable> {
-    let present = |(_, of): &&Kind| step.cells.iter().any(|cell| has_any(cell, *of));
+fn responses(step: &BenchStep, names: &[String]) -> Vec<ShadedTable> {
+    let present = |(_, of): &&StatementKind| step.cells.iter().any(|cell| has_any(cell, *of));
     let kinds = KINDS.iter().rev().filter(present);
     kinds.map(|(word, of)| responses_of(step, (word, *of), names)).collect()
 }
 
-fn responses_of(step: &Step, (word, of): Kind, names: &[String]) -> ShadedTable {
+fn responses_of(step: &BenchStep, (word, of): StatementKind, names: &[String]) -> ShadedTable {
     let done: Vec<Option<&Statements>> =
         step.cells.iter().map(|cell| cell.step.as_ref().map(of)).collect();
     let bucket = |index: usize| {
         let cell = |statements: &Option<&Statements>| {
-            let Some(statements) = statements else { return none() };
-            let count = statements.buckets.get(index).copied().unwrap_or(0);
+            let Some(statements) = statements else { return ShadedCell::none() };
+            let count = statements.buckets[index];
             share(count, statements.statements)
         };
         (bucket_name(index), done.iter().map(cell).collect())
@@ -276,7 +260,7 @@ fn responses_of(step: &Step, (word, of): Kind, names: &[String]) -> ShadedTable 
     let (low, high) = (least(&longest), longest.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     let quarter = (high - low) / 4.0;
     let max = |statements: &Option<&Statements>| {
-        let Some(statements) = statements else { return none() };
+        let Some(statements) = statements else { return ShadedCell::none() };
         let value = statements.longest_ns as f64 / 1e9;
         let shade = if value >= high - quarter && value > low {
             Shade::Low
@@ -295,7 +279,7 @@ fn responses_of(step: &Step, (word, of): Kind, names: &[String]) -> ShadedTable 
 /// Percent, as published.
 fn share(count: u64, all: u64) -> ShadedCell {
     if count == 0 || all == 0 {
-        return ShadedCell { text: String::new(), shade: Shade::None };
+        return ShadedCell::plain(String::new());
     }
     let percent = 100.0 * count as f64 / all as f64;
     let text = match format!("{percent:.3}") {
@@ -316,4 +300,119 @@ fn bucket_name(index: usize) -> String {
 
 fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+pub(crate) struct StepBars {
+    pub(crate) title: String,
+    pub(crate) bars: Vec<StepBar>,
+}
+
+pub(crate) struct StepBar {
+    pub(crate) system: usize,
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Length relative to the longest.
+    pub(crate) share: f64,
+}
+
+#[derive(Clone)]
+struct StepRate {
+    system: usize,
+    name: String,
+    rate: f64,
+    misses: bool,
+}
+
+/// `None` without any rate above 0.
+fn bars(title: String, rates: Vec<StepRate>) -> Option<StepBars> {
+    let most = rates.iter().map(|it| it.rate).fold(0.0, f64::max);
+    let bar = |StepRate { system, name, rate, misses }: StepRate| StepBar {
+        system,
+        name,
+        text: format!("{rate:.0}{}", if misses { " ✗ missed its SLA" } else { "" }),
+        share: rate / most,
+    };
+    (most > 0.0 && most.is_finite())
+        .then(|| StepBars { title, bars: rates.into_iter().map(bar).collect() })
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+pub(crate) struct StepCharts<'a> {
+    pub(crate) step: &'a str,
+    pub(crate) charts: Vec<Chart>,
+}
+
+/// Prefix of the names of its series, title, aggregation over clients and seconds, and divisor.
+type SecondsQuantity = (&'static str, &'static str, fn(u64, u64) -> u64, f64);
+
+const QUANTITIES: [SecondsQuantity; 6] = [
+    ("query.", "queries/s", u64::saturating_add, 1.0),
+    ("query-longest-us.", "longest query, ms", std::cmp::max, 1000.0),
+    ("insert.", "inserted rows/s", u64::saturating_add, 1.0),
+    ("insert-longest-us.", "longest insert, ms", std::cmp::max, 1000.0),
+    ("delete.", "deleted rows/s", u64::saturating_add, 1.0),
+    ("delete-longest-us.", "longest delete, ms", std::cmp::max, 1000.0),
+];
+
+/// For all steps with known series: those of the first repeat.
+fn charts<'a>(study: &JudgedStudy<'a>) -> Vec<StepCharts<'a>> {
+    let cells = study.record.study.cells.iter();
+    let charts = cells.map(|planned| StepCharts {
+        step: planned.id.test.name(),
+        charts: QUANTITIES.iter().filter_map(|it| seconds_chart(study, planned.id, it)).collect(),
+    });
+    charts.filter(|step| !step.charts.is_empty()).collect()
+}
+
+fn seconds_chart(study: &JudgedStudy, cell: CellId, quantity: &SecondsQuantity) -> Option<Chart> {
+    let (prefix, title, join, divisor) = *quantity;
+    let counts = |system| -> Option<Vec<u64>> {
+        let (slice, series) = study.first_slice(cell, system)?;
+        let series = series.into_iter().filter(|series| series.name.starts_with(prefix));
+        let mut all = series.fold(Vec::new(), |all, series| joined(all, series, join));
+        // A partial second at the end would look like a stall.
+        all.truncate((slice.work.elapsed_ns / SECOND_NS) as usize);
+        (all.len() > 2).then_some(all)
+    };
+    let all: Vec<(usize, Vec<u64>)> = (0..study.record.systems.len())
+        .filter_map(|system| Some((system, counts(system)?)))
+        .collect();
+    let seconds = all.iter().map(|(_, counts)| counts.len()).max()?;
+    let values = |(system, counts): &(usize, Vec<u64>)| {
+        (*system, counts.iter().map(|count| Some(*count as f64 / divisor)).collect())
+    };
+    let values: Vec<Values> = all.iter().map(values).collect();
+    drawing::chart(title, &values, |top| format!("0 to {}, {seconds} s", figure(Some(top))))
+}
+
+fn joined(all: Vec<u64>, series: &Series, join: fn(u64, u64) -> u64) -> Vec<u64> {
+    let length = all.len().max(series.counts.len());
+    let at = |counts: &[u64], second: usize| counts.get(second).copied().unwrap_or(0);
+    (0..length).map(|second| join(at(&all, second), at(&series.counts, second))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_bar_is_that_of_the_highest_rate() {
+        let rated =
+            |(system, rate, misses)| StepRate { system, name: format!("s{system}"), rate, misses };
+        let rates = [(0, 100.0, false), (2, 25.0, true)].map(rated).to_vec();
+        let found = bars("qr100, queries/s".to_owned(), rates).unwrap();
+        assert_eq!(found.bars[1].text, "25 ✗ missed its SLA");
+        let message: Vec<_> = found.bars.iter().map(|it| (it.system, it.share)).collect();
+        assert_eq!(message, [(0, 1.0), (2, 0.25)]);
+        assert!(bars(String::new(), Vec::new()).is_none());
+    }
+
+    #[test]
+    fn clients_are_joined_second_by_second() {
+        let series = |counts| Series { name: String::new(), step_ms: 1000, counts };
+        let sum = joined(vec![1, 2], &series(vec![10, 20, 30]), u64::saturating_add);
+        assert_eq!(sum, [11, 22, 30]);
+        assert_eq!(joined(vec![9, 2], &series(vec![3]), std::cmp::max), [9, 2]);
+    }
 }

@@ -1,11 +1,13 @@
-//! Relative QPS as a matrix of tests and systems, rounded and coloured as published.
+//! Relative QPS as a matrix of tests and systems, rounded and coloured as published, and as tables in the form of
+//! published posts.
 
-use assay_model::{Estimate, Group, Setup, Verdict};
+use assay_model::{CellId, Estimate, Verdict, versions};
 
-use super::shaded::Shade;
-use super::study::JudgedStudy;
+use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::study::{JudgedStudy, TestGroup};
+use crate::number::NONE;
 use crate::ratio::{Ratio, narrow};
-use assay_model::versions;
+use crate::words::{Separated, title};
 
 /// From this many compared systems on, a matrix is easier to read than a table with columns for each system.
 pub(crate) const MANY: usize = 4;
@@ -18,11 +20,7 @@ pub(crate) struct Matrix<'a> {
     has_intervals: bool,
 }
 
-pub(crate) struct MatrixSection<'a> {
-    pub(crate) setup: Setup,
-    pub(crate) group: &'static Group,
-    pub(crate) rows: Vec<MatrixRow<'a>>,
-}
+pub(crate) type MatrixSection<'a> = TestGroup<MatrixRow<'a>>;
 
 pub(crate) struct MatrixRow<'a> {
     /// Number of the cell in the study, from 1.
@@ -67,9 +65,7 @@ impl MatrixCell {
             _ => Shade::None,
         }
     }
-}
 
-impl MatrixCell {
     pub(crate) fn class(&self) -> String {
         let step = self.step.map_or("", |_| " step");
         format!("{}{step}", self.shade().class()).trim_start().to_owned()
@@ -89,24 +85,15 @@ impl<'a> Matrix<'a> {
     pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Self {
         let others = study.compared.iter().copied().filter(|&system| !study.is_twin(system));
         let systems: Vec<usize> = std::iter::once(study.base).chain(others).collect();
-        let mut of_base: Vec<_> =
-            study.judgement.cells.iter().filter(|cell| cell.system == study.base).collect();
-        of_base.sort_by_key(|cell| (cell.cell.setup, cell.group));
-        let sections = of_base
-            .chunk_by(|one, next| (one.cell.setup, one.group) == (next.cell.setup, next.group));
-        let row = |base: &&'a assay_verdict::CellJudgement| MatrixRow {
-            cell: study.number_of(base.cell),
-            test: base.cell.test.name(),
-            base_qps: base.qps.map(|qps| qps.value),
-            cells: systems.iter().map(|&system| cell(study, base, system)).collect(),
-        };
-        let section = |cells: &[&'a assay_verdict::CellJudgement]| {
-            let first = cells.first()?;
-            let rows = cells.iter().map(row).collect();
-            Some(MatrixSection { setup: first.cell.setup, group: first.group, rows })
-        };
+        let sections: Vec<MatrixSection<'a>> = study.grouped(|base| {
+            Some(MatrixRow {
+                cell: study.number_of(base.cell),
+                test: base.cell.test.name(),
+                base_qps: base.qps.map(|qps| qps.value),
+                cells: systems.iter().map(|&system| cell(study, base.cell, system)).collect(),
+            })
+        });
         let labels: Vec<&str> = systems.iter().map(|&system| study.label(system)).collect();
-        let sections: Vec<MatrixSection<'a>> = sections.filter_map(section).collect();
         let mut rows = sections.iter().flat_map(|section| &section.rows);
         let has_intervals = rows.any(|row| row.widest().is_some());
         Self { short: versions(&labels), labels, sections, has_intervals }
@@ -122,15 +109,48 @@ impl<'a> Matrix<'a> {
     }
 }
 
-fn cell(study: &JudgedStudy, base: &assay_verdict::CellJudgement, system: usize) -> MatrixCell {
-    if system == study.base {
-        let ratio = base.qps.map(|_| Estimate::without_interval(1.0));
-        return MatrixCell { ratio, verdict: None, step: None };
+fn cell(study: &JudgedStudy, cell: CellId, system: usize) -> MatrixCell {
+    let judged = study.cell(cell, system).filter(|_| system != study.base);
+    MatrixCell {
+        ratio: study.ratio(cell, system),
+        verdict: judged.map(|judged| judged.verdict).filter(|verdict| study.says(*verdict)),
+        step: study.named_step(cell, system).filter(|_| system != study.base),
     }
-    let judged = study.cell(base.cell, system);
-    let step = study.named_step(base.cell, system);
-    let says = |verdict: &Verdict| *verdict != Verdict::Undecided || study.has_verdicts();
-    let verdict = judged.map(|it| it.verdict).filter(says);
-    let ratio = judged.filter(|it| it.verdict != Verdict::Failed).and_then(|it| it.rqps);
-    MatrixCell { ratio, verdict, step }
+}
+
+pub(crate) const PUBLISHED_NOTE: &str = "in the form of published posts: ratios of QPS with two decimals, without \
+    intervals and verdicts";
+
+pub(crate) fn published_tables(matrix: &Matrix, several_setups: bool) -> Vec<ShadedTable> {
+    matrix.sections.iter().map(|section| table(matrix, section, several_setups)).collect()
+}
+
+fn table(matrix: &Matrix, section: &MatrixSection, several_setups: bool) -> ShadedTable {
+    let base = matrix.labels[0];
+    let rows = section.rows.iter().map(|row| ShadedRow {
+        name: row.test.to_owned(),
+        cells: row
+            .cells
+            .iter()
+            .map(|cell| ShadedCell {
+                text: Some(cell.text()).filter(|it| !it.is_empty()).unwrap_or(NONE.to_owned()),
+                shade: cell.shade(),
+            })
+            .collect(),
+    });
+    ShadedTable {
+        title: heading(section, several_setups),
+        note: format!("QPS divided by that of {base}"),
+        corner: "test",
+        columns: matrix.short.clone(),
+        rows: rows.collect(),
+    }
+}
+
+/// The group, and the setup if there are several.
+pub(crate) fn heading(section: &MatrixSection, several_setups: bool) -> String {
+    match several_setups {
+        true => format!("{}, {}", title(section.group), section.setup.separated()),
+        false => title(section.group),
+    }
 }

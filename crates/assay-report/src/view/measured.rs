@@ -1,29 +1,28 @@
-//! The table of tests: one row per test and setup, grouped as published.
+//! The table of tests: one row per test and setup, grouped as published, with plans and rounds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{CellId, Group, Setup, Verdict};
+use assay_model::{AuditClass, AuditFinding, CellId, Slice, SliceOutcome, Verdict, counted};
 use assay_verdict::{CellJudgement, threshold};
 
 use super::account::{self, AccountRow};
-use super::drawing::Chart;
-use super::figure::Figure;
-use super::plans::{self, PlanDifference};
+use super::drawing::{self, Chart, Values};
+use super::figure::{self, TestFigure};
 use super::profile::{self, Calls, ProfileRows};
-use super::study::JudgedStudy;
-use super::{certainty, rounds, trouble, undecided};
-use crate::number::{Rate, confidence, share, within};
+use super::study::{JudgedStudy, TestGroup};
+use super::{trouble, undecided};
+use crate::number::{Rate, confidence, figure, share, within};
 use crate::ratio::{Quotient, Ratio};
 use crate::words::Symbol;
 
 /// Every test in sections, with the columns of its table.
-pub(crate) struct Tests<'a> {
+pub(crate) struct MeasuredTests<'a> {
     pub(crate) systems: Vec<ComparedSystem<'a>>,
     pub(crate) sections: Vec<TestSection<'a>>,
-    pub(crate) figures: Vec<Figure>,
-    pub(crate) details: Vec<Figure>,
+    pub(crate) figures: Vec<TestFigure>,
+    pub(crate) details: Vec<TestFigure>,
     /// Figures in which no test differs by more than the threshold.
-    pub(crate) alike: Vec<Figure>,
+    pub(crate) alike: Vec<TestFigure>,
     /// Smallest change that counts: `2%`.
     pub(crate) threshold: String,
     /// How certain the changes exceed the threshold; `None` without changes.
@@ -37,11 +36,7 @@ pub(crate) struct ComparedSystem<'a> {
     pub(crate) is_twin: bool,
 }
 
-pub(crate) struct TestSection<'a> {
-    pub(crate) setup: Setup,
-    pub(crate) group: &'static Group,
-    pub(crate) rows: Vec<TestRow<'a>>,
-}
+pub(crate) type TestSection<'a> = TestGroup<TestRow<'a>>;
 
 pub(crate) struct TestRow<'a> {
     pub(crate) cell: usize,
@@ -110,7 +105,7 @@ impl Measured<'_> {
         profile::rows(self.cell)
     }
 
-    pub(crate) fn figure(&self, figure: &Figure) -> String {
+    pub(crate) fn figure(&self, figure: &TestFigure) -> String {
         figure.text(self.cell)
     }
 
@@ -132,18 +127,18 @@ impl TestRow<'_> {
     }
 
     /// The base and the only other system: `12.3 → 13.5`. Empty if either was not measured.
-    pub(crate) fn change(&self, figure: &Figure) -> String {
+    pub(crate) fn change(&self, figure: &TestFigure) -> String {
         let [before, after] = self.pair().map(|it| it.map(|it| it.figure(figure)));
         let pair = before.zip(after).filter(|_| self.quotient(figure).is_some());
         pair.map_or_else(String::new, |(before, after)| format!("{before} → {after}"))
     }
 
     /// The only other system divided by the base, for sorting. Empty if either was not measured.
-    pub(crate) fn change_key(&self, figure: &Figure) -> String {
+    pub(crate) fn change_key(&self, figure: &TestFigure) -> String {
         self.quotient(figure).map_or_else(String::new, |it| format!("{it:.4}"))
     }
 
-    fn quotient(&self, figure: &Figure) -> Option<f64> {
+    fn quotient(&self, figure: &TestFigure) -> Option<f64> {
         let [before, after] = self.pair().map(|it| figure.quantity(it?.cell));
         before.zip(after).map(|(before, after)| after / before).filter(|it| it.is_finite())
     }
@@ -154,55 +149,36 @@ impl TestRow<'_> {
 }
 
 /// Figures that fit a narrow table, the most important first.
-const FIGURES: [Figure; 5] = [
-    Figure::Qps,
-    Figure::CpuRatio,
-    Figure::SERVER_CPU,
-    Figure::CLIENT_CPU,
-    Figure::CONTEXT_SWITCHES,
+const FIGURES: [TestFigure; 5] = [
+    TestFigure::Qps,
+    TestFigure::CpuRatio,
+    TestFigure::SERVER_CPU,
+    TestFigure::CLIENT_CPU,
+    TestFigure::CONTEXT_SWITCHES,
 ];
 
-impl<'a> Tests<'a> {
+impl<'a> MeasuredTests<'a> {
     pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Self {
         let cells = &study.judgement.cells;
         let systems = study.compared.iter().map(|&system| ComparedSystem {
             label: study.label(system),
             is_twin: study.is_twin(system),
         });
-        let is_measured = |figure: &Figure| cells.iter().any(|cell| has(*figure, cell));
+        let is_measured = |figure: &TestFigure| cells.iter().any(|cell| has(*figure, cell));
         let (figures, alike) =
             FIGURES.into_iter().filter(is_measured).partition(|figure| differs(*figure, study));
+        let mut rounds = if study.is_large() { BTreeMap::new() } else { round_charts(study) };
         Self {
             systems: systems.collect(),
-            sections: sections(study),
+            sections: study.grouped(|cell| Some(row(study, cell, rounds.remove(&cell.cell)))),
             figures,
-            details: Figure::of(study),
+            details: TestFigure::of(study),
             alike,
             threshold: share(threshold(&study.record.study)),
-            certainty: certainty::of_changes(study),
+            certainty: figure::of_changes(study),
             has_undecided_beyond_one: cells.iter().any(is_undecided_beyond_one),
         }
     }
-}
-
-fn sections<'a>(study: &'a JudgedStudy<'a>) -> Vec<TestSection<'a>> {
-    let mut rounds = match study.is_large() {
-        true => BTreeMap::new(),
-        false => rounds::charts(study),
-    };
-    let of_base = study.judgement.cells.iter().filter(|cell| cell.system == study.base);
-    let mut cells: Vec<&CellJudgement> = of_base.collect();
-    // A stable sort keeps the tests of a group in the order in which they run.
-    cells.sort_by_key(|cell| (cell.cell.setup, cell.group));
-    let mut section = |cells: &[&'a CellJudgement]| {
-        let first = cells.first()?;
-        let row = |cell: &&'a CellJudgement| row(study, cell, rounds.remove(&cell.cell));
-        let rows = cells.iter().map(row).collect();
-        Some(TestSection { setup: first.cell.setup, group: first.group, rows })
-    };
-    let same =
-        |a: &&CellJudgement, b: &&CellJudgement| (a.cell.setup, a.group) == (b.cell.setup, b.group);
-    cells.chunk_by(same).filter_map(&mut section).collect()
 }
 
 fn row<'a>(
@@ -210,15 +186,14 @@ fn row<'a>(
     base: &'a CellJudgement,
     rounds: Option<Chart>,
 ) -> TestRow<'a> {
-    let CellId { test, .. } = base.cell;
     let others = study.compared.iter();
     let others = others.filter_map(|&system| study.cell(base.cell, system));
     TestRow {
         cell: study.number_of(base.cell),
-        test: &test.definition().name,
+        test: base.cell.test.name(),
         base: measured(study, base),
         others: others.map(|cell| measured(study, cell)).collect(),
-        plans: plans::differences(study, base.cell),
+        plans: plan_differences(study, base.cell),
         rounds,
     }
 }
@@ -230,12 +205,12 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
         system: study.label(cell.system),
         is_twin: cell.system != study.base && study.is_twin(cell.system),
         verdict: cell.verdict,
-        has_verdict: cell.verdict != Verdict::Undecided || study.has_verdicts(),
+        has_verdict: study.says(cell.verdict),
         qps: Rate(cell.qps),
         rqps: Ratio(cell.rqps),
         cpu_ratio: Quotient(cell.cpu_ratio),
-        beyond_threshold: certainty::beyond_threshold(cell).map(confidence),
-        bound: certainty::same_within(cell).map(within),
+        beyond_threshold: figure::beyond_threshold(cell).map(confidence),
+        bound: figure::same_within(cell).map(within),
         calls: profile::calls(study, cell).filter(|_| !study.is_large()),
         profile_limits: profile::limits(study, cell),
         cpu_change: cell
@@ -245,16 +220,16 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
     }
 }
 
-fn has(figure: Figure, cell: &CellJudgement) -> bool {
+fn has(figure: TestFigure, cell: &CellJudgement) -> bool {
     match figure {
-        Figure::CpuRatio => cell.cpu_ratio.is_some(),
+        TestFigure::CpuRatio => cell.cpu_ratio.is_some(),
         _ => figure.quantity(cell).is_some(),
     }
 }
 
 /// Whether some test differs in the figure by more than the threshold. Otherwise its column would be pointless.
-fn differs(figure: Figure, study: &JudgedStudy) -> bool {
-    if matches!(figure, Figure::Qps | Figure::CpuRatio) {
+fn differs(figure: TestFigure, study: &JudgedStudy) -> bool {
+    if matches!(figure, TestFigure::Qps | TestFigure::CpuRatio) {
         return true;
     }
     let least = threshold(&study.record.study).ln_1p();
@@ -271,4 +246,80 @@ fn differs(figure: Figure, study: &JudgedStudy) -> bool {
 fn is_undecided_beyond_one(cell: &CellJudgement) -> bool {
     let excludes_one = cell.rqps.is_some_and(|rqps| rqps.low > 1.0 || rqps.high < 1.0);
     cell.verdict == Verdict::Undecided && excludes_one
+}
+
+pub(crate) struct PlanDifference<'a> {
+    pub(crate) class: AuditClass,
+    pub(crate) why: &'a str,
+    /// Systems with the same plan, and that plan.
+    pub(crate) plans: Vec<(String, &'a str)>,
+}
+
+fn plan_differences<'a>(study: &'a JudgedStudy<'a>, cell: CellId) -> Vec<PlanDifference<'a>> {
+    let difference = |finding: &'a AuditFinding| {
+        let mut plans: Vec<(String, &str)> = Vec::new();
+        for (system, plan) in finding.values.iter().enumerate() {
+            let Some(plan) = plan.as_deref().filter(|_| !study.is_twin(system)) else { continue };
+            let label = study.label(system);
+            match plans.iter_mut().find(|(_, other)| *other == plan) {
+                Some((systems, _)) => *systems += &format!(", {label}"),
+                None => plans.push((label.to_owned(), plan)),
+            }
+        }
+        PlanDifference { class: finding.class, why: &finding.why, plans }
+    };
+    let differences = study.plans.of(cell).map(difference);
+    // The difference may concern only the twin.
+    differences.filter(|it| it.plans.len() > 1).collect()
+}
+
+/// Values of a line. With more rounds, a value is the mean of several.
+const VALUES: usize = 40;
+
+const ROUNDS_MIN: usize = 3;
+
+type Rounds<'a> = BTreeMap<(u32, u32), BTreeMap<usize, &'a Slice>>;
+
+/// QPS of the base and of the systems compared with it, in this order, in each cell with enough rounds. Includes
+/// troubled rounds.
+fn round_charts(study: &JudgedStudy) -> BTreeMap<CellId, Chart> {
+    let mut cells: BTreeMap<CellId, Rounds> = BTreeMap::new();
+    for slice in study.record.slices_that_count() {
+        let has_ended = !matches!(slice.outcome, SliceOutcome::Failed(_));
+        // A step of the Insert Benchmark has charts of its seconds.
+        if has_ended && slice.step.is_none() {
+            let rounds = cells.entry(slice.cell).or_default();
+            rounds.entry((slice.block, slice.round)).or_default().insert(slice.system, slice);
+        }
+    }
+    let chart = |(cell, rounds): (CellId, Rounds)| Some((cell, round_chart(study, &rounds)?));
+    cells.into_iter().filter_map(chart).collect()
+}
+
+fn round_chart(study: &JudgedStudy, rounds: &Rounds) -> Option<Chart> {
+    if rounds.len() < ROUNDS_MIN {
+        return None;
+    }
+    let together = rounds.len().div_ceil(VALUES);
+    let rounds_in_order: Vec<&BTreeMap<usize, &Slice>> = rounds.values().collect();
+    let line = |(number, system): (usize, usize)| -> Values {
+        let mean = |rounds: &[&BTreeMap<usize, &Slice>]| {
+            let rate = |round: &&BTreeMap<usize, &Slice>| round.get(&system)?.ops_per_second();
+            let known: Vec<f64> = rounds.iter().filter_map(rate).collect();
+            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        };
+        (number, rounds_in_order.chunks(together).map(mean).collect())
+    };
+    let shown = std::iter::once(study.base).chain(study.compared.iter().copied());
+    let lines: Vec<Values> = shown.enumerate().map(line).collect();
+    let blocks: BTreeSet<u32> = rounds.keys().map(|(block, _)| *block).collect();
+    let mean = match together {
+        1 => String::new(),
+        _ => format!(", each value the mean of {together}"),
+    };
+    let of = counted(rounds.len() as u64, "round");
+    let blocks = counted(blocks.len() as u64, "block");
+    drawing::chart("QPS round by round", &lines, |top| {
+        format!("0 to {}, {of} in {blocks}{mean}", figure(Some(top)))
+    })
 }

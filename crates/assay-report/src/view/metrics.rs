@@ -3,7 +3,7 @@
 
 use assay_verdict::{CellJudgement, METRICS};
 
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shaded::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::NONE;
 use crate::ratio::{narrow, short};
@@ -11,7 +11,7 @@ use crate::ratio::{narrow, short};
 const RATE: &str = "o/s";
 
 /// In the order of [`METRICS`].
-type Values = [Option<f64>; METRICS.len()];
+type MetricValues = [Option<f64>; METRICS.len()];
 
 pub(crate) const NOTE: &str = "Metrics: cpu/o is CPU time of server and clients in percent of all CPUs, divided by \
     QPS; cs/o: their context switches per operation; r/o, rKB/o, wKB/o: reads, KiB read and KiB written by the block \
@@ -30,7 +30,8 @@ fn table(study: &JudgedStudy, base: &CellJudgement, systems: &[usize]) -> Option
         let cell = study.cell(base.cell, system)?;
         Some((study.label(system), values(study, cell), cell.qps.map(|qps| qps.value)))
     };
-    let all: Vec<(&str, Values, Option<f64>)> = systems.iter().map(of).collect::<Option<_>>()?;
+    let all: Vec<(&str, MetricValues, Option<f64>)> =
+        systems.iter().map(of).collect::<Option<_>>()?;
     // QPS alone is in other tables.
     let has_metrics = all.iter().any(|(_, values, _)| values.iter().any(Option::is_some));
     let (_, first, _) = all.first().filter(|_| has_metrics)?;
@@ -39,7 +40,7 @@ fn table(study: &JudgedStudy, base: &CellJudgement, systems: &[usize]) -> Option
     };
     let absolute = all.iter().map(|(name, values, qps)| {
         let texts = values.iter().zip(&METRICS).map(|(value, it)| text(*value, it.decimals));
-        row((*name).to_owned(), texts.chain([text(*qps, 0)]))
+        ShadedRow::plain(*name, texts.chain([text(*qps, 0)]))
     });
     let relative = all.iter().zip(systems).skip(1).map(|((name, values, _), system)| {
         let quotients = values.iter().zip(first).zip(&METRICS).map(|((value, base), metric)| {
@@ -50,7 +51,7 @@ fn table(study: &JudgedStudy, base: &CellJudgement, systems: &[usize]) -> Option
         // Relative QPS comes from pairs, and is that of the tables above.
         let rqps = study.cell(base.cell, *system).and_then(|cell| cell.rqps);
         let rqps = rqps.map_or_else(|| NONE.to_owned(), narrow);
-        row(format!("{name} / base"), quotients.chain([rqps]))
+        ShadedRow::plain(format!("{name} / base"), quotients.chain([rqps]))
     });
     Some(ShadedTable {
         title: study.cell_name(base.cell),
@@ -61,18 +62,13 @@ fn table(study: &JudgedStudy, base: &CellJudgement, systems: &[usize]) -> Option
     })
 }
 
-fn row(name: String, texts: impl Iterator<Item = String>) -> ShadedRow {
-    let cells = texts.map(|text| ShadedCell { text, shade: Shade::None });
-    ShadedRow { name, cells: cells.collect() }
-}
-
 /// `None` if it would be relative to zero.
 fn quotient(value: f64, base: f64, decimals: usize) -> Option<f64> {
     let least = 0.5 * 10_f64.powi(-(decimals as i32));
     (base >= least).then(|| value / base)
 }
 
-fn values(study: &JudgedStudy, cell: &CellJudgement) -> Values {
+fn values(study: &JudgedStudy, cell: &CellJudgement) -> MetricValues {
     let cpus = f64::from(study.record.host().cpus);
     METRICS.map(|metric| match study.record.is_reported() {
         true => cell.published(metric.name),

@@ -1,20 +1,16 @@
-//! The report as data: every sentence, table and figure, independent of formats.
+//! The sections of a report: every sentence, table and figure, each decided once for all formats.
 //!
-//! [`Report::new`] reads the study and its judgement once and makes all decisions. Text, Markdown and HTML only lay it
-//! out: they see no slice, estimate nothing and decide nothing about the result.
+//! Most sections are blocks made from a [`study::JudgedStudy`]. [`Report`] has what charts and several sections share.
 
 pub(crate) mod account;
 pub(crate) mod again;
 pub(crate) mod answer;
 pub(crate) mod answers;
-pub(crate) mod beside;
 pub(crate) mod causes;
 pub(crate) mod caveats;
-pub(crate) mod certainty;
 pub(crate) mod conditions;
 mod counted;
 pub(crate) mod counts;
-pub(crate) mod crossovers;
 pub(crate) mod drawing;
 pub(crate) mod figure;
 pub(crate) mod findings;
@@ -24,106 +20,67 @@ pub(crate) mod insert_bench;
 pub(crate) mod matrix;
 pub(crate) mod measured;
 pub(crate) mod metrics;
-mod noise;
-mod nothing;
-mod outcomes;
-pub(crate) mod plans;
 pub(crate) mod profile;
-pub(crate) mod published;
-mod query_cache;
 pub(crate) mod ranking;
 pub(crate) mod reasons;
 pub(crate) mod responses;
-pub(crate) mod rounds;
-pub(crate) mod same;
-pub(crate) mod seconds;
-pub(crate) mod session_sets;
-mod sessions;
 pub(crate) mod shaded;
-pub(crate) mod soak;
 pub(crate) mod startup;
 pub(crate) mod statements;
-pub(crate) mod step_bars;
 mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;
 pub(crate) mod sweep;
-mod to_do;
-mod totals;
+pub(crate) mod to_do;
 pub(crate) mod tpcc;
 mod trouble;
 pub(crate) mod undecided;
-mod unequal;
-pub(crate) mod unmeasured;
 pub(crate) mod versions;
+mod work;
 
 use std::collections::BTreeMap;
 
 use assay_model::{Estimate, Setup, StudyRecord, counted};
 use assay_verdict::{Judgement, threshold};
 
-use again::Again;
 use answer::SystemAnswer;
-use answers::FindingList;
-use causes::Cause;
+use causes::ExplainedCause;
 use caveats::Caveats;
-use conditions::Conditions;
 use counts::Counts;
-use gate::Gate;
 use groups::GroupRow;
-use insert_bench::InsertBench;
+use insert_bench::InsertBenchTables;
 use matrix::Matrix;
-use measured::Tests;
-use ranking::RankingSection;
-use shaded::ShadedTable;
-use soak::LongerLook;
-use startup::Obstacle;
+use measured::MeasuredTests;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use sweep::Sweep;
-use to_do::ToDo;
 use versions::VersionLine;
 
+use crate::section::{self, ShownSection};
 use crate::words::Separated as _;
 
 pub(crate) struct Report<'a> {
+    pub(crate) study: &'a JudgedStudy<'a>,
     pub(crate) base: &'a str,
     /// Titles of systems, which have exact versions, by label.
     titles: BTreeMap<&'a str, String>,
-    /// `None` if the study is not a gate.
-    pub(crate) gate: Option<Gate<'a>>,
     /// One for each system but the base and its twin.
     pub(crate) answers: Vec<SystemAnswer<'a>>,
     pub(crate) caveats: Caveats,
     /// Cells that failed or have an explanation, the most important first.
-    pub(crate) causes: Vec<Cause<'a>>,
-    pub(crate) undecided: Vec<String>,
-    /// `None` for fewer than three systems.
-    pub(crate) ranking: Option<RankingSection>,
+    pub(crate) causes: Vec<ExplainedCause<'a>>,
     pub(crate) groups: Vec<GroupRow<'a>>,
     /// `None` for other studies.
-    pub(crate) insert_bench: Option<InsertBench<'a>>,
-    /// Transactions of the TPC-C-like workload; `None` for other studies.
-    pub(crate) tpcc: Option<ShadedTable>,
+    pub(crate) insert_bench: Option<InsertBenchTables<'a>>,
     /// Tests by client count; `None` for a single count.
     pub(crate) sweep: Option<Sweep<'a>>,
-    pub(crate) responses: Option<ShadedTable>,
-    /// Obstacles to starting with the config file, and to logging in for users of the dump.
-    pub(crate) obstacles: Vec<Obstacle>,
-    pub(crate) outcomes: Option<Vec<(String, String)>>,
-    pub(crate) findings: Vec<FindingList>,
-    pub(crate) statements: Vec<ShadedTable>,
     pub(crate) counts: Option<Counts>,
-    pub(crate) soak: Option<LongerLook>,
-    pub(crate) tests: Tests<'a>,
+    /// Of the work after the study.
+    pub(crate) sections: Vec<ShownSection>,
+    pub(crate) tests: MeasuredTests<'a>,
     pub(crate) steps: Vec<StepTable<'a>>,
     pub(crate) versions: Vec<VersionLine<'a>>,
     pub(crate) matrix: Matrix<'a>,
-    pub(crate) metrics: Vec<ShadedTable>,
-    /// A line for each system and test that is slower at some client counts and faster at others.
-    pub(crate) crossovers: Vec<String>,
-    pub(crate) conditions: Conditions<'a>,
-    pub(crate) again: Again<'a>,
     /// Every relative QPS of the study, for a scale that all charts share.
     pub(crate) ratios: Vec<Estimate>,
     /// Smallest change of practical interest, as a fraction.
@@ -140,17 +97,24 @@ const SETUP_COLUMNS: &str = "clients × tables × rows";
 impl<'a> Report<'a> {
     /// With separated thousands; only the clients if the tables are unknown.
     pub(crate) fn setup(&self, setup: Setup) -> String {
-        match self.conditions.study.has_known_tables {
-            true => setup.separated(),
-            false => counted(setup.clients, "client"),
+        if self.has_known_tables() { setup.separated() } else { counted(setup.clients, "client") }
+    }
+
+    /// For a heading; empty if the study has a single setup.
+    pub(crate) fn of_setup(&self, setup: Setup) -> String {
+        match (self.several_setups, self.has_known_tables()) {
+            (false, _) => String::new(),
+            (true, true) => format!(", {} ({SETUP_COLUMNS})", setup.separated()),
+            (true, false) => format!(", {}", self.setup(setup)),
         }
     }
 
-    pub(crate) fn setup_in_full(&self, setup: Setup) -> String {
-        match self.conditions.study.has_known_tables {
-            true => format!("{} ({})", setup.separated(), SETUP_COLUMNS),
-            false => self.setup(setup),
-        }
+    fn has_known_tables(&self) -> bool {
+        self.study.record.study.has_known_tables()
+    }
+
+    pub(crate) fn id(&self) -> &'a str {
+        &self.study.record.study.id
     }
 
     pub(crate) fn titled<'l>(&'l self, label: &'l str) -> &'l str {
@@ -158,50 +122,35 @@ impl<'a> Report<'a> {
     }
 
     pub(crate) fn plain_setup(&self, setup: Setup) -> String {
-        match self.conditions.study.has_known_tables {
-            true => setup.to_string(),
-            false => self.setup(setup),
-        }
+        if self.has_known_tables() { setup.to_string() } else { self.setup(setup) }
     }
 
     pub(crate) fn setup_column(&self) -> &'static str {
-        if self.conditions.study.has_known_tables { SETUP_COLUMNS } else { "clients" }
+        if self.has_known_tables() { SETUP_COLUMNS } else { "clients" }
     }
 
     fn new(study: &'a JudgedStudy<'a>) -> Self {
         Self {
+            study,
             base: study.label(study.base),
             titles: (0..study.record.systems.len())
                 .map(|it| (study.label(it), study.titled(it)))
                 .collect(),
-            gate: Gate::new(study),
             answers: match study.counts_only() {
                 true => counted::answers(study),
                 false => answer::answers(study),
             },
             caveats: Caveats::new(study),
             causes: causes::causes(study),
-            undecided: undecided::lines(study),
-            ranking: ranking::section(study),
             groups: groups::rows(study),
-            insert_bench: InsertBench::new(study),
-            tpcc: tpcc::table(study),
+            insert_bench: InsertBenchTables::new(study),
             sweep: Sweep::new(study),
-            responses: responses::table(study),
-            obstacles: startup::obstacles(study),
-            outcomes: outcomes::outcomes(study),
-            findings: findings_of_users(study),
-            statements: statements::tables(study),
             counts: Counts::new(study),
-            soak: LongerLook::new(study),
-            tests: Tests::new(study),
+            sections: section::sections(study),
+            tests: MeasuredTests::new(study),
             steps: steps::tables(study),
             versions: versions::lines(study),
             matrix: Matrix::new(study),
-            metrics: metrics::tables(study),
-            crossovers: crossovers::lines(study),
-            conditions: Conditions::new(study),
-            again: Again::new(study.record),
             ratios: study.judgement.cells.iter().filter_map(|cell| cell.rqps).collect(),
             threshold: threshold(&study.record.study),
             counts_only: study.counts_only(),
@@ -214,9 +163,20 @@ impl<'a> Report<'a> {
         self.tests.systems.len() > 1
     }
 
+    /// Labels of the systems compared with the base, without the twin.
+    pub(crate) fn compared(&self) -> Vec<&'a str> {
+        let systems = self.tests.systems.iter().filter(|system| !system.is_twin);
+        systems.map(|system| system.label).collect()
+    }
+
     pub(crate) fn has_profiles(&self) -> bool {
         let mut rows = self.tests.sections.iter().flat_map(|section| &section.rows);
         !self.is_large && rows.any(measured::TestRow::has_profile)
+    }
+
+    /// Sentences of the work after the study that contradict the answer.
+    pub(crate) fn contradictions(&self) -> impl Iterator<Item = &str> {
+        self.sections.iter().flat_map(|it| &it.content.contradictions).map(String::as_str)
     }
 
     /// In lines of versions, the largest change first.
@@ -227,13 +187,13 @@ impl<'a> Report<'a> {
     /// Systems that are the same, the ranking of three or more systems, and a line for each system, or the false calls
     /// if the base is only compared with itself. A suspicious audit is stamped on the line after the equal systems.
     pub(crate) fn answer_lines(&self) -> Vec<String> {
-        let contradictions = self.soak.iter().flat_map(|it| it.contradictions.iter().cloned());
+        let contradictions = self.contradictions().map(str::to_owned);
         let answers: Vec<String> = if self.answers.is_empty() {
             self.caveats.twins.clone()
         } else {
             self.answers.iter().map(|answer| answer.sentence.clone()).collect()
         };
-        let fastest = self.ranking.iter().filter_map(|it| it.headline.clone());
+        let fastest = ranking::headline(self.study).into_iter();
         let mut lines: Vec<String> = fastest.chain(contradictions).chain(answers).collect();
         if let (Some(first), false) = (lines.first_mut(), self.caveats.suspicious.is_empty()) {
             *first = format!("[suspicious audit] {first}");
@@ -241,13 +201,15 @@ impl<'a> Report<'a> {
         self.caveats.same.iter().cloned().chain(lines).collect()
     }
 
+    fn suspicious_line(&self) -> Option<String> {
+        let settings = self.caveats.suspicious.join(", ");
+        let line = format!("suspicious: differences that matter: {settings}");
+        (!self.caveats.suspicious.is_empty()).then_some(line)
+    }
+
     pub(crate) fn warning_lines(&self) -> Vec<String> {
         let caveats = &self.caveats;
-        let mut lines = Vec::new();
-        if !caveats.suspicious.is_empty() {
-            let settings = caveats.suspicious.join(", ");
-            lines.push(format!("suspicious: differences that matter: {settings}"));
-        }
+        let mut lines: Vec<String> = self.suspicious_line().into_iter().collect();
         lines.extend(caveats.warnings.iter().map(|it| format!("warning: {it}")));
         lines.extend(caveats.unmeasured.iter().map(|it| format!("not measured: {it}")));
         lines
@@ -258,10 +220,7 @@ impl<'a> Report<'a> {
         let caveats = &self.caveats;
         let mut lines: Vec<String> =
             self.answers.iter().flat_map(|answer| answer.reasons(self.answers.len() > 1)).collect();
-        if !caveats.suspicious.is_empty() {
-            let settings = caveats.suspicious.join(", ");
-            lines.push(format!("suspicious: differences that matter: {settings}"));
-        }
+        lines.extend(self.suspicious_line());
         if !self.answers.is_empty() {
             lines.extend(caveats.twins.iter().cloned());
         }
@@ -271,15 +230,6 @@ impl<'a> Report<'a> {
         lines.push(caveats.basis.clone());
         lines
     }
-}
-
-fn findings_of_users(study: &JudgedStudy) -> Vec<FindingList> {
-    let to_do: BTreeMap<usize, ToDo> =
-        study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
-    let is_told = |system: usize, test: &str, failure: &str| {
-        to_do.get(&system).is_some_and(|it| it.tells(test, Some(failure)))
-    };
-    [to_do::lists(study), sessions::lists(study, is_told), answers::lists(study)].concat()
 }
 
 pub(crate) fn with_report<T>(

@@ -3,49 +3,57 @@
 use assay_model::{Verdict, counted};
 use assay_verdict::{RankedPair, Ranking, threshold};
 
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shaded::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
+use crate::document::{Block, Fold, Wish};
 use crate::number::share;
 use crate::ratio::Ratio;
+use crate::text::Text;
+use crate::words::listed;
 
-pub(crate) struct RankingSection {
-    /// Ranking over all tests in one line, fastest first; `None` without one.
-    pub(crate) headline: Option<String>,
-    pub(crate) overall: Option<ShadedTable>,
-    /// A line for each test: its name and the order of the systems. Empty for a single test.
-    pub(crate) tests: Vec<(String, String)>,
+/// Ranking over all tests in one line, fastest first; `None` without one.
+pub(crate) fn headline(study: &JudgedStudy) -> Option<String> {
+    let overall = study.judgement.rankings.as_ref()?.overall.as_ref()?;
+    Some(RankingWords { study, has_versions: true }.headline(overall))
 }
 
-/// `None` without rankings.
-pub(super) fn section(study: &JudgedStudy) -> Option<RankingSection> {
-    let rankings = study.judgement.rankings.as_ref()?;
-    let words = Words { study, has_versions: true };
-    let of_tests = Words { study, has_versions: false };
-    let test = |ranking: &Ranking| Some((study.cell_name(ranking.cell?), of_tests.order(ranking)));
+/// The ranking over all tests, and in each of them unless there are more than `most`.
+pub(crate) fn blocks(study: &JudgedStudy, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
+    let Some(rankings) = &study.judgement.rankings else { return Vec::new() };
+    let words = RankingWords { study, has_versions: true };
+    let of_tests = RankingWords { study, has_versions: false };
+    let table = rankings.overall.iter().map(|overall| {
+        let table = words.table(overall);
+        if wish.is_page() { Block::Table(table.table().untitled()) } else { table.block(wish) }
+    });
+    let mut blocks: Vec<Block> = table.collect();
     let is_single = study.record.study.cells.len() == 1;
-    Some(RankingSection {
-        headline: rankings.overall.as_ref().map(|it| words.headline(it)),
-        overall: rankings.overall.as_ref().map(|it| words.table(it)),
-        tests: rankings.tests.iter().filter(|_| !is_single).filter_map(test).collect(),
-    })
+    let test =
+        |ranking: &Ranking| Some((study.cell_name(ranking.cell?), of_tests.order(ranking).into()));
+    let tests: Vec<(String, Text)> =
+        rankings.tests.iter().filter(|_| !is_single).filter_map(test).collect();
+    if !tests.is_empty() && tests.len() <= most {
+        let heading = wish.heading("fastest in each test");
+        blocks.extend(Block::folded(heading, Fold::Closed, vec![Block::Facts(tests)]));
+    }
+    if wish.is_page() {
+        return Block::place("ranking", "Ranking", "Which is the fastest", blocks);
+    }
+    blocks
 }
 
-struct Words<'a> {
+struct RankingWords<'a> {
     study: &'a JudgedStudy<'a>,
     has_versions: bool,
 }
 
-impl Words<'_> {
+impl RankingWords<'_> {
     fn names(&self, systems: &[usize]) -> String {
         let name = |system: usize| match self.has_versions {
             true => self.study.titled(system),
             false => self.study.label(system).to_owned(),
         };
-        let names: Vec<String> = systems.iter().map(|&it| name(it)).collect();
-        match names.as_slice() {
-            [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-            names => names.concat(),
-        }
+        listed(&systems.iter().map(|&system| name(system)).collect::<Vec<_>>())
     }
 
     /// `fastest over 5 tests: a and b, which cannot be told apart; then c`.
@@ -117,8 +125,7 @@ impl Words<'_> {
             let group = ranking.groups.iter().position(|group| group.contains(&system));
             let group = group.map_or_else(String::new, |it| (it + 1).to_string());
             let texts = [ranking.rank(system).to_string(), group, ratio];
-            let cells = texts.map(|text| ShadedCell { text, shade: Shade::None });
-            ShadedRow { name: self.study.label(system).to_owned(), cells: cells.into() }
+            ShadedRow::plain(self.study.label(system), texts)
         });
         let columns = ["rank", "group", "QPS relative to the first"];
         ShadedTable {

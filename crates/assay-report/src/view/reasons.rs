@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Verdict, counted};
-use assay_verdict::{Cause, CellJudgement, GroupSummary, Term, TimeChange};
+use assay_verdict::{CellJudgement, ChangeCause, GroupSummary, Term, TimeChange};
 
 use super::study::JudgedStudy;
+use crate::words::{capital, listed};
 
 const GROUPS: usize = 3;
 
@@ -37,7 +38,7 @@ pub(crate) fn reasons(study: &JudgedStudy, system: usize) -> Vec<String> {
             continue;
         }
         let tests = counted(changed.len() as u64, "test");
-        sentences.push(format!("{} in {tests}: {}.", capitalised(word), causes(&changed, true)));
+        sentences.push(format!("{} in {tests}: {}.", capital(word), causes(&changed, true)));
         sentences.extend(since(study, verdict, &changed));
         sentences.extend(functions(&changed));
     }
@@ -65,21 +66,16 @@ pub(crate) fn of_group(cells: &[CellJudgement], summary: &GroupSummary) -> Optio
     (!parts.is_empty()).then(|| format!("of {tests}, {}", parts.join("; ")))
 }
 
-fn capitalised(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
 /// `5 mostly because of CPU in serving threads (range-1, writes), 2 with another plan (point)`, with the groups or
 /// without them.
 fn causes(changed: &[&CellJudgement], has_groups: bool) -> String {
-    let mut by_cause: BTreeMap<Cause, Vec<&CellJudgement>> = BTreeMap::new();
+    let mut by_cause: BTreeMap<ChangeCause, Vec<&CellJudgement>> = BTreeMap::new();
     for cell in changed {
-        by_cause.entry(cell.cause.unwrap_or(Cause::Unknown)).or_default().push(cell);
+        by_cause.entry(cell.cause.unwrap_or(ChangeCause::Unknown)).or_default().push(cell);
     }
-    let mut by_cause: Vec<(Cause, Vec<&CellJudgement>)> = by_cause.into_iter().collect();
+    let mut by_cause: Vec<(ChangeCause, Vec<&CellJudgement>)> = by_cause.into_iter().collect();
     by_cause.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
-    let part = |(cause, cells): &(Cause, Vec<&CellJudgement>)| {
+    let part = |(cause, cells): &(ChangeCause, Vec<&CellJudgement>)| {
         let of = match cells.len() {
             1 if changed.len() == 1 => String::new(),
             2 if changed.len() == 2 => "both ".to_owned(),
@@ -87,7 +83,7 @@ fn causes(changed: &[&CellJudgement], has_groups: bool) -> String {
             count => format!("{count} "),
         };
         let groups = if has_groups { groups(cells) } else { String::new() };
-        let shares = if *cause == Cause::Several { shares(cells) } else { String::new() };
+        let shares = if *cause == ChangeCause::Several { shares(cells) } else { String::new() };
         let details: Vec<String> =
             [groups, shares].into_iter().filter(|it| !it.is_empty()).collect();
         let details = match details.is_empty() {
@@ -123,11 +119,7 @@ fn shares(cells: &[&CellJudgement]) -> String {
         format!("{:.0}% {}", 100.0 * share, term.word(tells_disk)).replace('-', "−")
     });
     let named: Vec<String> = named.collect();
-    match named.split_last() {
-        None => String::new(),
-        Some((only, [])) => format!("{only} on average"),
-        Some((last, rest)) => format!("{} and {last} on average", rest.join(", ")),
-    }
+    if named.is_empty() { String::new() } else { format!("{} on average", listed(&named)) }
 }
 
 /// The version with which most of these tests changed most; `None` if versions are not a line, or no version has most

@@ -4,16 +4,27 @@ use std::collections::BTreeSet;
 
 use assay_verdict::CellJudgement;
 
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shaded::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
+use crate::document::{Block, Wish};
 use crate::number::{NONE, figure, thousands};
 
 /// Prefix and suffix of the name of a published percentile, such as `latency_p95_us`.
 const PERCENTILE: (&str, &str) = ("latency_p", "_us");
 
+/// Empty with more than `most` rows.
+pub(crate) fn blocks(study: &JudgedStudy, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
+    let table = table(study).filter(|table| table.rows.len() <= most);
+    let blocks: Vec<Block> = table.iter().map(|table| table.block(wish)).collect();
+    if wish.is_page() {
+        return Block::place("responses", "", "Response times and errors", blocks);
+    }
+    blocks
+}
+
 /// A row for each test and system: mean, percentiles and longest response time, transactions, errors, lost connections.
 /// `None` unless response times or errors were published.
-pub(crate) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
+fn table(study: &JudgedStudy) -> Option<ShadedTable> {
     let cells = || study.judgement.cells.iter().filter(|cell| cell.qps.is_some());
     let is_told = |cell: &CellJudgement| cell.latency.is_some() || !percentiles(cell).is_empty();
     let is_wanted = study.record.is_reported() && cells().any(is_told);
@@ -27,20 +38,19 @@ pub(crate) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
     columns.extend(at.iter().map(|it| format!("{it}th percentile ms")));
     columns
         .extend(["longest ms", "transactions", "errors", "errors/transaction"].map(str::to_owned));
-    let has_lost = cells().any(|cell| published(cell, "reconnects").is_some());
+    let has_lost = cells().any(|cell| cell.published("reconnects").is_some());
     columns.extend(has_lost.then(|| "reconnects".to_owned()));
     let row = |cell: &CellJudgement| {
         let ms = |us: Option<f64>| figure(us.map(|us| us / 1000.0));
         let mut texts = vec![ms(cell.latency.and_then(|it| it.mean))];
         let name = |it: &&str| format!("{}{it}{}", PERCENTILE.0, PERCENTILE.1);
-        texts.extend(at.iter().map(|it| ms(published(cell, &name(it)))));
+        texts.extend(at.iter().map(|it| ms(cell.published(&name(it)))));
         texts.push(ms(cell.latency.and_then(|it| it.max)));
         texts.extend(errors(study, cell));
-        let lost = published(cell, "reconnects");
+        let lost = cell.published("reconnects");
         texts.extend(has_lost.then(|| lost.map_or_else(|| "0".to_owned(), thousands)));
         let name = format!("{}, {}", study.cell_name(cell.cell), study.label(cell.system));
-        let cells = texts.into_iter().map(|text| ShadedCell { text, shade: Shade::None });
-        ShadedRow { name, cells: cells.collect() }
+        ShadedRow::plain(name, texts)
     };
     Some(ShadedTable {
         title: "response times and errors".to_owned(),
@@ -58,7 +68,7 @@ fn errors(study: &JudgedStudy, cell: &CellJudgement) -> [String; 3] {
     let slices = study.record.slices.iter();
     let mine = slices.filter(|it| it.cell == cell.cell && it.system == cell.system);
     let events: f64 = mine.map(|it| it.work.events as f64).sum();
-    let given_up = published(cell, "given_up").unwrap_or(0.0);
+    let given_up = cell.published("given_up").unwrap_or(0.0);
     let errors = cell.errors as f64 + given_up;
     let each = match events {
         0.0 => NONE.to_owned(),
@@ -66,10 +76,6 @@ fn errors(study: &JudgedStudy, cell: &CellJudgement) -> [String; 3] {
         events => figure(Some(errors / events)),
     };
     [thousands(events), thousands(errors), each]
-}
-
-fn published(cell: &CellJudgement, name: &str) -> Option<f64> {
-    cell.published.iter().find(|(it, _)| it == name).map(|(_, value)| *value)
 }
 
 /// The published percentiles, as written: `95`.

@@ -1,17 +1,46 @@
 //! Tables with shaded cells.
 
+use crate::document::{Block, Caption, Column, Row, Table, TableCell, Wish};
+use crate::number::NONE;
+use crate::words::capital;
+
 #[derive(Clone)]
-pub(crate) struct ShadedTable {
-    pub(crate) title: String,
+pub struct ShadedTable {
+    pub title: String,
     /// Meaning of its cells and shades.
-    pub(crate) note: String,
-    pub(crate) corner: &'static str,
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<ShadedRow>,
+    pub note: String,
+    pub corner: &'static str,
+    pub columns: Vec<String>,
+    pub rows: Vec<ShadedRow>,
 }
 
 impl ShadedTable {
-    pub(crate) fn legend(&self) -> Vec<(String, &'static str)> {
+    pub(crate) fn table(&self) -> Table {
+        let columns = self.columns.iter().map(|name| Column::numbers(name.clone()));
+        let cell = |cell: &ShadedCell| TableCell::from(cell.text.clone()).class(cell.shade.class());
+        let rows = self.rows.iter().map(|row| {
+            let name = TableCell::from(row.name.clone());
+            Row::new(std::iter::once(name).chain(row.cells.iter().map(cell)))
+        });
+        let columns = std::iter::once(Column::words(self.corner)).chain(columns).collect();
+        let (title, note) = (self.title.clone(), self.note.clone());
+        let caption = Some(Caption { title, note, legend: self.legend() });
+        Table { caption, ..Table::new(columns, rows) }
+    }
+
+    /// With a capital letter in its title, except in terminals.
+    pub(crate) fn titled(&self, wish: &Wish<'_>) -> Table {
+        let mut table = self.table();
+        let captions = table.caption.iter_mut().filter(|_| !wish.is_terminal());
+        captions.for_each(|caption| caption.title = capital(&caption.title));
+        table
+    }
+
+    pub(crate) fn block(&self, wish: &Wish<'_>) -> Block<'static> {
+        Block::Table(self.titled(wish))
+    }
+
+    fn legend(&self) -> Vec<(String, &'static str)> {
         let mut used: Vec<Shade> =
             self.rows.iter().flat_map(|row| row.cells.iter().map(|cell| cell.shade)).collect();
         used.sort();
@@ -23,19 +52,41 @@ impl ShadedTable {
 }
 
 #[derive(Clone)]
-pub(crate) struct ShadedRow {
-    pub(crate) name: String,
-    pub(crate) cells: Vec<ShadedCell>,
+pub struct ShadedRow {
+    pub name: String,
+    pub cells: Vec<ShadedCell>,
+}
+
+impl ShadedRow {
+    /// Without shades.
+    pub(crate) fn plain(
+        name: impl Into<String>,
+        texts: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let cells = texts.into_iter().map(ShadedCell::plain);
+        Self { name: name.into(), cells: cells.collect() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ShadedCell {
-    pub(crate) text: String,
-    pub(crate) shade: Shade,
+pub struct ShadedCell {
+    pub text: String,
+    pub shade: Shade,
+}
+
+impl ShadedCell {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), shade: Shade::None }
+    }
+
+    /// For an absent value.
+    pub(crate) fn none() -> Self {
+        Self::plain(NONE)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Shade {
+pub enum Shade {
     None,
     /// In the best quarter of a column in which a system is called faster or slower.
     High,

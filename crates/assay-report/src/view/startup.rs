@@ -5,10 +5,17 @@ use assay_model::{EventKind, Restored, RestoredKind, Severity, StudyRecord, Unta
 
 use super::answers::restored;
 use super::study::JudgedStudy;
+use crate::document::{Block, Wish};
 
-pub(crate) struct Obstacle {
-    pub(crate) heading: String,
-    pub(crate) facts: Vec<(String, String)>,
+/// A heading and the options or logins below it.
+type Obstacle = (String, Vec<(String, String)>);
+
+pub(crate) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let blocks = obstacles(study).into_iter().flat_map(|(heading, facts)| {
+        // The heading begins with the name of a product.
+        [Block::Heading(1, heading.into()), Block::facts(facts)]
+    });
+    Block::place("start", "Start", wish.heading("before anything else"), blocks.collect())
 }
 
 /// Options of config files that systems do not accept, with their severity. Those that the base does not accept either
@@ -51,7 +58,7 @@ pub(super) fn logins(record: &StudyRecord, base: usize, system: usize) -> Vec<&R
     of(system).filter(|it| !of(base).any(|other| other.message == it.message)).collect()
 }
 
-pub(crate) fn obstacles(study: &JudgedStudy) -> Vec<Obstacle> {
+fn obstacles(study: &JudgedStudy) -> Vec<Obstacle> {
     let record = study.record;
     let mut found = Vec::new();
     for &system in &study.compared {
@@ -75,13 +82,13 @@ pub(crate) fn obstacles(study: &JudgedStudy) -> Vec<Obstacle> {
         let of_refused = format!("{server} will not start with this config file");
         for (heading, facts) in [(of_refused, refused), (of_deprecated, deprecated)] {
             if !facts.is_empty() {
-                found.push(Obstacle { heading, facts });
+                found.push((heading, facts));
             }
         }
         let logins = logins(record, study.base, system);
         if !logins.is_empty() {
             let heading = format!("users of the dump cannot log in to {server}");
-            found.push(Obstacle { heading, facts: logins.into_iter().map(login).collect() });
+            found.push((heading, logins.into_iter().map(login).collect()));
         }
     }
     found

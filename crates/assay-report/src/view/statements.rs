@@ -5,16 +5,30 @@ use assay_verdict::{StatementChange, statement_changes, threshold};
 
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
+use crate::document::{Block, Wish};
 use crate::number::{NONE, figure};
-use crate::words::Symbol as _;
+use crate::words::{Symbol as _, one_line};
 
 const SHOWN: usize = 60;
 
 /// Smallest relative change with a colour.
 const LARGE: f64 = 0.05;
 
+/// Empty with more than `most` rows.
+pub(crate) fn blocks(study: &JudgedStudy, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
+    let tables = tables(study);
+    if tables.iter().map(|table| table.rows.len()).sum::<usize>() > most {
+        return Vec::new();
+    }
+    let blocks: Vec<Block> = tables.iter().map(|table| table.block(wish)).collect();
+    if wish.is_page() {
+        return Block::place("statements", "Statements", "Statements one by one", blocks);
+    }
+    blocks
+}
+
 /// A table for each test whose statements were timed. None in a large study.
-pub(crate) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
+fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
     if study.is_large() {
         return Vec::new();
     }
@@ -34,10 +48,10 @@ fn table(study: &JudgedStudy, cell: CellId) -> Option<ShadedTable> {
     let places = changes.iter().max_by_key(|it| it.len()).filter(|it| !it.is_empty())?;
     let interesting = threshold(&study.record.study);
     let rows = places.iter().map(|StatementChange { kind, step, time }| {
-        let before = ShadedCell { text: figure(Some(time.before)), shade: Shade::None };
+        let before = ShadedCell::plain(figure(Some(time.before)));
         let of = |changes: &Vec<StatementChange>| {
             let found = changes.iter().find(|it| (it.kind, it.step) == (*kind, *step));
-            found.map_or_else(nothing, |it| changed(it, interesting))
+            found.map_or_else(ShadedCell::none, |it| changed(it, interesting))
         };
         let cells = std::iter::once(before).chain(changes.iter().map(of)).collect();
         ShadedRow { name: name(cell.test, *kind, *step), cells }
@@ -53,10 +67,6 @@ fn table(study: &JudgedStudy, cell: CellId) -> Option<ShadedTable> {
         columns: columns.collect(),
         rows: rows.collect(),
     })
-}
-
-fn nothing() -> ShadedCell {
-    ShadedCell { text: NONE.to_owned(), shade: Shade::None }
 }
 
 /// `52.1 ×1.12 ▼`
@@ -88,10 +98,6 @@ fn name(test: Test, kind: u32, step: u32) -> String {
         _ => None,
     };
     let text = text.map(|sql| sql.with_marks(|_| "?".to_owned())).unwrap_or_default();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{} ...", text.get(..end).unwrap_or_default()),
-        None => text,
-    };
+    let text = one_line(&text, SHOWN, " ...");
     if several { format!("{}: {text}", kind.name) } else { text }
 }

@@ -1,8 +1,8 @@
 //! Hardware metrics of each step of the Insert Benchmark, per second and per operation.
 
-use assay_model::{CellId, Series, Slice, SliceOutcome};
+use assay_model::{CellId, Series, Slice};
 
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shaded::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::{NONE, figure};
 
@@ -54,16 +54,16 @@ pub(super) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
     let cells = study.record.study.cells.iter().map(|planned| planned.id);
     let tables = cells.flat_map(|cell| {
         let name = cell.test.name();
-        let all = Rows::of(study, cell);
+        let all = StepSlices::new(study, cell);
         [
             all.table(format!("{name}: metrics"), NOTE, &COLUMNS, |slice, series| {
                 match slice.published.is_empty() {
-                    true => metrics(slice, series, cpus).map(|it| it.map(shown).to_vec()),
+                    true => metrics(slice, series, cpus).map(|it| it.map(figure).to_vec()),
                     false => Some(PUBLISHED.map(|name| published(slice, name)).to_vec()),
                 }
             }),
             all.table(format!("{name}: device"), DEVICE_NOTE, &DEVICE_COLUMNS, |slice, series| {
-                device(slice, series).map(|it| it.map(shown).to_vec())
+                device(slice, series).map(|it| it.map(figure).to_vec())
             }),
         ]
     });
@@ -71,19 +71,13 @@ pub(super) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
 }
 
 /// The first slice of each system in a step, with its series.
-struct Rows<'a>(Vec<(&'a str, &'a Slice, Vec<&'a Series>)>);
+struct StepSlices<'a>(Vec<(&'a str, &'a Slice, Vec<&'a Series>)>);
 
-impl<'a> Rows<'a> {
-    fn of(study: &'a JudgedStudy<'a>, cell: CellId) -> Self {
+impl<'a> StepSlices<'a> {
+    fn new(study: &'a JudgedStudy<'a>, cell: CellId) -> Self {
         let of_system = |system| {
-            let slices = study.record.slices.iter();
-            let is_wanted = |it: &&Slice| {
-                (it.system, it.cell) == (system, cell)
-                    && !matches!(it.outcome, SliceOutcome::Failed(_))
-            };
-            let slice = slices.filter(is_wanted).min_by_key(|it| (it.block, it.round))?;
-            let series = study.record.series.iter().filter(|(of, _)| *of == slice.id());
-            Some((study.label(system), slice, series.map(|(_, series)| series).collect()))
+            let (slice, series) = study.first_slice(cell, system)?;
+            Some((study.label(system), slice, series))
         };
         Self((0..study.record.systems.len()).filter_map(of_system).collect())
     }
@@ -93,10 +87,10 @@ impl<'a> Rows<'a> {
         title: String,
         note: &str,
         columns: &[&str],
-        cells: impl Fn(&Slice, &[&Series]) -> Option<Vec<ShadedCell>>,
+        texts: impl Fn(&Slice, &[&Series]) -> Option<Vec<String>>,
     ) -> ShadedTable {
         let row = |(name, slice, series): &(&str, &Slice, Vec<&Series>)| {
-            Some(ShadedRow { name: (*name).to_owned(), cells: cells(slice, series)? })
+            Some(ShadedRow::plain(*name, texts(slice, series)?))
         };
         ShadedTable {
             title,
@@ -146,16 +140,10 @@ fn device(slice: &Slice, series: &[&Series]) -> Option<[Option<f64>; DEVICE_COLU
     Some([r, rmb, rrqm, r_await, rareq, w, wmb, wrqm, w_await, wareq, queue, util])
 }
 
-fn shown(value: Option<f64>) -> ShadedCell {
-    let text = value.map_or_else(|| NONE.to_owned(), |value| figure(Some(value)));
-    ShadedCell { text, shade: Shade::None }
-}
-
 /// With its published digits.
-fn published(slice: &Slice, name: &str) -> ShadedCell {
+fn published(slice: &Slice, name: &str) -> String {
     let value = slice.published.iter().find(|(it, _)| it == name).map(|(_, value)| value);
-    let text = value.map_or_else(|| NONE.to_owned(), ToString::to_string);
-    ShadedCell { text, shade: Shade::None }
+    value.map_or_else(|| NONE.to_owned(), ToString::to_string)
 }
 
 /// In the order of [`COLUMNS`].

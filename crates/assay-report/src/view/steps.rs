@@ -1,11 +1,11 @@
 //! Changes of tests in a line of versions, step by step.
 
-use assay_model::{Setup, Verdict};
-use assay_verdict::{LineSummary, Step};
+use assay_model::{CellId, Verdict};
+use assay_verdict::{LineStep, LineSummary};
 
 use super::caveats::is_same_maker;
 use super::study::JudgedStudy;
-use crate::number::{NONE, confidence};
+use crate::number::confidence;
 use crate::ratio::change_in_words;
 use crate::words::Symbol;
 
@@ -13,35 +13,16 @@ use crate::words::Symbol;
 const NEARLY_ALL: f64 = 0.95;
 
 pub(crate) struct StepTable<'a> {
-    /// Labels, earliest version first.
-    pub(crate) versions: Vec<&'a str>,
+    /// Earliest version first.
+    pub(crate) versions: Vec<usize>,
     /// One row per cell, in the order in which they run.
-    pub(crate) rows: Vec<StepRow<'a>>,
+    pub(crate) rows: Vec<CellSteps<'a>>,
 }
 
-impl StepTable<'_> {
-    pub(crate) fn first(&self) -> &str {
-        self.versions.first().copied().unwrap_or_default()
-    }
-
-    pub(crate) fn later(&self) -> &[&str] {
-        self.versions.get(1..).unwrap_or_default()
-    }
-}
-
-pub(crate) struct StepRow<'a> {
-    pub(crate) cell: usize,
-    pub(crate) test: &'a str,
-    pub(crate) setup: Setup,
-    pub(crate) steps: Vec<StepFigure>,
+pub(crate) struct CellSteps<'a> {
+    pub(crate) cell: CellId,
+    pub(crate) steps: &'a [LineStep],
     pub(crate) change: Option<TestChange>,
-}
-
-pub(crate) struct StepFigure {
-    pub(crate) verdict: Verdict,
-    pub(crate) change: String,
-    /// Confidence that the change exceeds the threshold.
-    pub(crate) confidence: String,
 }
 
 pub(crate) struct TestChange {
@@ -53,23 +34,23 @@ pub(crate) struct TestChange {
     size: f64,
 }
 
-pub(crate) fn tables<'a>(study: &'a JudgedStudy<'a>) -> Vec<StepTable<'a>> {
-    let mut tables: Vec<(Vec<usize>, StepTable)> = Vec::new();
-    let is_same_line = |one: &Step, next: &Step| (one.cell, one.to) == (next.cell, next.from);
+pub(crate) fn tables<'a>(study: &JudgedStudy<'a>) -> Vec<StepTable<'a>> {
+    let mut tables: Vec<StepTable> = Vec::new();
+    let is_same_line =
+        |one: &LineStep, next: &LineStep| (one.cell, one.to) == (next.cell, next.from);
     for steps in study.judgement.steps.chunk_by(is_same_line) {
+        let cell = steps[0].cell;
         let versions: Vec<usize> =
-            steps.iter().take(1).map(|it| it.from).chain(steps.iter().map(|it| it.to)).collect();
-        let found = row(study, &versions, steps);
-        match tables.iter_mut().find(|(of, _)| *of == versions) {
-            Some((_, table)) => table.rows.extend(found),
-            None => {
-                let labels = versions.iter().map(|&system| study.label(system)).collect();
-                let rows = found.into_iter().collect();
-                tables.push((versions, StepTable { versions: labels, rows }));
-            }
+            std::iter::once(steps[0].from).chain(steps.iter().map(|step| step.to)).collect();
+        let mut lines = study.judgement.lines.iter();
+        let line = lines.find(|line| line.cell == cell && line.systems == versions);
+        let row = CellSteps { cell, steps, change: change(study, steps, line) };
+        match tables.iter_mut().find(|table| table.versions == versions) {
+            Some(table) => table.rows.push(row),
+            None => tables.push(StepTable { versions, rows: vec![row] }),
         }
     }
-    tables.into_iter().map(|(_, table)| table).collect()
+    tables
 }
 
 /// Largest change first.
@@ -80,35 +61,13 @@ pub(crate) fn changes<'t>(tables: &'t [StepTable]) -> Vec<&'t TestChange> {
     changes
 }
 
-fn row<'a>(
-    study: &'a JudgedStudy<'a>,
-    versions: &[usize],
-    steps: &'a [Step],
-) -> Option<StepRow<'a>> {
-    let cell = steps.first()?.cell;
-    let mut lines = study.judgement.lines.iter();
-    let line = lines.find(|line| line.cell == cell && line.systems == versions);
-    Some(StepRow {
-        cell: study.number_of(cell),
-        test: &cell.test.definition().name,
-        setup: cell.setup,
-        steps: steps.iter().map(figure).collect(),
-        change: change(study, steps, line),
-    })
-}
-
-fn figure(step: &Step) -> StepFigure {
-    let change = step.ratio.filter(|_| step.verdict != Verdict::Failed).and_then(change_in_words);
-    StepFigure {
-        verdict: step.verdict,
-        change: change.unwrap_or_else(|| NONE.to_owned()),
-        confidence: step.beyond_threshold.map_or_else(|| NONE.to_owned(), confidence),
-    }
-}
-
 /// `None` if neither a step nor the whole line changed.
-fn change(study: &JudgedStudy, steps: &[Step], line: Option<&LineSummary>) -> Option<TestChange> {
-    let named: Vec<&Step> = steps.iter().filter(|step| step.is_change).collect();
+fn change(
+    study: &JudgedStudy,
+    steps: &[LineStep],
+    line: Option<&LineSummary>,
+) -> Option<TestChange> {
+    let named: Vec<&LineStep> = steps.iter().filter(|step| step.is_change).collect();
     let size = |ratio: Option<assay_model::Estimate>| ratio.map_or(0.0, |it| it.value.ln().abs());
     let (verdict, sentence, size) = match (&named[..], line) {
         ([], Some(line)) => (line.verdict, without_a_step(study, line)?, size(line.ratio)),
@@ -118,7 +77,7 @@ fn change(study: &JudgedStudy, steps: &[Step], line: Option<&LineSummary>) -> Op
             (first.verdict, with_steps(study, &named, line)?, largest)
         }
     };
-    let name = study.cell_name(steps.first()?.cell);
+    let name = study.cell_name(steps[0].cell);
     Some(TestChange { verdict, name, sentence, size })
 }
 
@@ -135,13 +94,16 @@ fn without_a_step(study: &JudgedStudy, line: &LineSummary) -> Option<String> {
     ))
 }
 
-fn with_steps(study: &JudgedStudy, named: &[&Step], line: Option<&LineSummary>) -> Option<String> {
-    let step = |step: &&Step| {
+fn with_steps(
+    study: &JudgedStudy,
+    named: &[&LineStep],
+    line: Option<&LineSummary>,
+) -> Option<String> {
+    let step = |step: &&LineStep| {
         let (word, to) = (step.verdict.word(), study.label(step.to));
         let change = change_in_words(step.ratio?)?;
-        let makers = [step.from, step.to].map(|it| study.record.systems.get(it));
-        let is_same = matches!(makers, [Some(from), Some(to)] if is_same_maker(from, to));
-        let also = if is_same { "" } else { ", to another maker's build" };
+        let [before, after] = [step.from, step.to].map(|system| &study.record.systems[system]);
+        let also = if is_same_maker(before, after) { "" } else { ", to another maker's build" };
         Some(match line {
             Some(_) => format!("{word} from {to} on ({change} at that step{also})"),
             None => format!("{to} {word} than {} ({change})", study.label(step.from)),

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, StudyRecord, Verdict, counted};
+use assay_model::{
+    CellId, Estimate, Group, Series, Setup, Slice, SliceOutcome, StudyRecord, Verdict, counted,
+    exact_names, labels,
+};
 use assay_verdict::{CellJudgement, Judgement, PlanFindings};
-
-use assay_model::{exact_names, labels};
 
 /// Maximum number of comparisons with the base for a report with all figures. Browsers would take long to show more,
 /// and nobody would read them.
 const RESULTS_MAX: usize = 800;
 
-pub(crate) struct JudgedStudy<'a> {
-    pub(crate) record: &'a StudyRecord,
-    pub(crate) judgement: &'a Judgement,
-    pub(crate) base: usize,
+pub struct JudgedStudy<'a> {
+    pub record: &'a StudyRecord,
+    pub judgement: &'a Judgement,
+    pub base: usize,
     /// Indices of the systems compared with the base. They include the twin only if there is no other system.
     pub(crate) compared: Vec<usize>,
     labels: Vec<String>,
@@ -24,6 +25,13 @@ pub(crate) struct JudgedStudy<'a> {
     pub(crate) plans: PlanFindings<'a>,
     /// Directions of the steps that reports name, by cell and later system.
     named_steps: BTreeMap<(CellId, usize), Verdict>,
+}
+
+/// Rows of the tests of a group under a setup.
+pub(crate) struct TestGroup<T> {
+    pub(crate) setup: Setup,
+    pub(crate) group: &'static Group,
+    pub(crate) rows: Vec<T>,
 }
 
 impl<'a> JudgedStudy<'a> {
@@ -53,7 +61,64 @@ impl<'a> JudgedStudy<'a> {
     }
 
     pub(crate) fn cell(&self, cell: CellId, system: usize) -> Option<&'a CellJudgement> {
-        self.judgement.cells.get(*self.judged.get(&(cell, system))?)
+        Some(&self.judgement.cells[*self.judged.get(&(cell, system))?])
+    }
+
+    /// The first measured repeat of a cell, with its series.
+    pub(crate) fn first_slice(
+        &self,
+        cell: CellId,
+        system: usize,
+    ) -> Option<(&'a Slice, Vec<&'a Series>)> {
+        let is_wanted = |slice: &&Slice| {
+            (slice.system, slice.cell) == (system, cell)
+                && !matches!(slice.outcome, SliceOutcome::Failed(_))
+        };
+        let slices = self.record.slices.iter().filter(is_wanted);
+        let first = slices.min_by_key(|slice| (slice.block, slice.round))?;
+        let series = self.record.series.iter().filter(|(slice, _)| *slice == first.id());
+        Some((first, series.map(|(_, series)| series).collect()))
+    }
+
+    /// Relative to the base, for which it is 1; `None` if the cell failed or was not measured.
+    pub(crate) fn ratio(&self, cell: CellId, system: usize) -> Option<Estimate> {
+        let judged = self.cell(cell, system)?;
+        match judged.verdict {
+            _ if system == self.base => judged.qps.map(|_| Estimate::without_interval(1.0)),
+            Verdict::Failed => None,
+            _ => judged.rqps,
+        }
+    }
+
+    /// Rows of tests, grouped as published; in a group, in the order in which the tests run. `row` gets the result of
+    /// the base.
+    pub(crate) fn grouped<T>(
+        &self,
+        mut row: impl FnMut(&'a CellJudgement) -> Option<T>,
+    ) -> Vec<TestGroup<T>> {
+        let of_base = self.judgement.cells.iter().filter(|cell| cell.system == self.base);
+        let mut cells: Vec<&CellJudgement> = of_base.collect();
+        let key = |cell: &CellJudgement| (cell.cell.setup, cell.group);
+        // A stable sort keeps the order.
+        cells.sort_by_key(|cell| key(cell));
+        let groups = cells.chunk_by(|one, next| key(one) == key(next)).map(|cells| {
+            let (setup, group) = key(cells[0]);
+            TestGroup { setup, group, rows: cells.iter().filter_map(|cell| row(cell)).collect() }
+        });
+        groups.filter(|group| !group.rows.is_empty()).collect()
+    }
+
+    /// Whether its verdict means something; that of a published single run does not.
+    pub(crate) fn says(&self, verdict: Verdict) -> bool {
+        verdict != Verdict::Undecided || self.has_verdicts()
+    }
+
+    /// ` of mariadb@11.8`, if several systems are compared with the base.
+    pub(crate) fn of_system(&self, system: usize) -> String {
+        match self.compared.len() {
+            1 => String::new(),
+            _ => format!(" of {}", self.label(system)),
+        }
     }
 
     pub(crate) fn named_step(&self, cell: CellId, system: usize) -> Option<Verdict> {
@@ -61,7 +126,7 @@ impl<'a> JudgedStudy<'a> {
     }
 
     /// Short name for tables and sentences.
-    pub(crate) fn label(&self, system: usize) -> &str {
+    pub fn label(&self, system: usize) -> &str {
         self.labels.get(system).map_or("?", String::as_str)
     }
 
@@ -101,7 +166,8 @@ impl<'a> JudgedStudy<'a> {
         self.record.study.setups.len() > 1
     }
 
-    pub(crate) fn cell_name(&self, cell: CellId) -> String {
+    /// The test, with its setup if there are several.
+    pub fn cell_name(&self, cell: CellId) -> String {
         let test = &cell.test.name;
         match (self.several_setups(), self.record.study.has_known_tables()) {
             (false, _) => test.clone(),
@@ -112,6 +178,6 @@ impl<'a> JudgedStudy<'a> {
 
     /// From 1.
     pub(crate) fn number_of(&self, cell: CellId) -> usize {
-        self.numbers.get(&cell).copied().unwrap_or(1)
+        self.numbers[&cell]
     }
 }

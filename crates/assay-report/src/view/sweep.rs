@@ -1,13 +1,18 @@
-//! Tests over several client counts: throughput, scalability and response times, as tables and as curves.
+//! Tests over several client counts: throughput, scalability and response times, as tables and as curves, and the
+//! client counts at which a system is as fast as the base.
 
-use assay_model::{CellId, DataSet, Estimate, Group, Setup, Test, Verdict};
-use assay_verdict::{ActiveSecond, CellJudgement, active_seconds};
+use std::collections::BTreeSet;
+
+use assay_model::{CellId, DataSet, Estimate, Group, Setup, Test, Verdict, counted};
+use assay_verdict::{ActiveSecond, CellJudgement, Crossover, active_seconds};
 
 use super::drawing::{Chart, Values, chart};
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shaded::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
+use crate::document::{Block, Wish};
 use crate::number::{NONE, Rate, figure};
 use crate::ratio::Quotient;
+use crate::words::CROSSOVERS_LEGEND;
 
 /// From this many client counts on, a terminal shows the tables too.
 const MANY: usize = 3;
@@ -29,7 +34,7 @@ pub(crate) struct TestCurves<'a> {
     /// All systems but the twin.
     pub(crate) systems: Vec<SweptSystem>,
     /// Points where systems are as fast as the base.
-    pub(crate) crossings: Vec<Crossing>,
+    pub(crate) crossings: Vec<CurveCrossing>,
     pub(crate) data: Option<String>,
     pub(crate) response_times: Option<Chart>,
     /// Quantities second by second, for each client count. None in a large study.
@@ -46,7 +51,7 @@ pub(crate) struct SweptSystem {
     pub(crate) p95: Vec<Option<Estimate>>,
 }
 
-pub(crate) struct Crossing {
+pub(crate) struct CurveCrossing {
     pub(crate) system: usize,
     pub(crate) clients: Estimate,
 }
@@ -86,7 +91,7 @@ impl<'a> Sweep<'a> {
     }
 
     pub(crate) fn few_tables(&self) -> impl Iterator<Item = &ShadedTable> {
-        let is_shown = |(_, quantity): &(&ShadedTable, &Quantity)| quantity.is_short;
+        let is_shown = |(_, quantity): &(&ShadedTable, &SweptQuantity)| quantity.is_short;
         self.tables.iter().zip(&QUANTITIES).filter(is_shown).map(|(table, _)| table)
     }
 }
@@ -103,21 +108,21 @@ fn swept(study: &JudgedStudy) -> Vec<Swept> {
     all
 }
 
-struct Quantity {
+struct SweptQuantity {
     title: &'static str,
     note: &'static str,
     is_short: bool,
     text: fn(cell: &CellJudgement, fewest: &CellJudgement) -> String,
 }
 
-const QUANTITIES: [Quantity; 6] = [
-    Quantity {
+const QUANTITIES: [SweptQuantity; 6] = [
+    SweptQuantity {
         title: "transactions per second",
         note: "by client count, with half the width of the 95% interval; a transaction is an event of the test",
         is_short: true,
         text: |cell, _| Rate(tps(cell)).to_string(),
     },
-    Quantity {
+    SweptQuantity {
         title: "scalability",
         note: "transactions per second divided by those of the same system with the fewest clients [95% interval]",
         is_short: true,
@@ -126,25 +131,25 @@ const QUANTITIES: [Quantity; 6] = [
             false => Quotient(scalability(cell, fewest)).to_string(),
         },
     },
-    Quantity {
+    SweptQuantity {
         title: "mean response time, ms",
         note: "over all events; has no interval",
         is_short: false,
         text: |cell, _| ms(cell.latency.and_then(|it| it.mean)),
     },
-    Quantity {
+    SweptQuantity {
         title: "95th percentile of the response time, ms",
         note: "over all events; has no interval",
         is_short: true,
         text: |cell, _| ms(cell.latency.and_then(|it| it.p95)),
     },
-    Quantity {
+    SweptQuantity {
         title: "99th percentile of the response time, ms",
         note: "over all events; has no interval",
         is_short: false,
         text: |cell, _| ms(cell.latency.and_then(|it| it.p99)),
     },
-    Quantity {
+    SweptQuantity {
         title: "longest response time, ms",
         note: "over all events; has no interval",
         is_short: false,
@@ -175,7 +180,12 @@ fn ms(us: Option<f64>) -> String {
     figure(us.map(|us| us / 1000.0))
 }
 
-fn table(study: &JudgedStudy, quantity: &Quantity, all: &[Swept], clients: &[u32]) -> ShadedTable {
+fn table(
+    study: &JudgedStudy,
+    quantity: &SweptQuantity,
+    all: &[Swept],
+    clients: &[u32],
+) -> ShadedTable {
     let several = all.iter().any(|swept| swept.data != all[0].data);
     let rows = all.iter().flat_map(|swept| {
         (0..study.record.systems.len()).map(move |system| {
@@ -186,13 +196,8 @@ fn table(study: &JudgedStudy, quantity: &Quantity, all: &[Swept], clients: &[u32
                 let cell = judged(*clients).zip(fewest);
                 cell.map_or(NONE.to_owned(), |(cell, fewest)| (quantity.text)(cell, fewest))
             };
-            ShadedRow {
-                name: format!("{}{data}, {}", swept.test, study.label(system)),
-                cells: clients
-                    .iter()
-                    .map(|clients| ShadedCell { text: text(clients), shade: Shade::None })
-                    .collect(),
-            }
+            let name = format!("{}{data}, {}", swept.test, study.label(system));
+            ShadedRow::plain(name, clients.iter().map(text))
         })
     });
     ShadedTable {
@@ -207,13 +212,15 @@ fn table(study: &JudgedStudy, quantity: &Quantity, all: &[Swept], clients: &[u32
 fn systems(study: &JudgedStudy, swept: &Swept) -> Vec<SweptSystem> {
     let swept_system = |system: usize| {
         let cells = || swept.clients.iter().map(move |it| study.cell(swept.cell(*it), system));
-        let good = |it: &&CellJudgement| it.verdict != Verdict::Failed;
         SweptSystem {
             system,
             qps: cells().map(|judged| judged?.qps).collect(),
             rqps: match system == study.base {
                 true => Vec::new(),
-                false => cells().map(|judged| judged.filter(good)?.rqps).collect(),
+                false => {
+                    let ratio = |clients: &u32| study.ratio(swept.cell(*clients), system);
+                    swept.clients.iter().map(ratio).collect()
+                }
             },
             p95: cells()
                 .map(|judged| Some(Estimate::without_interval(judged?.latency?.p95? / 1000.0)))
@@ -224,13 +231,13 @@ fn systems(study: &JudgedStudy, swept: &Swept) -> Vec<SweptSystem> {
     systems.map(swept_system).collect()
 }
 
-fn crossings(study: &JudgedStudy, swept: &Swept) -> Vec<Crossing> {
+fn crossings(study: &JudgedStudy, swept: &Swept) -> Vec<CurveCrossing> {
     let crossovers = study.judgement.crossovers.iter().filter(|it| {
         it.few.test == swept.test
             && it.few.setup.data() == swept.data
             && study.compared.contains(&it.system)
     });
-    crossovers.map(|it| Crossing { system: it.system, clients: it.clients }).collect()
+    crossovers.map(|it| CurveCrossing { system: it.system, clients: it.clients }).collect()
 }
 
 fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
@@ -286,4 +293,49 @@ fn by_second(study: &JudgedStudy, cell: CellId) -> Vec<Chart> {
 
 fn values(study: &JudgedStudy, of: impl Fn(usize) -> Vec<Option<f64>>) -> Vec<Values> {
     (0..study.record.systems.len()).map(|system| (system, of(system))).collect()
+}
+
+/// Below this many clients, a decimal is shown: there are few whole numbers.
+const FEW_CLIENTS: f64 = 10.0;
+
+pub(crate) fn crossovers(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let blocks = Block::explained(crossover_lines(study), CROSSOVERS_LEGEND);
+    Block::place("crossovers", "Crossovers", wish.heading("crossovers"), blocks)
+}
+
+fn crossover_lines(study: &JudgedStudy) -> Vec<String> {
+    let crossovers = study.judgement.crossovers.iter();
+    let compared = crossovers.filter(|it| study.compared.contains(&it.system));
+    compared.map(|crossover| crossover_line(study, crossover)).collect()
+}
+
+/// `read-write: mariadb@11.8 is slower up to 4 clients, faster from 16; equal at about 7 [5, 11] clients`.
+fn crossover_line(study: &JudgedStudy, crossover: &Crossover) -> String {
+    let Crossover { few, many, .. } = crossover;
+    let setups = study.record.study.setups.iter();
+    let several_data = setups.map(|setup| setup.data()).collect::<BTreeSet<_>>().len() > 1;
+    let data = if several_data { format!(" on {}", few.setup.data()) } else { String::new() };
+    let opposite = match crossover.verdict {
+        Verdict::Slower => Verdict::Faster,
+        _ => Verdict::Slower,
+    };
+    format!(
+        "{}{data}: {} is {} {} {}, {} {} {}; equal at about {} clients",
+        few.test.definition().name,
+        study.label(crossover.system),
+        crossover.verdict.word(),
+        if crossover.holds_below { "up to" } else { "at" },
+        counted(few.setup.clients, "client"),
+        opposite.word(),
+        if crossover.holds_above { "from" } else { "at" },
+        many.setup.clients,
+        clients_in_words(crossover.clients),
+    )
+}
+
+/// `7 [5, 11]`, `2.3 [1.6, 3.1]`.
+fn clients_in_words(estimate: Estimate) -> String {
+    let digits = usize::from(estimate.high < FEW_CLIENTS);
+    let Estimate { value, low, high } = estimate;
+    format!("{value:.digits$} [{low:.digits$}, {high:.digits$}]")
 }

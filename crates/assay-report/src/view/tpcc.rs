@@ -3,8 +3,9 @@
 use assay_model::counted;
 use assay_verdict::{CellJudgement, PerOp};
 
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shaded::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
+use crate::document::{Block, Wish};
 use crate::number::{NONE, figure, thousands};
 
 const RATES: [(&str, &str); 2] = [("NOPM", "nopm"), ("TPM", "tpm")];
@@ -34,25 +35,26 @@ fn times(mean_us: Option<f64>, p95_us: Option<f64>) -> String {
     }
 }
 
+pub(crate) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let table: Vec<Block> = table(study).iter().map(|table| table.block(wish)).collect();
+    if wish.is_page() { Block::place("tpcc", "", "TPC-C-like workload", table) } else { table }
+}
+
 /// `None` for other studies, and if nothing was timed.
-pub(super) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
+fn table(study: &JudgedStudy) -> Option<ShadedTable> {
     let is_of_it = |cell: &&CellJudgement| cell.cell.test.tpcc().is_some();
     let rows = study.judgement.cells.iter().filter(is_of_it).filter_map(|cell| {
         let per_op: PerOp = cell.per_op?;
         let label = study.label(cell.system);
-        let name = match study.several_setups() {
-            true => {
-                let clients = counted(u64::from(cell.cell.setup.clients), "client");
-                format!("{label}, {clients}")
-            }
-            false => label.to_owned(),
+        let name = if study.several_setups() {
+            format!("{label}, {}", counted(cell.cell.setup.clients, "client"))
+        } else {
+            label.to_owned()
         };
         let rate =
             |(_, key): &(_, &str)| per_op.get(key).map_or_else(|| NONE.to_owned(), thousands);
         let time = |(_, mean, p95): &(_, &str, &str)| times(per_op.get(mean), per_op.get(p95));
-        let texts = RATES.iter().map(rate).chain(TIMES.iter().map(time));
-        let cells = texts.map(|text| ShadedCell { text, shade: Shade::None });
-        Some(ShadedRow { name, cells: cells.collect() })
+        Some(ShadedRow::plain(name, RATES.iter().map(rate).chain(TIMES.iter().map(time))))
     });
     let rows: Vec<ShadedRow> = rows.collect();
     let headings = RATES.iter().map(|it| it.0).chain(TIMES.iter().map(|it| it.0));

@@ -1,14 +1,15 @@
-//! Reasons why tests are undecided, and remedies.
+//! Reasons why tests are undecided, remedies, and the main source of their noise.
 
 use std::borrow::Cow;
 
 use assay_model::{Experiment, StudyRecord, Verdict, counted};
-use assay_verdict::{CellJudgement, Doubt, REPEATS_MIN, threshold};
+use assay_verdict::{CellJudgement, PerOp, REPEATS_MIN, VerdictDoubt, threshold};
 
-use super::noise;
 use super::study::JudgedStudy;
+use super::trouble::or_realtime;
 use crate::number::share;
 use crate::ratio::Ratio;
+use crate::words::shortened;
 
 const NAMES: usize = 5;
 
@@ -17,7 +18,7 @@ pub(crate) const TIMES_MAX: f64 = 20.0;
 
 /// Why a test is undecided. Tests with the same reason share a line, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Reason {
+enum UndecidedReason {
     Slices,
     Blocks,
     Hopeless,
@@ -33,95 +34,95 @@ enum Reason {
     Unmeasured,
 }
 
-impl Reason {
-    fn of(doubt: Doubt) -> Self {
+impl UndecidedReason {
+    fn of(doubt: VerdictDoubt) -> Self {
         match doubt {
-            Doubt::Unmeasured => Self::Unmeasured,
-            Doubt::SinglePair => Self::SinglePair,
-            Doubt::Paced => Self::Paced,
-            Doubt::AlsoSlow => Self::AlsoSlow,
-            Doubt::OneBusyBlock => Self::OneBusyBlock,
-            Doubt::SharedTurns => Self::SharedTurns,
-            Doubt::FewBlocks { .. } => Self::FewBlocks,
-            Doubt::Smoke => Self::Smoke,
-            Doubt::AtThreshold => Self::AtThreshold,
-            Doubt::PerhapsUneven { .. } => Self::PerhapsUneven,
-            Doubt::Wide { times, .. } if times > TIMES_MAX => Self::Hopeless,
-            Doubt::Wide { is_between_blocks: true, .. } => Self::Blocks,
-            Doubt::Wide { .. } => Self::Slices,
+            VerdictDoubt::Unmeasured => Self::Unmeasured,
+            VerdictDoubt::SinglePair => Self::SinglePair,
+            VerdictDoubt::Paced => Self::Paced,
+            VerdictDoubt::AlsoSlow => Self::AlsoSlow,
+            VerdictDoubt::OneBusyBlock => Self::OneBusyBlock,
+            VerdictDoubt::SharedTurns => Self::SharedTurns,
+            VerdictDoubt::FewBlocks { .. } => Self::FewBlocks,
+            VerdictDoubt::Smoke => Self::Smoke,
+            VerdictDoubt::AtThreshold => Self::AtThreshold,
+            VerdictDoubt::PerhapsUneven { .. } => Self::PerhapsUneven,
+            VerdictDoubt::Wide { times, .. } if times > TIMES_MAX => Self::Hopeless,
+            VerdictDoubt::Wide { is_between_blocks: true, .. } => Self::Blocks,
+            VerdictDoubt::Wide { .. } => Self::Slices,
         }
     }
-}
 
-fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
-    let threshold = share(threshold(&record.study));
-    match reason {
-        Reason::Slices | Reason::Blocks | Reason::Hopeless | Reason::FewBlocks
-            if record.is_reported() =>
-        {
-            "the interval of so few repeats is too wide: import more of each run".to_owned()
-        }
-        Reason::Slices => format!(
-            "the interval is too wide: use a quieter machine, or measure {} as long ({})",
-            times(doubts),
-            longer(record)
-        ),
-        Reason::Blocks => format!(
-            "the interval is too wide because the blocks differ: measure {} as many blocks ({})",
-            times(doubts),
-            longer(record)
-        ),
-        Reason::Hopeless => format!(
-            "the interval is too wide, and a verdict would take over {TIMES_MAX} times as long: use a quieter machine \
-             or a larger `--threshold`"
-        ),
-        Reason::AtThreshold => format!(
-            "the change is about as large as the threshold ({threshold}): measuring longer hardly helps, another \
-             `--threshold` does"
-        ),
-        Reason::PerhapsUneven => format!(
-            "usual turns are the same, but some are so slow that the totals differ by more than {threshold}, perhaps \
-             by chance: measure longer ({})",
-            longer(record)
-        ),
-        Reason::OneBusyBlock => format!(
-            "other processes kept the machine busy, and the change in the single block is mostly waits for a CPU, \
-             which may be the machine's: measure a second block ({})",
-            longer(record)
-        ),
-        Reason::SharedTurns => {
-            "its statements start threads, which at real-time priority keep the CPU from each other for 100 ms at a \
-             time: measure it with `--priority normal`"
-                .to_owned()
-        }
-        Reason::FewBlocks => format!(
-            "measured in {} blocks that a verdict needs: {}",
-            blocks(doubts),
-            if record.finished {
-                "use a longer `--budget`".to_owned()
-            } else if record.running {
-                "the study is still running".to_owned()
-            } else {
-                format!("`assay resume {}`", record.study.id)
+    fn sentence(self, doubts: &[VerdictDoubt], record: &StudyRecord) -> String {
+        let threshold = share(threshold(&record.study));
+        match self {
+            Self::Slices | Self::Blocks | Self::Hopeless | Self::FewBlocks
+                if record.is_reported() =>
+            {
+                "the interval of so few repeats is too wide: import more of each run".to_owned()
             }
-        ),
-        Reason::Smoke => format!(
-            "preset smoke calls no changes below {threshold} and few larger ones: `--preset quick` decides more"
-        ),
-        Reason::SinglePair => single_pair(record),
-        Reason::AlsoSlow => "one side did not answer in time, the other is as slow".to_owned(),
-        Reason::Paced => {
-            "rates were limited, so they do not say what systems are able to do".to_owned()
-        }
-        Reason::Unmeasured
-            if record.finished && record.study.experiment == Experiment::Interleaved =>
-        {
-            format!(
-                "the budget ended before they were measured on both systems ({})",
+            Self::Slices => format!(
+                "the interval is too wide: use a quieter machine, or measure {} as long ({})",
+                times(doubts),
                 longer(record)
-            )
+            ),
+            Self::Blocks => format!(
+                "the interval is too wide because the blocks differ: measure {} as many blocks ({})",
+                times(doubts),
+                longer(record)
+            ),
+            Self::Hopeless => format!(
+                "the interval is too wide, and a verdict would take over {TIMES_MAX} times as long: use a quieter \
+                 machine or a larger `--threshold`"
+            ),
+            Self::AtThreshold => format!(
+                "the change is about as large as the threshold ({threshold}): measuring longer hardly helps, another \
+                 `--threshold` does"
+            ),
+            Self::PerhapsUneven => format!(
+                "usual turns are the same, but some are so slow that the totals differ by more than {threshold}, \
+                 perhaps by chance: measure longer ({})",
+                longer(record)
+            ),
+            Self::OneBusyBlock => format!(
+                "other processes kept the machine busy, and the change in the single block is mostly waits for a \
+                 CPU, which may be the machine's: measure a second block ({})",
+                longer(record)
+            ),
+            Self::SharedTurns => {
+                "its statements start threads, which at real-time priority keep the CPU from each other for 100 ms \
+                 at a time: measure it with `--priority normal`"
+                    .to_owned()
+            }
+            Self::FewBlocks => format!(
+                "measured in {} blocks that a verdict needs: {}",
+                blocks(doubts),
+                if record.finished {
+                    "use a longer `--budget`".to_owned()
+                } else if record.running {
+                    "the study is still running".to_owned()
+                } else {
+                    format!("`assay resume {}`", record.study.id)
+                }
+            ),
+            Self::Smoke => format!(
+                "preset smoke calls no changes below {threshold} and few larger ones: `--preset quick` decides more"
+            ),
+            Self::SinglePair => single_pair(record),
+            Self::AlsoSlow => "one side did not answer in time, the other is as slow".to_owned(),
+            Self::Paced => {
+                "rates were limited, so they do not say what systems are able to do".to_owned()
+            }
+            Self::Unmeasured
+                if record.finished && record.study.experiment == Experiment::Interleaved =>
+            {
+                format!(
+                    "the budget ended before they were measured on both systems ({})",
+                    longer(record)
+                )
+            }
+            Self::Unmeasured => "no round was measured on both systems".to_owned(),
         }
-        Reason::Unmeasured => "no round was measured on both systems".to_owned(),
     }
 }
 
@@ -172,10 +173,10 @@ fn longer(record: &StudyRecord) -> String {
 }
 
 /// `about 3 times`, `3 to 12 times`.
-fn times(doubts: &[Doubt]) -> String {
+fn times(doubts: &[VerdictDoubt]) -> String {
     // A factor below 1.5 is not worth a number.
     let times = doubts.iter().filter_map(|doubt| match doubt {
-        Doubt::Wide { times, .. } => Some(times.ceil().max(2.0)),
+        VerdictDoubt::Wide { times, .. } => Some(times.ceil().max(2.0)),
         _ => None,
     });
     let (least, most) =
@@ -184,9 +185,9 @@ fn times(doubts: &[Doubt]) -> String {
 }
 
 /// `2 of the 4`, `1 to 3 of the 4`.
-fn blocks(doubts: &[Doubt]) -> String {
+fn blocks(doubts: &[VerdictDoubt]) -> String {
     let few = doubts.iter().filter_map(|doubt| match doubt {
-        Doubt::FewBlocks { blocks, needed } => Some((*blocks, *needed)),
+        VerdictDoubt::FewBlocks { blocks, needed } => Some((*blocks, *needed)),
         _ => None,
     });
     let (least, needed) = few.clone().min().unwrap_or_default();
@@ -203,8 +204,8 @@ fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
     Some(of_doubt(record, cell.doubt?))
 }
 
-pub(crate) fn of_doubt(record: &StudyRecord, doubt: Doubt) -> String {
-    sentence(Reason::of(doubt), &[doubt], record)
+pub(crate) fn of_doubt(record: &StudyRecord, doubt: VerdictDoubt) -> String {
+    UndecidedReason::of(doubt).sentence(&[doubt], record)
 }
 
 /// An event that took too long, and the consequence: `no answer to … within 30 s; at least 150 times slower`. `None` if
@@ -243,41 +244,68 @@ pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
         cell.verdict == Verdict::Undecided && study.compared.contains(&cell.system)
     };
     let undecided = study.judgement.cells.iter().filter(is_undecided);
-    let mut doubted: Vec<(usize, Reason, Doubt, &CellJudgement)> = undecided
-        .filter_map(|cell| Some((cell.system, Reason::of(cell.doubt?), cell.doubt?, cell)))
+    let mut doubted: Vec<(usize, UndecidedReason, VerdictDoubt, &CellJudgement)> = undecided
+        .filter_map(|cell| Some((cell.system, UndecidedReason::of(cell.doubt?), cell.doubt?, cell)))
         .collect();
     // A stable sort keeps the tests in the order in which they run.
     doubted.sort_by_key(|(system, reason, ..)| (*system, *reason));
-    let line = |cells: &[(usize, Reason, Doubt, &CellJudgement)]| {
+    let line = |cells: &[(usize, UndecidedReason, VerdictDoubt, &CellJudgement)]| {
         let (system, reason, ..) = *cells.first()?;
-        let of_system = match study.compared.len() {
-            1 => String::new(),
-            _ => format!(" of {}", study.label(system)),
-        };
-        let doubts: Vec<Doubt> = cells.iter().map(|(_, _, doubt, _)| *doubt).collect();
+        let doubts: Vec<VerdictDoubt> = cells.iter().map(|(_, _, doubt, _)| *doubt).collect();
         let of_line: Vec<&CellJudgement> = cells.iter().map(|(.., cell)| *cell).collect();
-        let is_noise = matches!(reason, Reason::Slices | Reason::Blocks | Reason::Hopeless)
-            && !study.record.is_reported();
-        let source = is_noise.then(|| noise::main_source(study.record, &of_line)).flatten();
+        let names: Vec<String> = of_line.iter().map(|cell| study.cell_name(cell.cell)).collect();
+        let is_noise = matches!(
+            reason,
+            UndecidedReason::Slices | UndecidedReason::Blocks | UndecidedReason::Hopeless
+        ) && !study.record.is_reported();
+        let source = is_noise.then(|| main_source(study.record, &of_line)).flatten();
         let source = source.map_or_else(String::new, |source| format!("; {source}"));
         Some(format!(
-            "{}{of_system}: {}{source} ({})",
+            "{}{}: {}{source} ({})",
             counted(cells.len() as u64, "test"),
-            sentence(reason, &doubts, study.record),
-            names(study, cells.iter().map(|(.., cell)| *cell))
+            study.of_system(system),
+            reason.sentence(&doubts, study.record),
+            shortened(&names, NAMES)
         ))
     };
     doubted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter_map(line).collect()
 }
 
-fn names<'a>(
-    study: &JudgedStudy,
-    cells: impl ExactSizeIterator<Item = &'a CellJudgement>,
-) -> String {
-    let rest = cells.len().saturating_sub(NAMES);
-    let mut names: Vec<String> = cells.take(NAMES).map(|cell| study.cell_name(cell.cell)).collect();
-    if rest > 0 {
-        names.push(format!("{rest} more"));
+/// Minimum share of slices in trouble, or of time spent waiting, to be called the main source of noise.
+const MAIN: f64 = 0.5;
+
+/// With its remedy; `None` if no source stands out.
+fn main_source(record: &StudyRecord, cells: &[&CellJudgement]) -> Option<String> {
+    let slices: u32 = cells.iter().map(|cell| cell.slices).sum();
+    let of_slices = |count: fn(&CellJudgement) -> u32| {
+        let troubled: u32 = cells.iter().map(|cell| count(cell)).sum();
+        f64::from(troubled) / f64::from(slices.max(1))
+    };
+    let others = of_slices(|cell| cell.troubled_by.other_process);
+    let stolen = of_slices(|cell| cell.troubled_by.steal);
+    if others.max(stolen) >= MAIN {
+        let (who, part, remedy) = match others >= stolen {
+            true => ("other programs", others, format!("stop them{}", or_realtime(record))),
+            false => ("other guests of the host", stolen, "use dedicated CPUs".to_owned()),
+        };
+        let part = share(part.min(1.0));
+        return Some(format!(
+            "the main noise is {who}, which used the CPU in {part} of these slices: {remedy}"
+        ));
     }
-    names.join(", ")
+    let waiting: Vec<(f64, f64)> =
+        cells.iter().filter_map(|cell| waiting_us(cell.per_op.as_ref()?)).collect();
+    let (waited, time) = waiting.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    (time > 0.0 && waited / time >= MAIN).then(|| {
+        format!(
+            "{} of their time is waiting, for the disk or for other threads, and that varies: a faster disk, or terms \
+             that flush less (`--terms lean`), narrows it",
+            share(waited / time)
+        )
+    })
+}
+
+/// Time per operation of waiting for anything but a CPU, and total time, microseconds.
+fn waiting_us(per_op: &PerOp) -> Option<(f64, f64)> {
+    Some((per_op.get("wait_us")?, per_op.time_us()))
 }

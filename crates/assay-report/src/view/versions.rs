@@ -1,13 +1,14 @@
 //! Tests over a line of versions: the relative QPS of each version, and the steps between neighbours.
 
-use assay_model::{CellId, Estimate, Group, Setup, Verdict};
-use assay_verdict::{LineSummary, Step};
+use std::collections::BTreeSet;
 
-use super::study::JudgedStudy;
+use assay_model::{CellId, Estimate, Verdict, versions};
+use assay_verdict::{CellJudgement, LineStep};
+
+use super::study::{JudgedStudy, TestGroup};
 use crate::number::confidence;
 use crate::ratio::change_in_words;
 use crate::words::Symbol;
-use assay_model::versions;
 
 pub(crate) struct VersionLine<'a> {
     /// Earliest version first.
@@ -16,11 +17,7 @@ pub(crate) struct VersionLine<'a> {
     pub(crate) sections: Vec<VersionSection<'a>>,
 }
 
-pub(crate) struct VersionSection<'a> {
-    pub(crate) setup: Setup,
-    pub(crate) group: &'static Group,
-    pub(crate) tests: Vec<VersionTest<'a>>,
-}
+pub(crate) type VersionSection<'a> = TestGroup<VersionTest<'a>>;
 
 pub(crate) struct VersionTest<'a> {
     pub(crate) test: &'a str,
@@ -41,56 +38,34 @@ pub(crate) struct StepMark {
 }
 
 pub(crate) fn lines<'a>(study: &'a JudgedStudy<'a>) -> Vec<VersionLine<'a>> {
-    let mut lines: Vec<(&[usize], Vec<&LineSummary>)> = Vec::new();
+    let mut lines: Vec<(&[usize], BTreeSet<CellId>)> = Vec::new();
     for summary in &study.judgement.lines {
         match lines.iter_mut().find(|(systems, _)| *systems == summary.systems) {
-            Some((_, summaries)) => summaries.push(summary),
-            None => lines.push((&summary.systems, vec![summary])),
+            Some((_, cells)) => _ = cells.insert(summary.cell),
+            None => lines.push((&summary.systems, BTreeSet::from([summary.cell]))),
         }
     }
-    lines.into_iter().map(|(systems, summaries)| line(study, systems, summaries)).collect()
-}
-
-fn line<'a>(
-    study: &'a JudgedStudy<'a>,
-    systems: &[usize],
-    summaries: Vec<&'a LineSummary>,
-) -> VersionLine<'a> {
-    let group = |cell: CellId| study.cell(cell, study.base).map(|judged| judged.group);
-    let mut cells: Vec<(CellId, &'static Group)> =
-        summaries.iter().filter_map(|it| Some((it.cell, group(it.cell)?))).collect();
-    // A stable sort keeps the tests of a group in the order in which they run.
-    cells.sort_by_key(|(cell, group)| (cell.setup, *group));
-    let sections = cells.chunk_by(|(a, one), (b, next)| (a.setup, one) == (b.setup, next));
-    let section = |cells: &[(CellId, &'static Group)]| {
-        let (first, group) = *cells.first()?;
-        let tests = cells.iter().map(|(cell, _)| test(study, *cell, systems)).collect();
-        Some(VersionSection { setup: first.setup, group, tests })
+    let line = |(systems, cells): (&[usize], BTreeSet<CellId>)| {
+        let labels: Vec<&str> = systems.iter().map(|&system| study.label(system)).collect();
+        let test = |base: &CellJudgement| {
+            cells.contains(&base.cell).then(|| test(study, base.cell, systems))
+        };
+        VersionLine { short: versions(&labels), labels, sections: study.grouped(test) }
     };
-    let labels: Vec<&str> = systems.iter().map(|&system| study.label(system)).collect();
-    VersionLine {
-        short: versions(&labels),
-        labels,
-        sections: sections.filter_map(section).collect(),
-    }
+    lines.into_iter().map(line).collect()
 }
 
 fn test<'a>(study: &'a JudgedStudy<'a>, cell: CellId, systems: &[usize]) -> VersionTest<'a> {
     let steps = study.judgement.steps.iter().filter(|step| step.cell == cell);
-    let steps: Vec<&Step> = steps.collect();
+    let steps: Vec<&LineStep> = steps.collect();
     let point = |&system: &usize| VersionPoint {
-        ratio: match study.cell(cell, system) {
-            Some(judged) if system == study.base => {
-                judged.qps.map(|_| Estimate::without_interval(1.0))
-            }
-            judged => judged.filter(|it| it.verdict != Verdict::Failed).and_then(|it| it.rqps),
-        },
+        ratio: study.ratio(cell, system),
         step: steps.iter().find(|step| step.to == system).map(|step| mark(step)),
     };
     VersionTest { test: cell.test.name(), points: systems.iter().map(point).collect() }
 }
 
-fn mark(step: &Step) -> StepMark {
+fn mark(step: &LineStep) -> StepMark {
     let change = || {
         let size = change_in_words(step.ratio?)?;
         let certain = step.beyond_threshold.map(confidence);
@@ -102,7 +77,7 @@ fn mark(step: &Step) -> StepMark {
 
 impl VersionLine<'_> {
     pub(crate) fn has_intervals(&self) -> bool {
-        self.sections.iter().flat_map(|section| &section.tests).any(VersionTest::has_intervals)
+        self.sections.iter().flat_map(|section| &section.rows).any(VersionTest::has_intervals)
     }
 }
 

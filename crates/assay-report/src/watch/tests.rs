@@ -21,7 +21,7 @@ fn versions() -> Vec<BisectVersion> {
         .to_vec()
 }
 
-fn watch(versions: &[BisectVersion], changes: Vec<WatchedChange>) -> Watched<'_> {
+fn watch(versions: &[BisectVersion], changes: Vec<WatchedChange>) -> WatchResult<'_> {
     let value = |version, ratio| WatchedValue { version, ratio: estimate(ratio), studies: 1 };
     let line = |measure, changes| WatchedLine {
         test: "point-query".to_owned(),
@@ -31,7 +31,7 @@ fn watch(versions: &[BisectVersion], changes: Vec<WatchedChange>) -> Watched<'_>
         changes,
         suspected: Vec::new(),
     };
-    Watched {
+    WatchResult {
         range: "postgres@git:/pg a1..master".to_owned(),
         is_of_commits: true,
         versions,
@@ -52,14 +52,11 @@ fn change(is_new: bool) -> WatchedChange {
 #[test]
 fn the_answer_has_what_is_new_first() {
     let versions = versions();
-    assert_eq!(
-        words::answer(&watch(&versions, Vec::new())),
-        "new: c3; no change was found since a1"
-    );
-    let answer = words::answer(&watch(&versions, vec![change(true)]));
-    assert!(answer.contains("c3; instructions/op of point-query changed at b2: "), "{answer}");
-    let answer = words::answer(&watch(&versions, vec![change(false)]));
-    assert!(answer.ends_with("1 change found before since a1"), "{answer}");
+    assert_eq!(answer(&watch(&versions, Vec::new())), "new: c3; no change was found since a1");
+    let found = answer(&watch(&versions, vec![change(true)]));
+    assert!(found.contains("c3; instructions/op of point-query changed at b2: "), "{found}");
+    let found = answer(&watch(&versions, vec![change(false)]));
+    assert!(found.ends_with("1 change found before since a1"), "{found}");
 }
 
 #[test]
@@ -121,7 +118,7 @@ fn scripts_get_numbers() {
 
 #[test]
 fn a_quotient_has_the_errors_of_both() {
-    let quotient = words::quotient(estimate(0.5), estimate(0.5));
+    let quotient = quotient(estimate(0.5), estimate(0.5));
     assert!((quotient.value - 1.0).abs() < 1e-9);
     assert!(quotient.high - 1.0 > 0.004 * 2.0_f64.sqrt() * 0.99, "{quotient:?}");
 }

@@ -1,7 +1,7 @@
 //! The systems of a resumed study.
 
 use anyhow::Result;
-use assay_model::{Artifact, Hint, Origin, Prefix, StudyRecord, System, SystemSpec};
+use assay_model::{Artifact, Hint, Origin, StudyRecord, System};
 use assay_plan::parse_url;
 
 use crate::open_files::Demand;
@@ -11,36 +11,24 @@ use crate::systems::{
 };
 
 #[derive(Debug, thiserror::Error)]
-pub enum Changed {
-    #[error(
-        "`{system}` was measured with {}, but this assay uses {}",
-        shown(recorded),
-        shown(rendered)
-    )]
-    Options {
-        system: String,
-        /// The first option that differs, as in the ledger.
-        recorded: Option<String>,
-        rendered: Option<String>,
-    },
-    #[error("`{system}` was measured with {was}")]
-    Replaced { system: String, was: String },
+#[error("{what}")]
+pub struct Changed {
+    what: String,
+    hint: &'static str,
 }
 
-fn shown(option: &Option<String>) -> String {
-    option.as_ref().map_or_else(|| "no such option".to_owned(), |option| format!("`{option}`"))
+impl Changed {
+    fn replaced(system: &System, was: &str) -> Self {
+        Self {
+            what: format!("`{}` was measured with {was}", system.name),
+            hint: "start a new study with the current version",
+        }
+    }
 }
 
 impl Hint for Changed {
     fn hints(&self) -> Vec<String> {
-        vec![match self {
-            Self::Options { .. } => {
-                "slices with different options are never mixed: resume it with the assay that \
-                 started it, or start a new study"
-                    .to_owned()
-            }
-            Self::Replaced { .. } => "start a new study with the current version".to_owned(),
-        }]
+        vec![self.hint.to_owned()]
     }
 }
 
@@ -61,7 +49,7 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             let (found, was) = (participant.system.artifact.version(), system.artifact.version());
             if found != was {
                 let was = format!("version {was} and is now {found}");
-                return Err(Changed::Replaced { system: system.name.clone(), was }.into());
+                return Err(Changed::replaced(system, &was).into());
             }
             participants.push(participant);
             continue;
@@ -72,10 +60,10 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         let prefix = match cached {
             Some(prefix) => prefix,
             None => {
-                let spec = match system.spec.origin {
-                    Origin::Version(_) => exactly(system, measured),
-                    _ => system.spec.clone(),
-                };
+                let mut spec = system.spec.clone();
+                if let Origin::Version(version) = &mut spec.origin {
+                    version.clone_from(&measured.version);
+                }
                 // No other build has the same checksum.
                 let from = assay_provision::maker(&measured.build);
                 fetch_one(&provisioner, &system.name, &spec, Some(from), env)?
@@ -86,7 +74,7 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
                 "a build of {} that is no longer available: it has been replaced by another build ({} {})",
                 measured.version, prefix.build.source, prefix.build.package_version,
             );
-            return Err(Changed::Replaced { system: system.name.clone(), was }.into());
+            return Err(Changed::replaced(system, &was).into());
         }
         let _hold = Some(provisioner.hold(&prefix)?);
         let spec = &system.spec;
@@ -100,18 +88,20 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
     Ok(participants)
 }
 
-fn exactly(system: &System, binaries: &Prefix) -> SystemSpec {
-    let exact = Origin::Version(binaries.version.clone());
-    SystemSpec { origin: exact, ..system.spec.clone() }
-}
-
 fn check_options(system: &System, rendered: &[String]) -> Result<(), Changed> {
     let recorded = &system.options;
     let differs =
         (0..recorded.len().max(rendered.len())).find(|&at| recorded.get(at) != rendered.get(at));
-    differs.map_or(Ok(()), |at| {
-        let of = |options: &[String]| options.get(at).cloned();
-        let system = system.name.clone();
-        Err(Changed::Options { system, recorded: of(recorded), rendered: of(rendered) })
+    let Some(at) = differs else { return Ok(()) };
+    let [recorded, rendered] = [recorded.as_slice(), rendered].map(|options| {
+        options.get(at).map_or("no such option".to_owned(), |option| format!("`{option}`"))
+    });
+    Err(Changed {
+        what: format!(
+            "`{}` was measured with {recorded}, but this assay uses {rendered}",
+            system.name
+        ),
+        hint: "slices with different options are never mixed: resume it with the assay that started it, or start a \
+               new study",
     })
 }

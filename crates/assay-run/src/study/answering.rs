@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use assay_load::{
-    Asked, AskedAgain, Comparison, Doubt, Openings, answer_differences, ask_again, ask_statements,
-    doubts, time_of_answers,
+    AnswerComparison, AnswerDoubt, Openings, RepeatRequest, RepeatedAnswers, answer_differences,
+    ask_again, ask_statements, doubts, time_of_answers,
 };
-use assay_model::{Class, Dialect, EventKind, Study, Test};
+use assay_model::{Class, EventKind, Study, Test};
 use assay_workloads::groups_rows;
 
 use super::executor::StudyExecutor;
-use crate::systems::Instance;
+use crate::systems::{Instance, Participant};
 
 /// Differences printed while the study runs; the report has all.
-pub(super) const TOLD: usize = 5;
+pub(super) const DIFFERENCES_SHOWN: usize = 5;
 
 impl StudyExecutor<'_, '_> {
     fn to_compare(&self) -> Vec<Test> {
@@ -31,8 +31,7 @@ impl StudyExecutor<'_, '_> {
         if tests.is_empty() || self.answers.contains_key(&system) {
             return Ok(());
         }
-        let participant = self.participants.get(system).context("no such system")?;
-        let dialect = participant.system.spec.product.dialect();
+        let dialect = self.dialect(system);
         self.env.progress.update(&format!("{}: comparing answers", self.name(system)));
         let study = self.recorder.study();
         let time = time_of_answers(study.budget_s, self.participants.len());
@@ -51,45 +50,47 @@ impl StudyExecutor<'_, '_> {
         }
         let answers = std::mem::take(&mut self.answers);
         let (base, others) = (self.base(), self.like_base());
-        let Some(expected) = answers.get(&base) else { return Ok(()) };
-        let of = |system: usize| answers.get(&system).map_or(&[][..], Vec::as_slice);
-        let mut in_doubt: Vec<Doubt> =
-            others.iter().flat_map(|system| doubts(expected, of(*system))).collect();
+        let expected = &answers[&base];
+        let mut in_doubt: Vec<AnswerDoubt> =
+            others.iter().flat_map(|system| doubts(expected, &answers[system])).collect();
         in_doubt.sort_unstable();
         in_doubt.dedup();
         let of_base = self.ask_again(base, &tests, &in_doubt)?;
         let mut compared = Vec::new();
         for system in others {
-            let in_doubt = doubts(expected, of(system));
+            let in_doubt = doubts(expected, &answers[&system]);
             let of_system = self.ask_again(system, &tests, &in_doubt)?;
             let openings = Openings::new(expected, &of_base, &of_system);
             let sorted = |sql: &str| self.sorted(base, system, sql);
-            let found = answer_differences(expected, of(system), &openings, &sorted);
+            let found = answer_differences(expected, &answers[&system], &openings, &sorted);
             compared.push((system, found));
         }
         self.note_answers(compared)
     }
 
     /// The server is frozen before and after.
-    fn ask_again(&mut self, system: usize, tests: &[Test], doubts: &[Doubt]) -> Result<AskedAgain> {
+    fn ask_again(
+        &mut self,
+        system: usize,
+        tests: &[Test],
+        doubts: &[AnswerDoubt],
+    ) -> Result<RepeatedAnswers> {
         if doubts.is_empty() {
-            return Ok(AskedAgain::default());
+            return Ok(RepeatedAnswers::default());
         }
         self.env.progress.update(&format!("{}: comparing answers again", self.name(system)));
-        let participant = self.participants.get(system).context("no such system")?;
-        let (is_base, dialect) =
-            (participant.system.is_base, participant.system.spec.product.dialect());
+        let (is_base, dialect) = (self.participants[system].system.is_base, self.dialect(system));
         let (seed, budget_s) = (self.recorder.study().seed, self.recorder.study().budget_s);
         let time = time_of_answers(budget_s, self.participants.len());
         self.thawed(system, |this| {
             let options = this.server(system)?.connect_options();
-            let asked = Asked { options: &options, dialect, tests, seed, is_base };
+            let asked = RepeatRequest { options: &options, dialect, tests, seed, is_base };
             Ok(ask_again(&asked, doubts, time)?)
         })
     }
 
     fn base(&self) -> usize {
-        self.participants.iter().position(|it| it.system.is_base).unwrap_or(0)
+        base_of(self.participants)
     }
 
     /// Systems compared with the base: values of the other family have other texts.
@@ -99,32 +100,28 @@ impl StudyExecutor<'_, '_> {
         systems.filter(|it| *it != base && self.dialect(*it) == self.dialect(base)).collect()
     }
 
-    fn dialect(&self, system: usize) -> Option<Dialect> {
-        self.participants.get(system).map(|it| it.system.spec.product.dialect())
-    }
-
     /// Why the base sorts the rows of a statement that does not ask for it, if the system does not.
     fn sorted(&self, base: usize, system: usize, sql: &str) -> Option<String> {
         let sorts_groups = |system: usize| {
-            let system = &self.participants.get(system)?.system;
+            let system = &self.participants[system].system;
             (system.spec.product.facts().sorts_groups)(system.artifact.version())
         };
         let why = sorts_groups(base).filter(|_| sorts_groups(system).is_none())?;
-        groups_rows(sql, self.dialect(base)?).then(|| why.to_owned())
+        groups_rows(sql, self.dialect(base)).then(|| why.to_owned())
     }
 
-    fn note_answers(&mut self, compared: Vec<(usize, Comparison)>) -> Result<()> {
-        let (mut message, mut more) = (0, 0);
-        for (system, Comparison { differences, counts }) in compared {
+    fn note_answers(&mut self, compared: Vec<(usize, AnswerComparison)>) -> Result<()> {
+        let (mut shown, mut more) = (0, 0);
+        for (system, AnswerComparison { differences, counts }) in compared {
             let mut known = BTreeSet::new();
             for difference in differences {
                 // A pair of connection collations is one difference of all statements.
                 let is_known =
                     difference.is_of_connection() && !known.insert(difference.why.clone());
                 let what = EventKind::AnswerDiffers(difference);
-                if !is_known && message < TOLD {
+                if !is_known && shown < DIFFERENCES_SHOWN {
                     self.env.progress.failed(self.name(system), &what.to_string());
-                    message += 1;
+                    shown += 1;
                 } else if !is_known {
                     more += 1;
                 }
@@ -137,6 +134,10 @@ impl StudyExecutor<'_, '_> {
         }
         Ok(())
     }
+}
+
+pub(super) fn base_of(participants: &[Participant]) -> usize {
+    participants.iter().position(|it| it.system.is_base).expect("a study has a base")
 }
 
 pub(super) fn tests_with_answers(study: &Study) -> Vec<Test> {

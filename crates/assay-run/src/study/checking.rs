@@ -1,7 +1,7 @@
 //! Checks that the servers of a block hold the same rows and return correct answers, before its slices.
 
-use anyhow::{Context, Result, ensure};
-use assay_load::{Check, Content, TestAnswers};
+use anyhow::{Context as _, Result, ensure};
+use assay_load::{Check, TableContent, TestAnswers};
 use assay_model::{StartFrom, Test};
 use assay_study::{Outcome, Phase};
 use assay_wire::ConnectOptions;
@@ -28,13 +28,27 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Done)
     }
 
+    /// Checks servers beside those of the executor, and that they agree.
+    pub fn check_apart(
+        &mut self,
+        phase: Phase,
+        servers: impl Iterator<Item = (usize, ConnectOptions)>,
+    ) -> Result<()> {
+        let mut all = Agreement::default();
+        for (system, options) in servers {
+            let checked = self.checked(system, &options, phase)?;
+            all.add(self.name(system), checked)?;
+        }
+        Ok(())
+    }
+
     /// Checks a server; returns its content and answers if only the base can tell whether they are right.
-    pub(super) fn checked(
+    fn checked(
         &mut self,
         system: usize,
         options: &ConnectOptions,
         phase: Phase,
-    ) -> Result<Checked> {
+    ) -> Result<CheckedContent> {
         let study = self.recorder.study();
         let cells = study.cells.iter().filter(|it| it.id.setup.data() == phase.data);
         let mut tests: Vec<Test> = cells.map(|planned| planned.id.test).collect();
@@ -42,14 +56,13 @@ impl StudyExecutor<'_, '_> {
         tests.dedup();
         let (seed, name) = (study.seed, self.name(system));
         self.env.progress.begin(&format!("{name}: checking answers"));
-        let participant = self.participants.get(system).context("no such system")?;
-        let dialect = participant.system.spec.product.dialect();
+        let dialect = self.dialect(system);
         let check = Check { dialect, tests: &tests, data: phase.data, seed };
         let loaded = self.loaded.entry(phase.data);
         let loaded = loaded.or_insert_with(|| LoadedData::new(seed, phase.data));
         let checked = match phase.start_from {
             StartFrom::Fresh => assay_load::check_loaded(options, &check, loaded)
-                .map(|()| (Content::default(), Vec::new())),
+                .map(|()| (TableContent::default(), Vec::new())),
             StartFrom::Aged => assay_load::content(options, dialect, phase.data)
                 .and_then(|it| Ok((it, assay_load::answers(options, &check)?))),
         };
@@ -57,14 +70,14 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
-type Checked = (Content, Vec<TestAnswers>);
+type CheckedContent = (TableContent, Vec<TestAnswers>);
 
 /// Content and answers of the first server, with which the others must agree.
 #[derive(Default)]
-pub(super) struct Agreement(Option<(String, Checked)>);
+struct Agreement(Option<(String, CheckedContent)>);
 
 impl Agreement {
-    pub(super) fn add(&mut self, name: &str, (content, answers): Checked) -> Result<()> {
+    fn add(&mut self, name: &str, (content, answers): CheckedContent) -> Result<()> {
         let Some((base, (held, expected))) = &self.0 else {
             self.0 = Some((name.to_owned(), (content, answers)));
             return Ok(());
@@ -88,12 +101,13 @@ enum Disagreement {
     Answers { name: String, base: String, test: String },
 }
 
-pub(super) fn is_wrong_answer(error: &anyhow::Error) -> bool {
+/// Whether a server gave a wrong answer, as opposed to none.
+pub fn is_wrong_answer(error: &anyhow::Error) -> bool {
     if error.is::<Disagreement>() {
         return true;
     }
-    use assay_load::Error::{AnswersDiffer, UnknownAnswer, WrongAnswer, WrongContent};
-    let found = error.chain().find_map(|cause| cause.downcast_ref::<assay_load::Error>());
+    use assay_load::LoadError::{AnswersDiffer, UnknownAnswer, WrongAnswer, WrongContent};
+    let found = error.chain().find_map(|cause| cause.downcast_ref::<assay_load::LoadError>());
     matches!(
         found,
         Some(

@@ -65,7 +65,7 @@ impl Hint for Foreign {
     }
 }
 
-/// Reads a study for a command that runs parts of it: the only place that refuses studies from elsewhere.
+/// Reads a study for a command that runs parts of it, and refuses one from elsewhere.
 pub fn own(ledger: &Ledger, id: &str, action: &'static str) -> Result<StudyRecord> {
     if_own(ledger, id)?.ok_or_else(|| Foreign::new(id, action).into())
 }
@@ -139,6 +139,11 @@ impl Claim {
             )
         })?;
         Ok(taken.map(|lock| Self { lock }))
+    }
+
+    /// Whether it is the claim of this record, which may have been read after it was taken.
+    pub(crate) fn is_of(&self, record: &StudyRecord) -> bool {
+        path(record).is_ok_and(|path| path == self.lock.path())
     }
 
     pub(crate) fn withdraw(self) {

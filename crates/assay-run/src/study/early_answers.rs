@@ -1,20 +1,18 @@
 //! First comparison of the answers to a user's statements while another assay measures, which needs no quiet machine.
 //! The study compares them again, and repeats statements that may leave their answer open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::Result;
 use assay_load::{
-    Answered, AskedAgain, Openings, answer_differences, ask_statements, time_of_answers,
+    Openings, RepeatedAnswers, StatementAnswer, answer_differences, ask_statements, time_of_answers,
 };
 use assay_model::{EventKind, StartFrom, Study};
 use assay_study::Phase;
 
-use super::answering::{TOLD, tests_with_answers};
+use super::answering::{DIFFERENCES_SHOWN, base_of, tests_with_answers};
 use crate::interrupt::Interrupt;
 use crate::systems::{Environment, LocalSite, Participant, Templates, start_instance};
-
-type Answers = BTreeMap<usize, Vec<Answered>>;
 
 /// Asks all systems with cached data, and prints differences. Skipped for studies of other tables or with running
 /// servers.
@@ -35,14 +33,14 @@ pub(super) fn ask(
     let templates = Templates::prepare(participants, study, local, env, &mut |_| Ok(()))?;
     let phase = Phase { data, start_from: StartFrom::Fresh };
     let time = time_of_answers(study.budget_s, participants.len());
-    let mut answers = Answers::new();
+    let mut answers: Vec<Vec<StatementAnswer>> = Vec::new();
     for (index, participant) in participants.iter().enumerate() {
         env.interrupt.check()?;
         let template = templates.of(index, data)?;
         let server = start_instance(participant, template, phase, study, local, env)?;
         let dialect = participant.system.spec.product.dialect();
-        let asked = ask_statements(&server.connect_options(), dialect, &tests, study.seed, time);
-        answers.insert(index, asked?);
+        let options = server.connect_options();
+        answers.push(ask_statements(&options, dialect, &tests, study.seed, time)?);
         server.stop()?;
     }
     tell(participants, &answers, env);
@@ -63,27 +61,26 @@ pub(super) fn or_later(
     Ok(())
 }
 
-fn tell(participants: &[Participant], answers: &Answers, env: &Environment) {
-    let base = participants.iter().position(|it| it.system.is_base).unwrap_or(0);
-    let dialect = |index: usize| participants.get(index).map(|it| it.system.spec.product.dialect());
-    let Some(expected) = answers.get(&base) else { return };
-    let others = answers.iter().filter(|(index, _)| **index != base);
-    let nothing = AskedAgain::default();
+fn tell(participants: &[Participant], answers: &[Vec<StatementAnswer>], env: &Environment) {
+    let base = base_of(participants);
+    let dialect = |index: usize| participants[index].system.spec.product.dialect();
+    let expected = &answers[base];
+    let others = answers.iter().enumerate().filter(|(index, _)| *index != base);
+    let nothing = RepeatedAnswers::default();
     let mut found = Vec::new();
-    for (index, theirs) in others.filter(|(index, _)| dialect(**index) == dialect(base)) {
+    for (index, theirs) in others.filter(|(index, _)| dialect(*index) == dialect(base)) {
         let openings = Openings::new(expected, &nothing, &nothing);
         let mut differences =
             answer_differences(expected, theirs, &openings, &|_| None).differences;
         // A pair of connection collations is one difference of all statements.
         let mut known = BTreeSet::new();
         differences.retain(|it| !it.is_of_connection() || known.insert(it.why.clone()));
-        found.extend(differences.into_iter().map(|it| (*index, EventKind::AnswerDiffers(it))));
+        found.extend(differences.into_iter().map(|it| (index, EventKind::AnswerDiffers(it))));
     }
-    for (index, what) in found.iter().take(TOLD) {
-        let name = participants.get(*index).map_or("", |it| it.system.name.as_str());
-        env.progress.failed(name, &what.to_string());
+    for (index, what) in found.iter().take(DIFFERENCES_SHOWN) {
+        env.progress.failed(&participants[*index].system.name, &what.to_string());
     }
-    let more = found.len().saturating_sub(TOLD);
+    let more = found.len().saturating_sub(DIFFERENCES_SHOWN);
     let end = match (found.len(), more) {
         (0, _) => "the answers do not differ".to_owned(),
         (_, 0) => "these answers may differ".to_owned(),

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result, anyhow};
-use assay_load::{Answered, RefusedSetting};
+use assay_load::{RefusedSetting, StatementAnswer};
 use assay_model::{
-    DataSet, EventKind, Experiment, PlannedCell, Restored, RestoredKind, Slice, SliceOutcome,
-    StudyRecord, Test, Verdict, counted,
+    DataSet, Dialect, EventKind, Experiment, PlannedCell, Restored, RestoredKind, Slice,
+    SliceOutcome, StudyRecord, Test, Verdict, counted,
 };
 use assay_plan::Request;
 use assay_profile::Symbols;
-use assay_study::{Action, End, Executor, Outcome};
+use assay_study::{Executor, Outcome, StudyAction, StudyEnd};
 use assay_wire::Connection;
 use assay_workloads::LoadedData;
 
@@ -22,12 +22,12 @@ use super::recorder::Recorder;
 use super::weight::CpuWeight;
 use crate::advice::Advised;
 use crate::interrupt::is_asked;
-use crate::progress::{Standing, Tally, minutes};
+use crate::progress::{StudyProgress, VerdictTally, minutes};
+use crate::statement_place::StatementLocator;
 use crate::systems::{
-    Clients, Environment, Instance, LocalSite, Participant, Slot, StudyTables, Templates,
+    Clients, Environment, Instance, LocalSite, Participant, SliceSlot, StudyTables, Templates,
     failed_slice, fails_for_space, silent_slice,
 };
-use crate::written::Written;
 
 /// Interval of checks for a request to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -37,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const SIGNALLED: Duration = Duration::from_secs(1);
 
 /// Share of the budget above which the loading time affects what can be decided.
-const LOADING_TOLD: f64 = 0.1;
+const LOADING_NOTED: f64 = 0.1;
 
 /// The study did what it could, and may be resumed for the rest.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,8 @@ pub(super) struct SystemTrial {
     pub(super) kinds: Vec<(Test, String, String)>,
 }
 
-pub(crate) struct StudyExecutor<'a, 'l> {
+/// Holds a study while its actions are carried out, and for the work after it.
+pub struct StudyExecutor<'a, 'l> {
     pub(super) participants: &'a [Participant],
     pub(super) local: &'a LocalSite,
     pub(super) env: &'a Environment<'a>,
@@ -61,15 +62,15 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     pub(super) clients: BTreeMap<usize, Clients>,
     pub(super) servers: BTreeMap<usize, Instance>,
     others: Option<Others>,
-    tally: Tally,
+    tally: VerdictTally,
     outlook: OutlookText,
     error: Option<anyhow::Error>,
     /// The first failure for which tests were left out.
     left_out: Option<anyhow::Error>,
     pub(super) request: Request,
-    written: Option<Written>,
+    written: Option<StatementLocator>,
     pub(super) symbols: Symbols,
-    pub(super) answers: BTreeMap<usize, Vec<Answered>>,
+    pub(super) answers: BTreeMap<usize, Vec<StatementAnswer>>,
     pub(super) tried: BTreeMap<usize, SystemTrial>,
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
     /// Keeps the kernel from stopping real-time turns.
@@ -79,7 +80,7 @@ pub(crate) struct StudyExecutor<'a, 'l> {
 }
 
 impl<'a, 'l> StudyExecutor<'a, 'l> {
-    pub(crate) fn new(
+    pub(super) fn new(
         participants: &'a [Participant],
         local: &'a LocalSite,
         env: &'a Environment<'a>,
@@ -89,7 +90,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     ) -> Result<Self> {
         let request = assay_plan::request_of(recorder.study())?;
         Ok(Self {
-            written: Written::of(&request),
+            written: StatementLocator::new(&request),
             request,
             symbols: Symbols::new(!env.offline, is_asked),
             participants,
@@ -105,7 +106,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             servers: BTreeMap::new(),
             clients: BTreeMap::new(),
             others: None,
-            tally: Tally::default(),
+            tally: VerdictTally::default(),
             outlook,
             error: None,
             left_out: None,
@@ -113,12 +114,12 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         })
     }
 
-    pub(crate) fn end(self, end: End) -> Result<()> {
+    pub(crate) fn end(self, end: StudyEnd) -> Result<()> {
         let why = match end {
-            End::Complete => return Ok(()),
-            End::Unfinished => self.left_out.map(|why| why.context(Unfinished)),
-            End::Abandoned => self.error,
-            End::WrongOutcome(what) => Some(anyhow!("internal error: {what}")),
+            StudyEnd::Complete => return Ok(()),
+            StudyEnd::Unfinished => self.left_out.map(|why| why.context(Unfinished)),
+            StudyEnd::Abandoned => self.error,
+            StudyEnd::WrongOutcome(what) => Some(anyhow!("internal error: {what}")),
         };
         Err(why.unwrap_or_else(|| Unfinished.into()))
     }
@@ -136,7 +137,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     /// Ends a shard after this failure if the disk of its node is full. A failure on one node would fail the test in
     /// the whole study. The shard can be resumed later.
-    pub(super) fn ensure_room(&self, failure: &str) -> Result<()> {
+    pub fn ensure_room(&self, failure: &str) -> Result<()> {
         if self.recorder.record().shard().is_none()
             || !fails_for_space(failure, &self.env.cache_dir)
         {
@@ -155,7 +156,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     /// The record as its report will judge it: the last look of an ended study spends the rest of the error. Decisions
     /// after the study must follow from the same verdicts.
-    pub(super) fn record_to_judge(&self) -> StudyRecord {
+    pub fn record_to_judge(&self) -> StudyRecord {
         StudyRecord { finished: self.has_ended, ..self.recorder.record().clone() }
     }
 
@@ -164,12 +165,16 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     }
 
     pub(super) fn tables(&self, system: usize, data: DataSet) -> Result<StudyTables<'_>> {
-        let participant = self.participants.get(system).context("no such system")?;
+        let participant = &self.participants[system];
         Ok(StudyTables::of(self.recorder.study(), &participant.system.spec, data))
     }
 
-    pub(super) fn name(&self, system: usize) -> &'a str {
-        self.participants.get(system).map_or("", |it| it.system.name.as_str())
+    pub fn name(&self, system: usize) -> &'a str {
+        &self.participants[system].system.name
+    }
+
+    pub(super) fn dialect(&self, system: usize) -> Dialect {
+        self.participants[system].system.spec.product.dialect()
     }
 
     pub(super) fn server(&mut self, system: usize) -> Result<&mut Instance> {
@@ -177,7 +182,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     }
 
     /// The server is frozen before and after.
-    pub(super) fn thawed<T>(
+    pub fn thawed<T>(
         &mut self,
         system: usize,
         act: impl FnOnce(&mut Self) -> Result<T>,
@@ -200,7 +205,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.templates = Templates::prepare(participants, &study, local, env, &mut note)?;
         // Loading takes a share of the time that is not known beforehand.
         let (budget_s, used_s) = (recorder.record().budget_s(), recorder.used_s());
-        if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
+        if used_s - before_s > LOADING_NOTED * budget_s && budget_s > 0.0 {
             let outlook = self.outlook.write(recorder, 0.0);
             env.progress.note(&format!("after loading the data: {outlook}"));
         }
@@ -211,24 +216,35 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     }
 
     fn note_restored(&mut self) -> Result<()> {
-        let message = self.templates.restored();
-        let message: Vec<(usize, EventKind)> =
-            message.map(|(system, it)| (system, EventKind::Restored(it.clone()))).collect();
-        for (system, what) in message {
-            let mut known = self.recorder.record().events.iter();
-            if known.any(|event| event.system == Some(system) && event.what == what) {
-                continue;
-            }
-            if let EventKind::Restored(Restored { what: RestoredKind::Error, .. }) = &what {
-                self.env.progress.failed(self.name(system), &what.to_string());
-            }
-            self.recorder.event(Some(system), what)?;
+        let restored = self.templates.restored();
+        let restored: Vec<(usize, Restored)> =
+            restored.map(|(system, restored)| (system, restored.clone())).collect();
+        for (system, restored) in restored {
+            let is_error = restored.what == RestoredKind::Error;
+            self.note_once(system, EventKind::Restored(restored), is_error)?;
         }
         Ok(())
     }
 
+    /// Records an event of a system, unless it is in the record already.
+    pub(super) fn note_once(
+        &mut self,
+        system: usize,
+        what: EventKind,
+        is_shown: bool,
+    ) -> Result<()> {
+        let mut known = self.recorder.record().events.iter();
+        if known.any(|event| event.system == Some(system) && event.what == what) {
+            return Ok(());
+        }
+        if is_shown {
+            self.env.progress.failed(self.name(system), &what.to_string());
+        }
+        self.recorder.event(Some(system), what)
+    }
+
     fn begin(&mut self, (block, left): (u32, u32), cells: &[(usize, u32)], so_far: &[Verdict]) {
-        self.tally = Tally::of(so_far);
+        self.tally = VerdictTally::new(so_far);
         let budget_s = self.recorder.record().budget_s();
         let left_s = (budget_s - self.recorder.used_s()).max(0.0);
         let time = match self.recorder.study().experiment {
@@ -306,7 +322,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     }
 
     pub(super) fn tell_standing(&self, what: &str) {
-        self.env.progress.measuring(&Standing {
+        self.env.progress.measuring(&StudyProgress {
             used_s: self.recorder.used_s(),
             budget_s: self.recorder.record().budget_s(),
             is_estimate: self.recorder.study().experiment == Experiment::Stepwise,
@@ -330,9 +346,9 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     /// Removes the full files of a server's binary log, which nobody reads. The server must not be frozen. A failure
     /// only costs disk space.
-    pub(super) fn remove_binary_logs(&mut self, system: usize) {
-        let options = self.participants.get(system).map(|it| it.system.options.iter());
-        if !options.into_iter().flatten().any(|it| it.starts_with("--log-bin")) {
+    pub fn remove_binary_logs(&mut self, system: usize) {
+        let mut options = self.participants[system].system.options.iter();
+        if !options.any(|option| option.starts_with("--log-bin")) {
             return;
         }
         let removed = self.server(system).and_then(|server| {
@@ -367,70 +383,74 @@ impl Executor for StudyExecutor<'_, '_> {
         self.recorder.used_s()
     }
 
-    fn act(&mut self, action: Action) -> Result<Outcome> {
+    fn act(&mut self, action: StudyAction) -> Result<Outcome> {
         if begins_work(&action) {
             self.env.interrupt.check()?;
         }
         match action {
-            Action::Load => return self.load(),
-            Action::StartAll { block, phase, order } => {
+            StudyAction::Load => return self.load(),
+            StudyAction::StartAll { block, phase, order } => {
                 return self.start_all(block, phase, &order);
             }
-            Action::StartOne { system, data } => return self.start_one(system, data),
-            Action::Connect { cell, block, order } => return self.connect(cell, block, &order),
-            Action::Size { cell, events } => return self.size(cell, events),
-            Action::Trace { cell, block } => return self.trace(cell, block),
-            Action::Round { cell, block, round, order } => {
+            StudyAction::StartOne { system, data } => return self.start_one(system, data),
+            StudyAction::Connect { cell, block, order } => {
+                return self.connect(cell, block, &order);
+            }
+            StudyAction::Size { cell, events } => return self.size(cell, events),
+            StudyAction::Trace { cell, block } => return self.trace(cell, block),
+            StudyAction::Round { cell, block, round, order } => {
                 return self.round(cell, block, round, &order);
             }
-            Action::Once { cell, system, is_recorded } => {
+            StudyAction::Once { cell, system, is_recorded } => {
                 return self.once(cell, system, is_recorded);
             }
-            Action::Step { cell, system, block, attempt, position, is_recorded } => {
-                let slot = Slot { system, block, round: attempt, position };
+            StudyAction::Step { cell, system, block, attempt, position, is_recorded } => {
+                let slot = SliceSlot { system, block, round: attempt, position };
                 return self.step(cell, slot, is_recorded);
             }
-            Action::Audit { system, data } => self.audit_alone(system, data)?,
-            Action::Calibrate { cell, events } => {
+            StudyAction::Audit { system, data } => self.audit_alone(system, data)?,
+            StudyAction::Calibrate { cell, events } => {
                 let id = self.cell(cell)?.id;
                 self.recorder.calibrated(id, events)?;
             }
-            Action::SetTurn { cell, length } => {
+            StudyAction::SetTurn { cell, length } => {
                 let id = self.cell(cell)?.id;
                 self.recorder.set_turn(id, length)?;
             }
-            Action::Begin { block, left, cells, is_recorded, so_far } => {
+            StudyAction::Begin { block, left, cells, is_recorded, so_far } => {
                 if !is_recorded {
                     self.recorder.block(block, left, &cells)?;
                 }
                 self.begin((block, left), &cells, &so_far);
             }
-            Action::Disconnect => return self.disconnect(),
-            Action::RecordFailure { cell, system, block, round, why } => {
-                let slot = Slot { system, block, round, position: 0 };
+            StudyAction::Disconnect => return self.disconnect(),
+            StudyAction::RecordFailure { cell, system, block, round, why } => {
+                let slot = SliceSlot { system, block, round, position: 0 };
                 self.record(failed_slice(self.cell(cell)?.id, slot, why))?;
             }
-            Action::RecordSilence { cell, system, block, round, silence } => {
-                let slot = Slot { system, block, round, position: 0 };
+            StudyAction::RecordSilence { cell, system, block, round, silence } => {
+                let slot = SliceSlot { system, block, round, position: 0 };
                 self.record(silent_slice(self.cell(cell)?.id, slot, silence))?;
             }
-            Action::Note { system, what } => self.note(system, what)?,
-            Action::Warm { system, cell } => self.warm(system, &cell)?,
-            Action::Maintain { system, data, seconds } => self.maintain(system, data, seconds)?,
-            Action::CheckAlive { system, cell } => self.check_alive(system, cell)?,
-            Action::Rest { ms } => {
+            StudyAction::Note { system, what } => self.note(system, what)?,
+            StudyAction::Warm { system, cell } => self.warm(system, &cell)?,
+            StudyAction::Maintain { system, data, seconds } => {
+                self.maintain(system, data, seconds)?
+            }
+            StudyAction::CheckAlive { system, cell } => self.check_alive(system, cell)?,
+            StudyAction::Rest { ms } => {
                 self.env.progress.begin("resting before the next system");
                 self.wait(Duration::from_millis(ms))?;
             }
-            Action::Shutdown { system } => {
+            StudyAction::Shutdown { system } => {
                 self.clients.clear();
                 self.servers.remove(&system).map_or(Ok(()), Instance::stop)?;
             }
-            Action::Stop => {
+            StudyAction::Stop => {
                 self.clients.clear();
                 self.servers.clear();
             }
-            Action::EndPhase => self.end_phase()?,
+            StudyAction::EndPhase => self.end_phase()?,
         }
         Ok(Outcome::Done)
     }
@@ -438,17 +458,17 @@ impl Executor for StudyExecutor<'_, '_> {
 
 /// Whether an action begins something: it is skipped once the user has asked to stop. The others complete and record
 /// the begun work.
-fn begins_work(action: &Action) -> bool {
+fn begins_work(action: &StudyAction) -> bool {
     !matches!(
         action,
-        Action::Calibrate { .. }
-            | Action::SetTurn { .. }
-            | Action::Disconnect
-            | Action::RecordFailure { .. }
-            | Action::RecordSilence { .. }
-            | Action::Note { .. }
-            | Action::Shutdown { .. }
-            | Action::Stop
-            | Action::EndPhase
+        StudyAction::Calibrate { .. }
+            | StudyAction::SetTurn { .. }
+            | StudyAction::Disconnect
+            | StudyAction::RecordFailure { .. }
+            | StudyAction::RecordSilence { .. }
+            | StudyAction::Note { .. }
+            | StudyAction::Shutdown { .. }
+            | StudyAction::Stop
+            | StudyAction::EndPhase
     )
 }

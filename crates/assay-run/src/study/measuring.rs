@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use assay_model::{Class, Counting, PlannedCell, Priority, Slice};
 use assay_plan::round_order;
 use assay_study::{Outcome, TurnTrace, mean_rate};
-use assay_verdict::{SHORT_LIVED_NS, Sample, waits_for_turns};
+use assay_verdict::{SHORT_LIVED_NS, SliceSample, waits_for_turns};
 
 use super::executor::StudyExecutor;
 use super::realtime::{ControlThread, at_priority, lower, raise, watch};
 use crate::interrupt::is_asked;
 use crate::systems::{
-    Clients, Instance, OpenSlice, Slot, connect_clients, failed_slice, share_out, silence,
+    Clients, Instance, OpenSlice, SliceSlot, connect_clients, failed_slice, share_out, silence,
     silent_slice,
 };
 
@@ -46,7 +46,7 @@ impl StudyExecutor<'_, '_> {
                 }
                 Err(error) => {
                     let failed = self.failed(system, error)?;
-                    return self.failed_alike(failed, order.get(at + 1..), connect);
+                    return self.failed_alike(failed, &order[at + 1..], connect);
                 }
             }
         }
@@ -97,11 +97,11 @@ impl StudyExecutor<'_, '_> {
     fn failed_alike<T>(
         &mut self,
         mut failed: Outcome,
-        others: Option<&[usize]>,
+        others: &[usize],
         begin: impl Fn(&mut Self, usize) -> Result<T>,
     ) -> Result<Outcome> {
         let Outcome::Failed { also, .. } = &mut failed else { return Ok(failed) };
-        for &other in others.unwrap_or_default() {
+        for &other in others {
             let tried = begin(self, other).map(drop);
             self.env.interrupt.check()?;
             let error = tried.err().filter(|error| silence(error).is_none());
@@ -110,8 +110,8 @@ impl StudyExecutor<'_, '_> {
         Ok(failed)
     }
 
-    pub(super) fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
-        let described = &self.participants.get(system).context("no such system")?.system;
+    pub fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
+        let described = &self.participants[system].system;
         let server = self.servers.get(&system).context("its server is not running")?;
         let test = self.carried_out(cell.id.test);
         connect_clients(server, described, (cell, test), self.recorder.study(), self.local)
@@ -131,7 +131,7 @@ impl StudyExecutor<'_, '_> {
                 Ok(rate) => rates.push(rate),
                 Err(error) => {
                     let cut_off = self.cut_off(system, error)?;
-                    return self.failed_alike(cut_off, systems.get(at + 1..), size);
+                    return self.failed_alike(cut_off, &systems[at + 1..], size);
                 }
             }
         }
@@ -152,7 +152,7 @@ impl StudyExecutor<'_, '_> {
         }
         let mut open = Vec::with_capacity(self.clients.len());
         for (system, clients) in &mut self.clients {
-            let slot = Slot { system: *system, block, round: 0, position: 0 };
+            let slot = SliceSlot { system: *system, block, round: 0, position: 0 };
             open.push(clients.begin(&planned, slot)?);
         }
         let traced = self.traced(cell, block, 0)?;
@@ -198,21 +198,18 @@ impl StudyExecutor<'_, '_> {
             }
             let order = round_order(seed, block, cell, turn, connected.len());
             for (at, &index) in order.iter().enumerate() {
-                let Some((system, turns)) = connected.get(index).zip(systems.get_mut(index)) else {
-                    continue;
-                };
-                if freezes && let Err((system, error)) = self.switch_to(&mut running, *system) {
+                let system = connected[index];
+                if freezes && let Err((system, error)) = self.switch_to(&mut running, system) {
                     return self.failed(system, error);
                 }
                 self.rest_before_turn(&planned);
-                match self.with_clients(*system, |clients| clients.trace(&planned, turn)) {
-                    Ok(ends) => turns.push(ends),
+                match self.with_clients(system, |clients| clients.trace(&planned, turn)) {
+                    Ok(ends) => systems[index].push(ends),
                     Err(error) => {
-                        let cut_off = self.cut_off(*system, error)?;
-                        let others = order.get(at + 1..).unwrap_or_default().iter();
-                        let others: Vec<usize> =
-                            others.filter_map(|it| connected.get(*it)).copied().collect();
-                        return self.failed_alike(cut_off, Some(&others), |it, other| {
+                        let cut_off = self.cut_off(system, error)?;
+                        let others = order[at + 1..].iter();
+                        let others: Vec<usize> = others.map(|index| connected[*index]).collect();
+                        return self.failed_alike(cut_off, &others, |it, other| {
                             if freezes {
                                 it.server(other)?.thaw()?;
                             }
@@ -286,20 +283,25 @@ impl StudyExecutor<'_, '_> {
         let warm_ms = f64::from(planned.turns()) * planned.warm_time_us() as f64 / 1000.0;
         let seconds = (f64::from(planned.slice_ms) + warm_ms) / 1000.0 * order.len() as f64;
         let slots = order.iter().zip(0..);
-        let slots: Vec<Slot> =
-            slots.map(|(&system, position)| Slot { system, block, round, position }).collect();
+        let slots: Vec<SliceSlot> =
+            slots.map(|(&system, position)| SliceSlot { system, block, round, position }).collect();
         let interrupt = &self.env.interrupt;
         let slices = interrupt.finish(seconds, || {
             let _control = ControlThread::for_cell(&planned, self.local)?;
             self.turns(cell, &planned, &slots)
         })??;
-        let samples = slices.iter().map(Sample::of).collect();
+        let samples = slices.iter().map(SliceSample::of).collect();
         slices.into_iter().try_for_each(|slice| self.record(slice))?;
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
     /// The slices of a round; if a turn fails, only the slice of its system.
-    fn turns(&mut self, cell: usize, planned: &PlannedCell, slots: &[Slot]) -> Result<Vec<Slice>> {
+    fn turns(
+        &mut self,
+        cell: usize,
+        planned: &PlannedCell,
+        slots: &[SliceSlot],
+    ) -> Result<Vec<Slice>> {
         // A server that waits for reads does nothing. To wake all its threads and stop them again takes as long as
         // dozens of queries.
         let freezes = planned.turns() == 1 || planned.id.test.class == Class::Write;
@@ -317,11 +319,9 @@ impl StudyExecutor<'_, '_> {
             let clients = self.clients.get_mut(&slot.system).context("it has no clients")?;
             open.push((slot.system, clients.begin(planned, *slot)?));
         }
-        let failed = match self.alternate(cell, planned, &mut open, freezes) {
-            Ok(()) => None,
-            Err((system, error)) => slots.iter().find(|it| it.system == system).zip(Some(error)),
-        };
-        if let Some((slot, error)) = failed {
+        if let Err((system, error)) = self.alternate(cell, planned, &mut open, freezes) {
+            let slot = slots.iter().find(|slot| slot.system == system);
+            let slot = slot.expect("only systems of the round have turns");
             for server in self.servers.values_mut() {
                 // A server that has ended has failed its turn, or fails its next one.
                 drop(server.freeze());
@@ -352,22 +352,22 @@ impl StudyExecutor<'_, '_> {
     fn failed_slices(
         &mut self,
         planned: &PlannedCell,
-        failed: Slot,
-        slots: &[Slot],
+        failed: SliceSlot,
+        slots: &[SliceSlot],
         error: &anyhow::Error,
     ) -> Result<Vec<Slice>> {
         let system = failed.system;
         let others: Vec<usize> =
             slots.iter().map(|slot| slot.system).filter(|other| *other != system).collect();
         let outcome = Outcome::Failed { system, why: self.why(error), also: Vec::new() };
-        let outcome = self.failed_alike(outcome, Some(&others), |it, other| {
+        let outcome = self.failed_alike(outcome, &others, |it, other| {
             it.with_thawed_clients(other, |clients| clients.trace(planned, 0))
         })?;
         let Outcome::Failed { why, also, .. } = outcome else { return Ok(Vec::new()) };
         let all = std::iter::once((system, why)).chain(also);
-        let slices = all.filter_map(|(system, why)| {
-            let slot = slots.iter().find(|slot| slot.system == system)?;
-            Some(failed_slice(planned.id, *slot, why))
+        let slices = all.map(|(system, why)| {
+            let slot = slots.iter().find(|slot| slot.system == system);
+            failed_slice(planned.id, *slot.expect("only systems of the round are tried"), why)
         });
         Ok(slices.collect())
     }
@@ -410,7 +410,7 @@ impl StudyExecutor<'_, '_> {
     fn each_server(
         &mut self,
         systems: &[usize],
-        change: impl Fn(&mut Instance) -> Result<(), assay_servers::Error>,
+        change: impl Fn(&mut Instance) -> Result<(), assay_servers::ServersError>,
     ) -> Result<(), (usize, anyhow::Error)> {
         for &system in systems {
             let server = self.server(system).map_err(|error| (system, error))?;
@@ -470,7 +470,7 @@ impl StudyExecutor<'_, '_> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
         self.tell_standing(&format!("{}, {}", self.name(system), planned.id.test));
-        let slot = Slot { system, block: 0, round: 0, position: system as u32 };
+        let slot = SliceSlot { system, block: 0, round: 0, position: system as u32 };
         let interrupt = &self.env.interrupt;
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
@@ -478,14 +478,14 @@ impl StudyExecutor<'_, '_> {
             Err(error) => failed_slice(planned.id, slot, self.why(&error)),
         })?;
         self.remove_binary_logs(system);
-        let samples = vec![Sample::of(&slice)];
+        let samples = vec![SliceSample::of(&slice)];
         if is_recorded {
             self.record(slice)?;
         }
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    fn measured_once(&self, cell: &PlannedCell, slot: Slot, clients: &mut Clients) -> Slice {
+    fn measured_once(&self, cell: &PlannedCell, slot: SliceSlot, clients: &mut Clients) -> Slice {
         let server = self.servers.get(&slot.system).context("its server is not running");
         let measured = server.and_then(|server| {
             let watch = at_priority(cell, server, &clients.session.client_tids(), self.local)?;

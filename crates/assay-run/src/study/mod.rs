@@ -1,23 +1,20 @@
 //! A study on this machine: it begins or goes on, the driver decides, the executor acts.
 
+pub mod afterwards;
 mod again;
 mod answering;
 mod checking;
 mod claim;
-mod counting;
 mod early_answers;
 mod executor;
 mod machine;
 mod measuring;
 mod others;
 mod outlook;
-mod profiling;
 mod realtime;
 mod recorder;
 mod resumable;
-mod sampling;
 mod sizes;
-mod soaking;
 mod starting;
 mod stepping;
 mod trying;
@@ -30,11 +27,10 @@ use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::labels;
 use assay_model::{
-    Counting, EventKind, Examination, Experiment, Hint, Host, Priority, Profiling, Study,
-    StudyRecord, Test,
+    Counting, EventKind, Examination, Experiment, Hint, Host, Priority, Study, StudyRecord, Test,
 };
-use assay_plan::Plan;
-use assay_study::{Driver, End, carry_out};
+use assay_plan::StudyPlan;
+use assay_study::{Driver, StudyEnd, carry_out};
 
 use crate::examination::examine_before;
 use crate::lock_note::LockNote;
@@ -49,6 +45,7 @@ use crate::systems::{
 
 use crate::workload::{check_scripts, read_captured};
 
+use self::afterwards::{Afterwards, wanted};
 pub use self::again::Changed;
 use self::claim::Claim;
 pub use self::claim::{
@@ -59,7 +56,6 @@ use self::executor::StudyExecutor;
 pub use self::executor::Unfinished;
 pub use self::machine::OtherMachine;
 use self::outlook::OutlookText;
-pub use self::profiling::NONE_CHANGED;
 use self::recorder::Recorder;
 pub use self::resumable::NoResume;
 use self::weight::CpuWeight;
@@ -70,7 +66,7 @@ pub struct Stopped {
     pub error: anyhow::Error,
 }
 
-pub fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
+pub fn run(plan: StudyPlan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     check_files(&plan.study).map_err(unnamed)?;
     env.progress.label(&plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
@@ -107,6 +103,7 @@ pub fn resume(
     let claim = Claim::again(&begun).map_err(unnamed)?;
     // The unfinished part may have been measured by another assay, in which case it cannot go on now.
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
+    let claim = claim.filter(|claim| claim.is_of(&record));
     if claim.is_none() {
         return Err(unnamed(Foreign::new(id, "resumed").into()));
     }
@@ -156,22 +153,14 @@ fn lock(
     }
     let names: Vec<&str> =
         participants.iter().filter(|it| !it.system.is_twin).map(|it| &*it.system.name).collect();
-    let afterwards = afterwards(study)?.join(" and ");
+    let request = assay_plan::request_of(study)?;
+    let afterwards: Vec<&str> = wanted(&request).map(Afterwards::words).collect();
+    let afterwards = afterwards.join(" and ");
     let note = || {
         let what = labels(&names).join(" against ");
         LockNote::now(what, Some(left_s)).before(afterwards)
     };
     MachineLock::wait(env.progress, &env.interrupt, note).map(Some)
-}
-
-fn afterwards(study: &Study) -> Result<Vec<&'static str>> {
-    let request = assay_plan::request_of(study)?;
-    let parts = [
-        (request.profile != Profiling::None, "profiles"),
-        (request.soak_s.is_some(), "longer looks"),
-        (request.count != Counting::None, "counts"),
-    ];
-    Ok(parts.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, words)| words).collect())
 }
 
 fn ready_again(
@@ -186,7 +175,7 @@ fn ready_again(
 }
 
 /// Longer loading is reported.
-const LOADING_TOLD: Duration = Duration::from_secs(5);
+const LOADING_NOTED: Duration = Duration::from_secs(5);
 
 /// Loads the data missing in the cache, where they stay while the files are open. This needs no quiet machine, and
 /// finds faults of a system before anybody waits. If another assay measures, the answers to a user's statements are
@@ -216,7 +205,7 @@ fn beforehand(
         let loaded = thread::Builder::new().spawn_scoped(scope, load)?.join();
         loaded.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error: a thread panicked")))
     })?;
-    if began.elapsed() > LOADING_TOLD && study.experiment != Experiment::Counted {
+    if began.elapsed() > LOADING_NOTED && study.experiment != Experiment::Counted {
         let took = seconds(began.elapsed());
         env.progress.note(&format!("loading took {took}, which is not part of the budget"));
     }
@@ -225,7 +214,7 @@ fn beforehand(
 
 fn loaded(
     mut gathered: Gathered,
-    plan: &Plan,
+    plan: &StudyPlan,
     env: &Environment,
 ) -> Result<(Gathered, Vec<fs_err::File>)> {
     loop {
@@ -254,7 +243,7 @@ fn loaded(
 
 /// Gives this thread, and the servers that it starts, the lowest priority if another assay measures. Returns whether
 /// one does.
-fn give_way() -> bool {
+pub fn give_way() -> bool {
     let is_measured = machine_lock::is_measured();
     if is_measured {
         let lowest = rustix::process::setpriority_process(None, 19);
@@ -294,7 +283,7 @@ fn fits_here(record: &StudyRecord, counting: Counting, env: &Environment) -> Res
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NoRoom(assay_plan::Error);
+pub struct NoRoom(assay_plan::PlanError);
 
 impl Hint for NoRoom {
     fn hints(&self) -> Vec<String> {
@@ -337,17 +326,15 @@ fn measure(
     if recorder.study().experiment != Experiment::Counted {
         env.progress.note(&outlook.write(recorder, aging_s));
         let request = assay_plan::request_of(recorder.study())?;
-        let message = outlook::of_longer_looks(&request, participants.len());
-        message.iter().for_each(|message| env.progress.note(message));
+        let outlooks = wanted(&request).filter_map(|it| it.outlook(&request, participants.len()));
+        outlooks.for_each(|outlook| env.progress.note(&outlook));
     }
     let mut driver = Driver::new(recorder.record(), recorder.record().into());
     let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook, weight)?;
     let end = carry_out(&mut driver, &mut executor)?;
-    executor.has_ended = matches!(end, End::Complete);
-    if matches!(end, End::Complete | End::Unfinished) {
-        executor.profile()?;
-        executor.soak()?;
-        executor.count()?;
+    executor.has_ended = matches!(end, StudyEnd::Complete);
+    if matches!(end, StudyEnd::Complete | StudyEnd::Unfinished) {
+        executor.work_afterwards()?;
     }
     executor.end(end)
 }

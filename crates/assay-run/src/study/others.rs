@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 use assay_model::{EventKind, Trouble};
-use assay_probe::Census;
+use assay_probe::ProcessCensus;
 
 use super::recorder::Recorder;
 use crate::systems::Instance;
 
 pub(crate) struct Others {
     /// `None` if processes cannot be read, which is no reason not to measure.
-    before: Option<Census>,
+    before: Option<ProcessCensus>,
     slices: usize,
     /// Participating processes, running or not.
     ours: Vec<i32>,
@@ -18,7 +18,7 @@ pub(crate) struct Others {
 impl Others {
     pub(crate) fn watch(recorder: &Recorder) -> Self {
         Self {
-            before: Census::take().ok(),
+            before: ProcessCensus::take().ok(),
             slices: recorder.record().slices.len(),
             ours: vec![rustix::process::getpid().as_raw_nonzero().get()],
         }
@@ -34,7 +34,9 @@ impl Others {
         if !slices.any(|slice| slice.trouble.contains(&Trouble::OtherProcess)) {
             return Ok(());
         }
-        let Some((before, after)) = self.before.zip(Census::take().ok()) else { return Ok(()) };
+        let Some((before, after)) = self.before.zip(ProcessCensus::take().ok()) else {
+            return Ok(());
+        };
         let processes = after.named_since(&before, &self.ours);
         let events = &recorder.record().events;
         if processes.iter().all(|busy| events.iter().any(|event| event.what.names(&busy.name))) {

@@ -1,8 +1,7 @@
 //! Duration of a study, and the changes it can detect.
 
 use assay_model::Study;
-use assay_options::duration_text;
-use assay_plan::{Needs, Outlook, Request};
+use assay_plan::{Needs, Outlook};
 use assay_study::forecast;
 
 use super::recorder::Recorder;
@@ -45,27 +44,6 @@ impl OutlookText {
         }
         text
     }
-}
-
-/// Tests for longer looks if none changed: short turns miss what takes minutes to begin.
-pub(super) const SUSPECTS: usize = 3;
-
-/// Duration of longer looks, announced before the study; `None` if there will be none.
-pub(super) fn of_longer_looks(request: &Request, systems: usize) -> Option<String> {
-    let length_s = request.soak_s?;
-    let few = match length_s < assay_verdict::SOAK_INTERVALS_S {
-        true => format!(
-            "; its turns are too few for intervals, which `--soak {}` has",
-            duration_text(assay_verdict::SOAK_INTERVALS_S)
-        ),
-        false => String::new(),
-    };
-    Some(format!(
-        "after the study, each test that changed, or up to {SUSPECTS} if none did, is looked at for longer: {} on each \
-         of {systems} systems, {} in all; this is no part of the budget{few}",
-        duration_text(length_s),
-        duration_text(length_s * systems as f64),
-    ))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use assay_doctor::{Heirs, Level, Throttling, Watch, set_level};
+use assay_doctor::{DelayWatch, Heirs, PriorityLevel, Throttling, set_level};
 use assay_model::{PlannedCell, Priority};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -19,7 +19,7 @@ pub(super) fn at_priority(
     server: &Instance,
     clients: &[i32],
     local: &LocalSite,
-) -> Result<Option<Watch>> {
+) -> Result<Option<DelayWatch>> {
     if cell.priority == Priority::Normal {
         return Ok(None);
     }
@@ -28,11 +28,11 @@ pub(super) fn at_priority(
     Ok(Some(watch))
 }
 
-pub(super) fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<Watch> {
+pub(super) fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<DelayWatch> {
     let pinned = local.cpus_of(cell);
     let cpus = if pinned.is_empty() { local.realtime_cpus() } else { pinned };
     ensure!(!cpus.is_empty(), "real-time priority needs a second CPU, and assay may use only one");
-    Watch::on(cpus).context("cannot watch a CPU at real-time priority")
+    DelayWatch::on(cpus).context("cannot watch a CPU at real-time priority")
 }
 
 /// Raises a server and its clients, which are threads of assay, to real-time priority, and its supervisor to a higher
@@ -42,26 +42,26 @@ pub(super) fn raise(server: &Instance, clients: &[i32], local: &LocalSite) -> Re
     local.realtime_cpus().iter().for_each(|cpu| cpus.set(*cpu));
     let raised = |tid, level, heirs| raise_thread(tid, &cpus, level, heirs);
     if let Some(supervisor) = server.supervisor() {
-        raised(supervisor, Level::Above, Heirs::Normal)?;
+        raised(supervisor, PriorityLevel::Above, Heirs::Normal)?;
     }
-    server.each_thread(|tid| raised(tid, Level::Measured, Heirs::Alike))?;
-    clients.iter().try_for_each(|tid| raised(*tid, Level::Measured, Heirs::Normal))?;
+    server.each_thread(|tid| raised(tid, PriorityLevel::Measured, Heirs::Alike))?;
+    clients.iter().try_for_each(|tid| raised(*tid, PriorityLevel::Measured, Heirs::Normal))?;
     Ok(())
 }
 
 pub(super) fn lower(server: &Instance, clients: &[i32]) -> Result<()> {
-    let each = |tid: &i32| unless_ended(set_level(*tid, Level::Normal, Heirs::Normal));
+    let each = |tid: &i32| unless_ended(set_level(*tid, PriorityLevel::Normal, Heirs::Normal));
     clients.iter().try_for_each(each)?;
-    server.each_thread(|tid| unless_ended(set_level(tid, Level::Normal, Heirs::Alike)))?;
+    server.each_thread(|tid| unless_ended(set_level(tid, PriorityLevel::Normal, Heirs::Alike)))?;
     if let Some(supervisor) = server.supervisor() {
-        unless_ended(set_level(supervisor, Level::Normal, Heirs::Normal))?;
+        unless_ended(set_level(supervisor, PriorityLevel::Normal, Heirs::Normal))?;
     }
     Ok(())
 }
 
 /// Confines a thread to those of its CPUs that are not left to other processes, then sets its level. A thread that the
 /// server has bound to other CPUs is unchanged.
-fn raise_thread(tid: i32, cpus: &CpuSet, level: Level, heirs: Heirs) -> io::Result<()> {
+fn raise_thread(tid: i32, cpus: &CpuSet, level: PriorityLevel, heirs: Heirs) -> io::Result<()> {
     let pid = Pid::from_raw(tid);
     let Ok(allowed) = sched_getaffinity(pid) else { return Ok(()) };
     let mut kept = CpuSet::new();
@@ -130,7 +130,7 @@ impl ControlThread {
         }
         let control = Self { before, is_raised };
         if is_raised {
-            set_level(0, Level::Above, Heirs::Normal)
+            set_level(0, PriorityLevel::Above, Heirs::Normal)
                 .context("cannot run at real-time priority any more")?;
         }
         Ok(Some(control))
@@ -140,7 +140,7 @@ impl ControlThread {
 impl Drop for ControlThread {
     fn drop(&mut self) {
         if self.is_raised {
-            let lowered = set_level(0, Level::Normal, Heirs::Normal);
+            let lowered = set_level(0, PriorityLevel::Normal, Heirs::Normal);
             lowered.unwrap_or_else(|error| log::warn!("cannot lower the priority: {error}"));
         }
         let _ = sched_setaffinity(None, &self.before);

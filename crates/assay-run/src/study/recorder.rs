@@ -1,16 +1,16 @@
 //! Writes everything measured to the ledger at once, and keeps it for the stop rule.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, CellSoak,
-    DataContent, DataSet, EventKind, Host, Instance, Priority, Run, ScaledSizes, Series, ShardRun,
-    Slice, SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
+    Attachment, AuditFinding, Block, BlockCell, CellDocument, CellId, DataContent, DataSet,
+    EventKind, Host, Instance, Priority, Run, ScaledSizes, Series, ShardRun, Slice, SliceId, Study,
+    StudyDocuments, StudyEvent, StudyRecord, may_be_secret,
 };
-use assay_servers::audit::{Audited, Facts, Plan, same_systems};
+use assay_servers::audit::{AuditFacts, AuditedPlan, AuditedSystem, same_systems};
 use assay_study::TurnLength;
 use jiff::Timestamp;
 
@@ -25,7 +25,7 @@ pub(crate) struct Recorder<'a> {
     began: Instant,
     earlier_s: f64,
     is_resumed: bool,
-    facts: BTreeMap<(DataSet, usize), Facts>,
+    facts: BTreeMap<(DataSet, usize), AuditFacts>,
 }
 
 impl<'a> Recorder<'a> {
@@ -122,50 +122,21 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    pub(crate) fn profiles(&mut self, profiles: &[CellProfile]) -> Result<()> {
-        Ok(self.ledger.set_profiles(&self.record.study.id, profiles)?)
+    pub(crate) fn keep(&mut self, documents: &[CellDocument]) -> Result<()> {
+        Ok(self.ledger.set_documents(&self.record.study.id, documents)?)
     }
 
-    pub(crate) fn counts(&mut self, counts: &[CellCount]) -> Result<()> {
-        Ok(self.ledger.set_counts(&self.record.study.id, counts)?)
+    /// The documents of a name.
+    pub(crate) fn documents(&self, name: &str) -> Result<StudyDocuments> {
+        Ok(self.ledger.documents_named(&self.record.study.id, name)?)
     }
 
-    pub(crate) fn counted(&self) -> Result<Vec<CellCount>> {
-        Ok(self.ledger.counts(&self.record.study.id)?)
-    }
-
-    pub(crate) fn soaks(&mut self, soaks: &[CellSoak]) -> Result<()> {
-        Ok(self.ledger.set_soaks(&self.record.study.id, soaks)?)
-    }
-
-    pub(crate) fn soaked(&self) -> Result<Vec<CellSoak>> {
-        Ok(self.ledger.soaks(&self.record.study.id)?)
-    }
-
-    /// Removes recorded failures of longer looks, because they are tried again.
-    pub(crate) fn forget_not_soaked(&mut self) -> Result<()> {
-        let is_kept = |event: &StudyEvent| !matches!(event.what, EventKind::NotSoaked { .. });
-        self.record.events.retain(is_kept);
-        Ok(self.ledger.forget_not_soaked(&self.record.study.id)?)
-    }
-
-    /// Removes recorded failures of profiles, because they are tried again.
-    pub(crate) fn forget_not_profiled(&mut self) -> Result<()> {
-        let is_kept = |it: &StudyEvent| !matches!(it.what, EventKind::NotProfiled { .. });
-        self.record.events.retain(is_kept);
-        Ok(self.ledger.forget_not_profiled(&self.record.study.id)?)
-    }
-
-    /// Removes recorded failures of counts, because they are tried again.
-    pub(crate) fn forget_not_counted(&mut self) -> Result<()> {
-        let is_kept = |event: &StudyEvent| !matches!(event.what, EventKind::NotCounted { .. });
-        self.record.events.retain(is_kept);
-        Ok(self.ledger.forget_not_counted(&self.record.study.id)?)
-    }
-
-    pub(crate) fn profiled(&self) -> Result<BTreeSet<CellId>> {
-        let profiles = self.ledger.profiles(&self.record.study.id)?;
-        Ok(profiles.into_iter().map(|profile| profile.cell).collect())
+    /// Removes recorded failures of the work of a name, because it is tried again.
+    pub(crate) fn forget_not_done(&mut self, name: &str) -> Result<()> {
+        self.record.events.retain(|event| {
+            !matches!(&event.what, EventKind::NotDone { afterward, .. } if afterward == name)
+        });
+        Ok(self.ledger.forget_not_done(&self.record.study.id, name)?)
     }
 
     /// Adds series and attachments to a recorded slice.
@@ -229,7 +200,7 @@ impl<'a> Recorder<'a> {
         &mut self,
         system: usize,
         data: DataSet,
-        mut facts: Facts,
+        mut facts: AuditFacts,
     ) -> Result<Vec<String>> {
         if self.record.study.setups.iter().any(|setup| setup.data() != data) {
             facts.plans.iter_mut().for_each(|plan| plan.test += &format!(" on {data}"));
@@ -250,9 +221,10 @@ impl<'a> Recorder<'a> {
         if !(0..systems.len()).all(|system| self.is_audited(system, data)) {
             return Ok(Vec::new());
         }
-        let facts: Vec<Facts> = (0..systems.len()).map(|system| self.facts_of(system)).collect();
+        let facts: Vec<AuditFacts> =
+            (0..systems.len()).map(|system| self.facts_of(system)).collect();
         let audited: Vec<_> = (systems.iter().zip(&facts))
-            .map(|(system, facts)| Audited { spec: &system.spec, facts })
+            .map(|(system, facts)| AuditedSystem { spec: &system.spec, facts })
             .collect();
         let builds: Vec<_> = systems.iter().map(|system| system.artifact.sha256()).collect();
         let found = same_systems(&audited, &builds, terms_of(&self.record.study)?);
@@ -278,7 +250,12 @@ impl<'a> Recorder<'a> {
         self.facts.get(&(data, system)).is_some_and(|facts| !facts.plans.is_empty())
     }
 
-    pub(crate) fn plans(&mut self, system: usize, data: DataSet, plans: Vec<Plan>) -> Result<()> {
+    pub(crate) fn plans(
+        &mut self,
+        system: usize,
+        data: DataSet,
+        plans: Vec<AuditedPlan>,
+    ) -> Result<()> {
         let facts = self.facts.get_mut(&(data, system)).context("its settings are not known")?;
         facts.plans = plans;
         self.audit(system, data)
@@ -293,9 +270,10 @@ impl<'a> Recorder<'a> {
         if !(0..systems.len()).all(|system| self.is_audited(system, data)) {
             return Ok(());
         }
-        let facts: Vec<Facts> = (0..systems.len()).map(|system| self.facts_of(system)).collect();
+        let facts: Vec<AuditFacts> =
+            (0..systems.len()).map(|system| self.facts_of(system)).collect();
         let audited: Vec<_> = (systems.iter().zip(&facts))
-            .map(|(system, facts)| Audited { spec: &system.spec, facts })
+            .map(|(system, facts)| AuditedSystem { spec: &system.spec, facts })
             .collect();
         let mut findings = assay_servers::audit::compare(&audited, terms_of(&self.record.study)?);
         if facts.iter().any(|facts| facts.plans.is_empty()) {
@@ -310,8 +288,8 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    fn facts_of(&self, system: usize) -> Facts {
-        let mut all = Facts::default();
+    fn facts_of(&self, system: usize) -> AuditFacts {
+        let mut all = AuditFacts::default();
         for (_, facts) in self.facts.iter().filter(|((_, of), _)| *of == system) {
             all.settings.extend(facts.settings.clone());
             all.plans.extend_from_slice(&facts.plans);

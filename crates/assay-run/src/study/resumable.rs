@@ -9,98 +9,57 @@ use assay_study::forecast;
 use assay_verdict::Samples;
 
 #[derive(Debug, thiserror::Error)]
-pub enum NoResume {
-    #[error("study `{0}` was collected from shards, which are what is resumed")]
-    Collected(String),
-    #[error("study `{0}` is already finished")]
-    Finished(String),
-    /// More time was requested, but no test is left to measure.
-    #[error("study `{0}` has decided every test and is as precise as it aims at")]
-    Decided(String),
-    /// More time was requested, but each test runs once.
-    #[error("study `{0}` runs each test once, so more time changes nothing")]
-    Once(String),
-    /// More time was requested, but the error of a gate is divided among its planned looks.
-    #[error("study `{0}` is a gate, which gets no more time than planned")]
-    Gate(String),
-    #[error(
-        "`--more {}` is too short for study `{study}`: the shortest block of {what} takes about {}, and {}",
-        duration_text(*.asked_s), duration_text(.needed_s.ceil()), left_in_words(*.left_s)
-    )]
-    TooShort {
-        study: String,
-        what: String,
-        asked_s: f64,
-        /// Time of the shortest block, with a margin.
-        needed_s: f64,
-        left_s: f64,
-    },
-    /// It was begun at real-time priority, which this user may not use now.
-    #[error(
-        "study `{study}` was started at real-time priority, which is not permitted now; assay never mixes slices of \
-         different priorities"
-    )]
-    Realtime { study: String, access: RealtimeAccess },
-    #[error(
-        "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
-        if .tests.len() == 1 { "" } else { "s" },
-        .tests.join(", ")
-    )]
-    Workload { study: String, tests: Vec<String> },
+#[error("{what}")]
+pub struct NoResume {
+    what: String,
+    hint: String,
 }
 
-fn left_in_words(left_s: f64) -> String {
-    match left_s {
-        none if none < 1.0 => "nothing is left of its budget".to_owned(),
-        some => format!("its budget has {} left", duration_text(some.floor())),
+impl NoResume {
+    fn new(what: String, hint: impl Into<String>) -> Self {
+        Self { what, hint: hint.into() }
     }
 }
 
 impl Hint for NoResume {
     fn hints(&self) -> Vec<String> {
-        vec![match self {
-            Self::Collected(study) => format!(
-                "repeat `assay submit` for what is unfinished, then `assay collect {study}`"
-            ),
-            Self::Finished(study) => {
-                format!(
-                    "`assay report {study}` shows it; `assay resume {study} --more 10m` measures longer"
-                )
-            }
-            Self::TooShort { study, needed_s, left_s, .. } => {
-                let least = suggested_time(needed_s - left_s);
-                format!(
-                    "`assay resume {study} --more {least}` is about the least that measures anything"
-                )
-            }
-            Self::Gate(_) => "start a gate with a longer `--budget`".to_owned(),
-            Self::Realtime { access, .. } => {
-                access.grant().unwrap_or("start a new study").to_owned()
-            }
-            Self::Decided(study) | Self::Once(study) => format!("`assay report {study}` shows it"),
-            Self::Workload { .. } => {
-                "resume it with the assay that started it, or start a new study".to_owned()
-            }
-        }]
+        vec![self.hint.clone()]
     }
 }
 
 /// Checks that a study has something left to do, and that this assay sends the same statements for its tests.
 pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoResume> {
-    let study = &record.study;
-    if record.runs.iter().filter_map(|run| run.shard.as_ref()).any(|it| it.study == study.id) {
-        return Err(NoResume::Collected(study.id.clone()));
+    let (study, id) = (&record.study, &record.study.id);
+    let mut shards = record.runs.iter().filter_map(|run| run.shard.as_ref());
+    if shards.any(|shard| shard.study == *id) {
+        return Err(NoResume::new(
+            format!("study `{id}` was collected from shards, which are what is resumed"),
+            format!("repeat `assay submit` for what is unfinished, then `assay collect {id}`"),
+        ));
     }
+    let shows = || format!("`assay report {id}` shows it");
     let is_open = || Samples::of(record).standings().iter().any(|standing| standing.is_open);
     match more_s {
         Some(_) if study.experiment != Experiment::Interleaved => {
-            return Err(NoResume::Once(study.id.clone()));
+            let what = format!("study `{id}` runs each test once, so more time changes nothing");
+            return Err(NoResume::new(what, shows()));
         }
-        Some(_) if study.gate.is_some() => return Err(NoResume::Gate(study.id.clone())),
+        // The error of a gate is divided among its planned looks.
+        Some(_) if study.gate.is_some() => {
+            let what = format!("study `{id}` is a gate, which gets no more time than planned");
+            return Err(NoResume::new(what, "start a gate with a longer `--budget`"));
+        }
         Some(_) if record.finished && !is_open() => {
-            return Err(NoResume::Decided(study.id.clone()));
+            let what =
+                format!("study `{id}` has decided every test and is as precise as it aims at");
+            return Err(NoResume::new(what, shows()));
         }
-        None if record.finished => return Err(NoResume::Finished(study.id.clone())),
+        None if record.finished => {
+            return Err(NoResume::new(
+                format!("study `{id}` is already finished"),
+                format!("{}; `assay resume {id} --more 10m` measures longer", shows()),
+            ));
+        }
         _ => {}
     }
     let is_known = |test: Test| assay_workloads::define(test.definition().clone()) == test;
@@ -110,19 +69,31 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
             tests.push(test.name.clone());
         }
     }
-    match tests.is_empty() {
-        true => Ok(()),
-        false => Err(NoResume::Workload { study: study.id.clone(), tests }),
+    if tests.is_empty() {
+        return Ok(());
     }
+    Err(NoResume::new(
+        format!(
+            "study `{id}` measured different work under the name{} of {}; assay never mixes slices of different work",
+            if tests.len() == 1 { "" } else { "s" },
+            tests.join(", ")
+        ),
+        "resume it with the assay that started it, or start a new study",
+    ))
 }
 
 pub(super) fn check_priority(record: &StudyRecord, here: &Host) -> Result<(), NoResume> {
     let mut cells = record.study.cells.iter();
     let is_realtime = cells.any(|cell| cell.priority == Priority::Realtime);
     match here.realtime {
-        Some(access) if is_realtime && access != RealtimeAccess::Permitted => {
-            Err(NoResume::Realtime { study: record.study.id.clone(), access })
-        }
+        Some(access) if is_realtime && access != RealtimeAccess::Permitted => Err(NoResume::new(
+            format!(
+                "study `{}` was started at real-time priority, which is not permitted now; assay never mixes \
+                     slices of different priorities",
+                record.study.id
+            ),
+            access.grant().unwrap_or("start a new study"),
+        )),
         _ => Ok(()),
     }
 }
@@ -143,17 +114,26 @@ pub(super) fn check_time(record: &StudyRecord, more_s: Option<f64>) -> Result<()
     if forecast.is_begun || forecast.cells.is_empty() || left_s + more_s >= needed_s {
         return Ok(());
     }
-    Err(NoResume::TooShort {
-        study: record.study.id.clone(),
-        asked_s: more_s,
-        what: format!(
-            "{} on {}",
-            counted(forecast.cells.len() as u64, "test"),
-            counted(fitting.systems as u64, "system")
+    let id = &record.study.id;
+    let tests = counted(forecast.cells.len() as u64, "test");
+    let systems = counted(fitting.systems as u64, "system");
+    let left = if left_s < 1.0 {
+        "nothing is left of its budget".to_owned()
+    } else {
+        format!("its budget has {} left", duration_text(left_s.floor()))
+    };
+    Err(NoResume::new(
+        format!(
+            "`--more {}` is too short for study `{id}`: the shortest block of {tests} on {systems} takes about {}, and \
+             {left}",
+            duration_text(more_s),
+            duration_text(needed_s.ceil()),
         ),
-        needed_s,
-        left_s,
-    })
+        format!(
+            "`assay resume {id} --more {}` is about the least that measures anything",
+            suggested_time(needed_s - left_s)
+        ),
+    ))
 }
 
 /// Extends the plan of a study by blocks in proportion to its extra time. Time over the budget is added too, so that
@@ -246,7 +226,8 @@ mod tests {
         let mut record = record();
         assert!(check(&record, None).is_ok());
         let finished = StudyRecord { finished: true, ..record.clone() };
-        assert!(matches!(check(&finished, None), Err(NoResume::Finished(_))));
+        let error = check(&finished, None).unwrap_err().to_string();
+        assert!(error.ends_with("is already finished"), "{error}");
         let changed = record.study.cells[3].id.test.definition().clone();
         let changed = Test::of(Definition { digest: "0".repeat(16), ..changed });
         record.study.cells[3].id.test = changed;

@@ -5,7 +5,7 @@ use std::time::Instant as Clock;
 
 use anyhow::{Context, Result, anyhow};
 use assay_model::{DataSet, StartFrom, Test};
-use assay_servers::audit::{Facts, ineffective, warnings};
+use assay_servers::audit::{AuditFacts, ineffective, warnings};
 use assay_study::{Outcome, Phase};
 
 use super::executor::StudyExecutor;
@@ -80,8 +80,8 @@ impl StudyExecutor<'_, '_> {
             return Ok(());
         }
         let facts = self.audit(system, server, data, warm)?;
-        let participant = self.participants.get(system).context("no such system")?;
-        for warning in warnings(&ineffective(&participant.system.spec, &facts.settings)) {
+        let spec = &self.participants[system].system.spec;
+        for warning in warnings(&ineffective(spec, &facts.settings)) {
             self.env.progress.note(&format!("warning: {}: {warning}", self.name(system)));
         }
         for sentence in self.recorder.facts(system, data, facts)? {
@@ -109,7 +109,7 @@ impl StudyExecutor<'_, '_> {
     }
 
     pub(super) fn instance(&self, system: usize, phase: Phase) -> Result<Instance> {
-        let participant = self.participants.get(system).context("no such system")?;
+        let participant = &self.participants[system];
         let template = self.templates.of(system, phase.data)?;
         let study = self.recorder.study();
         start_instance(participant, template, phase, study, self.local, self.env)
@@ -122,7 +122,13 @@ impl StudyExecutor<'_, '_> {
         Ok(server.stop()?)
     }
 
-    fn audit(&self, system: usize, server: &Instance, data: DataSet, warm: &Warm) -> Result<Facts> {
+    fn audit(
+        &self,
+        system: usize,
+        server: &Instance,
+        data: DataSet,
+        warm: &Warm,
+    ) -> Result<AuditFacts> {
         let study = self.recorder.study();
         let mut tests: Vec<Test> = Vec::new();
         for test in study.cells.iter().map(|cell| cell.id.test) {
@@ -133,13 +139,12 @@ impl StudyExecutor<'_, '_> {
         }
         let (statements, seed) = (study.statements, study.seed);
         let questions = Questions { data, tests: &tests, statements, seed, warm: Some(warm) };
-        let participant = self.participants.get(system).context("no such system")?;
-        facts(server, &participant.system, &questions)
+        facts(server, &self.participants[system].system, &questions)
     }
 }
 
 /// Runs all in parallel, one thread each. Results keep the order.
-pub(super) fn together<T: Send>(
+pub fn together<T: Send>(
     acts: impl Iterator<Item = impl FnOnce() -> Result<T> + Send>,
 ) -> Vec<Result<T>> {
     thread::scope(|scope| {

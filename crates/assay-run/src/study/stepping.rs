@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_load::{IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables};
+use assay_load::{IbenchProgress, IbenchSession, IbenchStepRun, IbenchWork, create_ibench_tables};
 use assay_model::{
     Attachment, CpuPlacement, IbenchStep, PlannedCell, Preparation, Priority, Series, Slice,
     SliceOutcome,
 };
-use assay_probe::{DeviceStatistics, Probe, ProbeConfig};
-use assay_servers::audit::Plan;
+use assay_probe::{DeviceStatistics, ProbeConfig, UsageProbe};
+use assay_servers::audit::AuditedPlan;
 use assay_study::Outcome;
-use assay_verdict::Sample;
+use assay_verdict::SliceSample;
 use assay_wire::Connection;
 use assay_workloads::IbenchTable;
 
@@ -19,7 +19,7 @@ use super::executor::StudyExecutor;
 use super::realtime::{at_priority, lower};
 use super::sizes::sizes;
 use crate::progress::seconds;
-use crate::systems::{Slot, explain_queue, failed_slice, unmeasured};
+use crate::systems::{SliceSlot, explain_queue, failed_slice, unmeasured};
 
 const MAINTAIN_LIMIT: Duration = Duration::from_secs(1200);
 
@@ -27,16 +27,21 @@ const EXPLAIN_LIMIT: Duration = Duration::from_secs(300);
 
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-struct Measured {
+struct StepMeasurement {
     slice: Slice,
     series: Vec<Series>,
     attachments: Vec<Attachment>,
-    plans: Vec<Plan>,
+    plans: Vec<AuditedPlan>,
 }
 
 impl StudyExecutor<'_, '_> {
     /// Carries out a step on one system, which is frozen before and after.
-    pub(super) fn step(&mut self, cell: usize, slot: Slot, is_recorded: bool) -> Result<Outcome> {
+    pub(super) fn step(
+        &mut self,
+        cell: usize,
+        slot: SliceSlot,
+        is_recorded: bool,
+    ) -> Result<Outcome> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
         if planned.priority == Priority::Normal {
@@ -53,7 +58,7 @@ impl StudyExecutor<'_, '_> {
         self.weight.iter().for_each(|weight| weight.set(false));
         // A request to stop ends the step, which is repeated when the study is resumed.
         self.env.interrupt.check()?;
-        let measured = done.unwrap_or_else(|error| Measured {
+        let measured = done.unwrap_or_else(|error| StepMeasurement {
             slice: failed_slice(planned.id, slot, format!("{error:#}")),
             series: Vec::new(),
             attachments: Vec::new(),
@@ -62,7 +67,7 @@ impl StudyExecutor<'_, '_> {
         if !measured.plans.is_empty() {
             self.recorder.plans(slot.system, planned.id.setup.data(), measured.plans)?;
         }
-        let samples = vec![Sample::of(&measured.slice)];
+        let samples = vec![SliceSample::of(&measured.slice)];
         if is_recorded {
             let id = measured.slice.id();
             self.record(measured.slice)?;
@@ -71,12 +76,11 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    fn carry_out(&mut self, planned: &PlannedCell, slot: Slot) -> Result<Measured> {
+    fn carry_out(&mut self, planned: &PlannedCell, slot: SliceSlot) -> Result<StepMeasurement> {
         let test = planned.id.test;
         let step = *test.ibench().context("not a step of the Insert Benchmark")?;
-        let participant = self.participants.get(slot.system).context("no such system")?;
-        let spec = &participant.system.spec;
-        let (dialect, engine) = (spec.product.dialect(), spec.engine);
+        let engine = self.participants[slot.system].system.spec.engine;
+        let dialect = self.dialect(slot.system);
         let clients = planned.id.setup.clients;
         let options = self.server(slot.system)?.connect_options();
         create_ibench_tables(&options, (dialect, engine), &step, clients)?;
@@ -97,7 +101,7 @@ impl StudyExecutor<'_, '_> {
         let client_tids = session.client_tids();
         let watch = at_priority(planned, server, &client_tids, self.local)?;
         let config = ProbeConfig { client_tids, server: watched };
-        let mut probe = Probe::new(config)?;
+        let mut probe = UsageProbe::new(config)?;
         let before = probe.snapshot()?;
         let device = probe.device_statistics()?;
         let begun = unmeasured(planned.id, slot);
@@ -126,7 +130,7 @@ impl StudyExecutor<'_, '_> {
         let trouble = usage.trouble();
         let mut counters = usage.counters;
         counters.extend(used.iter().flat_map(|used| used.counters.named()));
-        let IbenchRun { work, step: done, mut series, histograms } = run;
+        let IbenchStepRun { work, step: done, mut series, histograms } = run;
         let server = self.servers.get(&slot.system).context("its server is not running")?;
         series.extend(sizes(server, dialect, &options)?);
         series.extend(used.iter().flat_map(device_series));
@@ -139,7 +143,7 @@ impl StudyExecutor<'_, '_> {
             ..begun
         };
         let attachments = histograms.into_iter().map(attachment).collect();
-        Ok(Measured { slice, series, attachments, plans })
+        Ok(StepMeasurement { slice, series, attachments, plans })
     }
 
     /// Collects statistics and writes pages, at least for this time. Returns plans for the audit: at its start, the
@@ -149,7 +153,7 @@ impl StudyExecutor<'_, '_> {
         system: usize,
         planned: &PlannedCell,
         least: Duration,
-    ) -> Result<Vec<Plan>> {
+    ) -> Result<Vec<AuditedPlan>> {
         let began = Clock::now();
         let name = self.name(system);
         self.env.progress.begin(&format!("{name}: maintaining before {}", planned.id.test));
@@ -162,20 +166,22 @@ impl StudyExecutor<'_, '_> {
             self.env.progress.note(&format!("{name} has not become idle within {limit}"));
         }
         let data = planned.id.setup.data();
-        let plans = match self.recorder.has_plans(system, data) {
-            true => Vec::new(),
-            false => self.explain_queues(system, &mut control).unwrap_or_else(|error| {
-                self.env.progress.note(&format!("the audit lacks the plans of {name}: {error:#}"));
-                Vec::new()
-            }),
-        };
+        let mut plans = Vec::new();
+        if !self.recorder.has_plans(system, data) {
+            match self.explain_queues(system, &mut control) {
+                Ok(explained) => plans = explained,
+                Err(error) => self
+                    .env
+                    .progress
+                    .note(&format!("the audit lacks the plans of {name}: {error:#}")),
+            }
+        }
         self.wait(least.saturating_sub(began.elapsed()))?;
         Ok(plans)
     }
 
-    fn explain_queues(&self, system: usize, control: &mut Connection) -> Result<Vec<Plan>> {
-        let participant = self.participants.get(system).context("no such system")?;
-        let table = IbenchTable::new(participant.system.spec.product.dialect(), 1);
+    fn explain_queues(&self, system: usize, control: &mut Connection) -> Result<Vec<AuditedPlan>> {
+        let table = IbenchTable::new(self.dialect(system), 1);
         // This query is slow where many deleted rows lie at the low end.
         control.set_timeout(EXPLAIN_LIMIT)?;
         let lowest = control.query(&table.lowest())?;

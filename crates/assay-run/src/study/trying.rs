@@ -5,11 +5,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use assay_load::{Bound, RefusedSetting, Session, Work, refused_settings};
+use assay_load::{ClientSession, ClientWork, RefusedSetting, RunBound, refused_settings};
 use assay_model::{Class, Dialect, EventKind, SessionSetting, Setup, Test};
 use assay_study::Phase;
 use assay_wire::ConnectOptions;
-use assay_workloads::{Program, without_kinds};
+use assay_workloads::{EventProgram, without_kinds};
 
 use super::executor::{StudyExecutor, SystemTrial};
 use crate::systems::{Instance, OUTSIDE_BLOCKS};
@@ -69,13 +69,12 @@ impl StudyExecutor<'_, '_> {
         if self.is_tried() || self.tried.contains_key(&system) {
             return Ok(());
         }
-        let participant = self.participants.get(system).context("no such system")?;
-        let dialect = participant.system.spec.product.dialect();
+        let dialect = self.dialect(system);
         let options = server.connect_options();
         let study = self.recorder.study();
         let mut sessions: Vec<Vec<SessionSetting>> = Vec::new();
         for cell in &study.cells {
-            let program = Program::new(dialect, cell.id.test, cell.id.setup, study.statements);
+            let program = EventProgram::new(dialect, cell.id.test, cell.id.setup, study.statements);
             for session in program.sessions() {
                 if !session.is_empty() && !sessions.contains(session) {
                     sessions.push(session.clone());
@@ -119,11 +118,12 @@ impl StudyExecutor<'_, '_> {
         let setup = study.cells.iter().find(|cell| cell.id.test == mix).map(|cell| cell.id.setup);
         let setup = Setup { clients: 1, ..setup.context("a mix has no cell")? };
         let (statements, seed) = (study.statements, study.seed);
-        let work = Work { dialect, test: alone, setup, statements, seed };
+        let work = ClientWork { dialect, test: alone, setup, statements, seed };
         let [of_writes, of_reads] = EVENTS;
         let events = if mix.class == Class::Write { of_writes } else { of_reads };
-        let bound = Bound::EventsWithin { events, time: LEAST / 4 };
-        let tried = Session::open(options, &work, &[]).and_then(|mut it| it.run(FIRST, bound));
+        let bound = RunBound::EventsWithin { events, time: LEAST / 4 };
+        let tried =
+            ClientSession::open(options, &work, &[]).and_then(|mut it| it.run(FIRST, bound));
         Ok(match tried {
             Err(error) if error.server_code().is_some() => {
                 Some(self.why(&anyhow::Error::from(error)))
@@ -137,24 +137,16 @@ impl StudyExecutor<'_, '_> {
         if self.is_tried() || self.tried.len() < self.participants.len() {
             return Ok(());
         }
-        let mut events: Vec<(usize, EventKind)> = Vec::new();
-        let tried = std::mem::take(&mut self.tried);
-        for (system, SystemTrial { settings, kinds }) in tried {
-            events.extend(settings.into_iter().map(|it| {
-                let RefusedSetting { setting, modes, message } = it;
-                (system, EventKind::SettingRefused { setting: setting.to_string(), modes, message })
-            }));
-            events.extend(kinds.into_iter().map(|(test, part, why)| {
-                (system, EventKind::KindLeftOut { test: test.name.clone(), part, why })
-            }));
-        }
-        for (system, what) in events {
-            let mut known = self.recorder.record().events.iter();
-            if known.any(|event| event.system == Some(system) && event.what == what) {
-                continue;
+        for (system, SystemTrial { settings, kinds }) in std::mem::take(&mut self.tried) {
+            for RefusedSetting { setting, modes, message } in settings {
+                let setting = setting.to_string();
+                let what = EventKind::SettingRefused { setting, modes, message };
+                self.note_once(system, what, true)?;
             }
-            self.env.progress.failed(self.name(system), &what.to_string());
-            self.recorder.event(Some(system), what)?;
+            for (test, part, why) in kinds {
+                let what = EventKind::KindLeftOut { test: test.name.clone(), part, why };
+                self.note_once(system, what, true)?;
+            }
         }
         Ok(())
     }

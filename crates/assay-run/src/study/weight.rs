@@ -101,10 +101,7 @@ fn start_scope(name: &str) -> io::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("busctl: {status}"))),
-    }
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("busctl: {status}"))) }
 }
 
 #[cfg(test)]

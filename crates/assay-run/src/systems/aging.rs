@@ -48,30 +48,30 @@ pub(super) fn aging_s(data: DataSet) -> f64 {
 const DURABLE_S: f64 = 1.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum AgingPart {
     Own(u64),
     Relaxed(u64),
 }
 
 /// The part after this many events, which took this time: durability is relaxed only if all events would take much
 /// longer than [`DURABLE_S`].
-fn next_part(done: u64, seconds: f64, events: u64) -> Option<Part> {
+fn next_part(done: u64, seconds: f64, events: u64) -> Option<AgingPart> {
     let left = events.saturating_sub(done);
     if left == 0 {
         return None;
     }
     if done == 0 {
-        return Some(Part::Own(left.min(AGED_EVENTS_MIN)));
+        return Some(AgingPart::Own(left.min(AGED_EVENTS_MIN)));
     }
     let per_s = done as f64 / seconds.max(1e-9);
     if left as f64 / per_s <= DURABLE_S {
-        return Some(Part::Own(left));
+        return Some(AgingPart::Own(left));
     }
     if seconds >= DURABLE_S {
-        return Some(Part::Relaxed(left));
+        return Some(AgingPart::Relaxed(left));
     }
     let within = ((DURABLE_S - seconds) * per_s).ceil() as u64;
-    Some(Part::Own(within.max(AGED_EVENTS_MIN).min(left)))
+    Some(AgingPart::Own(within.max(AGED_EVENTS_MIN).min(left)))
 }
 
 /// Runs this many events of an aging test; returns events per second with the server's own durability.
@@ -85,11 +85,11 @@ pub(super) fn run_aging(
     loop {
         match next_part(done, seconds, events) {
             None => return Ok(done as f64 / seconds.max(1e-9)),
-            Some(Part::Own(part)) => {
+            Some(AgingPart::Own(part)) => {
                 seconds += clients.run_apart(cell, done, part)?;
                 done += part;
             }
-            Some(Part::Relaxed(part)) => {
+            Some(AgingPart::Relaxed(part)) => {
                 let relaxed = Relaxed::begin(clients, server)?;
                 let run = clients.run_apart(cell, done, part);
                 relaxed.end()?;
@@ -148,7 +148,7 @@ impl Relaxed {
 
 const MATTERS: f64 = 0.5;
 
-pub(super) struct Pace {
+pub(super) struct AgingPace {
     began: Instant,
     data: DataSet,
     budget_s: f64,
@@ -156,7 +156,7 @@ pub(super) struct Pace {
     is_told: bool,
 }
 
-impl Pace {
+impl AgingPace {
     pub(super) fn new(data: DataSet, budget_s: f64) -> Self {
         Self { began: Instant::now(), data, budget_s, events: 0, is_told: false }
     }
@@ -201,16 +201,16 @@ mod tests {
     #[test]
     fn an_aging_test_commits_durably_for_about_a_second() {
         // Fast: a sample, then the rest.
-        assert_eq!(next_part(0, 0.0, 10_000), Some(Part::Own(100)));
-        assert_eq!(next_part(100, 0.01, 10_000), Some(Part::Own(9_900)));
+        assert_eq!(next_part(0, 0.0, 10_000), Some(AgingPart::Own(100)));
+        assert_eq!(next_part(100, 0.01, 10_000), Some(AgingPart::Own(9_900)));
         assert_eq!(next_part(10_000, 1.0, 10_000), None);
         // 500 events per second: as many as fit the second, then the rest without waiting.
-        assert_eq!(next_part(100, 0.2, 10_000), Some(Part::Own(400)));
-        assert_eq!(next_part(500, 1.0, 10_000), Some(Part::Relaxed(9_500)));
+        assert_eq!(next_part(100, 0.2, 10_000), Some(AgingPart::Own(400)));
+        assert_eq!(next_part(500, 1.0, 10_000), Some(AgingPart::Relaxed(9_500)));
         // A little more than a second is no reason.
-        assert_eq!(next_part(500, 1.0, 900), Some(Part::Own(400)));
+        assert_eq!(next_part(500, 1.0, 900), Some(AgingPart::Own(400)));
         // Very slow: the sample took longer than the second.
-        assert_eq!(next_part(100, 6.0, 10_000), Some(Part::Relaxed(9_900)));
+        assert_eq!(next_part(100, 6.0, 10_000), Some(AgingPart::Relaxed(9_900)));
         assert_eq!(next_part(0, 0.0, 0), None);
     }
 

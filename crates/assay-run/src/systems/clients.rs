@@ -5,41 +5,51 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use assay_doctor::Watch;
+use assay_doctor::DelayWatch;
 use assay_load::{
-    Bound, KindWork, RunMonitor, RunProgress, Seconds, Session, StatementWork, Stretch, TurnWork,
-    Work,
+    ClientSession, ClientWork, KindWork, RunBound, RunMonitor, RunProgress, Seconds, StatementWork,
+    Stretch, TurnWork,
 };
 use assay_model::{
-    CellId, PlannedCell, RESPONSE_CLASSES, STATEMENT, Slice, SliceOutcome, SoakTurn, Study, System,
-    Test, TpccKind, Turn, Unit, WorkCounters, counted,
+    CellId, PlannedCell, RESPONSE_CLASSES, STATEMENT, Slice, SliceOutcome, Study, System, Test,
+    TpccKind, Turn, Unit, WorkCounters, counted,
 };
-use assay_probe::{DeviceCounters, Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
-use assay_servers::Status;
-use assay_study::{Silence, TurnTrace};
+use assay_probe::{DeviceCounters, ProbeConfig, Snapshot, Usage, UsageProbe, WatchedServer};
+use assay_servers::ServerStatus;
+use assay_study::{SilentEvent, TurnTrace};
 use assay_wire::{ConnectOptions, Stop};
 
+use super::environment::LocalSite;
 use super::instance::Instance;
-use super::site::LocalSite;
 use crate::clock::now_ms;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Slot {
+pub struct SliceSlot {
     pub system: usize,
     pub block: u32,
     pub round: u32,
     pub position: u32,
 }
 
+/// Work of clients in a turn that no slice has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LongTurn {
+    pub elapsed_ms: u64,
+    pub events: u64,
+    pub ops: f64,
+    /// Events of each whole second.
+    pub seconds: Vec<u64>,
+}
+
 pub struct Clients {
-    pub session: Session,
+    pub session: ClientSession,
     places: Vec<(u32, u32)>,
-    probe: Probe,
+    probe: UsageProbe,
     watched: Option<(i32, Option<Vec<i32>>)>,
     /// `None` if the server does not report its status.
     status: Option<StatusCounters>,
     /// Notices involuntary waits of clients and server; `None` at normal priority.
-    watch: Option<Arc<Watch>>,
+    watch: Option<Arc<DelayWatch>>,
 }
 
 fn statements(
@@ -53,7 +63,7 @@ fn statements(
 }
 
 struct StatusCounters {
-    status: Status,
+    status: ServerStatus,
     /// The last values; `None` if unrecorded work has run since.
     last: Option<BTreeMap<String, u64>>,
 }
@@ -67,9 +77,9 @@ pub struct OpenSlice {
 }
 
 impl OpenSlice {
-    pub fn slot(&self) -> Slot {
+    pub fn slot(&self) -> SliceSlot {
         let Slice { system, block, round, position, .. } = self.slice;
-        Slot { system, block, round, position }
+        SliceSlot { system, block, round, position }
     }
 }
 
@@ -85,7 +95,7 @@ pub const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS)
 
 /// First sequence number of a slice. No slice of a test repeats the events of another, whatever its client count.
 /// Otherwise its deletes would find nothing, and its updates would change nothing.
-fn first_sequence(cell: CellId, slot: Slot) -> u64 {
+fn first_sequence(cell: CellId, slot: SliceSlot) -> u64 {
     let block = u64::from(slot.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
     block | clients_bits(cell) | u64::from(slot.round) << SLICE_BITS
 }
@@ -106,7 +116,7 @@ pub const WORK_APART_MAX: u64 = (1 << ROUND_BITS) / PIECES_MAX;
 
 const SEEN_EVERY: Duration = Duration::from_millis(100);
 
-const SOAK_SLOT: Slot = Slot { system: 0, block: 0, round: 0, position: 0 };
+const LONG_SLOT: SliceSlot = SliceSlot { system: 0, block: 0, round: 0, position: 0 };
 
 const TRACE_MS: u32 = 20;
 /// Bits of a sequence number for the events of a traced turn. Traces begin halfway through a slice's bits, after the
@@ -120,9 +130,9 @@ fn traced(cell: &PlannedCell, turn: u32) -> Stretch {
     let bound = match cell.events {
         Some(events) => {
             let of_turn = events * u64::from(TRACE_MS) / u64::from(cell.slice_ms.max(1));
-            Bound::Events(of_turn.max(clients))
+            RunBound::Events(of_turn.max(clients))
         }
-        None => Bound::Time(Duration::from_millis(TRACE_MS.into())),
+        None => RunBound::Time(Duration::from_millis(TRACE_MS.into())),
     };
     let first_sequence = sizing_sequence(cell.id) + halfway + (u64::from(turn) << TRACE_BITS);
     Stretch { first_sequence, bound }
@@ -138,7 +148,7 @@ impl Clients {
         self.probe.stop_counting();
     }
 
-    pub fn watch(&mut self, watch: Arc<Watch>) {
+    pub fn watch(&mut self, watch: Arc<DelayWatch>) {
         self.watch = Some(watch);
     }
 
@@ -156,7 +166,7 @@ pub fn connect_clients(
     study: &Study,
     local: &LocalSite,
 ) -> Result<Clients> {
-    let work = Work {
+    let work = ClientWork {
         dialect: system.spec.product.dialect(),
         test,
         setup: cell.id.setup,
@@ -165,7 +175,7 @@ pub fn connect_clients(
     };
     let cpus = local.cpus_of(cell);
     let options = ConnectOptions { timeout: event_limit(study), ..server.connect_options() };
-    let session = Session::open(&options, &work, cpus)?;
+    let session = ClientSession::open(&options, &work, cpus)?;
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
     let server_watched = server.watched(&session.connection_ids(), round_trips)?;
@@ -175,9 +185,9 @@ pub fn connect_clients(
     }
     let watched = server_watched.as_ref().map(|it| (it.pid, it.connection_tids.clone()));
     let client_tids = session.client_tids();
-    let probe = Probe::new(ProbeConfig { client_tids, server: server_watched })?;
+    let probe = UsageProbe::new(ProbeConfig { client_tids, server: server_watched })?;
     // A server that somebody else runs may refuse.
-    let status = Status::open(&server.connect_options(), system.spec.product).ok().flatten();
+    let status = ServerStatus::open(&server.connect_options(), system.spec.product).ok().flatten();
     let status = status.map(|status| StatusCounters { status, last: None });
     Ok(Clients { session, places: work.places(), probe, watched, status, watch: None })
 }
@@ -191,11 +201,11 @@ fn stretches(cell: &PlannedCell, first: u64, turn: u32) -> [Stretch; 2] {
             let clients = u64::from(cell.id.setup.clients);
             let of_turn = events.div_ceil(turns).max(clients);
             let warm = of_turn * cell.warm_time_us() / (u64::from(cell.turn_ms.max(1)) * 1000);
-            (Bound::Events(warm.max(clients)), Bound::Events(of_turn))
+            (RunBound::Events(warm.max(clients)), RunBound::Events(of_turn))
         }
         None => (
-            Bound::Time(Duration::from_micros(cell.warm_time_us())),
-            Bound::Time(Duration::from_millis(u64::from(cell.slice_ms)) / turns as u32),
+            RunBound::Time(Duration::from_micros(cell.warm_time_us())),
+            RunBound::Time(Duration::from_millis(u64::from(cell.slice_ms)) / turns as u32),
         ),
     };
     let of_part = (1 << SLICE_BITS) / (2 * turns);
@@ -255,7 +265,7 @@ pub fn share_out(usages: &mut [Usage]) {
     }
 }
 
-pub fn failed_slice(cell: CellId, slot: Slot, why: String) -> Slice {
+pub fn failed_slice(cell: CellId, slot: SliceSlot, why: String) -> Slice {
     Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, slot) }
 }
 
@@ -272,9 +282,9 @@ pub(crate) fn event_limit(study: &Study) -> Duration {
 }
 
 /// Lower bound on the duration of an event, if the error is that one took too long.
-pub fn silence(error: &anyhow::Error) -> Option<Silence> {
+pub fn silence(error: &anyhow::Error) -> Option<SilentEvent> {
     error.chain().find_map(|cause| match cause.downcast_ref() {
-        Some(assay_load::Error::Unanswered { why, events, elapsed }) => Some(Silence {
+        Some(assay_load::LoadError::Unanswered { why, events, elapsed }) => Some(SilentEvent {
             why: why.clone(),
             events: *events,
             elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
@@ -283,8 +293,8 @@ pub fn silence(error: &anyhow::Error) -> Option<Silence> {
     })
 }
 
-pub fn silent_slice(cell: CellId, slot: Slot, silence: Silence) -> Slice {
-    let Silence { why, events, elapsed_ns } = silence;
+pub fn silent_slice(cell: CellId, slot: SliceSlot, silence: SilentEvent) -> Slice {
+    let SilentEvent { why, events, elapsed_ns } = silence;
     Slice {
         outcome: SliceOutcome::Unanswered(why),
         work: WorkCounters { events, elapsed_ns, ..WorkCounters::default() },
@@ -303,14 +313,14 @@ fn nothing_sent(work: &WorkCounters, test: Test) -> Option<&'static str> {
     }
 }
 
-fn cut_off_slice(cell: CellId, slot: Slot, error: &anyhow::Error) -> Slice {
+fn cut_off_slice(cell: CellId, slot: SliceSlot, error: &anyhow::Error) -> Slice {
     match silence(error) {
         Some(silence) => silent_slice(cell, slot, silence),
         None => failed_slice(cell, slot, format!("{error:#}")),
     }
 }
 
-pub fn unmeasured(cell: CellId, slot: Slot) -> Slice {
+pub fn unmeasured(cell: CellId, slot: SliceSlot) -> Slice {
     // The recorder sets the run.
     Slice {
         block: slot.block,
@@ -330,7 +340,7 @@ impl Clients {
     /// Runs this many unrecorded events, after the first ones of them. Returns seconds.
     pub fn run_apart(&mut self, cell: &PlannedCell, after: u64, events: u64) -> Result<f64> {
         self.forget_status();
-        let work = self.session.run(sizing_sequence(cell.id) + after, Bound::Events(events))?;
+        let work = self.session.run(sizing_sequence(cell.id) + after, RunBound::Events(events))?;
         if let Some(why) = nothing_sent(&work, cell.id.test) {
             bail!("{why}");
         }
@@ -354,7 +364,7 @@ impl Clients {
     pub fn work_apart(
         &mut self,
         cell: &PlannedCell,
-        slot: Slot,
+        slot: SliceSlot,
         part: u64,
         time: Duration,
     ) -> Result<f64> {
@@ -367,7 +377,7 @@ impl Clients {
                 break;
             }
             // The work of writes is bounded by events, because the rows that they change may run out.
-            let bound = cell.events.map_or(Bound::Time(left), Bound::Events);
+            let bound = cell.events.map_or(RunBound::Time(left), RunBound::Events);
             let round = 1 + part * PIECES_MAX + piece;
             let first = OUTSIDE_BLOCKS | clients_bits(cell.id) | round << SLICE_BITS;
             let work = self.session.run(first, bound)?;
@@ -379,23 +389,22 @@ impl Clients {
         Ok(slice.ops())
     }
 
-    /// Runs the cell without a break, with events of no slice, and counts them by second. The caller sets the instance
-    /// and the start.
+    /// Runs the cell without a break, with events of no slice, and counts them by second.
     pub fn long_turn(
         &mut self,
         cell: &PlannedCell,
-        round: u32,
+        number: u32,
         seconds: f64,
         stop: Stop,
-    ) -> Result<SoakTurn> {
+    ) -> Result<LongTurn> {
         self.forget_status();
         let time = Duration::from_secs_f64(seconds);
-        let first = OUTSIDE_BLOCKS | clients_bits(cell.id) | u64::from(round + 1) << SLICE_BITS;
+        let first = OUTSIDE_BLOCKS | clients_bits(cell.id) | u64::from(number + 1) << SLICE_BITS;
         let mut seen = Seconds::default();
         let mut report = |elapsed: Duration, so_far: RunProgress| seen.see(elapsed, so_far.events);
         let (grace, every) = (EVENT_MOST, SEEN_EVERY);
         let mut monitor = RunMonitor { grace, stop, every, report: &mut report };
-        let finished = self.session.run_monitored(first, Bound::Time(time), &mut monitor)?;
+        let finished = self.session.run_monitored(first, RunBound::Time(time), &mut monitor)?;
         if finished.cut_off > 0 {
             let clients = counted(u64::from(finished.cut_off), "client");
             bail!("{clients} did not get an answer within {} s", grace.as_secs());
@@ -406,19 +415,19 @@ impl Clients {
         let mut seconds = seen.counts();
         // Events in progress at the end are no extra second.
         seconds.truncate(time.as_secs() as usize);
-        let ops = Slice { work, ..unmeasured(cell.id, SOAK_SLOT) }.ops();
-        Ok(SoakTurn { round, instance: 0, started_ms: 0, elapsed_ms, events, ops, seconds })
+        let ops = Slice { work, ..unmeasured(cell.id, LONG_SLOT) }.ops();
+        Ok(LongTurn { elapsed_ms, events, ops, seconds })
     }
 
     pub fn warm(&mut self, cell: &PlannedCell) -> Result<()> {
         self.forget_status();
         let time = Duration::from_millis(u64::from(cell.slice_ms));
-        self.session.run(sizing_sequence(cell.id), Bound::Time(time))?;
+        self.session.run(sizing_sequence(cell.id), RunBound::Time(time))?;
         Ok(())
     }
 
     /// Measures a slice of one turn. The server must not be frozen.
-    pub fn measure(&mut self, cell: &PlannedCell, slot: Slot) -> Slice {
+    pub fn measure(&mut self, cell: &PlannedCell, slot: SliceSlot) -> Slice {
         let whole = PlannedCell { turn_ms: cell.slice_ms, ..cell.clone() };
         let mut measure = || -> Result<Slice> {
             self.begin_status();
@@ -464,7 +473,7 @@ impl Clients {
         }
     }
 
-    pub fn begin(&mut self, cell: &PlannedCell, slot: Slot) -> Result<OpenSlice> {
+    pub fn begin(&mut self, cell: &PlannedCell, slot: SliceSlot) -> Result<OpenSlice> {
         let slice = unmeasured(cell.id, slot);
         let before = self.probe.snapshot()?;
         Ok(OpenSlice {
@@ -540,7 +549,7 @@ mod tests {
             for clients in [1, 2, 1024, 4096] {
                 for round in [0, 1, 20_000] {
                     let cell = CellId { test, setup: Setup { clients, tables: 1, rows: 1000 } };
-                    let slot = Slot { system: 0, block, round, position: 0 };
+                    let slot = SliceSlot { system: 0, block, round, position: 0 };
                     assert!(firsts.insert(first_sequence(cell, slot)));
                 }
             }

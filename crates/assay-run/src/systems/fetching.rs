@@ -5,15 +5,17 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_model::{Origin, Prefix, Product, SystemSpec};
-use assay_provision::{Options, Progress as Fetching, Provisioner};
-use assay_servers::Valgrind;
+use assay_provision::{ProvisionOptions, ProvisionProgress as Fetching, Provisioner};
+use assay_servers::ValgrindTool;
 
+use super::cache::make_room;
 use super::environment::Environment;
-use super::room::make_room;
+use crate::advice::Advised;
 use crate::paths;
 
 pub fn provisioner(env: &Environment) -> Result<Provisioner> {
-    let options = Options { offline: env.offline, accept_expired_index: env.accept_expired_index };
+    let options =
+        ProvisionOptions { offline: env.offline, accept_expired_index: env.accept_expired_index };
     let provisioner = Provisioner::new(&env.cache_dir, options)?;
     Ok(match paths::own_catalog()? {
         Some(path) => provisioner.with_catalog(&path)?,
@@ -24,7 +26,7 @@ pub fn provisioner(env: &Environment) -> Result<Provisioner> {
 /// Valgrind and its version. It stays in the cache while the value exists.
 pub fn fetch_valgrind(env: &Environment) -> Result<(Held, String)> {
     let found = provisioner(env)?.valgrind(&mut telling("valgrind", "fetching it", env))?;
-    let paths = Valgrind {
+    let paths = ValgrindTool {
         launcher: found.launcher.clone(),
         library: found.library.clone(),
         vgdb: found.vgdb.clone(),
@@ -34,7 +36,7 @@ pub fn fetch_valgrind(env: &Environment) -> Result<(Held, String)> {
 }
 
 pub struct Held {
-    pub valgrind: Valgrind,
+    pub valgrind: ValgrindTool,
     _found: assay_provision::Valgrind,
 }
 
@@ -44,7 +46,7 @@ impl Held {
     }
 }
 
-pub struct Fetched {
+pub struct FetchedPrefixes {
     pub prefixes: Vec<Prefix>,
     pub agreed: BTreeMap<Product, String>,
     pub unreached: Vec<String>,
@@ -72,7 +74,7 @@ pub fn fetch_all(
     named: &[(&str, &SystemSpec)],
     is_of_search: bool,
     env: &Environment,
-) -> Result<Fetched, NotGot> {
+) -> Result<FetchedPrefixes, NotGot> {
     let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
     let mut agreed = if is_of_search { BTreeMap::new() } else { agree(provisioner, &specs, env)? };
     let mut get = |name: &str, spec: &SystemSpec, from: Option<&str>| {
@@ -81,7 +83,7 @@ pub fn fetch_all(
     };
     let mut tell = |note: &str| env.progress.note(note);
     let (prefixes, unreached) = from_agreed(named, &mut agreed, &mut get, &mut tell)?;
-    Ok(Fetched { prefixes, agreed, unreached })
+    Ok(FetchedPrefixes { prefixes, agreed, unreached })
 }
 
 /// Fetches a server by the user's name and its spec, from one source or the best one.
@@ -110,7 +112,7 @@ fn from_agreed<T: Clone>(
     }
 }
 
-type Lack = (Product, String, assay_provision::Error);
+type Lack = (Product, String, assay_provision::ProvisionError);
 
 fn fetch_each<T: Clone>(
     named: &[(&str, &SystemSpec)],
@@ -133,7 +135,7 @@ fn fetch_each<T: Clone>(
             }
             Err(error) => error,
         };
-        match (from, error.downcast::<assay_provision::Error>()) {
+        match (from, error.downcast::<assay_provision::ProvisionError>()) {
             (Some(source), Ok(lack)) if lack.is_of_reach() => {
                 return Ok(Err((spec.product, source.clone(), lack)));
             }
@@ -159,7 +161,7 @@ fn fetch(
     let mut get = || env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
     let mut got = get();
     // Loaded data can be made again locally, a server cannot.
-    let missing = got.as_ref().err().and_then(assay_provision::Error::missing_room);
+    let missing = got.as_ref().err().and_then(assay_provision::ProvisionError::missing_room);
     if let Some(missing) = missing
         && make_room(env, missing)?
     {
@@ -190,7 +192,7 @@ fn not_got(spec: &SystemSpec) -> String {
     format!("cannot get `{}`", spec.without_options())
 }
 
-fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
+fn check_origin(spec: &SystemSpec) -> Result<(), Advised> {
     match &spec.origin {
         Origin::Dir(path) => {
             paths::check_there(path, "`PRODUCT@dir:PATH` names the directory of a server")
@@ -268,7 +270,7 @@ mod tests {
 
     type Past = (Result<(Vec<String>, Vec<String>), NotGot>, String);
 
-    fn fetched_past(lack: fn() -> assay_provision::Error) -> Past {
+    fn fetched_past(lack: fn() -> assay_provision::ProvisionError) -> Past {
         let specs = ["5.7", "8.0+max_connections=500", "9.7"]
             .map(|version| assay_plan::parse_system(&format!("mysql@{version}")).unwrap());
         let mariadb = assay_plan::parse_system("mariadb@11.8").unwrap();
@@ -296,11 +298,13 @@ mod tests {
 
     #[test]
     fn a_common_source_that_cannot_be_used_is_told_and_each_version_comes_from_its_best_one() {
-        use assay_provision::Error;
-        let download =
-            || Error::Download { url: "https://u".to_owned(), detail: "refused".to_owned() };
+        use assay_provision::ProvisionError;
+        let download = || ProvisionError::Download {
+            url: "https://u".to_owned(),
+            detail: "refused".to_owned(),
+        };
         let expired =
-            || Error::ExpiredIndex { release: "sid".to_owned(), detail: "old".to_owned() };
+            || ProvisionError::ExpiredIndex { release: "sid".to_owned(), detail: "old".to_owned() };
         let of_download = (fetched_past(download), "`https://u` cannot be downloaded");
         let of_expired = (fetched_past(expired), "`sid` has expired");
         for ((fetched, message), why) in [of_download, of_expired] {
@@ -320,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_source_whose_files_are_wrong_is_not_passed_over() {
-        let (fetched, message) = fetched_past(|| assay_provision::Error::Malformed {
+        let (fetched, message) = fetched_past(|| assay_provision::ProvisionError::Malformed {
             what: "archive".to_owned(),
             detail: "torn".to_owned(),
         });

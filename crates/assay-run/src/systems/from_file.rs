@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use assay_model::{Dialect, EventKind, Prefix, System, SystemSpec, UntakenOption};
 use assay_servers::{CheckedOptions, DeprecatedOption, RefusedOption, Site};
-use assay_terms::{Rendered, Sizes, Terms, variable};
+use assay_terms::{RenderedTerms, ServerSizes, Terms, variable};
 
-pub struct Taken {
+pub struct AcceptedConfig {
     pub spec: SystemSpec,
-    pub rendered: Rendered,
+    pub rendered: RenderedTerms,
     pub events: Vec<EventKind>,
     pub meant: Vec<(String, String)>,
 }
@@ -18,15 +18,15 @@ pub struct Taken {
 pub fn taken(
     spec: &SystemSpec,
     of_file: &BTreeMap<String, Option<String>>,
-    (terms, sizes): (&Terms, &Sizes),
+    (terms, sizes): (&Terms, &ServerSizes),
     prefix: &Prefix,
     site: &Site,
-) -> Result<Taken> {
+) -> Result<AcceptedConfig> {
     let render = |spec: &SystemSpec| terms.render(sizes, prefix, spec.engine, &spec.overrides);
     let rendered = render(spec);
     if of_file.is_empty() {
         let spec = spec.clone();
-        return Ok(Taken { spec, rendered, events: Vec::new(), meant: Vec::new() });
+        return Ok(AcceptedConfig { spec, rendered, events: Vec::new(), meant: Vec::new() });
     }
     let is_of_file = |option: &&String| of_file.contains_key(&variable_of(option));
     let given: Vec<String> = rendered.options.iter().filter(is_of_file).cloned().collect();
@@ -86,7 +86,7 @@ pub fn taken(
     if !deprecated.is_empty() {
         events.push(EventKind::ConfigDeprecated { options: deprecated });
     }
-    Ok(Taken { spec, rendered, events, meant })
+    Ok(AcceptedConfig { spec, rendered, events, meant })
 }
 
 /// Whether the value of a variable is a list, of which a server may refuse single words.
@@ -129,7 +129,7 @@ pub fn leave_refused_out(
     error: &anyhow::Error,
 ) -> Option<EventKind> {
     let said = error.chain().find_map(|cause| match cause.downcast_ref() {
-        Some(assay_servers::Error::OptionRefused { said, .. }) => Some(said.clone()),
+        Some(assay_servers::ServersError::OptionRefused { said, .. }) => Some(said.clone()),
         _ => None,
     });
     let said = said?;

@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
-use assay_load::{Session, Work};
-use assay_model::{DataSet, Dialect, IbenchStep, StartFrom, Study, System, Test};
-use assay_servers::audit::{Facts, Plan};
+use assay_load::{ClientSession, ClientWork};
+use assay_model::{DataSet, IbenchStep, StartFrom, Study, System, Test};
+use assay_servers::audit::{AuditFacts, AuditedPlan};
 use assay_wire::Connection;
 use assay_workloads::sql::is_control;
 use assay_workloads::{IbenchStatement, IbenchTable, ibench_statements};
 
-use super::explained;
 use super::instance::Instance;
-use super::questions::{Questions, setup};
-use super::shortened::shortened;
+use super::plans::plans_of;
+use super::statements::{Questions, setup, shortened};
 
 const COLD: &str = "internal error: plans are asked of a server whose caches are cold";
 
-pub fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
+pub fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<AuditFacts> {
     let mut control = Connection::connect(&server.connect_options())?;
     let mut settings = assay_servers::effective_settings(&mut control)?;
     settings.extend(assay_servers::answers(&mut control, &system.spec, server.log().as_deref())?);
@@ -31,20 +30,21 @@ pub fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Fa
     }
     let syntax = system.spec.product.dialect();
     let Unprepared { statements, failing } = unprepared(server, system, asked)?;
-    let (work, control_of): (Vec<_>, Vec<_>) =
-        statements.into_iter().partition(|it| is_work(it, syntax));
+    // Statements that begin and end transactions have no plan.
+    let (control_of, work): (Vec<_>, Vec<_>) =
+        statements.into_iter().partition(|sql| is_control(sql, syntax));
     let work: Vec<String> = work.iter().map(|sql| shortened(sql)).collect();
     settings.insert("session.unprepared".to_owned(), work.join(", "));
     settings.insert("session.unprepared_control".to_owned(), control_of.join(", "));
     let mut plans = Vec::new();
     for test in asked.tests.iter().filter(|test| !failing.contains_key(*test)) {
         let warm = asked.warm.context(COLD)?;
-        plans.extend(explained::plans(&server.connect_options(), system, *test, asked, warm)?);
+        plans.extend(plans_of(&server.connect_options(), system, *test, asked, warm)?);
     }
     let failing: Vec<String> =
         failing.into_iter().map(|(test, why)| format!("{}: {why}", test.name)).collect();
     settings.insert("session.cannot_run".to_owned(), failing.join("; "));
-    Ok(Facts { settings, plans })
+    Ok(AuditFacts { settings, plans })
 }
 
 pub fn data_fact(
@@ -61,11 +61,6 @@ pub fn data_fact(
     (format!("data.{data} {state}"), format!("{rows} rows, checksum {checksum}"))
 }
 
-/// Whether a statement works on rows. The others begin and end transactions, and have no plan.
-fn is_work(sql: &str, syntax: Dialect) -> bool {
-    !is_control(sql, syntax)
-}
-
 #[derive(Default)]
 struct Unprepared {
     /// Statements that are sent as text instead.
@@ -78,19 +73,21 @@ struct Unprepared {
 fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<Unprepared> {
     let mut refused = Unprepared::default();
     for test in asked.tests {
-        let work = Work {
+        let work = ClientWork {
             dialect: system.spec.product.dialect(),
             test: *test,
             setup: setup(asked.data),
             statements: asked.statements,
             seed: asked.seed,
         };
-        match Session::open(&server.connect_options(), &work, &[]) {
+        match ClientSession::open(&server.connect_options(), &work, &[]) {
             Ok(session) => refused.statements.extend_from_slice(session.unprepared()),
             // A mix goes on without the kind of events that the server refuses.
-            Err(assay_load::Error::Prepare { source, .. })
+            Err(assay_load::LoadError::Prepare { source, .. })
                 if source.server_code().is_some() && is_mix(*test) => {}
-            Err(assay_load::Error::Prepare { source, .. }) if source.server_code().is_some() => {
+            Err(assay_load::LoadError::Prepare { source, .. })
+                if source.server_code().is_some() =>
+            {
                 refused.failing.insert(*test, source.to_string());
             }
             Err(error) => return Err(error.into()),
@@ -110,13 +107,13 @@ pub fn explain_queue<'a>(
     table: &IbenchTable,
     steps: impl IntoIterator<Item = &'a IbenchStep>,
     lowest: u64,
-) -> Result<Vec<Plan>> {
+) -> Result<Vec<AuditedPlan>> {
     let mut plans = Vec::new();
     for IbenchStatement { purpose, shape, sql } in ibench_statements(table, steps, lowest) {
         if let Some(found) = assay_servers::explain(control, &sql)? {
             let (test, plan, notes) = (purpose.to_owned(), found.plan, found.warnings);
             let (statement, place, event) = (shape, None, 0);
-            plans.push(Plan { test, statement, place, event, plan, notes });
+            plans.push(AuditedPlan { test, statement, place, event, plan, notes });
         }
     }
     Ok(plans)

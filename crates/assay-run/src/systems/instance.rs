@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use assay_model::CpuPlacement;
 use assay_probe::WatchedServer;
-use assay_servers::{Attached, Error, Server};
+use assay_servers::{AttachedServer, ServerInstance, ServersError};
 use assay_wire::{ConnectOptions, Connection};
 
 pub const DATABASE: &str = "sbtest";
 
 pub enum Instance {
     /// Started by assay, on its own copy of the data.
-    Started(Server),
+    Started(ServerInstance),
     /// Somebody else's server. It is not frozen while others are measured, and stays on its CPUs.
-    Attached(Attached),
+    Attached(AttachedServer),
 }
 
 impl Instance {
@@ -28,8 +28,16 @@ impl Instance {
         }
     }
 
+    /// The server, if assay has started it.
+    fn ours(&self) -> Option<&ServerInstance> {
+        match self {
+            Self::Started(server) => Some(server),
+            Self::Attached(_) => None,
+        }
+    }
+
     pub fn is_ours(&self) -> bool {
-        matches!(self, Self::Started(_))
+        self.ours().is_some()
     }
 
     pub fn pid(&self) -> Option<i32> {
@@ -41,10 +49,7 @@ impl Instance {
 
     /// Only of servers that assay started.
     pub fn log(&self) -> Option<String> {
-        match self {
-            Self::Started(server) => Some(server.log()),
-            Self::Attached(_) => None,
-        }
+        self.ours().map(ServerInstance::log)
     }
 
     /// Server and threads for the probe to watch. `connections` are the server's ids of the measured connections, and
@@ -71,35 +76,26 @@ impl Instance {
         })
     }
 
-    /// Confines the threads of a server that assay started; see [`Server::place`].
+    /// Confines the threads of a server that assay started; see [`ServerInstance::place`].
     pub fn place(
         &self,
         placement: CpuPlacement,
         cpus: &[usize],
         tids: &[i32],
-    ) -> Result<(), Error> {
-        match self {
-            Self::Started(server) => server.place(placement, cpus, tids),
-            Self::Attached(_) => Ok(()),
-        }
+    ) -> Result<(), ServersError> {
+        self.ours().map_or(Ok(()), |server| server.place(placement, cpus, tids))
     }
 
-    pub fn each_thread(&self, act: impl FnMut(i32) -> io::Result<()>) -> Result<(), Error> {
-        match self {
-            Self::Started(server) => server.each_thread(act),
-            Self::Attached(_) => Ok(()),
-        }
+    pub fn each_thread(&self, act: impl FnMut(i32) -> io::Result<()>) -> Result<(), ServersError> {
+        self.ours().map_or(Ok(()), |server| server.each_thread(act))
     }
 
     pub fn supervisor(&self) -> Option<i32> {
-        match self {
-            Self::Started(server) => server.supervisor(),
-            Self::Attached(_) => None,
-        }
+        self.ours().and_then(ServerInstance::supervisor)
     }
 
     /// Only servers that assay started are frozen.
-    pub fn freeze(&mut self) -> Result<(), Error> {
+    pub fn freeze(&mut self) -> Result<(), ServersError> {
         match self {
             Self::Started(server) => server.freeze(),
             Self::Attached(_) => Ok(()),
@@ -113,7 +109,7 @@ impl Instance {
         if message.contains(&ending) { why } else { anyhow::anyhow!("{message}; {ending}") }
     }
 
-    pub fn thaw(&mut self) -> Result<(), Error> {
+    pub fn thaw(&mut self) -> Result<(), ServersError> {
         match self {
             Self::Started(server) => server.thaw(),
             Self::Attached(_) => Ok(()),
@@ -121,21 +117,21 @@ impl Instance {
     }
 
     /// Shuts the server down cleanly and makes its data the template `target`, if assay has started it.
-    pub fn stop_and_keep(self, target: &Path) -> Result<(), Error> {
+    pub fn stop_and_keep(self, target: &Path) -> Result<(), ServersError> {
         match self {
             Self::Started(server) => server.stop_and_keep(target),
             Self::Attached(_) => Ok(()),
         }
     }
 
-    pub fn stop(self) -> Result<(), Error> {
+    pub fn stop(self) -> Result<(), ServersError> {
         match self {
             Self::Started(server) => server.stop(),
             Self::Attached(_) => Ok(()),
         }
     }
 
-    pub fn create_database(&self) -> Result<(), Error> {
+    pub fn create_database(&self) -> Result<(), ServersError> {
         if let Self::Started(server) = self {
             let mut control = Connection::control(&server.connect_options())?;
             control.query(&format!("CREATE DATABASE {DATABASE}"))?;

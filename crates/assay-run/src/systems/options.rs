@@ -4,23 +4,22 @@ use anyhow::Result;
 use assay_model::{Dialect, Hint, Prefix, Product, System, SystemSpec};
 use assay_servers::{RefusedOption, Site};
 
-use super::environment::Environment;
+use super::environment::{Environment, LocalSite};
 use super::participant::Participant;
-use super::site::LocalSite;
 
 #[derive(Debug, thiserror::Error)]
 #[error("{}", message(.0))]
-pub struct RefusedOptions(Vec<Refusal>);
+pub struct RefusedOptions(Vec<SystemRefusal>);
 
 #[derive(Debug)]
-struct Refusal {
+struct SystemRefusal {
     system: String,
     server: String,
     product: Product,
     options: Vec<RefusedOption>,
 }
 
-fn message(refusals: &[Refusal]) -> String {
+fn message(refusals: &[SystemRefusal]) -> String {
     let of_option = |option: &RefusedOption| match (&option.said, &option.nearest) {
         (Some(said), _) => format!("\n    `{}`: {said}", option.name),
         (None, Some(nearest)) => {
@@ -28,8 +27,8 @@ fn message(refusals: &[Refusal]) -> String {
         }
         (None, None) => format!("\n    `{}` is unknown", option.name),
     };
-    let of_system = |it: &Refusal| {
-        let Refusal { system, server, options, .. } = it;
+    let of_system = |it: &SystemRefusal| {
+        let SystemRefusal { system, server, options, .. } = it;
         let count = assay_model::counted(options.len() as u64, "option");
         let list: String = options.iter().map(of_option).collect();
         format!("`{system}` does not take {count} ({server}):{list}")
@@ -49,12 +48,12 @@ impl Hint for RefusedOptions {
             }
         }
         // A system with another name is one of a study file.
-        let is_named = |it: &&Refusal| !it.system.contains('@');
-        let quoted = |it: &Refusal, quote: char| {
+        let is_named = |it: &&SystemRefusal| !it.system.contains('@');
+        let quoted = |it: &SystemRefusal, quote: char| {
             let left_out = it.options.iter().filter(|option| option.meant().is_none());
             left_out.map(|option| format!("{quote}{}{quote}", option.name)).collect::<Vec<_>>()
         };
-        let without = |it: &Refusal| {
+        let without = |it: &SystemRefusal| {
             let names = quoted(it, '"');
             (!names.is_empty()).then(|| {
                 format!(
@@ -72,7 +71,7 @@ impl Hint for RefusedOptions {
         if !names.is_empty() {
             hints.push(format!("leave {} out of the system's name", names.join(", ")));
         }
-        let is_unknown = |it: &Refusal| {
+        let is_unknown = |it: &SystemRefusal| {
             let mut options = it.options.iter();
             it.product.dialect() == Dialect::MySql
                 && options.any(|option| option.said.is_none() && option.meant().is_none())
@@ -93,21 +92,21 @@ pub fn check_options(participants: &[Participant], env: &Environment) -> Result<
     let started = participants.iter().filter(|it| it.attached.is_none());
     let asked = started.map(|participant| {
         let System { name, spec, options, .. } = &participant.system;
-        Ok(Asked { name, spec, prefix: participant.prefix()?, options })
+        Ok(SystemOptions { name, spec, prefix: participant.prefix()?, options })
     });
     let site = LocalSite::new(env)?.site;
     refuse_options(&asked.collect::<Result<Vec<_>>>()?, &site, env)
 }
 
-pub struct Asked<'a> {
+pub struct SystemOptions<'a> {
     pub name: &'a str,
     pub spec: &'a SystemSpec,
     pub prefix: &'a Prefix,
     pub options: &'a [String],
 }
 
-pub fn refuse_options(all: &[Asked], site: &Site, env: &Environment) -> Result<()> {
-    let mut refusals: Vec<Refusal> = Vec::new();
+pub fn refuse_options(all: &[SystemOptions], site: &Site, env: &Environment) -> Result<()> {
+    let mut refusals: Vec<SystemRefusal> = Vec::new();
     let mut seen = Vec::new();
     for asked in all {
         if seen.contains(&asked.spec) {
@@ -118,7 +117,7 @@ pub fn refuse_options(all: &[Asked], site: &Site, env: &Environment) -> Result<(
         let prefix = asked.prefix;
         let options = assay_servers::refused_options(site, prefix, &asked.by_user())?;
         if !options.is_empty() {
-            refusals.push(Refusal {
+            refusals.push(SystemRefusal {
                 system: asked.name.to_owned(),
                 server: format!("{} {}", prefix.product, prefix.version),
                 product: prefix.product,
@@ -129,7 +128,7 @@ pub fn refuse_options(all: &[Asked], site: &Site, env: &Environment) -> Result<(
     if refusals.is_empty() { Ok(()) } else { Err(RefusedOptions(refusals).into()) }
 }
 
-impl Asked<'_> {
+impl SystemOptions<'_> {
     fn by_user(&self) -> Vec<String> {
         let same = |name: &str| name.replace('-', "_").to_ascii_lowercase();
         let asked: Vec<String> = self.spec.overrides.iter().map(|(name, _)| same(name)).collect();
@@ -152,7 +151,7 @@ mod tests {
             said: said.map(str::to_owned),
             nearest: nearest.map(str::to_owned),
         };
-        let error = RefusedOptions(vec![Refusal {
+        let error = RefusedOptions(vec![SystemRefusal {
             system: "new".to_owned(),
             server: "mysql 8.0.33".to_owned(),
             product: Product::MySql,
@@ -187,7 +186,7 @@ mod tests {
                 said: None,
                 nearest: nearest.map(str::to_owned),
             });
-            RefusedOptions(vec![Refusal {
+            RefusedOptions(vec![SystemRefusal {
                 system: "mariadb@10.11+sort_bufer_size=1M".to_owned(),
                 server: "mariadb 10.11.19".to_owned(),
                 product: Product::MariaDb,

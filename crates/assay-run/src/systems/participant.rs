@@ -5,19 +5,18 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_load::workload_of;
 use assay_model::{
-    AUTOCOMMIT_OFF, Artifact, DataSet, Dialect, EventKind, OldRelease, Origin, Prefix, Product,
-    Study, System, SystemSpec, short_names,
+    AUTOCOMMIT_OFF, Artifact, DataSet, Dialect, EventKind, Origin, Prefix, Product, Study, System,
+    SystemSpec, short_names,
 };
-use assay_plan::{Plan, PlannedSystem, ServerUrl};
-use assay_provision::{Error as ProvisionError, Hold, Provisioner};
-use assay_servers::Attached;
-use assay_terms::{Sizes, Terms};
-use assay_workloads::Program;
+use assay_plan::{PlannedSystem, ServerUrl, StudyPlan};
+use assay_provision::{Hold, ProvisionError, Provisioner};
+use assay_servers::AttachedServer;
+use assay_terms::{ServerSizes, Terms};
+use assay_workloads::EventProgram;
 
-use super::environment::Environment;
-use super::fetching::{Fetched, NotGot, fetch_all, provisioner};
-use super::from_file::{Taken, taken};
-use super::site::LocalSite;
+use super::environment::{Environment, LocalSite};
+use super::fetching::{FetchedPrefixes, NotGot, fetch_all, provisioner};
+use super::from_file::{AcceptedConfig, taken};
 use super::study_tables::StudyTables;
 use crate::advice::Advised;
 use crate::connection::connect_options;
@@ -32,7 +31,7 @@ pub struct Participant {
     pub system: System,
     /// Options of the terms that the system's version lacks.
     pub left_out: Vec<EventKind>,
-    pub attached: Option<Attached>,
+    pub attached: Option<AttachedServer>,
     /// Keeps the binaries in the cache while they are used.
     pub _hold: Option<Hold>,
 }
@@ -53,14 +52,14 @@ pub fn terms_of(study: &Study) -> Result<&'static Terms> {
     })
 }
 
-pub fn sizes(study: &Study, cpus: u32) -> Sizes {
+pub fn sizes(study: &Study, cpus: u32) -> ServerSizes {
     let clients = most_clients(study);
-    Sizes {
+    ServerSizes {
         pool_mb: assay_plan::cache_mb(study),
         log_mb: assay_plan::log_mb(study),
         // Rounded up, so that data loaded for one client count can be used with another.
         connections: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
-        purge_threads: Sizes::purge_threads_of(cpus),
+        purge_threads: ServerSizes::purge_threads_of(cpus),
     }
 }
 
@@ -70,7 +69,7 @@ pub fn most_clients(study: &Study) -> u32 {
     let clients = study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
     let sessions = study.cells.iter().flat_map(|cell| {
         Dialect::ALL.map(|it| {
-            Program::new(it, cell.id.test, cell.id.setup, study.statements).sessions().len()
+            EventProgram::new(it, cell.id.test, cell.id.setup, study.statements).sessions().len()
         })
     });
     let sessions = u32::try_from(sessions.max().unwrap_or(1)).unwrap_or(1).max(1);
@@ -95,7 +94,7 @@ impl Gathered {
         &mut self,
         index: usize,
         missing: Missing,
-        plan: &Plan,
+        plan: &StudyPlan,
         env: &Environment,
     ) -> Result<()> {
         env.interrupt.check()?;
@@ -123,7 +122,7 @@ impl Gathered {
 }
 
 /// Like [`get`], but every system is required.
-pub fn get_all(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
+pub fn get_all(plan: &StudyPlan, env: &Environment) -> Result<Vec<Participant>> {
     let Gathered { participants, missing } = get(plan, env)?;
     match missing.into_iter().next() {
         Some(Missing { error, .. }) => Err(error),
@@ -131,7 +130,7 @@ pub fn get_all(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     }
 }
 
-pub fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
+pub fn get(plan: &StudyPlan, env: &Environment) -> Result<Gathered> {
     let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
     let provisioner = provisioner(env)?.with_logins(logins.collect());
     let provisioner = provisioner.with_source(plan.source.clone())?;
@@ -161,16 +160,17 @@ pub fn get(plan: &Plan, env: &Environment) -> Result<Gathered> {
         let hold = provisioner.hold(&prefix)?;
         let made = taken(spec, &planned.of_file, (terms, &sizes), &prefix, &site)
             .with_context(|| format!("cannot check the options of `{name}`"))?;
-        let Taken { spec, rendered, events: of_file, meant: of_system } = made;
+        let AcceptedConfig { spec, rendered, events: of_file, meant: of_system } = made;
         for what in of_file.iter().filter(|_| !planned.is_twin) {
             env.progress.note(&format!("warning: `{name}` {what}"));
         }
         meant.push(of_system);
         let agreed = agreed.get(&spec.product).map(String::as_str);
         let old = provisioner.old_release(&spec, &prefix, agreed);
-        let old = old
-            .filter(|_| plan.study.bisect.is_none() && !planned.is_twin)
-            .inspect(|old| warn_of_old(name, old, env));
+        let old = old.filter(|_| plan.study.bisect.is_none() && !planned.is_twin);
+        if let Some(old) = &old {
+            env.progress.note(&format!("warning: `{name}` {old}"));
+        }
         let left_out = rendered.left_out.iter().map(EventKind::from).chain(of_file);
         let left_out = left_out.chain(old.map(EventKind::OldRelease));
         gathered.participants.push(Participant {
@@ -210,7 +210,7 @@ struct Prefixes {
 /// Fetches the binaries of all available systems. After a failure, the others are fetched again, because another source
 /// may have all of them.
 fn get_prefixes(
-    plan: &Plan,
+    plan: &StudyPlan,
     provisioner: &Provisioner,
     gathered: &mut Gathered,
     env: &Environment,
@@ -221,7 +221,7 @@ fn get_prefixes(
     loop {
         let named: Vec<_> = ours.iter().map(|(_, it)| (it.name.as_str(), &it.spec)).collect();
         let NotGot { index, error } = match fetch_all(provisioner, &named, is_of_search, env) {
-            Ok(Fetched { prefixes, unreached, agreed }) => {
+            Ok(FetchedPrefixes { prefixes, unreached, agreed }) => {
                 let places = ours.iter().map(|(index, _)| *index);
                 let prefixes = places.zip(prefixes).collect();
                 return Ok(Prefixes { prefixes, unreached, agreed });
@@ -270,10 +270,6 @@ fn note_autocommit(participants: &[Participant], env: &Environment) {
         let names = names.join(", ");
         env.progress.note(&format!("note: the options of {names} {AUTOCOMMIT_OFF}"));
     }
-}
-
-fn warn_of_old(name: &str, old: &OldRelease, env: &Environment) {
-    env.progress.note(&format!("warning: `{name}` {old}"));
 }
 
 /// Unknown names that resemble other options. Each list has those of one system.
@@ -350,7 +346,7 @@ pub fn attach(
     // A stop does not end an attempt to connect to a server that does not answer.
     let attached = env
         .interrupt
-        .may_end_in(|| Attached::connect(options))
+        .may_end_in(|| AttachedServer::connect(options))
         .with_context(|| format!("cannot attach to `{url}`"))?;
     let running = attached.describe(&url.to_string());
     let product = running.product;

@@ -1,12 +1,11 @@
 //! The tables of a study on one of its systems.
 
 use anyhow::Result;
-use assay_load::{Content, LoadProgress, LoadReport, Place, Workload, workload_of};
+use assay_load::{LoadProgress, LoadReport, LoadTarget, TableContent, Workload, workload_of};
 use assay_model::{DataSet, Dialect, Engine, Study, SystemSpec, TableForm};
 use assay_wire::ConnectOptions;
 
-use crate::dump_file::open_dump;
-use crate::workload;
+use crate::workload::{self, open_dump};
 
 #[derive(Clone, Copy)]
 pub struct StudyTables<'a> {
@@ -39,13 +38,13 @@ impl<'a> StudyTables<'a> {
         }
     }
 
-    fn at<'o>(&self, options: &'o ConnectOptions) -> Place<'o>
+    fn at<'o>(&self, options: &'o ConnectOptions) -> LoadTarget<'o>
     where
         'a: 'o,
     {
         let Self { dialect, engine, form, data, seed, .. } = *self;
         let (files, dumps) = (&workload::read_again, &open_dump);
-        Place { options, dialect, engine, form, data, seed, files, dumps }
+        LoadTarget { options, dialect, engine, form, data, seed, files, dumps }
     }
 
     /// Whether instances for later tests start from data aged by writes.
@@ -92,7 +91,7 @@ impl<'a> StudyTables<'a> {
         Ok(self.workload.consistent(&self.at(options))?)
     }
 
-    pub fn content(&self, options: &ConnectOptions) -> Result<Content> {
+    pub fn content(&self, options: &ConnectOptions) -> Result<TableContent> {
         Ok(self.workload.content(&self.at(options))?)
     }
 

@@ -7,29 +7,27 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_load::{Content, LoadReport};
+use assay_load::{LoadReport, TableContent};
 use assay_model::{
     CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Priority,
     Restored, Setup, StartFrom, StatementMode, Study, System, TableForm, Test, counted, thousands,
 };
-use assay_servers::{Attached, Server};
+use assay_servers::{AttachedServer, ServerInstance, Site, ValgrindTool};
 use assay_study::{Phase, mean_rate};
 use assay_wire::Connection;
+use serde::{Deserialize, Serialize};
 
-use super::aging::{Pace, aging_events, aging_s, aging_tests, run_aging};
-use super::cached::{
-    TEMPLATE_VERSION, describe, hold, hold_unless_made, key, making, mark_used, write_whole,
+use super::aging::{AgingPace, aging_events, aging_s, aging_tests, run_aging};
+use super::cache::{
+    TEMPLATE_VERSION, describe, hold, hold_unless_made, keep_within_bound, key, make_room_for,
+    making, mark_used, remove_unused, share_equal_files, write_whole,
 };
 use super::clients::connect_clients;
-use super::empty::start_on_empty;
-use super::environment::{Environment, TEMPLATES};
+use super::environment::{Environment, LocalSite, TEMPLATES};
 use super::instance::Instance;
-use super::made::{Counted, Made, restored_in, write_restored};
 use super::participant::{Participant, not_loaded};
-use super::room::{keep_within_bound, make_room_for};
-use super::shared_files::share_equal_files;
-use super::site::LocalSite;
 use super::study_tables::StudyTables;
+use crate::paths;
 use crate::progress::seconds;
 
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
@@ -39,13 +37,44 @@ const FRESH: &str = "fresh";
 /// Beside it: the data after the aging writes.
 const AGED: &str = "aged";
 const MADE: &str = "made.json";
+const RESTORED: &str = "restored.json";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct TemplateFacts {
+    /// Events per second of each aging test with one client, by test name: write slices are sized by these.
+    rates: BTreeMap<String, f64>,
+    fresh: ContentCount,
+    aged: ContentCount,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct ContentCount {
+    rows: u64,
+    checksum: String,
+}
+
+fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
+    let path = dir.join(RESTORED);
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let read = serde_json::from_slice(&fs_err::read(&path)?);
+    read.with_context(|| format!("`{}` is damaged", path.display()))
+}
+
+fn write_restored(fresh: &Path, restored: &[Restored]) -> Result<()> {
+    let path = fresh.with_file_name(RESTORED);
+    // The directory of the template appears with its data, which come later.
+    path.parent().map_or(Ok(()), paths::make_private)?;
+    write_whole(&path, &restored)
+}
 
 #[derive(Debug)]
 pub struct Template {
     pub fresh: PathBuf,
     /// After the aging writes, maintained again. A user's tables are never aged: this is the same directory.
     pub aged: PathBuf,
-    made: Made,
+    made: TemplateFacts,
     pub restored: Vec<Restored>,
     /// Keeps the directories from being cleaned away; `None` for a server that runs already.
     _held: Option<fs_err::File>,
@@ -91,11 +120,10 @@ impl Templates {
                 let template = maker.template(&mut empty);
                 let template =
                     template.with_context(|| not_loaded(participants, maker.participant))?;
-                let states: &[StartFrom] = match maker.tables().age() {
-                    false => &[StartFrom::Fresh],
-                    true => &[StartFrom::Fresh, StartFrom::Aged],
-                };
-                note_content(system, data, &template, states, note)?;
+                note_content(system, data, &template, StartFrom::Fresh, note)?;
+                if maker.tables().age() {
+                    note_content(system, data, &template, StartFrom::Aged, note)?;
+                }
                 templates.push(template);
             }
             by_data.insert(data, templates);
@@ -133,9 +161,9 @@ pub fn load_beforehand(
     let mut held = Vec::new();
     let sets: BTreeSet<DataSet> = study.setups.iter().map(|setup| setup.data()).collect();
     for data in sets {
-        let ours = participants.iter().filter(|it| it.attached.is_none());
-        let makers: Vec<Maker> =
-            ours.map(|participant| Maker { participant, data, study, local, env }).collect();
+        let ours = participants.iter().filter(|participant| participant.attached.is_none());
+        let maker = |participant| Maker { participant, data, study, local, env };
+        let makers: Vec<Maker> = ours.map(maker).collect();
         let mut empty = start_empty(&makers)?;
         for maker in &makers {
             env.interrupt.check()?;
@@ -222,18 +250,15 @@ fn note_content(
     system: usize,
     data: DataSet,
     template: &Template,
-    states: &[StartFrom],
+    start_from: StartFrom,
     note: &mut dyn FnMut(DataContent) -> Result<()>,
 ) -> Result<()> {
-    for &start_from in states {
-        let counted = match start_from {
-            StartFrom::Fresh => &template.made.fresh,
-            StartFrom::Aged => &template.made.aged,
-        };
-        let Counted { rows, checksum } = counted.clone();
-        note(DataContent { system, data, start_from, rows, checksum })?;
-    }
-    Ok(())
+    let counted = match start_from {
+        StartFrom::Fresh => &template.made.fresh,
+        StartFrom::Aged => &template.made.aged,
+    };
+    let ContentCount { rows, checksum } = counted.clone();
+    note(DataContent { system, data, start_from, rows, checksum })
 }
 
 /// Starts an instance of a system from one of its templates; a running server is loaded again.
@@ -323,10 +348,8 @@ impl Maker<'_> {
             return Ok(Template { fresh, aged, made, restored, _held: held });
         }
         self.load_unless_there(&fresh, empty)?;
-        let made = match ages {
-            true => self.age(&fresh, &aged, &made)?,
-            false => self.look_at(&fresh, &made)?,
-        };
+        let made =
+            if ages { self.age(&fresh, &aged, &made)? } else { self.look_at(&fresh, &made)? };
         share_equal_files(&dir)?;
         let held = Some(hold(&dir)?);
         making.remove()?;
@@ -389,34 +412,44 @@ impl Maker<'_> {
         Ok(Instance::Started(self.start_on(data, self.participant.prefix()?)?))
     }
 
-    fn start_on(&self, data: &Path, prefix: &Prefix) -> Result<Server, assay_servers::Error> {
-        Server::start(&self.local.site, prefix, &self.participant.system.options, data)
+    fn start_on(
+        &self,
+        data: &Path,
+        prefix: &Prefix,
+    ) -> Result<ServerInstance, assay_servers::ServersError> {
+        ServerInstance::start(&self.local.site, prefix, &self.participant.system.options, data)
     }
 
     fn of_running_server(&self) -> Result<Template> {
         let (instance, fresh, restored) = self.filled()?;
-        let nowhere = PathBuf::new;
+        let running = |made| Template {
+            fresh: PathBuf::new(),
+            aged: PathBuf::new(),
+            made,
+            restored,
+            _held: None,
+        };
         if !self.tables().age() {
-            let made = Made { rates: BTreeMap::new(), aged: fresh.clone(), fresh };
-            return Ok(Template { fresh: nowhere(), aged: nowhere(), made, restored, _held: None });
+            let made = TemplateFacts { rates: BTreeMap::new(), aged: fresh.clone(), fresh };
+            return Ok(running(made));
         }
         let rates = self.run_aging_tests(&instance)?;
         self.maintain(&instance)?;
-        let made = Made { rates, fresh, aged: self.count(&instance)? };
-        Ok(Template { fresh: nowhere(), aged: nowhere(), made, restored, _held: None })
+        let made = TemplateFacts { rates, fresh, aged: self.count(&instance)? };
+        Ok(running(made))
     }
 
-    fn filled(&self) -> Result<(Instance, Counted, Vec<Restored>)> {
+    fn filled(&self) -> Result<(Instance, ContentCount, Vec<Restored>)> {
         let name = &self.participant.system.name;
         let attached = self.participant.attached.clone();
         let attached = attached.with_context(|| format!("`{name}` is not running yet"))?;
         // It may have been restarted since, as another process.
-        let attached = Attached::connect(attached.connect_options().clone())?;
+        let attached = AttachedServer::connect(attached.connect_options().clone())?;
         let instance = Instance::Attached(attached);
-        let LoadReport { content: Content { rows, checksum }, restored, .. } =
+        let LoadReport { content: TableContent { rows, checksum }, restored, .. } =
             self.fill(&instance)?;
         self.maintain(&instance)?;
-        Ok((instance, Counted { rows, checksum }, restored))
+        Ok((instance, ContentCount { rows, checksum }, restored))
     }
 
     fn load(&self, mut server: Instance, fresh: &Path) -> Result<()> {
@@ -460,21 +493,21 @@ impl Maker<'_> {
             .with_context(|| format!("cannot load the tables into `{name}`"))
     }
 
-    fn look_at(&self, fresh: &Path, made: &Path) -> Result<Made> {
+    fn look_at(&self, fresh: &Path, made: &Path) -> Result<TemplateFacts> {
         let server = self.start(fresh)?;
         let counted = self.count(&server)?;
         server.stop()?;
-        let found = Made { rates: BTreeMap::new(), fresh: counted.clone(), aged: counted };
+        let found = TemplateFacts { rates: BTreeMap::new(), fresh: counted.clone(), aged: counted };
         write_whole(made, &found)?;
         Ok(found)
     }
 
-    fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<Made> {
+    fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<TemplateFacts> {
         let server = self.start(fresh)?;
         let fresh_content = self.count(&server)?;
         let rates = self.run_aging_tests(&server)?;
         self.maintain(&server)?;
-        let found = Made { rates, fresh: fresh_content, aged: self.count(&server)? };
+        let found = TemplateFacts { rates, fresh: fresh_content, aged: self.count(&server)? };
         // Written before the data directory appears: both exist, or the aging is done again.
         write_whole(made, &found)?;
         if aged.exists() {
@@ -490,7 +523,7 @@ impl Maker<'_> {
         let system = &self.participant.system;
         self.tables().fill_cache(&server.connect_options())?;
         let mut rates = BTreeMap::new();
-        let mut pace = Pace::new(self.data, self.study.budget_s);
+        let mut pace = AgingPace::new(self.data, self.study.budget_s);
         for test in aging_tests() {
             self.env.interrupt.check()?;
             self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
@@ -522,9 +555,9 @@ impl Maker<'_> {
         run_aging(&mut clients, &cell, aging_events(test, self.data), server)
     }
 
-    fn count(&self, server: &Instance) -> Result<Counted> {
+    fn count(&self, server: &Instance) -> Result<ContentCount> {
         let content = self.tables().content(&server.connect_options())?;
-        Ok(Counted { rows: content.rows, checksum: content.checksum })
+        Ok(ContentCount { rows: content.rows, checksum: content.checksum })
     }
 
     fn maintain(&self, server: &Instance) -> Result<()> {
@@ -545,4 +578,78 @@ impl Maker<'_> {
         );
         Ok(())
     }
+}
+
+/// A data directory without tables, for servers with these options. It is kept while the file is open.
+fn empty_template(
+    env: &Environment,
+    prefix: &Prefix,
+    options: &[String],
+    name: &str,
+) -> Result<(PathBuf, fs_err::File)> {
+    let version = format!("template {TEMPLATE_VERSION}");
+    let key = key(&[&prefix.sha256, &options.join(" "), &version]);
+    let empty = env.cache_dir.join(TEMPLATES).join(key);
+    let making = making(env, &empty)?;
+    if !empty.is_dir() {
+        env.progress.update(&format!("{name}: initialising"));
+        let site = LocalSite::site(env.cache_dir.join("instances"), env.interrupt.stop());
+        assay_servers::initialize(&site, prefix, options, &empty)?;
+        share_equal_files(&empty)?;
+    }
+    describe(&empty, &format!("{name} ({}), no tables", prefix.version))?;
+    let held = hold(&empty)?;
+    making.remove()?;
+    mark_used(&empty)?;
+    Ok((empty, held))
+}
+
+/// Starts a server on data without tables. The data is removed if the server refuses the options that it was made for.
+pub fn start_on_empty(
+    env: &Environment,
+    prefix: &Prefix,
+    options: &[String],
+    name: &str,
+    start: impl FnOnce(&Path) -> Result<ServerInstance, assay_servers::ServersError>,
+) -> Result<ServerInstance> {
+    let (empty, held) = empty_template(env, prefix, options, name)?;
+    make_room_for(env, &empty)?;
+    start(&empty).map_err(|error| {
+        drop(held);
+        if is_of_options(&error) {
+            // Data that cannot be removed only takes up space.
+            let removed = remove_unused(&empty);
+            removed.map_or_else(|error| log::info!("{error}"), |_| ());
+        }
+        error.into()
+    })
+}
+
+/// Whether no server with these options will ever start.
+fn is_of_options(error: &assay_servers::ServersError) -> bool {
+    use assay_servers::ServersError::{OptionRefused, UnknownOption};
+    matches!(error, UnknownOption { .. } | OptionRefused { .. })
+}
+
+/// Starts a server whose instructions are counted.
+pub fn start_counted(
+    participant: &Participant,
+    template: &Template,
+    phase: Phase,
+    valgrind: Option<&ValgrindTool>,
+    site: &Site,
+) -> Result<ServerInstance> {
+    let directory = template.directory(phase.start_from);
+    let name = &participant.system.name;
+    let start = || -> Result<ServerInstance> {
+        let (prefix, options) = (participant.prefix()?, &participant.system.options);
+        Ok(match valgrind {
+            Some(valgrind) => {
+                ServerInstance::start_counted(site, prefix, options, directory, valgrind)?
+            }
+            None => ServerInstance::start(site, prefix, options, directory)?,
+        })
+    };
+    let how = if valgrind.is_some() { " under valgrind" } else { "" };
+    start().with_context(|| format!("cannot start `{name}`{how}"))
 }

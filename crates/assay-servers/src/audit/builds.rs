@@ -1,12 +1,13 @@
-//! Findings about builds: who built the servers, with what, and with which libraries they run.
+//! Findings about builds and data: who built the servers, with what, with which libraries they run, and whether they
+//! hold the same rows.
+
+use std::collections::BTreeSet;
 
 use assay_model::AuditClass::{self, Expected, Harmless, Suspicious};
-use assay_model::{AuditFinding, Origin};
+use assay_model::{AuditFinding, Origin, may_equal};
 
 use self::Meaning::{Nothing, OfBuilder, OfRelease, Wrong};
-
-use super::difference::{differ, differ_within_series, finding};
-use super::facts::{Audited, JIT};
+use crate::audit::facts::{AuditedSystem, JIT, differ, differ_within_series, finding};
 
 const SOURCE: &str = "build.source";
 
@@ -24,45 +25,31 @@ enum Meaning {
     Nothing,
 }
 
-struct Rule {
-    name: &'static str,
-    meaning: Meaning,
-    why: &'static str,
-}
-
-const fn rule(name: &'static str, meaning: Meaning, why: &'static str) -> Rule {
-    Rule { name, meaning, why }
-}
-
-const RULES: &[Rule] = &[
-    rule(
+const RULES: &[(&str, Meaning, &str)] = &[
+    (
         SOURCE,
         OfBuilder,
         "different builders use different compilers and flags, so this does not compare versions alone",
     ),
-    rule(
-        CHANNEL,
-        Nothing,
-        "the same builder, but another release with its own compiler and libraries",
-    ),
-    rule("build.compiler", OfRelease, "a different compiler generates different code"),
-    rule("build.linker", OfRelease, "code is laid out differently"),
-    rule("build.pie", OfBuilder, "position-independent code costs some CPU in every function"),
-    rule("build.lto", OfBuilder, "link-time optimisation saves calls across files"),
-    rule("build.hardening", OfBuilder, "stack, pointer and buffer checks cost CPU"),
-    rule(
+    (CHANNEL, Nothing, "the same builder, but another release with its own compiler and libraries"),
+    ("build.compiler", OfRelease, "a different compiler generates different code"),
+    ("build.linker", OfRelease, "code is laid out differently"),
+    ("build.pie", OfBuilder, "position-independent code costs some CPU in every function"),
+    ("build.lto", OfBuilder, "link-time optimisation saves calls across files"),
+    ("build.hardening", OfBuilder, "stack, pointer and buffer checks cost CPU"),
+    (
         "build.allocator",
         OfBuilder,
         "memory allocators differ in cost, especially with many threads",
     ),
-    rule("version_malloc_library", OfBuilder, "memory allocators differ in cost"),
-    rule("build.assertions", Wrong, "a debug build runs assertions all the time"),
-    rule("build.c-library", OfRelease, "the C library provides memory, string and lock functions"),
-    rule("build.c++-library", Nothing, "each server runs with the library of its release"),
-    rule(JIT, Nothing, "only a build with LLVM compiles statements, where `jit` is on"),
-    rule("build.relro", Nothing, "symbols are bound at startup or on first use"),
-    rule("build.stripped", Nothing, "only debuggers and profilers use symbols; they cost nothing"),
-    rule(
+    ("version_malloc_library", OfBuilder, "memory allocators differ in cost"),
+    ("build.assertions", Wrong, "a debug build runs assertions all the time"),
+    ("build.c-library", OfRelease, "the C library provides memory, string and lock functions"),
+    ("build.c++-library", Nothing, "each server runs with the library of its release"),
+    (JIT, Nothing, "only a build with LLVM compiles statements, where `jit` is on"),
+    ("build.relro", Nothing, "symbols are bound at startup or on first use"),
+    ("build.stripped", Nothing, "only debuggers and profilers use symbols; they cost nothing"),
+    (
         "build.foreign-libraries",
         Wrong,
         "libraries that did not come with the server belong to another build",
@@ -70,39 +57,72 @@ const RULES: &[Rule] = &[
 ];
 
 pub(super) fn knows(name: &str) -> bool {
-    name.starts_with("build.") || RULES.iter().any(|rule| rule.name == name)
+    name.starts_with("build.") || RULES.iter().any(|(known, ..)| *known == name)
 }
 
 /// In the order of the rules.
-pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
+pub(super) fn compare(systems: &[AuditedSystem]) -> Vec<AuditFinding> {
     let values = |name: &str| -> Vec<Option<String>> {
         systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect()
     };
     let is_one_source = !differ(values(SOURCE).iter());
-    let of_rule = |rule: &Rule| {
-        let found = values(rule.name);
-        if rule.name == CHANNEL && !is_one_source {
+    let finding = |(name, meaning, why): &(&str, Meaning, &str)| {
+        let found = values(name);
+        if *name == CHANNEL && !is_one_source {
             return None;
         }
-        let class = match rule.meaning {
+        let class = match meaning {
             Meaning::Nothing => Harmless,
             Meaning::OfRelease if is_one_source => Harmless,
             Meaning::Wrong => Suspicious,
             Meaning::OfBuilder | Meaning::OfRelease => class(systems, &found),
         };
         // A missing fact does not mean another build.
-        differ(found.iter().flatten()).then(|| finding(rule.name, found, class, rule.why))
+        differ(found.iter().flatten()).then(|| finding(name, found, class, why))
     };
-    RULES.iter().filter_map(of_rule).collect()
+    RULES.iter().filter_map(finding).collect()
 }
 
 /// Suspicious where the user has a choice: another package of the same release series, or the same build options for
 /// builds from source.
-fn class(systems: &[Audited], values: &[Option<String>]) -> AuditClass {
-    let is_own = |it: &Audited| matches!(it.spec.origin, Origin::Dir(_) | Origin::Git(_));
+fn class(systems: &[AuditedSystem], values: &[Option<String>]) -> AuditClass {
+    let is_own = |it: &AuditedSystem| matches!(it.spec.origin, Origin::Dir(_) | Origin::Git(_));
     if systems.iter().any(is_own) || differ_within_series(systems, values) {
         Suspicious
     } else {
         Expected
+    }
+}
+
+const DATA: &str = "data.";
+
+pub(super) fn compare_data(systems: &[AuditedSystem]) -> Vec<AuditFinding> {
+    let names: BTreeSet<&String> = systems
+        .iter()
+        .flat_map(|it| it.facts.settings.keys())
+        .filter(|it| it.starts_with(DATA))
+        .collect();
+    let mut findings = Vec::new();
+    for name in names {
+        let values: Vec<_> =
+            systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect();
+        // A system that has not loaded its data yet has no different data.
+        let known: Vec<&String> = values.iter().flatten().collect();
+        if known.iter().any(|one| known.iter().any(|other| !may_hold_the_same(one, other))) {
+            let why = "the tables do not hold the same rows, so the work differs";
+            findings.push(finding(name, values, AuditClass::Suspicious, why));
+        }
+    }
+    findings
+}
+
+/// Compares two facts, each with a number of rows and a checksum at its end. Returns whether they may describe the same
+/// rows.
+fn may_hold_the_same(one: &str, other: &str) -> bool {
+    match (one.rsplit_once(' '), other.rsplit_once(' ')) {
+        (Some((rows, checksum)), Some((other_rows, other_checksum))) => {
+            rows == other_rows && may_equal(checksum, other_checksum)
+        }
+        _ => one == other,
     }
 }

@@ -1,21 +1,25 @@
-//! Facts about systems.
+//! Facts about systems, and whether they differ.
 
 use std::collections::BTreeMap;
 
-use assay_model::{Engine, Product, SystemSpec};
+use assay_model::{AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
 use assay_terms::{Version, version_number};
 
 /// Facts other than server variables have a prefix with a dot.
-pub type Settings = BTreeMap<String, String>;
+pub type ServerSettings = BTreeMap<String, String>;
+
+/// Prefix of a server's answers about an option beyond its variable: `asked.source.NAME` the source of a setting of
+/// Postgres, `asked.instruments.PATTERN` the number of instruments that match the pattern and how many of them are on,
+/// `asked.plugins` the loaded plugins with their libraries, `asked.log.NAME` a line of its log.
+pub const ANSWER: &str = "asked.";
 
 /// Whether this build of Postgres can compile statements.
 pub(crate) const JIT: &str = "build.jit";
 
-/// Value for a build that cannot.
 pub(crate) const NO_JIT: &str = "not available";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct AuditedPlan {
     pub test: String,
     /// Without its parameters.
     pub statement: String,
@@ -30,20 +34,25 @@ pub struct Plan {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct AuditFacts {
     /// Effective settings, the build below `build.`, the data below `data.`.
-    pub settings: Settings,
+    pub settings: ServerSettings,
     /// In the same order for all systems.
-    pub plans: Vec<Plan>,
+    pub plans: Vec<AuditedPlan>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Audited<'a> {
+pub struct AuditedSystem<'a> {
     pub spec: &'a SystemSpec,
-    pub facts: &'a Facts,
+    pub facts: &'a AuditFacts,
 }
 
-impl Audited<'_> {
+impl AuditedSystem<'_> {
+    /// Returns whether the server was already running.
+    pub(super) fn is_attached(&self) -> bool {
+        matches!(self.spec.origin, Origin::Url(_))
+    }
+
     pub(super) fn build(&self) -> (Product, Version, Engine) {
         (self.spec.product, self.version(), self.spec.engine)
     }
@@ -59,4 +68,29 @@ impl Audited<'_> {
         let since = product.facts().one_number_since;
         (product, major, if since.is_some_and(|since| major >= since) { 0 } else { minor })
     }
+}
+
+pub(super) fn differ<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+    let first = values.next();
+    values.any(|value| Some(value) != first)
+}
+
+pub(super) fn differ_within_series(systems: &[AuditedSystem], values: &[Option<String>]) -> bool {
+    let known: Vec<_> = systems
+        .iter()
+        .zip(values)
+        .filter_map(|(system, value)| Some((system.series(), value.as_ref()?)))
+        .collect();
+    known.iter().any(|(series, value)| known.iter().any(|it| it.0 == *series && it.1 != *value))
+}
+
+/// A finding that no specification explains.
+pub(super) fn finding(
+    setting: &str,
+    values: Vec<Option<String>>,
+    class: AuditClass,
+    why: &str,
+) -> AuditFinding {
+    let (setting, why) = (setting.to_owned(), why.to_owned());
+    AuditFinding { setting, values, class, why, is_asked: false, statements: Vec::new() }
 }

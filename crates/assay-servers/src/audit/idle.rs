@@ -2,10 +2,10 @@
 
 use assay_model::{AuditClass, AuditFinding, Dialect, Reach, reach};
 
-use super::facts::{Audited, Plan};
+use super::facts::{AuditedPlan, AuditedSystem};
 
 /// Options that affect only some operations, and the words for these operations in plans.
-struct Feels {
+struct PlanWords {
     options: &'static [&'static str],
     words: &'static [&'static str],
     why: &'static str,
@@ -13,8 +13,8 @@ struct Feels {
 
 /// Source: the descriptions of these variables in the manuals of MySQL and MariaDB. A remark of `EXPLAIN` reveals each
 /// of these operations.
-const OF_MYSQL: [Feels; 4] = [
-    Feels {
+const OF_MYSQL: [PlanWords; 4] = [
+    PlanWords {
         options: &["sort_buffer_size", "max_length_for_sort_data", "max_sort_length"],
         words: &[
             "sort",
@@ -25,17 +25,17 @@ const OF_MYSQL: [Feels; 4] = [
         ],
         why: "no plan sorts rows",
     },
-    Feels {
+    PlanWords {
         options: &["join_buffer_size", "join_buffer_space_limit"],
         words: &["join buffer", "multi-range read"],
         why: "no plan joins with a buffer",
     },
-    Feels {
+    PlanWords {
         options: &["mrr_buffer_size", "read_rnd_buffer_size"],
         words: &["sort", "multi-range read", "rows noted first"],
         why: "no plan reads rows in the order of their places",
     },
-    Feels {
+    PlanWords {
         options: &[
             "internal_tmp_mem_storage_engine",
             "max_heap_table_size",
@@ -56,7 +56,7 @@ const OF_MYSQL: [Feels; 4] = [
 
 /// Nodes of Postgres that keep rows in memory. Source: the chapter on server configuration of its manual, and the
 /// executor's nodes.
-const OF_POSTGRES: [Feels; 1] = [Feels {
+const OF_POSTGRES: [PlanWords; 1] = [PlanWords {
     options: &["hash_mem_multiplier", "work_mem"],
     words: &[
         "Aggregate",
@@ -83,7 +83,7 @@ const OF_POSTGRES: [Feels; 1] = [Feels {
 }];
 
 /// Marks findings about requested options that do not affect the measured statements. The differences remain.
-pub(super) fn mark(findings: &mut [AuditFinding], systems: &[Audited]) {
+pub(super) fn mark(findings: &mut [AuditFinding], systems: &[AuditedSystem]) {
     // Requires the plans of all systems.
     if systems.iter().any(|it| it.facts.plans.is_empty()) {
         return;
@@ -93,7 +93,7 @@ pub(super) fn mark(findings: &mut [AuditFinding], systems: &[Audited]) {
         let first = plans.next();
         it.setting.starts_with("plan.") && plans.any(|plan| Some(plan) != first)
     });
-    let plans: Vec<&Plan> = systems.iter().flat_map(|it| &it.facts.plans).collect();
+    let plans: Vec<&AuditedPlan> = systems.iter().flat_map(|it| &it.facts.plans).collect();
     let is_asked = |it: &&mut AuditFinding| it.is_asked && it.class == AuditClass::Expected;
     for finding in findings.iter_mut().filter(is_asked) {
         let setting = finding.setting.strip_prefix("session.").unwrap_or(&finding.setting);
@@ -107,8 +107,8 @@ pub(super) fn mark(findings: &mut [AuditFinding], systems: &[Audited]) {
 /// Why a setting affects none of these plans; `None` if it may.
 fn unfelt(
     setting: &str,
-    systems: &[Audited],
-    plans: &[&Plan],
+    systems: &[AuditedSystem],
+    plans: &[&AuditedPlan],
     plans_differ: bool,
 ) -> Option<&'static str> {
     let dialect = systems.first()?.spec.product.dialect();
@@ -117,19 +117,19 @@ fn unfelt(
     }
     if reach(setting) == Reach::Plans {
         let is_compiled = plans.iter().any(|it| it.plan.contains("; JIT"));
-        return match setting.starts_with("jit") {
-            true => (!is_compiled).then_some(
+        if setting.starts_with("jit") {
+            return (!is_compiled).then_some(
                 "no plan costs as much as `jit_above_cost`, or this build compiles nothing",
-            ),
-            false => (!plans_differ).then_some("it acts by plans alone, and no plan differs"),
-        };
+            );
+        }
+        return (!plans_differ).then_some("it acts by plans alone, and no plan differs");
     }
-    let list: &[Feels] = match dialect {
+    let list: &[PlanWords] = match dialect {
         Dialect::MySql => &OF_MYSQL,
         Dialect::Postgres => &OF_POSTGRES,
     };
     let known = list.iter().find(|it| it.options.contains(&setting))?;
-    let feels = |plan: &&Plan| {
+    let feels = |plan: &&AuditedPlan| {
         known.words.iter().any(|word| plan.plan.contains(word)) || is_nested(&plan.statement)
     };
     // A plan that differs may be the effect.
@@ -147,7 +147,7 @@ mod tests {
     use assay_model::{Origin, Product, SystemSpec};
     use assay_terms::Terms;
 
-    use super::super::{Facts, compare};
+    use super::super::{AuditFacts, compare};
     use super::*;
 
     fn found(
@@ -161,9 +161,9 @@ mod tests {
             overrides: vec![(option.to_owned(), values[1].to_owned())],
             ..plain.clone()
         };
-        let facts = [0, 1].map(|at| Facts {
+        let facts = [0, 1].map(|at| AuditFacts {
             settings: [(option.to_owned(), values[at].to_owned())].into(),
-            plans: vec![Plan {
+            plans: vec![AuditedPlan {
                 test: "t".to_owned(),
                 statement: statement.to_owned(),
                 place: None,
@@ -173,8 +173,8 @@ mod tests {
             }],
         });
         let audited = [
-            Audited { spec: &plain, facts: &facts[0] },
-            Audited { spec: &asked, facts: &facts[1] },
+            AuditedSystem { spec: &plain, facts: &facts[0] },
+            AuditedSystem { spec: &asked, facts: &facts[1] },
         ];
         let all = compare(&audited, Terms::or_default(None));
         all.into_iter().find(|it| it.setting == option).unwrap()

@@ -5,9 +5,9 @@ use std::fmt;
 
 use assay_model::{AuditClass, AuditFinding, StatementPlans, changes_plans};
 
-use super::asked::{Asked, OPTIONS, options_between};
-use super::difference::{differ, finding};
-use super::facts::{Audited, Plan};
+use super::facts::{AuditedPlan, AuditedSystem};
+use crate::audit::facts::{differ, finding};
+use crate::audit::requests::{OPTIONS, RequestedOptions, options_between};
 
 /// Other factors of a plan, for users who look for the cause.
 const WHY: &str = "executed with another plan, so another algorithm is measured; the cause is an index, the \
@@ -19,7 +19,7 @@ const WHY_OF_VERSION: &str =
 
 /// One finding for each test with a statement whose plans differ. Plans of each dialect have different terms, so they
 /// are compared only with each other.
-pub(super) fn compare(systems: &[Audited], asked: &Asked) -> Vec<AuditFinding> {
+pub(super) fn compare(systems: &[AuditedSystem], asked: &RequestedOptions) -> Vec<AuditFinding> {
     if differ(systems.iter().map(|system| system.spec.product.dialect())) {
         return Vec::new();
     }
@@ -32,14 +32,18 @@ pub(super) fn compare(systems: &[Audited], asked: &Asked) -> Vec<AuditFinding> {
     tests.into_iter().filter_map(|test| of_test(test, systems, asked)).collect()
 }
 
-fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFinding> {
+fn of_test(
+    test: &str,
+    systems: &[AuditedSystem],
+    asked: &RequestedOptions,
+) -> Option<AuditFinding> {
     let notes = notes(test, systems);
     let statements = different(test, systems);
     if statements.is_empty() {
         return (!notes.is_empty()).then(|| noted(test, systems, &notes));
     }
     let value = |system: usize| {
-        let plans = statements.iter().filter_map(|it| it.plans.get(system).copied().flatten());
+        let plans = statements.iter().filter_map(|statement| statement.plans[system]);
         let plans: Vec<&str> = plans.collect();
         (!plans.is_empty()).then(|| plans.join(" | "))
     };
@@ -48,13 +52,13 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     let reasons = reasons(systems, &values);
     let (class, why) = match () {
         // One unexplained difference is enough.
-        () if reasons.contains(&Reason::Unknown) => (AuditClass::Suspicious, WHY.to_owned()),
+        () if reasons.contains(&PlanReason::Unknown) => (AuditClass::Suspicious, WHY.to_owned()),
         () if asked.engines_differ => {
             (AuditClass::Expected, "planned for another storage engine, as requested".to_owned())
         }
         () => (AuditClass::Expected, expected(&reasons)),
     };
-    let is_asked = asked.engines_differ || !reasons.contains(&Reason::Version);
+    let is_asked = asked.engines_differ || !reasons.contains(&PlanReason::Version);
     let notes: Vec<String> = notes.iter().map(|note| format!("; {note}")).collect();
     let why = format!("{}: {why}{}", message.join(", "), notes.concat());
     let is_asked = is_asked && class == AuditClass::Expected;
@@ -63,8 +67,8 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
 }
 
 /// The places of statements in a user's test, each with its plans; empty if one of the statements has no place.
-fn places(statements: &[Different<'_>]) -> Vec<StatementPlans> {
-    let of = |statement: &Different<'_>| {
+fn places(statements: &[DifferentStatement<'_>]) -> Vec<StatementPlans> {
+    let plans = |statement: &DifferentStatement<'_>| {
         let (kind, step) = statement.place?;
         let number = |plan: &Option<&str>| {
             let first = statement.plans.iter().position(|it| it == plan);
@@ -73,11 +77,11 @@ fn places(statements: &[Different<'_>]) -> Vec<StatementPlans> {
         let plans = statement.plans.iter().map(number).collect();
         Some(StatementPlans { kind, step, plans })
     };
-    statements.iter().map(of).collect::<Option<_>>().unwrap_or_default()
+    statements.iter().map(plans).collect::<Option<_>>().unwrap_or_default()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Reason {
+enum PlanReason {
     Engine,
     Options(Vec<String>),
     Version,
@@ -86,8 +90,8 @@ enum Reason {
 }
 
 /// Over all pairs of systems whose plans differ.
-fn reasons(systems: &[Audited], values: &[Option<String>]) -> BTreeSet<Reason> {
-    let known: Vec<(&Audited, &String)> = systems
+fn reasons(systems: &[AuditedSystem], values: &[Option<String>]) -> BTreeSet<PlanReason> {
+    let known: Vec<(&AuditedSystem, &String)> = systems
         .iter()
         .zip(values)
         .filter_map(|(system, value)| Some((system, value.as_ref()?)))
@@ -100,23 +104,23 @@ fn reasons(systems: &[Audited], values: &[Option<String>]) -> BTreeSet<Reason> {
             let able = options.filter(|(variable, _)| changes_plans(variable));
             let options: Vec<String> = able.map(|(_, option)| option).collect();
             let is_same_series = one.series() == other.series();
-            reasons.extend((!is_same_series).then_some(Reason::Version));
+            reasons.extend((!is_same_series).then_some(PlanReason::Version));
             reasons.insert(match () {
-                () if one.spec.engine != other.spec.engine => Reason::Engine,
-                () if !options.is_empty() => Reason::Options(options),
-                () if is_same_series => Reason::Unknown,
-                () => Reason::Version,
+                () if one.spec.engine != other.spec.engine => PlanReason::Engine,
+                () if !options.is_empty() => PlanReason::Options(options),
+                () if is_same_series => PlanReason::Unknown,
+                () => PlanReason::Version,
             });
         }
     }
     reasons
 }
 
-fn expected(reasons: &BTreeSet<Reason>) -> String {
+fn expected(reasons: &BTreeSet<PlanReason>) -> String {
     let options: BTreeSet<&String> = reasons
         .iter()
         .flat_map(|reason| match reason {
-            Reason::Options(options) => options.as_slice(),
+            PlanReason::Options(options) => options.as_slice(),
             _ => &[],
         })
         .collect();
@@ -126,12 +130,15 @@ fn expected(reasons: &BTreeSet<Reason>) -> String {
     let named: Vec<String> = options.iter().take(OPTIONS).map(|it| format!("`{it}`")).collect();
     let more = options.len().saturating_sub(OPTIONS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let by_version =
-        if reasons.contains(&Reason::Version) { ", or by another version's planner" } else { "" };
+    let by_version = if reasons.contains(&PlanReason::Version) {
+        ", or by another version's planner"
+    } else {
+        ""
+    };
     format!("executed with another plan, as requested by {}{more}{by_version}", named.join(", "))
 }
 
-struct Different<'a> {
+struct DifferentStatement<'a> {
     statement: &'a str,
     place: Option<(u32, u32)>,
     /// Number of values it was explained with on several systems, and for how many of them the plans differ.
@@ -141,7 +148,7 @@ struct Different<'a> {
     plans: Vec<Option<&'a str>>,
 }
 
-impl fmt::Display for Different<'_> {
+impl fmt::Display for DifferentStatement<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.statement)?;
         match self.values {
@@ -152,16 +159,16 @@ impl fmt::Display for Different<'_> {
     }
 }
 
-fn different<'a>(test: &str, systems: &[Audited<'a>]) -> Vec<Different<'a>> {
-    let of_system = |system: &Audited<'a>| -> BTreeMap<(&'a str, u64), &'a str> {
+fn different<'a>(test: &str, systems: &[AuditedSystem<'a>]) -> Vec<DifferentStatement<'a>> {
+    let of_system = |system: &AuditedSystem<'a>| -> BTreeMap<(&'a str, u64), &'a str> {
         let plans = system.facts.plans.iter().filter(|it| it.test == test);
         plans.map(|it| ((it.statement.as_str(), it.event), it.plan.as_str())).collect()
     };
     let by_system: Vec<_> = systems.iter().map(of_system).collect();
     let all = systems.iter().flat_map(|it| &it.facts.plans).filter(|it| it.test == test);
     let mut seen = BTreeSet::new();
-    let mut found: Vec<Different<'a>> = Vec::new();
-    for Plan { statement, event, place, .. } in all {
+    let mut found: Vec<DifferentStatement<'a>> = Vec::new();
+    for AuditedPlan { statement, event, place, .. } in all {
         let (statement, event, place) = (statement.as_str(), *event, *place);
         if !seen.insert((statement, event)) {
             continue;
@@ -175,27 +182,26 @@ fn different<'a>(test: &str, systems: &[Audited<'a>]) -> Vec<Different<'a>> {
         let differs = differ(plans.iter().flatten());
         let at = found.iter().position(|it| it.statement == statement).unwrap_or_else(|| {
             let (values, differing, plans) = (0, 0, Vec::new());
-            found.push(Different { statement, place, values, differing, plans });
+            found.push(DifferentStatement { statement, place, values, differing, plans });
             found.len() - 1
         });
-        if let Some(known) = found.get_mut(at) {
-            known.values += 1;
-            if differs && known.differing == 0 {
-                known.plans = plans;
-            }
-            known.differing += usize::from(differs);
+        let known = &mut found[at];
+        known.values += 1;
+        if differs && known.differing == 0 {
+            known.plans = plans;
         }
+        known.differing += usize::from(differs);
     }
     found.retain(|it| it.differing > 0);
     found
 }
 
-fn notes(test: &str, systems: &[Audited]) -> Vec<String> {
-    let of = |system: &Audited| -> BTreeSet<String> {
+fn notes(test: &str, systems: &[AuditedSystem]) -> Vec<String> {
+    let notes = |system: &AuditedSystem| -> BTreeSet<String> {
         let plans = system.facts.plans.iter().filter(|it| it.test == test);
         plans.flat_map(|it| it.notes.iter().cloned()).collect()
     };
-    let by_system: Vec<BTreeSet<String>> = systems.iter().map(of).collect();
+    let by_system: Vec<BTreeSet<String>> = systems.iter().map(notes).collect();
     let all: BTreeSet<&String> = by_system.iter().flatten().collect();
     let message = all.into_iter().map(|note| {
         let having = systems.iter().zip(&by_system).filter(|(_, notes)| notes.contains(note));
@@ -210,8 +216,8 @@ fn notes(test: &str, systems: &[Audited]) -> Vec<String> {
 }
 
 /// A finding about equal plans on which the servers have notes.
-fn noted(test: &str, systems: &[Audited], notes: &[String]) -> AuditFinding {
-    let plan = |system: &Audited| {
+fn noted(test: &str, systems: &[AuditedSystem], notes: &[String]) -> AuditFinding {
+    let plan = |system: &AuditedSystem| {
         let plans = system.facts.plans.iter().filter(|it| it.test == test && !it.notes.is_empty());
         let mut seen = BTreeSet::new();
         let plans: Vec<&str> =

@@ -2,27 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Origin, SameBecause, SameOption, SameSystems, may_be_secret};
+use assay_model::{SameBecause, SameOption, SameSystems, may_be_secret};
 use assay_terms::{Terms, adds_up, variable};
 
 use super::effect::is_void;
-use super::facts::{Audited, Plan, Settings};
+use super::facts::{AuditedPlan, AuditedSystem, ServerSettings};
 use super::{ANSWER, ineffective, is_ignored};
 
 /// Indices of systems that have the same build, settings and plans as an earlier one although other options or another
 /// version were requested. `builds` are the checksums of their binaries, if known. Deliberate duplicates are not
 /// included.
-#[must_use]
 pub fn same_systems(
-    systems: &[Audited],
+    systems: &[AuditedSystem],
     builds: &[Option<&str>],
     terms: &Terms,
 ) -> Vec<(usize, SameSystems)> {
-    let build = |at: usize| builds.get(at).copied().flatten();
-    let one = |(at, system): (usize, &Audited)| {
+    assert_eq!(systems.len(), builds.len(), "each system has a checksum or none");
+    let one = |(at, system): (usize, &AuditedSystem)| {
         let before = systems.iter().enumerate().take(at);
         let mut alike =
-            before.filter(|(other, _)| build(*other).is_some_and(|it| build(at) == Some(it)));
+            before.filter(|(other, _)| builds[at].is_some() && builds[*other] == builds[at]);
         let (other, options) = alike
             .find_map(|(other, it)| Some((other, same([(other, it), (at, system)], terms)?)))?;
         Some((at, SameSystems { other, terms: terms.name.to_owned(), options }))
@@ -31,13 +30,12 @@ pub fn same_systems(
 }
 
 /// The options that make no difference between two systems of one build; `None` if anything makes one, or might.
-fn same(pair: [(usize, &Audited); 2], terms: &Terms) -> Option<Vec<SameOption>> {
+fn same(pair: [(usize, &AuditedSystem); 2], terms: &Terms) -> Option<Vec<SameOption>> {
     let [one, other] = pair.map(|(_, system)| system);
-    let is_attached = |it: &Audited| matches!(it.spec.origin, Origin::Url(_));
     if one.spec == other.spec
         || one.spec.engine != other.spec.engine
-        || is_attached(one)
-        || is_attached(other)
+        || one.is_attached()
+        || other.is_attached()
     {
         return None;
     }
@@ -70,7 +68,7 @@ fn same(pair: [(usize, &Audited); 2], terms: &Terms) -> Option<Vec<SameOption>> 
 
 /// Why an option of a system makes no difference; `None` if the server does not report it.
 fn option(
-    system: &Audited,
+    system: &AuditedSystem,
     (name, asked): (&str, &str),
     is_in_both: bool,
     terms: &Terms,
@@ -97,7 +95,7 @@ fn option(
 
 /// The settings that two servers of one build share unless something differs between them: without places, names and
 /// requests of one of them alone. `asked` are options, whose variables always count.
-fn compared<'a>(settings: &'a Settings, asked: &[&str]) -> BTreeMap<&'a str, &'a str> {
+fn compared<'a>(settings: &'a ServerSettings, asked: &[&str]) -> BTreeMap<&'a str, &'a str> {
     let counts = |(name, value): &(&String, &String)| {
         let is_place = is_ignored(name) || value.starts_with('/');
         !name.starts_with(ANSWER) && (!is_place || asked.contains(&name.as_str()))
@@ -105,9 +103,9 @@ fn compared<'a>(settings: &'a Settings, asked: &[&str]) -> BTreeMap<&'a str, &'a
     settings.iter().filter(counts).map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-fn plans(plans: &[Plan]) -> BTreeMap<(&str, &str, u64), &str> {
+fn plans(plans: &[AuditedPlan]) -> BTreeMap<(&str, &str, u64), &str> {
     let plans = plans.iter().map(|plan| {
-        let Plan { test, statement, event, plan, .. } = plan;
+        let AuditedPlan { test, statement, event, plan, .. } = plan;
         ((test.as_str(), statement.as_str(), *event), plan.as_str())
     });
     plans.collect()
@@ -115,10 +113,10 @@ fn plans(plans: &[Plan]) -> BTreeMap<(&str, &str, u64), &str> {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Product, SystemSpec};
+    use assay_model::{Origin, Product, SystemSpec};
 
     use super::*;
-    use crate::audit::Facts;
+    use crate::audit::AuditFacts;
 
     fn spec(options: &[(&str, &str)]) -> SystemSpec {
         let overrides = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
@@ -126,15 +124,15 @@ mod tests {
         SystemSpec { overrides: overrides.collect(), ..SystemSpec::of(Product::Postgres, origin) }
     }
 
-    fn facts(settings: &[(&str, &str)]) -> Facts {
+    fn facts(settings: &[(&str, &str)]) -> AuditFacts {
         let usual = [("server_version", "15.8"), ("port", "1"), ("build.source", "apt")];
         let all = usual.iter().chain(settings);
         let settings = all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Facts { settings: settings.collect(), plans: Vec::new() }
+        AuditFacts { settings: settings.collect(), plans: Vec::new() }
     }
 
-    fn found(specs: [&SystemSpec; 2], facts: [&Facts; 2]) -> Vec<(usize, SameSystems)> {
-        let audited = [0, 1].map(|at| Audited { spec: specs[at], facts: facts[at] });
+    fn found(specs: [&SystemSpec; 2], facts: [&AuditFacts; 2]) -> Vec<(usize, SameSystems)> {
+        let audited = [0, 1].map(|at| AuditedSystem { spec: specs[at], facts: facts[at] });
         same_systems(&audited, &[Some("b"), Some("b")], Terms::or_default(None))
     }
 
@@ -197,7 +195,7 @@ mod tests {
         assert_eq!(found([&plain, &unknown], [&same, &same]), []);
         // Another plan, or another build.
         let asked = spec(&[("work_mem", "4MB")]);
-        let plan = |plan: &str| Plan {
+        let plan = |plan: &str| AuditedPlan {
             test: "t".to_owned(),
             statement: "s".to_owned(),
             place: None,
@@ -206,10 +204,10 @@ mod tests {
             notes: Vec::new(),
         };
         let [hash, sort] =
-            ["Hash", "Sort"].map(|it| Facts { plans: vec![plan(it)], ..same.clone() });
+            ["Hash", "Sort"].map(|it| AuditFacts { plans: vec![plan(it)], ..same.clone() });
         assert_eq!(found([&plain, &asked], [&hash, &sort]), []);
         assert_eq!(found([&plain, &asked], [&hash, &hash]).len(), 1);
-        let audited = [&plain, &asked].map(|spec| Audited { spec, facts: &same });
+        let audited = [&plain, &asked].map(|spec| AuditedSystem { spec, facts: &same });
         let builds = [[Some("a"), Some("b")], [None, None]];
         for builds in builds {
             assert_eq!(same_systems(&audited, &builds, Terms::or_default(None)), []);

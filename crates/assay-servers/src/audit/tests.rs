@@ -16,13 +16,13 @@ fn spec(product: Product, overrides: &[(&str, &str)]) -> SystemSpec {
     }
 }
 
-fn facts(settings: &[(&str, &str)]) -> Facts {
+fn facts(settings: &[(&str, &str)]) -> AuditFacts {
     let owned = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Facts { settings: owned.collect(), plans: Vec::new() }
+    AuditFacts { settings: owned.collect(), plans: Vec::new() }
 }
 
-fn audit_of(specs: [&SystemSpec; 2], facts: [&Facts; 2]) -> Vec<AuditFinding> {
-    let audited = |at: usize| Audited { spec: specs[at], facts: facts[at] };
+fn audit_of(specs: [&SystemSpec; 2], facts: [&AuditFacts; 2]) -> Vec<AuditFinding> {
+    let audited = |at: usize| AuditedSystem { spec: specs[at], facts: facts[at] };
     compare(&[audited(0), audited(1)], Terms::or_default(None))
 }
 
@@ -122,7 +122,8 @@ fn a_missing_setting_counts_as_the_versions_fixed_behaviour() {
     let plain = spec(Product::MariaDb, &[]);
     let of = |value| facts(&[("innodb_change_buffering", value)]);
     let all = [of("all"), of("inserts"), facts(&[])];
-    let audited: Vec<Audited> = all.iter().map(|facts| Audited { spec: &plain, facts }).collect();
+    let audited: Vec<AuditedSystem> =
+        all.iter().map(|facts| AuditedSystem { spec: &plain, facts }).collect();
     let found = compare(&audited, Terms::or_default(None));
     assert_eq!(classes(&found), [("innodb_change_buffering", SUSPICIOUS)]);
     let postgres = spec(Product::Postgres, &[]);
@@ -140,7 +141,7 @@ fn what_follows_from_a_requested_option_is_expected() {
     };
     let plain = spec(Product::Postgres, &[]);
     let large = spec(Product::Postgres, &[("shared_buffers", "1GB")]);
-    let class = |specs: [&SystemSpec; 2], facts: [&Facts; 2]| {
+    let class = |specs: [&SystemSpec; 2], facts: [&AuditFacts; 2]| {
         let found = audit_of(specs, facts);
         let found = found.iter().find(|it| it.setting == "wal_buffers").cloned();
         found.map(|it| (it.class, it.is_asked)).unwrap()
@@ -178,7 +179,7 @@ fn a_requested_option_explains_the_plans_that_it_changes() {
     // A system without requested options has no such reason.
     let asked = spec(Product::Postgres, &[("enable_hashjoin", "off")]);
     let all = [(&plain, &one), (&asked, &other), (&plain, &other)];
-    let audited = all.map(|(spec, facts)| Audited { spec, facts });
+    let audited = all.map(|(spec, facts)| AuditedSystem { spec, facts });
     assert_eq!(compare(&audited, Terms::or_default(None))[0].class, SUSPICIOUS);
 }
 
@@ -336,8 +337,8 @@ fn builds_of_one_version_from_different_sources_are_suspicious() {
     );
 }
 
-fn with_plans(plans: &[(&str, &str, &str)]) -> Facts {
-    let plan = |(test, statement, plan): &(&str, &str, &str)| Plan {
+fn with_plans(plans: &[(&str, &str, &str)]) -> AuditFacts {
+    let plan = |(test, statement, plan): &(&str, &str, &str)| AuditedPlan {
         test: (*test).to_owned(),
         statement: (*statement).to_owned(),
         place: None,
@@ -345,7 +346,7 @@ fn with_plans(plans: &[(&str, &str, &str)]) -> Facts {
         plan: (*plan).to_owned(),
         notes: Vec::new(),
     };
-    Facts { plans: plans.iter().map(plan).collect(), ..Facts::default() }
+    AuditFacts { plans: plans.iter().map(plan).collect(), ..AuditFacts::default() }
 }
 
 #[test]
@@ -367,7 +368,7 @@ fn plans_are_compared_for_each_of_several_values() {
         let mut facts = with_plans(&[]);
         for (statement, event, plan) in plans {
             let one = with_plans(&[("a", statement, plan)]).plans.remove(0);
-            facts.plans.push(Plan { event: *event, ..one });
+            facts.plans.push(AuditedPlan { event: *event, ..one });
         }
         facts
     };
@@ -408,7 +409,7 @@ fn different_plans_of_different_versions_are_expected() {
         facts
     };
     let plain = spec(Product::MariaDb, &[]);
-    let class = |a: &Facts, b: &Facts| audit_of([&plain, &plain], [a, b])[0].class;
+    let class = |a: &AuditFacts, b: &AuditFacts| audit_of([&plain, &plain], [a, b])[0].class;
     let old = of("10.11.19", "range k");
     assert_eq!(class(&old, &of("11.8.6", "whole table")), AuditClass::Expected);
     assert_eq!(class(&old, &of("10.11.5", "whole table")), SUSPICIOUS);
@@ -473,7 +474,7 @@ fn on_shipped_terms_the_character_sets_of_versions_are_expected_to_differ() {
     let (old, new) = (of("5.7.44", "latin1"), of("8.0.40", "utf8mb4"));
     let spec = spec(Product::MySql, &[]);
     let class = |terms: &str, setting: &str| {
-        let audited = [&old, &new].map(|facts| Audited { spec: &spec, facts });
+        let audited = [&old, &new].map(|facts| AuditedSystem { spec: &spec, facts });
         let found = compare(&audited, Terms::named(terms).unwrap());
         found.iter().find(|it| it.setting == setting).map(|it| it.class)
     };
@@ -501,7 +502,7 @@ fn differences_that_the_terms_make_between_versions_are_expected() {
     ]);
     let [of_mysql, of_maria] = [Product::MySql, Product::MariaDb].map(|it| spec(it, &[]));
     let published = Terms::named("published").unwrap();
-    let audited = |(spec, facts)| Audited { spec, facts };
+    let audited = |(spec, facts)| AuditedSystem { spec, facts };
     let one = mysql("8.0.40", "all", "262144");
     let found = compare(&[(&of_mysql, &one), (&of_maria, &maria)].map(audited), published);
     let expected = AuditClass::Expected;

@@ -1,11 +1,11 @@
 //! Servers of MariaDB, as far as they differ from MySQL.
 
-use super::mysql::{Family, Scripts};
+use super::mysql::{BootstrapScripts, Family};
 
 pub(super) const SERVERS: Family =
-    Family { scripts: |_| Some(SCRIPTS), validates_since: None, tells_threads: true };
+    Family { scripts: |_| Some(SCRIPTS), validates_since: None, reports_threads: true };
 
-const SCRIPTS: Scripts = Scripts {
+const SCRIPTS: BootstrapScripts = BootstrapScripts {
     before: "create database if not exists mysql;
 use mysql;
 SET @auth_root_socket=NULL;

@@ -7,9 +7,9 @@ mod postgres;
 
 use assay_model::{Dialect, Product};
 use assay_wire::{Connection, Protocol};
-
-use crate::error::Error;
 use kind::Servers;
+
+use crate::error::{Result, ServersError};
 
 pub(crate) use postgres::OF_DATA;
 
@@ -19,13 +19,13 @@ const ALL: &[(Product, &dyn Servers)] = &[
     (Product::Postgres, &postgres::Postgres),
 ];
 
-pub(crate) fn all() -> impl Iterator<Item = &'static dyn Servers> {
+pub(crate) fn all_servers() -> impl Iterator<Item = &'static dyn Servers> {
     ALL.iter().map(|(_, servers)| *servers)
 }
 
-pub(crate) fn of(product: Product) -> Result<&'static dyn Servers, Error> {
+pub(crate) fn servers_of(product: Product) -> Result<&'static dyn Servers> {
     let found = ALL.iter().find(|(known, _)| *known == product);
-    found.map(|(_, servers)| *servers).ok_or(Error::NoServers(product))
+    found.map(|(_, servers)| *servers).ok_or(ServersError::NoServers(product))
 }
 
 pub(crate) fn product_of(control: &Connection) -> Product {

@@ -20,7 +20,7 @@ const ATTEMPT_EVERY: Duration = Duration::from_millis(1);
 
 /// A directory in use, whether it exists yet or not, until this is dropped or the process ends.
 #[derive(Debug)]
-pub struct Claim {
+pub struct DirectoryClaim {
     directory: PathBuf,
     lock: PathBuf,
     file: fs::File,
@@ -28,7 +28,7 @@ pub struct Claim {
     held: Option<fs::File>,
 }
 
-impl Claim {
+impl DirectoryClaim {
     /// Claims a directory that will be created. Only a collector can hold it, and only briefly.
     pub(super) fn take(directory: &Path) -> io::Result<Self> {
         if let Some(parent) = directory.parent() {
@@ -101,7 +101,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for DirectoryClaim {
     /// Removes the lock file of a directory that was not created.
     fn drop(&mut self) {
         if !self.directory.exists() && is_at(self.file.file(), &self.lock).is_ok_and(|it| it) {
@@ -139,7 +139,7 @@ pub fn collect_unheld(root: &Path, may_go: impl Fn(&str) -> bool) -> io::Result<
     names.retain(|name| !name.is_empty() && may_go(name));
     let mut count = 0;
     for name in names {
-        if let Some(claim) = Claim::try_take(&root.join(name))? {
+        if let Some(claim) = DirectoryClaim::try_take(&root.join(name))? {
             count += usize::from(claim.directory.is_dir());
             claim.remove()?;
         }
@@ -183,8 +183,8 @@ mod tests {
         for directory in [&held, &dead, &kept] {
             fs::create_dir_all(directory.join("data")).unwrap();
         }
-        let claim = Claim::take(&held).unwrap();
-        let claim_before = Claim::take(&unborn).unwrap();
+        let claim = DirectoryClaim::take(&held).unwrap();
+        let claim_before = DirectoryClaim::take(&unborn).unwrap();
         assert_eq!(collect_unheld(root.path(), |name| name != "kept").unwrap(), 1);
         assert!(held.is_dir() && !dead.exists() && kept.is_dir());
         fs::create_dir(&unborn).unwrap();
@@ -198,7 +198,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let [before, later] = ["before", "later"].map(|it| root.path().join(it));
         fs::create_dir(&before).unwrap();
-        let mut claims = [&before, &later].map(|it| Claim::take(it).unwrap());
+        let mut claims = [&before, &later].map(|it| DirectoryClaim::take(it).unwrap());
         fs::create_dir(&later).unwrap();
         for claim in &mut claims {
             claim.hold().unwrap();

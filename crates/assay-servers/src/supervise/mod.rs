@@ -9,29 +9,21 @@
 //! If a server is to outlive the command that started it, its supervisor stays: it listens on a socket in its run
 //! directory, and ends on request.
 
-mod children;
 mod claim;
-mod file_size;
-pub(crate) mod namespace;
-mod priority;
+mod freeze;
+mod nobody;
 pub(crate) mod process;
-mod program;
 pub(crate) mod protocol;
 mod run_dir;
 mod sandbox;
-mod shared_memory;
-mod stop;
-mod unprivileged;
 
-pub(crate) use children::below;
-pub use claim::{Claim, collect_unheld, is_at};
-pub use file_size::fail_at_the_limit_of_file_sizes;
-pub use namespace::leave_root_where_needed;
-pub use process::{kill_descendants, main};
-pub use program::keep_program;
+pub use claim::{DirectoryClaim, collect_unheld, is_at};
+pub(crate) use freeze::below;
+pub use nobody::leave_root_where_needed;
+pub(crate) use nobody::{hand_over, is_called_for};
+pub use process::{fail_at_the_limit_of_file_sizes, keep_program, kill_descendants, main};
 pub use protocol::{Ending, Supervisor};
-pub(crate) use protocol::{Job, RunAs, StopBy};
+pub(crate) use protocol::{RunAs, ServerJob, StopBy};
 pub use run_dir::{collect_garbage, narrow_umask};
 pub(crate) use run_dir::{create_private, create_user_data, is_own, prepare_root};
 pub(crate) use sandbox::{Sandbox, unique_name};
-pub(crate) use unprivileged::{hand_over, is_called_for};

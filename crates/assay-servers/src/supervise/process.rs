@@ -1,29 +1,32 @@
-//! The supervisor process.
+//! The processes that assay starts as itself: supervisors, and keepers of programs that scripts run.
 
+use std::ffi::{OsStr, c_int};
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use fs_err as fs;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, getppid, kill_process,
-    pidfd_open, set_child_subreaper, set_parent_process_death_signal, setsid, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, getpid, getppid,
+    kill_process, pidfd_open, set_child_subreaper, set_parent_process_death_signal, setsid, wait,
+    waitid,
 };
 
-use super::claim::{Claim, remove};
-use super::priority::{is_realtime, leave_realtime};
-use super::protocol::{CONTROL, Ending, Job, Reply, Request, RunAs, StopBy};
-use super::run_dir::{self, RunDir, narrow_umask};
-use super::stop::stop;
-use super::{children, namespace, shared_memory, unprivileged};
+use crate::supervise::claim::{DirectoryClaim, remove};
+use crate::supervise::freeze::{freeze_children, is_realtime, leave_realtime, stop, thaw_children};
+use crate::supervise::nobody;
+use crate::supervise::protocol::{
+    CONTROL, Ending, RunAs, ServerJob, StopBy, SupervisorReply, SupervisorRequest,
+};
+use crate::supervise::run_dir::{RunDir, descendants, narrow_umask, release_segment};
 
 /// Runs as a supervisor until the end of standard input, which is a socket. Call it first in `main`.
-#[must_use]
 pub fn main() -> ExitCode {
     narrow_umask();
     let Ok(mut supervisor) = SupervisorProcess::begin() else { return ExitCode::FAILURE };
@@ -41,16 +44,11 @@ struct SupervisorProcess {
     listener: Option<UnixListener>,
     ending: Option<Ending>,
     run_dir: Option<RunDir>,
-    directories: Vec<Claim>,
-    process: Option<Process>,
+    directories: Vec<DirectoryClaim>,
+    process: Option<SupervisedProcess>,
 }
 
-struct Ready {
-    ended: bool,
-    asked: bool,
-}
-
-struct Process {
+struct SupervisedProcess {
     pid: Pid,
     /// Readable when the process has ended.
     pidfd: OwnedFd,
@@ -59,7 +57,7 @@ struct Process {
     stop_by: StopBy,
 }
 
-impl Process {
+impl SupervisedProcess {
     /// A server of several processes is Postgres.
     fn has_children(&self) -> bool {
         self.stop_by == StopBy::Interrupt
@@ -86,11 +84,11 @@ impl SupervisorProcess {
     /// Serves requests until the other side is gone; if it stays, until it is asked to end.
     fn serve(&mut self) -> io::Result<()> {
         loop {
-            let ready = self.wait()?;
-            if ready.ended {
+            let (has_ended, is_asked) = self.wait()?;
+            if has_ended {
                 self.reap(WaitIdOptions::EXITED)?;
             }
-            if !ready.asked {
+            if !is_asked {
                 continue;
             }
             let Some(socket) = &mut self.socket else {
@@ -108,11 +106,11 @@ impl SupervisorProcess {
                 continue;
             }
             let reply = match serde_json::from_str(&line).map_err(io::Error::from) {
-                Ok(Request::End) => return Ok(()),
+                Ok(SupervisorRequest::End) => return Ok(()),
                 Ok(request) => self.handle(request),
                 Err(error) => Err(error),
             };
-            self.reply(&reply.unwrap_or_else(|error| Reply::Failed(error.to_string())))?;
+            self.reply(&reply.unwrap_or_else(|error| SupervisorReply::Failed(error.to_string())))?;
         }
     }
 
@@ -120,7 +118,8 @@ impl SupervisorProcess {
         self.listener.as_ref().ok_or_else(|| io::Error::other("nobody can ask"))
     }
 
-    fn wait(&self) -> io::Result<Ready> {
+    /// Waits until the process has ended or somebody asks. Returns which of them.
+    fn wait(&self) -> io::Result<(bool, bool)> {
         let asking = match &self.socket {
             Some(socket) => socket.get_ref().as_fd(),
             None => self.listener()?.as_fd(),
@@ -134,26 +133,28 @@ impl SupervisorProcess {
             Err(errno) => return Err(errno.into()),
         }
         let is_ready = |at: usize| awaited.get(at).is_some_and(|it| !it.revents().is_empty());
-        Ok(Ready { ended: is_ready(1), asked: is_ready(0) })
+        Ok((is_ready(1), is_ready(0)))
     }
 
-    fn handle(&mut self, request: Request) -> io::Result<Reply> {
+    fn handle(&mut self, request: SupervisorRequest) -> io::Result<SupervisorReply> {
         match request {
-            Request::Own { run_root, name, directories } => {
+            SupervisorRequest::Own { run_root, name, directories } => {
                 self.run_dir = Some(RunDir::create(&run_root, &name, &directories)?);
                 for directory in &directories {
-                    self.directories.push(Claim::take(directory)?);
+                    self.directories.push(DirectoryClaim::take(directory)?);
                 }
             }
-            Request::Hold => self.directories.iter_mut().try_for_each(Claim::hold)?,
-            Request::Run(job) => {
-                self.directories.iter_mut().try_for_each(Claim::hold)?;
-                let pid = self.run(&job)?;
-                return Ok(Reply::Started { pid: pid.as_raw_nonzero().get() });
+            SupervisorRequest::Hold => {
+                self.directories.iter_mut().try_for_each(DirectoryClaim::hold)?
             }
-            Request::Freeze => self.freeze()?,
-            Request::Thaw => self.thaw()?,
-            Request::Terminate => {
+            SupervisorRequest::Run(job) => {
+                self.directories.iter_mut().try_for_each(DirectoryClaim::hold)?;
+                let pid = self.run(&job)?;
+                return Ok(SupervisorReply::Started { pid: pid.as_raw_nonzero().get() });
+            }
+            SupervisorRequest::Freeze => self.freeze()?,
+            SupervisorRequest::Thaw => self.thaw()?,
+            SupervisorRequest::Terminate => {
                 let stop_by = self.process()?.stop_by;
                 self.signal(match stop_by {
                     StopBy::Terminate => Signal::TERM,
@@ -161,7 +162,7 @@ impl SupervisorProcess {
                 })?;
                 self.thaw()?;
             }
-            Request::Stay => {
+            SupervisorRequest::Stay => {
                 let Some(run_dir) = &self.run_dir else {
                     return Err(io::Error::other("no run directory"));
                 };
@@ -171,13 +172,13 @@ impl SupervisorProcess {
                 }
                 self.listener = Some(UnixListener::bind(run_dir.path().join(CONTROL))?);
             }
-            Request::Tell => return Ok(Reply::Ending(self.ending)),
-            Request::End => {}
+            SupervisorRequest::Tell => return Ok(SupervisorReply::Ending(self.ending)),
+            SupervisorRequest::End => {}
         }
-        Ok(Reply::Done)
+        Ok(SupervisorReply::Done)
     }
 
-    fn run(&mut self, job: &Job) -> io::Result<Pid> {
+    fn run(&mut self, job: &ServerJob) -> io::Result<Pid> {
         let [program, args @ ..] = job.argv.as_slice() else {
             return Err(io::Error::other("an empty command"));
         };
@@ -201,30 +202,30 @@ impl SupervisorProcess {
         command.stdin(stdin).stdout(log.try_clone()?).stderr(log);
         match job.run_as {
             RunAs::Caller => {}
-            RunAs::Nobody => namespace::enter(&mut command),
-            RunAs::Unprivileged => unprivileged::enter(&mut command)?,
+            RunAs::Nobody => nobody::enter_namespace(&mut command),
+            RunAs::Unprivileged => nobody::become_nobody(&mut command)?,
         }
         // Set after the change of user, which would reset it.
         die_with_parent(&mut command, getpid());
         let child = command.spawn().map_err(|error| match job.run_as {
             RunAs::Caller | RunAs::Unprivileged => error,
-            RunAs::Nobody => namespace::explained(error),
+            RunAs::Nobody => nobody::explained(error),
         })?;
         let pid = Pid::from_child(&child);
         // Only `reap` reaps it, so the id still belongs to this process.
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
         // It belongs to an earlier process.
         self.ending = None;
-        self.process = Some(Process { pid, pidfd, noted: false, stop_by: job.stop_by });
+        self.process = Some(SupervisedProcess { pid, pidfd, noted: false, stop_by: job.stop_by });
         Ok(pid)
     }
 
-    fn process(&mut self) -> io::Result<&mut Process> {
+    fn process(&mut self) -> io::Result<&mut SupervisedProcess> {
         self.process.as_mut().ok_or_else(|| io::Error::other("no process runs"))
     }
 
     /// Signals the process. Only `reap` frees its id, so it cannot be another process.
-    fn signal(&mut self, signal: Signal) -> io::Result<&mut Process> {
+    fn signal(&mut self, signal: Signal) -> io::Result<&mut SupervisedProcess> {
         let process = self.process()?;
         kill_process(process.pid, signal)?;
         Ok(process)
@@ -251,7 +252,7 @@ impl SupervisorProcess {
         process.noted = true;
         if process.has_children() {
             // A stopped process starts no others.
-            children::freeze(pid, || self.still_wanted())?;
+            freeze_children(pid, || self.still_wanted())?;
         }
         Ok(())
     }
@@ -270,7 +271,7 @@ impl SupervisorProcess {
     fn thaw(&mut self) -> io::Result<()> {
         let process = self.process()?;
         if process.has_children() {
-            children::thaw(process.pid)?;
+            thaw_children(process.pid)?;
         }
         self.signal(Signal::CONT).map(drop)
     }
@@ -285,12 +286,12 @@ impl SupervisorProcess {
         if let Some(ending) = status.as_ref().and_then(ending) {
             self.process = None;
             self.ending = Some(ending);
-            self.reply(&Reply::Ended(ending))?;
+            self.reply(&SupervisorReply::Ended(ending))?;
         }
         Ok(status.is_some())
     }
 
-    fn reply(&mut self, reply: &Reply) -> io::Result<()> {
+    fn reply(&mut self, reply: &SupervisorReply) -> io::Result<()> {
         let mut line = serde_json::to_vec(reply)?;
         line.push(b'\n');
         let Some(socket) = &mut self.socket else { return Ok(()) };
@@ -310,7 +311,7 @@ impl SupervisorProcess {
         };
         let pid = process.pid;
         kill_process(pid, Signal::QUIT)?;
-        children::thaw(pid)?;
+        thaw_children(pid)?;
         kill_process(pid, Signal::CONT)?;
         let mut awaited = [PollFd::new(&process.pidfd, PollFlags::IN)];
         rustix::io::retry_on_intr(|| poll(&mut awaited, Some(&QUIT_LIMIT)))?;
@@ -331,7 +332,7 @@ impl SupervisorProcess {
         kill_descendants()?;
         let mut outcome = Ok(());
         for claim in self.directories.drain(..) {
-            let released = shared_memory::release(claim.directory());
+            let released = release_segment(claim.directory());
             outcome = outcome.and(claim.remove()).and(released);
         }
         if let Some(run_dir) = self.run_dir.take().filter(|_| outcome.is_ok()) {
@@ -357,7 +358,7 @@ fn ending(status: &WaitIdStatus) -> Option<Ending> {
 pub fn kill_descendants() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     loop {
-        for pid in run_dir::descendants(getpid())? {
+        for pid in descendants(getpid())? {
             // The process may have ended meanwhile.
             let _ = kill_process(pid, Signal::KILL);
         }
@@ -380,4 +381,76 @@ pub(crate) fn die_with_parent(command: &mut Command, parent: Pid) {
     };
     // SAFETY: between fork and exec the closure makes two system calls, and neither allocates nor locks.
     unsafe { command.pre_exec(ask) };
+}
+
+const KILL_EVERY: Duration = Duration::from_millis(5);
+
+/// Runs a command in a shell and reports its status, as a number on a line, on a socket: standard output, or standard
+/// input if `is_apart`. Returns once neither the command nor a descendant of it runs. All of them are killed once the
+/// socket closes.
+pub fn keep_program(is_apart: bool, command: &OsStr) -> ExitCode {
+    match keep(is_apart, command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn keep(is_apart: bool, command: &OsStr) -> io::Result<()> {
+    // In a separate session: Ctrl-C in the terminal is for assay alone.
+    setsid()?;
+    // Orphans become children of this process, so none is missed at the end.
+    set_child_subreaper(Some(getpid()))?;
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let socket = if is_apart { stdin.as_fd() } else { stdout.as_fd() };
+    let mut socket = UnixStream::from(socket.try_clone_to_owned()?);
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command);
+    if is_apart {
+        shell.stdin(Stdio::null());
+    } else {
+        shell.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+    }
+    die_with_parent(&mut shell, getpid());
+    let watched = socket.try_clone()?;
+    let shell = shell.spawn()?;
+    std::thread::Builder::new().spawn(move || kill_at_the_end_of(watched))?;
+    let shell = Pid::from_child(&shell);
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == shell => {
+                // The script may be gone.
+                let _ = writeln!(socket, "{}", status.as_raw());
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            // No child is left, and orphans become children.
+            Err(Errno::CHILD) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+fn kill_at_the_end_of(mut socket: UnixStream) {
+    // Nothing is ever sent to the keeper.
+    let _ = socket.read(&mut [0]);
+    // Only the main thread waits for children, and ends the keeper when none is left. A child may start another while
+    // the list is read.
+    loop {
+        for pid in descendants(getpid()).unwrap_or_default() {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(KILL_EVERY);
+    }
+}
+
+/// Makes a write past the limit fail with an error instead of killing this process silently.
+#[expect(unsafe_code, reason = "nobody wraps this system call")]
+pub fn fail_at_the_limit_of_file_sizes() {
+    // A handler, because started programs get the default instead of it.
+    extern "C" fn nothing(_: c_int) {}
+    let handler: extern "C" fn(c_int) = nothing;
+    // SAFETY: the handler does nothing, so it may interrupt anything.
+    let before = unsafe { libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t) };
+    if before == libc::SIG_ERR {
+        log::debug!("{}", std::io::Error::last_os_error());
+    }
 }

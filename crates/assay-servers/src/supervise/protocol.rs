@@ -30,7 +30,7 @@ impl fmt::Display for Ending {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Job {
+pub(crate) struct ServerJob {
     pub(crate) argv: Vec<OsString>,
     /// In addition to the common environment.
     pub(crate) env: Vec<(String, OsString)>,
@@ -41,7 +41,7 @@ pub(crate) struct Job {
     pub(crate) stop_by: StopBy,
 }
 
-impl Job {
+impl ServerJob {
     /// A program that runs as the caller, reads nothing, and ends on SIGTERM.
     pub(crate) fn new(argv: Vec<OsString>, log: PathBuf) -> Self {
         let (run_as, stop_by) = (RunAs::Caller, StopBy::Terminate);
@@ -67,7 +67,7 @@ pub(crate) enum StopBy {
 
 /// One JSON line each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Request {
+pub(super) enum SupervisorRequest {
     /// Create and lock the run directory `name` below `run_root`, and claim `directories`. All are removed at the end.
     Own {
         run_root: PathBuf,
@@ -76,8 +76,8 @@ pub(super) enum Request {
     },
     /// Lock the directories that exist by now.
     Hold,
-    /// Start a process. The answer is [`Reply::Started`], and [`Reply::Ended`] follows later.
-    Run(Job),
+    /// Start a process. The answer is [`SupervisorReply::Started`], and [`SupervisorReply::Ended`] follows later.
+    Run(ServerJob),
     /// Stop the process until `Thaw`. The answer comes when all its threads have stopped.
     Freeze,
     Thaw,
@@ -91,9 +91,12 @@ pub(super) enum Request {
 
 pub(super) const CONTROL: &str = "control";
 
+/// The beginning of a supervisor's message if the kernel refuses a user namespace.
+pub(crate) const NO_NAMESPACE: &str = "cannot create a user namespace for the server";
+
 /// One JSON line each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Reply {
+pub(super) enum SupervisorReply {
     Done,
     Started {
         pid: i32,

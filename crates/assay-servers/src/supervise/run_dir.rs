@@ -4,6 +4,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use fs_err as fs;
 use procfs::process::{Process, Stat, all_processes};
@@ -11,9 +12,8 @@ use rustix::fs::{Access, Mode, access};
 use rustix::process::{Pid, Signal, geteuid, getpid, kill_process, umask};
 use serde::{Deserialize, Serialize};
 
-use super::claim::{Claim, is_at, remove};
-use super::shared_memory;
-use crate::error::Error;
+use crate::error::{Result, ServersError};
+use crate::supervise::claim::{DirectoryClaim, is_at, remove};
 
 const LOCK: &str = "lock";
 const RECORD: &str = "record.json";
@@ -27,7 +27,7 @@ pub(super) struct RunDir {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct RunRecord {
     /// Session id of all its processes, which is its own process id.
     session: i32,
     directories: Vec<PathBuf>,
@@ -42,7 +42,7 @@ impl RunDir {
         let lock = fs::File::create(path.join(LOCK))?;
         lock.lock()?;
         let session = getpid().as_raw_nonzero().get();
-        let record = Record { session, directories: directories.to_vec() };
+        let record = RunRecord { session, directories: directories.to_vec() };
         fs::write(path.join(RECORD), serde_json::to_vec(&record)?)?;
         Ok(Self { path, _lock: lock })
     }
@@ -61,9 +61,9 @@ impl RunDir {
 }
 
 /// Creates the directory for run directories, or checks that an existing one is private to this user.
-pub(crate) fn prepare_root(root: &Path) -> Result<(), Error> {
+pub(crate) fn prepare_root(root: &Path) -> Result<()> {
     create_private(root, true)?;
-    if is_own(root) { Ok(()) } else { Err(Error::NotPrivate(root.to_owned())) }
+    if is_own(root) { Ok(()) } else { Err(ServersError::NotPrivate(root.to_owned())) }
 }
 
 pub(crate) fn is_own(root: &Path) -> bool {
@@ -95,7 +95,7 @@ pub(crate) fn create_private(path: &Path, recursive: bool) -> io::Result<()> {
 }
 
 /// Removes processes and directories of killed supervisors below `run_root`. Returns the number of supervisors.
-pub fn collect_garbage(run_root: &Path) -> Result<usize, Error> {
+pub fn collect_garbage(run_root: &Path) -> Result<usize> {
     prepare_root(run_root)?;
     let _root_lock = lock_root(run_root)?;
     let mut count = 0;
@@ -139,11 +139,11 @@ fn is_dead(run_dir: &Path) -> io::Result<bool> {
 fn bury(run_dir: &Path) -> io::Result<bool> {
     // Without a complete record, the supervisor was killed before it had anything but its run directory.
     let record = fs::read(run_dir.join(RECORD)).ok();
-    let record = record.and_then(|bytes| serde_json::from_slice::<Record>(&bytes).ok());
-    if let Some(Record { session, mut directories }) = record {
+    let record = record.and_then(|bytes| serde_json::from_slice::<RunRecord>(&bytes).ok());
+    if let Some(RunRecord { session, mut directories }) = record {
         let mut claims = Vec::new();
         for directory in directories.iter().filter(|it| it.parent().is_some_and(Path::is_dir)) {
-            match Claim::try_take(directory)? {
+            match DirectoryClaim::try_take(directory)? {
                 Some(claim) => claims.push(claim),
                 None => return Ok(false),
             }
@@ -153,7 +153,7 @@ fn bury(run_dir: &Path) -> io::Result<bool> {
         kill_orphans(session, program.as_deref(), &directories)?;
         for claim in claims {
             // The rest is removed even if the segment cannot be.
-            if let Err(error) = shared_memory::release(claim.directory()) {
+            if let Err(error) = release_segment(claim.directory()) {
                 log::warn!(
                     "cannot remove the shared memory of `{}`: {error}",
                     claim.directory().display()
@@ -210,6 +210,90 @@ pub(super) fn descendants(ancestor: Pid) -> io::Result<Vec<Pid>> {
     Ok(found.into_iter().skip(1).filter_map(Pid::from_raw).collect())
 }
 
+/// Marks the data directory of a running server.
+const PID_FILE: &str = "postmaster.pid";
+
+/// Index of the line with the key and the id of the segment, from 0.
+const SEGMENT_LINE: usize = 6;
+
+/// Time for a server's processes to notice that the first one was killed.
+const LIMIT: Duration = Duration::from_secs(3);
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct MemorySegment {
+    key: i32,
+    id: i32,
+    attached: u32,
+    owner: u32,
+}
+
+/// Removes the segment of a server whose data directory is in `instance`, once nobody uses it any more.
+pub(super) fn release_segment(instance: &Path) -> io::Result<()> {
+    for file in [instance.join(PID_FILE), instance.join("data").join(PID_FILE)] {
+        // Only a killed Postgres leaves one.
+        let (Ok(text), Ok(file)) = (fs::read_to_string(&file), fs::symlink_metadata(&file)) else {
+            continue;
+        };
+        let Some((key, id)) = named_in(&text) else { continue };
+        let deadline = Instant::now() + LIMIT;
+        // Only a segment of the file's owner is removed: the file must not cause the removal of somebody else's.
+        let is_it = |it: &MemorySegment| (it.key, it.id, it.owner) == (key, id, file.uid());
+        while let Some(segment) = segments()?.into_iter().find(is_it) {
+            if segment.attached == 0 {
+                remove_segment(id)?;
+            } else if Instant::now() > deadline {
+                break;
+            } else {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn named_in(pid_file: &str) -> Option<(i32, i32)> {
+    let mut words = pid_file.lines().nth(SEGMENT_LINE)?.split_whitespace();
+    // The file has the key without a sign, the list with one.
+    let key: u32 = words.next()?.parse().ok()?;
+    Some((key.cast_signed(), words.next()?.parse().ok()?))
+}
+
+fn segments() -> io::Result<Vec<MemorySegment>> {
+    let table = match fs::read_to_string("/proc/sysvipc/shm") {
+        // The kernel has no System V shared memory.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        table => table?,
+    };
+    Ok(table.lines().skip(1).filter_map(segment).collect())
+}
+
+/// Parses a line `key shmid perms size cpid lpid nattch uid ...` without `procfs`, which reads no table with a user
+/// above 65535.
+fn segment(line: &str) -> Option<MemorySegment> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    Some(MemorySegment {
+        key: words.first()?.parse().ok()?,
+        id: words.get(1)?.parse().ok()?,
+        attached: words.get(6)?.parse().ok()?,
+        owner: words.get(7)?.parse().ok()?,
+    })
+}
+
+#[expect(unsafe_code, reason = "nobody wraps this system call")]
+fn remove_segment(id: i32) -> io::Result<()> {
+    // SAFETY: this operation takes no buffer.
+    match unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) } {
+        -1 => match io::Error::last_os_error() {
+            // Somebody else has already removed it.
+            gone if matches!(gone.raw_os_error(), Some(libc::EINVAL | libc::EIDRM)) => Ok(()),
+            error => Err(error),
+        },
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt as _;
@@ -241,7 +325,7 @@ mod tests {
         while Process::new(orphan_pid).unwrap().stat().unwrap().session != orphan_pid {
             std::thread::yield_now();
         }
-        let record = Record { session: orphan_pid, directories: vec![data.path().to_owned()] };
+        let record = RunRecord { session: orphan_pid, directories: vec![data.path().to_owned()] };
         fs::write(dead.join(RECORD), serde_json::to_vec(&record).unwrap()).unwrap();
         assert_eq!(collect_garbage(root.path()).unwrap(), 1);
         assert_eq!(orphan.wait().unwrap().signal(), Some(9));
@@ -266,9 +350,22 @@ mod tests {
     fn directory_that_others_may_use_is_refused() {
         let root = tempfile::tempdir().unwrap();
         fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(matches!(prepare_root(root.path()), Err(Error::NotPrivate(_))));
+        assert!(matches!(prepare_root(root.path()), Err(ServersError::NotPrivate(_))));
         let link = root.path().join("link");
         fs::os::unix::fs::symlink("/tmp", &link).unwrap();
-        assert!(matches!(prepare_root(&link), Err(Error::NotPrivate(_))));
+        assert!(matches!(prepare_root(&link), Err(ServersError::NotPrivate(_))));
+    }
+
+    #[test]
+    fn the_segment_of_a_server_is_found() {
+        let file = "123\n/d\n1700000000\n5432\n/r\n\n  4294967295    65539\nready   \n";
+        assert_eq!(named_in(file), Some((-1, 65539)));
+        assert_eq!(named_in("123\n/d\n1700000000\n5432\n"), None);
+        let line = "        -1      65539   600                    56    11    11      2  1000  1000  1000  1000 \
+                    1700000000 0 1700000000 4096 0";
+        assert_eq!(
+            segment(line),
+            Some(MemorySegment { key: -1, id: 65539, attached: 2, owner: 1000 })
+        );
     }
 }

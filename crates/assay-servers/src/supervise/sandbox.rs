@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_wire::{Stop, Watched};
+use assay_wire::{Stop, WatchedSocket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::protocol::{CONTROL, Ending, Job, Reply, Request, StopBy, Supervisor};
+use super::protocol::{
+    CONTROL, Ending, ServerJob, StopBy, Supervisor, SupervisorReply, SupervisorRequest,
+};
 use super::run_dir::prepare_root;
-use crate::error::Error;
+use crate::error::{Result, ServersError};
 use crate::site::Site;
 
 /// Time limit for one answer of a supervisor, or for its end. At most it waits for the disk.
@@ -35,7 +37,7 @@ pub(crate) struct Sandbox {
     ended: Option<Ending>,
     stop: Stop,
     /// The socket, while a stop may shut it down. For the supervisor that is like the end of this program.
-    watched: Option<Watched>,
+    watched: Option<WatchedSocket>,
 }
 
 /// Short and unique.
@@ -44,7 +46,7 @@ pub(crate) fn unique_name() -> String {
 }
 
 impl Sandbox {
-    pub(crate) fn new(site: &Site, name: &str, directories: Vec<PathBuf>) -> Result<Self, Error> {
+    pub(crate) fn new(site: &Site, name: &str, directories: Vec<PathBuf>) -> Result<Self> {
         prepare_root(&site.run_root)?;
         let (ours, theirs) = UnixStream::pair()?;
         let Supervisor { program, args } = &site.supervisor;
@@ -58,65 +60,59 @@ impl Sandbox {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|source| Error::SpawnSupervisor { program: program.clone(), source })?;
+            .map_err(|source| ServersError::SpawnSupervisor { program: program.clone(), source })?;
         let run_dir = site.run_root.join(name);
-        let socket = BufReader::new(ours);
-        let mut sandbox = Self {
-            supervisor: Some(supervisor),
-            stays: false,
-            socket,
-            run_dir,
-            process: None,
-            is_frozen: false,
-            ended: None,
-            stop: site.stop.clone(),
-            watched: None,
-        };
+        let mut sandbox = Self::with(Some(supervisor), ours, run_dir, site.stop.clone());
         let (run_root, name) = (site.run_root.clone(), name.to_owned());
-        sandbox.request(&Request::Own { run_root, name, directories })?;
+        sandbox.request(&SupervisorRequest::Own { run_root, name, directories })?;
         Ok(sandbox)
     }
 
     /// Connects to a supervisor that stays. A failure means that it is gone.
     pub(crate) fn attach(run_dir: &Path) -> io::Result<Self> {
-        let socket = BufReader::new(UnixStream::connect(run_dir.join(CONTROL))?);
-        Ok(Self {
-            supervisor: None,
-            stays: true,
-            socket,
-            run_dir: run_dir.to_owned(),
+        let socket = UnixStream::connect(run_dir.join(CONTROL))?;
+        Ok(Self::with(None, socket, run_dir.to_owned(), Stop::default()))
+    }
+
+    fn with(supervisor: Option<Child>, socket: UnixStream, run_dir: PathBuf, stop: Stop) -> Self {
+        Self {
+            stays: supervisor.is_none(),
+            supervisor,
+            socket: BufReader::new(socket),
+            run_dir,
             process: None,
             is_frozen: false,
             ended: None,
-            stop: Stop::default(),
+            stop,
             watched: None,
-        })
+        }
     }
 
-    pub(crate) fn stay(&mut self) -> Result<(), Error> {
+    pub(crate) fn stay(&mut self) -> Result<()> {
         self.shelter()?;
-        self.request(&Request::Stay)?;
+        self.request(&SupervisorRequest::Stay)?;
         self.stays = true;
         Ok(())
     }
 
     /// `None` while the process runs.
-    pub(crate) fn tell(&mut self) -> Result<Option<Ending>, Error> {
-        match self.request(&Request::Tell)? {
-            Reply::Ending(ending) => Ok(ending),
-            other => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
+    pub(crate) fn ending(&mut self) -> Result<Option<Ending>> {
+        match self.request(&SupervisorRequest::Tell)? {
+            SupervisorReply::Ending(ending) => Ok(ending),
+            other => Err(unexpected(&other)),
         }
     }
 
     /// Ends a supervisor that stays. Returns when it has cleaned up.
-    pub(crate) fn end(mut self) -> Result<(), Error> {
-        let mut line = serde_json::to_vec(&Request::End).map_err(io::Error::from)?;
-        line.push(b'\n');
-        self.socket.get_mut().write_all(&line).map_err(Error::SupervisorGone)?;
+    pub(crate) fn end(mut self) -> Result<()> {
+        self.send(&SupervisorRequest::End)?;
+        // The supervisor has closed the connection, in whatever way.
+        let is_end =
+            |kind| matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset);
         loop {
             match self.receive() {
                 Ok(_) => {}
-                Err(Error::SupervisorGone(error)) if is_end(&error) => return Ok(()),
+                Err(ServersError::SupervisorGone(error)) if is_end(error.kind()) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }
@@ -128,32 +124,32 @@ impl Sandbox {
 
     /// Locks the directories that exist by now, so that nobody takes them for garbage even if their lock files are
     /// removed.
-    pub(crate) fn hold(&mut self) -> Result<(), Error> {
-        self.request(&Request::Hold).map(drop)
+    pub(crate) fn hold(&mut self) -> Result<()> {
+        self.request(&SupervisorRequest::Hold).map(drop)
     }
 
     /// Starts a process and returns its id. A stop ends it and removes everything that the supervisor owns.
-    pub(crate) fn run(&mut self, job: Job) -> Result<i32, Error> {
+    pub(crate) fn run(&mut self, job: ServerJob) -> Result<i32> {
         (self.ended, self.process, self.is_frozen) = (None, None, false);
         self.watched = Some(self.stop.watch(self.socket.get_ref().try_clone()?.into()));
         let is_alone = job.stop_by == StopBy::Terminate;
-        let pid = match self.request(&Request::Run(job))? {
-            Reply::Started { pid } => pid,
-            other => return Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
+        let pid = match self.request(&SupervisorRequest::Run(job))? {
+            SupervisorReply::Started { pid } => pid,
+            other => return Err(unexpected(&other)),
         };
         let opened = Pid::from_raw(pid).filter(|_| is_alone);
         let opened = opened.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         // Only the supervisor frees the id. While it has not, the id cannot belong to another process.
-        if opened.is_some() && self.tell()?.is_none() {
+        if opened.is_some() && self.ending()?.is_none() {
             self.process = opened;
         }
         Ok(pid)
     }
 
     /// Protects it from a stop from now on. Fails if a stop was already requested.
-    pub(crate) fn shelter(&mut self) -> Result<(), Error> {
+    pub(crate) fn shelter(&mut self) -> Result<()> {
         self.watched = None;
-        if self.stop.is_asked() { Err(Error::Stopped) } else { Ok(()) }
+        if self.stop.is_asked() { Err(ServersError::Stopped) } else { Ok(()) }
     }
 
     /// Confines the supervisor, which answers faster on the CPU of the requesting thread. A failure only costs time.
@@ -167,7 +163,7 @@ impl Sandbox {
     }
 
     /// Returns when all threads of the process have stopped.
-    pub(crate) fn freeze(&mut self) -> Result<(), Error> {
+    pub(crate) fn freeze(&mut self) -> Result<()> {
         if self.is_frozen {
             return Ok(());
         }
@@ -175,25 +171,25 @@ impl Sandbox {
             // Its threads stop while the supervisor wakes up. If it has ended, the supervisor reports that.
             let _ = pidfd_send_signal(process, Signal::STOP);
         }
-        self.request(&Request::Freeze)?;
+        self.request(&SupervisorRequest::Freeze)?;
         self.is_frozen = true;
         Ok(())
     }
 
-    pub(crate) fn thaw(&mut self) -> Result<(), Error> {
+    pub(crate) fn thaw(&mut self) -> Result<()> {
         self.is_frozen = false;
         match &self.process {
             Some(process) if pidfd_send_signal(process, Signal::CONT).is_ok() => Ok(()),
-            _ => self.request(&Request::Thaw).map(drop),
+            _ => self.request(&SupervisorRequest::Thaw).map(drop),
         }
     }
 
-    pub(crate) fn terminate(&mut self) -> Result<(), Error> {
-        self.request(&Request::Terminate).map(drop)
+    pub(crate) fn terminate(&mut self) -> Result<()> {
+        self.request(&SupervisorRequest::Terminate).map(drop)
     }
 
     /// How the process ended, if it has ended or does so within `limit`.
-    pub(crate) fn ended_within(&mut self, limit: Duration) -> Result<Option<Ending>, Error> {
+    pub(crate) fn ended_within(&mut self, limit: Duration) -> Result<Option<Ending>> {
         let deadline = Instant::now() + limit;
         while self.ended.is_none() {
             // A message that came with an earlier answer is already in the buffer, and `poll` does not see it.
@@ -216,20 +212,24 @@ impl Sandbox {
     }
 
     /// Receives the end of the process, the only message without a request.
-    fn expect_ending(&mut self) -> Result<(), Error> {
+    fn expect_ending(&mut self) -> Result<()> {
         match self.receive()? {
-            Some(other) => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
+            Some(other) => Err(unexpected(&other)),
             None => Ok(()),
         }
     }
 
-    fn request(&mut self, request: &Request) -> Result<Reply, Error> {
+    fn send(&mut self, request: &SupervisorRequest) -> Result<()> {
         let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
         line.push(b'\n');
-        self.socket.get_mut().write_all(&line).map_err(Error::SupervisorGone)?;
+        self.socket.get_mut().write_all(&line).map_err(ServersError::SupervisorGone)
+    }
+
+    fn request(&mut self, request: &SupervisorRequest) -> Result<SupervisorReply> {
+        self.send(request)?;
         loop {
             match self.receive()? {
-                Some(Reply::Failed(why)) => return Err(Error::Supervisor(why)),
+                Some(SupervisorReply::Failed(why)) => return Err(ServersError::Supervisor(why)),
                 Some(reply) => return Ok(reply),
                 None => {}
             }
@@ -237,13 +237,13 @@ impl Sandbox {
     }
 
     /// The next answer; `None` if the message was the end of the process, which is stored.
-    fn receive(&mut self) -> Result<Option<Reply>, Error> {
+    fn receive(&mut self) -> Result<Option<SupervisorReply>> {
         self.socket.get_ref().set_read_timeout(Some(REPLY_LIMIT))?;
         let mut line = String::new();
-        match self.socket.read_line(&mut line).map_err(Error::SupervisorGone)? {
-            0 => Err(Error::SupervisorGone(io::ErrorKind::UnexpectedEof.into())),
+        match self.socket.read_line(&mut line).map_err(ServersError::SupervisorGone)? {
+            0 => Err(ServersError::SupervisorGone(io::ErrorKind::UnexpectedEof.into())),
             _ => match serde_json::from_str(&line).map_err(io::Error::from)? {
-                Reply::Ended(ending) => {
+                SupervisorReply::Ended(ending) => {
                     self.ended = Some(ending);
                     Ok(None)
                 }
@@ -253,9 +253,8 @@ impl Sandbox {
     }
 }
 
-/// Returns whether the other side has closed the connection, in whatever way.
-fn is_end(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
+fn unexpected(reply: &SupervisorReply) -> ServersError {
+    ServersError::Supervisor(format!("unexpected answer {reply:?}"))
 }
 
 impl Drop for Sandbox {
@@ -272,7 +271,7 @@ impl Drop for Sandbox {
         let gone = loop {
             match self.receive() {
                 Ok(_) => {}
-                Err(Error::SupervisorGone(error)) => break error,
+                Err(ServersError::SupervisorGone(error)) => break error,
                 Err(error) => log::warn!("{error}"),
             }
         };

@@ -8,8 +8,8 @@
 //! by Gauss-Hermite quadrature. Within a segment, it depends only on which part of the segment is at or before the
 //! candidate, so a few points suffice however many candidates there are.
 
-use super::likelihood::Sizes;
-use super::order::Order;
+use super::comparison::CandidateOrder;
+use super::likelihood::StepSizes;
 use super::posterior::Posterior;
 
 /// Points per segment at which information is computed. A binary search needs only the middle one; the others matter
@@ -38,7 +38,7 @@ pub(super) enum Question {
 
 /// Candidate with the most information per second; ties go to the first. `None` if no comparison is informative.
 pub(super) fn best_candidate(
-    order: &Order,
+    order: &CandidateOrder,
     posterior: &Posterior,
     question: Question,
     seconds: impl Fn(usize) -> f64,
@@ -57,19 +57,19 @@ pub(super) fn best_candidate(
         let parts: Vec<f64> = before.collect();
         let variance = posterior.variance(segment.first);
         let step = places.len().div_ceil(POINTS);
-        let inside = parts.iter().rev().skip(1).rev();
-        let known: Vec<f64> = inside
-            .clone()
+        let known: Vec<f64> = parts[..parts.len() - 1]
+            .iter()
             .step_by(step)
             .map(|part| information(question, &levels, *part, variance))
             .collect();
         for (nth, &place) in places.iter().enumerate() {
             let is_last = nth + 1 == places.len();
-            let value = match is_last {
-                true => information(question, &levels, 1.0, posterior.variance(place)),
-                false => between(&known, nth, step),
+            let value = if is_last {
+                information(question, &levels, 1.0, posterior.variance(place))
+            } else {
+                between(&known, nth, step)
             };
-            let Some(candidate) = order.candidate(place) else { continue };
+            let candidate = order.candidate(place);
             let rate = value / seconds(candidate).max(f64::MIN_POSITIVE);
             if best.is_none_or(|(highest, _)| rate > highest) {
                 best = Some((rate, candidate));
@@ -89,15 +89,15 @@ fn between(known: &[f64], nth: usize, step: usize) -> f64 {
 /// A level that a candidate of a segment may have. Its probability is a polynomial in the part `f` of the segment at or
 /// before the candidate: `c0 + c1 f + c2 f²`.
 #[derive(Debug, Clone, Copy)]
-struct Level {
+struct CandidateLevel {
     is_of_several: bool,
     mean: f64,
     variance: f64,
     probability: [f64; 3],
 }
 
-fn levels(posterior: &Posterior, segment: usize) -> Vec<Level> {
-    let mut levels: Vec<Level> = Vec::new();
+fn levels(posterior: &Posterior, segment: usize) -> Vec<CandidateLevel> {
+    let mut levels: Vec<CandidateLevel> = Vec::new();
     let mut none = [posterior.no_step(), 0.0, 0.0];
     let mut none_yet = [0.0; 3];
     for cell in &posterior.cells {
@@ -115,7 +115,7 @@ fn levels(posterior: &Posterior, segment: usize) -> Vec<Level> {
             continue;
         };
         if second == segment && cell.first == segment {
-            let Sizes { first, sum: both, .. } = cell.sizes;
+            let StepSizes { first, sum: both, .. } = cell.sizes;
             levels.push(level(true, both, [0.0, 0.0, p]));
             levels.push(level(true, first, [0.0, 2.0 * p, -2.0 * p]));
             none_yet = sum(none_yet, [p, -2.0 * p, p]);
@@ -133,19 +133,20 @@ fn levels(posterior: &Posterior, segment: usize) -> Vec<Level> {
     }
     levels.push(level(false, (0.0, 0.0), none));
     levels.push(level(true, (0.0, 0.0), none_yet));
-    levels.retain(|it| it.probability.iter().any(|p| p.abs() > 1e-6));
+    levels.retain(|level| level.probability.iter().any(|p| p.abs() > 1e-6));
     levels.sort_by(|one, other| {
-        let of_class = one.is_of_several.cmp(&other.is_of_several);
-        of_class.then(one.mean.total_cmp(&other.mean))
+        let class = one.is_of_several.cmp(&other.is_of_several);
+        class.then(one.mean.total_cmp(&other.mean))
     });
-    merged(
-        &levels,
-        SAME * posterior.variance(posterior.segments.get(segment).map_or(0, |it| it.first)).sqrt(),
-    )
+    merged(&levels, SAME * posterior.variance(posterior.segments[segment].first).sqrt())
 }
 
-fn level(is_of_several: bool, (mean, variance): (f64, f64), probability: [f64; 3]) -> Level {
-    Level { is_of_several, mean, variance, probability }
+fn level(
+    is_of_several: bool,
+    (mean, variance): (f64, f64),
+    probability: [f64; 3],
+) -> CandidateLevel {
+    CandidateLevel { is_of_several, mean, variance, probability }
 }
 
 fn sum(one: [f64; 3], other: [f64; 3]) -> [f64; 3] {
@@ -153,8 +154,8 @@ fn sum(one: [f64; 3], other: [f64; 3]) -> [f64; 3] {
     [a + d, b + e, c + f]
 }
 
-fn merged(levels: &[Level], width: f64) -> Vec<Level> {
-    let mut merged: Vec<Level> = Vec::new();
+fn merged(levels: &[CandidateLevel], width: f64) -> Vec<CandidateLevel> {
+    let mut merged: Vec<CandidateLevel> = Vec::new();
     let mut from = f64::NEG_INFINITY;
     for level in levels {
         let Some(last) = merged
@@ -169,10 +170,10 @@ fn merged(levels: &[Level], width: f64) -> Vec<Level> {
         let weight = |[a, b, c]: [f64; 3]| (a + b / 2.0 + c / 3.0).max(f64::MIN_POSITIVE);
         let (one, other) = (weight(last.probability), weight(level.probability));
         let mean = (one * last.mean + other * level.mean) / (one + other);
-        let square = |it: &Level| it.variance + it.mean * it.mean;
+        let square = |level: &CandidateLevel| level.variance + level.mean * level.mean;
         let squares = (one * square(last) + other * square(level)) / (one + other);
         let probability = sum(last.probability, level.probability);
-        *last = Level {
+        *last = CandidateLevel {
             is_of_several: level.is_of_several,
             mean,
             variance: (squares - mean * mean).max(0.0),
@@ -198,24 +199,25 @@ impl Normal {
 }
 
 /// Information of a comparison of a candidate, nats.
-fn information(question: Question, levels: &[Level], part: f64, variance: f64) -> f64 {
-    let of = |it: &Level| {
-        let [a, b, c] = it.probability;
+fn information(question: Question, levels: &[CandidateLevel], part: f64, variance: f64) -> f64 {
+    let normal = |level: &CandidateLevel| {
+        let [a, b, c] = level.probability;
         let probability = a + part * (b + part * c);
-        let variance = it.variance + variance;
-        Normal { is_of_several: it.is_of_several, probability, mean: it.mean, variance }
+        let variance = level.variance + variance;
+        Normal { is_of_several: level.is_of_several, probability, mean: level.mean, variance }
     };
-    let mut normals: Vec<Normal> = levels.iter().map(of).collect();
-    normals.retain(|it| it.probability > 1e-6);
-    let several: f64 = normals.iter().filter(|it| it.is_of_several).map(|it| it.probability).sum();
-    let of = |one: &Normal| {
+    let mut normals: Vec<Normal> = levels.iter().map(normal).collect();
+    normals.retain(|normal| normal.probability > 1e-6);
+    let of_several = normals.iter().filter(|normal| normal.is_of_several);
+    let several: f64 = of_several.map(|normal| normal.probability).sum();
+    let share = |one: &Normal| {
         let at = NODES.iter().map(|&(node, weight)| {
             let y = one.mean + node * one.variance.sqrt();
             let (mut same, mut all) = (0.0, 0.0);
-            for it in &normals {
-                let density = it.density(y);
+            for other in &normals {
+                let density = other.density(y);
                 all += density;
-                same += if it.is_of_several == one.is_of_several { density } else { 0.0 };
+                same += if other.is_of_several == one.is_of_several { density } else { 0.0 };
             }
             let known = match question {
                 Question::Where => (-0.5 * node * node).exp() / one.variance.sqrt(),
@@ -226,5 +228,5 @@ fn information(question: Question, levels: &[Level], part: f64, variance: f64) -
         });
         one.probability * at.sum::<f64>()
     };
-    normals.iter().map(of).sum()
+    normals.iter().map(share).sum()
 }

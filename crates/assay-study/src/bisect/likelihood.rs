@@ -13,8 +13,7 @@
 //!
 //! > log BF = ½ bᵀ (G + I/σ²)⁻¹ b − ½ log det(I + σ² G)
 
-use super::comparison::{BisectNoise, Comparison, SD_MIN};
-use super::order::Order;
+use super::comparison::{BisectComparison, BisectNoise, CandidateOrder, SD_MIN};
 
 /// Deviation of the instance noise from the guess, as a power of two: standard deviation, and range and spacing of the
 /// grid.
@@ -32,14 +31,14 @@ const SIZES_MAX: i32 = 14;
 
 /// Levels after steps: means and variances.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sizes {
+pub(super) struct StepSizes {
     pub(super) first: (f64, f64),
     pub(super) second: (f64, f64),
     pub(super) sum: (f64, f64),
 }
 
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredCandidate {
     pub(super) place: usize,
     /// Log ratios and their squared standard errors.
     pub(super) values: Vec<(f64, f64)>,
@@ -59,7 +58,7 @@ pub(super) struct Sums {
     base: f64,
 }
 
-impl Measured {
+impl MeasuredCandidate {
     /// Weight and weighted value, without the shift of the build.
     pub(super) fn sums(&self, instance: f64) -> (f64, f64) {
         let weights =
@@ -75,7 +74,12 @@ fn total(square: f64, instance: f64) -> f64 {
 }
 
 impl Sums {
-    pub(super) fn new(measured: &[Measured], instance: f64, prior: f64, build: f64) -> Self {
+    pub(super) fn new(
+        measured: &[MeasuredCandidate],
+        instance: f64,
+        prior: f64,
+        build: f64,
+    ) -> Self {
         let build = build * build;
         let mut twice = 0.0;
         let mut sums =
@@ -103,12 +107,11 @@ impl Sums {
     }
 
     fn after(&self, segment: usize) -> (f64, f64) {
-        let weight = self.weights.get(segment).copied().unwrap_or(0.0);
-        (weight, self.values.get(segment).copied().unwrap_or(0.0))
+        (self.weights[segment], self.values[segment])
     }
 
     /// Log Bayes factor of steps in these segments against no step, and the posterior of their sizes.
-    pub(super) fn fit(&self, first: usize, second: Option<usize>, square: f64) -> (f64, Sizes) {
+    pub(super) fn fit(&self, first: usize, second: Option<usize>, square: f64) -> (f64, StepSizes) {
         let (_, values) = self.after(0);
         let less = |segment: usize| {
             let (weight, value) = self.after(segment);
@@ -123,10 +126,10 @@ impl Sums {
             let factor = 0.5 * (value * mean - (square * gram).ln_1p());
             let sum = (mean, variance);
             if second.is_none() {
-                return (factor, Sizes { first: sum, second: (0.0, 0.0), sum });
+                return (factor, StepSizes { first: sum, second: (0.0, 0.0), sum });
             }
             let half = (mean / 2.0, variance / 4.0 + square / 4.0);
-            return (factor, Sizes { first: half, second: half, sum });
+            return (factor, StepSizes { first: half, second: half, sum });
         };
         let (other_weight, other_gram, other_value) = less(second);
         let across = other_weight - self.base * weight * other_weight;
@@ -137,7 +140,7 @@ impl Sums {
         let factor = 0.5
             * (value * first_mean + other_value * second_mean
                 - (determinant * square * square).ln());
-        let sizes = Sizes {
+        let sizes = StepSizes {
             first: (first_mean, other / determinant),
             second: (second_mean, one / determinant),
             sum: (first_mean + second_mean, (one + other - 2.0 * across) / determinant),
@@ -148,33 +151,32 @@ impl Sums {
 
 /// Comparisons by candidate. Ignores those with another base, unusable candidates or implausible values.
 pub(super) fn measured(
-    order: &Order,
-    comparisons: &[Comparison],
+    order: &CandidateOrder,
+    comparisons: &[BisectComparison],
     noise: BisectNoise,
     source: &[f64],
-) -> Vec<Measured> {
-    let mut measured: Vec<Measured> = Vec::new();
-    let is_plausible =
-        |it: &&Comparison| it.log_ratio.abs() <= VALUE_MAX && (0.0..=VALUE_MAX).contains(&it.se);
-    let base = order.candidate(0);
-    for comparison in comparisons.iter().filter(is_plausible) {
-        if Some(comparison.base) != base {
-            continue;
-        }
+) -> Vec<MeasuredCandidate> {
+    let mut measured: Vec<MeasuredCandidate> = Vec::new();
+    let is_meant = |comparison: &&BisectComparison| {
+        comparison.base == order.candidate(0)
+            && comparison.log_ratio.abs() <= VALUE_MAX
+            && (0.0..=VALUE_MAX).contains(&comparison.se)
+    };
+    for comparison in comparisons.iter().filter(is_meant) {
         let Some(place) = order.place(comparison.candidate).filter(|place| *place > 0) else {
             continue;
         };
         let value = (comparison.log_ratio, comparison.se * comparison.se);
-        match measured.iter_mut().find(|it| it.place == place) {
+        match measured.iter_mut().find(|known| known.place == place) {
             Some(one) => one.values.push(value),
             None => {
                 let source = source.get(comparison.candidate).copied().unwrap_or(0.0);
                 let build = noise.build * noise.build + source * source;
-                measured.push(Measured { place, values: vec![value], build });
+                measured.push(MeasuredCandidate { place, values: vec![value], build });
             }
         }
     }
-    measured.sort_by_key(|it| it.place);
+    measured.sort_by_key(|candidate| candidate.place);
     measured
 }
 
@@ -183,20 +185,21 @@ pub(super) fn instances(noise: BisectNoise) -> Vec<(f64, f64)> {
         return vec![(0.0, 0.0)];
     }
     let steps = (GUESS_MAX / GUESS_BY) as i32;
-    let of = |step: i32| {
+    let instance = |step: i32| {
         let power = f64::from(step) * GUESS_BY;
         let instance = noise.instance * power.exp2();
         (-0.5 * (power / GUESS_SD).powi(2), instance * instance)
     };
-    (-steps..=steps).map(of).collect()
+    (-steps..=steps).map(instance).collect()
 }
 
-pub(super) fn sizes(measured: &[Measured], unit: f64) -> Vec<f64> {
-    let values = measured.iter().flat_map(|it| &it.values).map(|(value, _)| value.abs());
+pub(super) fn sizes(measured: &[MeasuredCandidate], unit: f64) -> Vec<f64> {
+    let values =
+        measured.iter().flat_map(|candidate| &candidate.values).map(|(value, _)| value.abs());
     let largest = values.fold(0.0, f64::max);
-    let of = |power: i32| unit * SIZE_MIN * SIZE_BY.powi(power);
-    let is_possible = |power: &i32| *power < SIZES_MIN || of(*power) < largest * SIZE_BY;
-    (0..SIZES_MAX).take_while(is_possible).map(|power| of(power) * of(power)).collect()
+    let size = |power: i32| unit * SIZE_MIN * SIZE_BY.powi(power);
+    let is_possible = |power: &i32| *power < SIZES_MIN || size(*power) < largest * SIZE_BY;
+    (0..SIZES_MAX).take_while(is_possible).map(|power| size(power) * size(power)).collect()
 }
 
 #[cfg(test)]
@@ -212,10 +215,8 @@ mod tests {
             for column in 0..=row {
                 let known: f64 = (0..column).map(|at| root[row][at] * root[column][at]).sum();
                 let left: f64 = covariance[row][column] - known;
-                root[row][column] = match row == column {
-                    true => left.sqrt(),
-                    false => left / root[column][column],
-                };
+                root[row][column] =
+                    if row == column { left.sqrt() } else { left / root[column][column] };
             }
             let known: f64 = (0..row).map(|at| root[row][at] * solved[at]).sum();
             solved[row] = (values[row] - known) / root[row][row];
@@ -227,14 +228,14 @@ mod tests {
     #[test]
     fn likelihoods_are_those_of_the_normal_distribution() {
         let values = [(3, 0.01), (3, 0.03), (5, 0.02), (8, 0.07), (8, 0.06)];
-        let comparison = |&(candidate, log_ratio): &(usize, f64)| Comparison {
+        let comparison = |&(candidate, log_ratio): &(usize, f64)| BisectComparison {
             base: 0,
             candidate,
             log_ratio,
             se: 0.001 * candidate as f64,
         };
-        let comparisons: Vec<Comparison> = values.iter().map(comparison).collect();
-        let order = Order::new(&[true; 10]);
+        let comparisons: Vec<BisectComparison> = values.iter().map(comparison).collect();
+        let order = CandidateOrder::new(&[true; 10]);
         let (instance, build, size) = (0.01_f64, 0.004_f64, 0.02_f64);
         let noise = BisectNoise { instance, build };
         let source = [0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.0, 0.0, 0.0, 0.0];
@@ -243,7 +244,7 @@ mod tests {
         // Last candidate before each segment.
         let starts = [0, 3, 5, 8];
         let direct = |steps: &[usize]| {
-            let of = |one: usize, other: usize| {
+            let entry = |one: usize, other: usize| {
                 let (a, b) = (comparisons[one], comparisons[other]);
                 let noise = if one == other { a.se.powi(2) + instance.powi(2) } else { 0.0 };
                 let own = build * build + source[a.candidate].powi(2);
@@ -252,7 +253,7 @@ mod tests {
                 let stepped = steps.iter().filter(is_after).count() as f64;
                 noise + shifts + stepped * size * size
             };
-            let row = |one| (0..values.len()).map(|other| of(one, other)).collect();
+            let row = |one| (0..values.len()).map(|other| entry(one, other)).collect();
             let covariance: Vec<Vec<f64>> = (0..values.len()).map(row).collect();
             log_density(&covariance, &values.map(|(_, value)| value))
         };

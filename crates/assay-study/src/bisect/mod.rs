@@ -9,16 +9,14 @@
 mod comparison;
 mod information;
 mod likelihood;
-mod order;
 mod posterior;
 
 use std::ops::ControlFlow;
 
 use assay_model::Estimate;
 
-use comparison::Comparison;
+use comparison::{BisectComparison, CandidateOrder};
 use information::{Question, best_candidate};
-use order::Order;
 use posterior::Posterior;
 
 pub use comparison::{BisectNoise, pooled};
@@ -105,21 +103,20 @@ pub struct BisectAnswer {
 }
 
 #[derive(Debug, Clone)]
-pub struct Bisect {
+pub struct BisectSearch {
     plan: BisectPlan,
     is_usable: Vec<bool>,
-    comparisons: Vec<Comparison>,
+    comparisons: Vec<BisectComparison>,
 }
 
-impl Bisect {
-    #[must_use]
+impl BisectSearch {
     pub fn new(plan: BisectPlan) -> Self {
         let is_usable = vec![true; plan.build_s.len()];
         Self { plan, is_usable, comparisons: Vec::new() }
     }
 
     /// Processes an outcome. A comparison with an implausible value counts against the budget, without further effect.
-    pub fn came(&mut self, outcome: BisectOutcome) {
+    pub fn receive(&mut self, outcome: BisectOutcome) {
         match outcome {
             BisectOutcome::Unusable { candidate } => {
                 if let Some(is_usable) = self.is_usable.get_mut(candidate) {
@@ -128,25 +125,28 @@ impl Bisect {
             }
             BisectOutcome::Compared { candidate, log_ratio, se } => {
                 let base = self.is_usable.iter().position(|is_usable| *is_usable).unwrap_or(0);
-                self.comparisons.push(Comparison { base, candidate, log_ratio, se });
+                self.comparisons.push(BisectComparison { base, candidate, log_ratio, se });
             }
         }
     }
 
     pub fn next(&self) -> ControlFlow<BisectAnswer, BisectAction> {
-        let order = Order::new(&self.is_usable);
+        let order = CandidateOrder::new(&self.is_usable);
         let Some((base, last)) = order.ends() else {
             return ControlFlow::Break(self.nothing());
         };
         let posterior =
             Posterior::new(&order, &self.comparisons, self.plan.noise, &self.plan.source);
         let used = self.used();
-        let of_ends = |it: &&Comparison| it.base == base && it.candidate == last;
-        let compared_ends = count(self.comparisons.iter().filter(of_ends));
-        let ends_max = match self.plan.noise.is_exact() {
+        let is_of_ends = |comparison: &&BisectComparison| {
+            comparison.base == base && comparison.candidate == last
+        };
+        let compared_ends = self.comparisons.iter().filter(is_of_ends).count() as u32;
+        let ends_max = if self.plan.noise.is_exact() {
             // They would repeat their answer.
-            true => 1,
-            false => (self.plan.comparisons_max / ENDS_SHARE).max(ENDS_MIN),
+            1
+        } else {
+            (self.plan.comparisons_max / ENDS_SHARE).max(ENDS_MIN)
         };
         let end = if compared_ends > 0 && posterior.no_step() >= REFUSED {
             Some(BisectEnd::NoStep)
@@ -169,9 +169,9 @@ impl Bisect {
             return ControlFlow::Break(self.answer(end, &order, &posterior));
         }
         let seconds = |candidate: usize| {
-            let is_built = self.comparisons.iter().any(|it| it.candidate == candidate);
-            let build_s = self.plan.build_s.get(candidate).copied().unwrap_or(0.0);
-            self.plan.comparison_s + if is_built { 0.0 } else { build_s }
+            let mut compared = self.comparisons.iter().map(|comparison| comparison.candidate);
+            let is_built = compared.any(|compared| compared == candidate);
+            self.plan.comparison_s + if is_built { 0.0 } else { self.plan.build_s[candidate] }
         };
         let is_one_known = posterior.places().any(|(_, probability)| probability >= CERTAIN);
         // It remains open whether it is the only one.
@@ -182,32 +182,35 @@ impl Bisect {
     }
 
     fn used(&self) -> u32 {
-        count(self.comparisons.iter())
+        self.comparisons.len() as u32
     }
 
     fn builds(&self) -> u32 {
         let base = self.is_usable.iter().position(|is_usable| *is_usable);
         let is_tried = |candidate: usize| {
-            let mut compared = self.comparisons.iter().map(|it| it.candidate);
-            self.is_usable.get(candidate) == Some(&false)
-                || compared.any(|it| it == candidate || base == Some(candidate))
+            let mut compared = self.comparisons.iter().map(|comparison| comparison.candidate);
+            !self.is_usable[candidate]
+                || compared.any(|compared| compared == candidate || base == Some(candidate))
         };
         let built = self.plan.build_s.iter().enumerate().filter(|(_, seconds)| **seconds > 0.0);
-        count(built.filter(|(candidate, _)| is_tried(*candidate)))
+        built.filter(|(candidate, _)| is_tried(*candidate)).count() as u32
     }
 
-    fn answer(&self, end: BisectEnd, order: &Order, posterior: &Posterior) -> BisectAnswer {
+    fn answer(
+        &self,
+        end: BisectEnd,
+        order: &CandidateOrder,
+        posterior: &Posterior,
+    ) -> BisectAnswer {
         let step = |(place, probability)| {
-            let (after, at) = order.neighbours(place)?;
+            let (after, at) = order.neighbours(place);
             let (size, sd) = posterior.size(place);
-            Some(BisectStep { after, at, probability, ratio: ratio(size, sd) })
+            BisectStep { after, at, probability, ratio: ratio(size, sd) }
         };
-        let mut places: Vec<BisectStep> = posterior.places().filter_map(step).collect();
+        let mut places: Vec<BisectStep> = posterior.places().map(step).collect();
         let mut probabilities = vec![0.0; self.is_usable.len()];
         for step in &places {
-            if let Some(probability) = probabilities.get_mut(step.at) {
-                *probability = step.probability;
-            }
+            probabilities[step.at] = step.probability;
         }
         places.sort_by(|one, other| other.probability.total_cmp(&one.probability));
         let certain = places.partition_point(|step| step.probability >= CERTAIN);
@@ -243,10 +246,6 @@ impl Bisect {
     }
 }
 
-fn count(of: impl Iterator) -> u32 {
-    u32::try_from(of.count()).unwrap_or(u32::MAX)
-}
-
 /// Whether the steps are known: one with certainty where a second is improbable, else two with certainty.
 fn is_known(posterior: &Posterior) -> bool {
     let certain = posterior.places().filter(|&(_, probability)| probability >= CERTAIN).count();
@@ -270,11 +269,11 @@ mod tests {
 
     impl World {
         fn new(count: usize, steps: &[(usize, f64)], noise: f64) -> Self {
-            let of = |version: usize| {
+            let speed = |version: usize| {
                 let before = steps.iter().filter(|(at, _)| *at <= version);
                 Some(before.map(|(_, size)| size).sum())
             };
-            Self { speeds: (0..count).map(of).collect(), noise, state: 1 }
+            Self { speeds: (0..count).map(speed).collect(), noise, state: 1 }
         }
 
         /// Approximately standard normal: the sum of twelve uniforms.
@@ -311,11 +310,11 @@ mod tests {
         }
 
         fn search(&mut self) -> BisectAnswer {
-            let mut bisect = Bisect::new(self.plan());
+            let mut bisect = BisectSearch::new(self.plan());
             loop {
                 match bisect.next() {
                     ControlFlow::Break(answer) => return answer,
-                    ControlFlow::Continue(it) => bisect.came(self.outcome(it.candidate)),
+                    ControlFlow::Continue(action) => bisect.receive(self.outcome(action.candidate)),
                 }
             }
         }
@@ -373,8 +372,8 @@ mod tests {
         let world = World::new(101, &[(50, 0.05)], 0.01);
         let mut plan = world.plan();
         plan.build_s[40] = 0.0;
-        let mut bisect = Bisect::new(plan);
-        bisect.came(BisectOutcome::Compared { candidate: 100, log_ratio: 0.05, se: 0.001 });
+        let mut bisect = BisectSearch::new(plan);
+        bisect.receive(BisectOutcome::Compared { candidate: 100, log_ratio: 0.05, se: 0.001 });
         assert_eq!(bisect.next(), ControlFlow::Continue(BisectAction { base: 0, candidate: 40 }));
     }
 
@@ -383,34 +382,34 @@ mod tests {
         let mut world = World::new(50, &[(33, 0.03)], 0.01);
         world.speeds[20] = None;
         let plan = world.plan();
-        let mut whole = Bisect::new(plan.clone());
+        let mut whole = BisectSearch::new(plan.clone());
         let mut outcomes = Vec::new();
         while let ControlFlow::Continue(action) = whole.next() {
-            let mut resumed = Bisect::new(plan.clone());
-            outcomes.iter().for_each(|outcome| resumed.came(*outcome));
+            let mut resumed = BisectSearch::new(plan.clone());
+            outcomes.iter().for_each(|outcome| resumed.receive(*outcome));
             assert_eq!(resumed.next(), ControlFlow::Continue(action));
             let outcome = world.outcome(action.candidate);
             outcomes.push(outcome);
-            whole.came(outcome);
+            whole.receive(outcome);
         }
-        assert_eq!(whole.next().break_value().map(|it| places(&it)), Some(vec![(32, 33)]));
+        assert_eq!(whole.next().break_value().map(|answer| places(&answer)), Some(vec![(32, 33)]));
     }
 
     #[test]
     fn values_that_say_nothing_end_a_search_all_the_same() {
         for (log_ratio, se) in [(f64::NAN, 0.0), (0.1, f64::INFINITY), (1e300, 0.0), (0.0, -1.0)] {
-            let mut bisect = Bisect::new(World::new(9, &[], 0.01).plan());
+            let mut bisect = BisectSearch::new(World::new(9, &[], 0.01).plan());
             while let ControlFlow::Continue(BisectAction { candidate, .. }) = bisect.next() {
-                bisect.came(BisectOutcome::Compared { candidate, log_ratio, se });
-                bisect.came(BisectOutcome::Compared { candidate: 77, log_ratio, se });
-                bisect.came(BisectOutcome::Unusable { candidate: 77 });
+                bisect.receive(BisectOutcome::Compared { candidate, log_ratio, se });
+                bisect.receive(BisectOutcome::Compared { candidate: 77, log_ratio, se });
+                bisect.receive(BisectOutcome::Unusable { candidate: 77 });
             }
         }
-        let mut bisect = Bisect::new(World::new(3, &[], 0.01).plan());
+        let mut bisect = BisectSearch::new(World::new(3, &[], 0.01).plan());
         for candidate in 0..2 {
-            bisect.came(BisectOutcome::Unusable { candidate });
+            bisect.receive(BisectOutcome::Unusable { candidate });
         }
         let answer = bisect.next().break_value();
-        assert_eq!(answer.map(|it| it.end), Some(BisectEnd::NothingToCompare));
+        assert_eq!(answer.map(|answer| answer.end), Some(BisectEnd::NothingToCompare));
     }
 }

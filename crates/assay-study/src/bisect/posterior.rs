@@ -3,9 +3,8 @@
 //! σ and the instance noise have priors on grids. All positions between two measured candidates have the same
 //! likelihood, so the work depends on the number of measured candidates rather than on that of all.
 
-use super::comparison::{BisectNoise, Comparison, SD_MIN};
-use super::likelihood::{Measured, Sizes, Sums, instances, measured, sizes};
-use super::order::Order;
+use super::comparison::{BisectComparison, BisectNoise, CandidateOrder, SD_MIN};
+use super::likelihood::{MeasuredCandidate, StepSizes, Sums, instances, measured, sizes};
 
 /// Prior probabilities of no step, one and two. 40% of the culprits searched in one large company did not exist.
 const PRIOR: [f64; 3] = [0.4, 0.45, 0.15];
@@ -15,7 +14,7 @@ const NEGLIGIBLE: f64 = 1.0 / 3.0;
 
 /// The places between two measured candidates, including the upper one.
 #[derive(Debug)]
-pub(super) struct Segment {
+pub(super) struct PlaceSegment {
     pub(super) first: usize,
     /// Its candidate is measured, except in the segment after the last measured one.
     pub(super) last: usize,
@@ -31,21 +30,21 @@ pub(super) struct Segment {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cell {
+pub(super) struct StepHypothesis {
     pub(super) first: usize,
     pub(super) second: Option<usize>,
     pub(super) probability: f64,
-    pub(super) sizes: Sizes,
+    pub(super) sizes: StepSizes,
 }
 
 #[derive(Debug)]
 pub(super) struct Posterior {
-    pub(super) segments: Vec<Segment>,
-    pub(super) cells: Vec<Cell>,
+    pub(super) segments: Vec<PlaceSegment>,
+    pub(super) cells: Vec<StepHypothesis>,
     no_step: f64,
     several: f64,
     weights: Vec<f64>,
-    measured: Vec<Measured>,
+    measured: Vec<MeasuredCandidate>,
     noise: BisectNoise,
     /// Usual variance of a comparison.
     usual: f64,
@@ -54,15 +53,17 @@ pub(super) struct Posterior {
 
 impl Posterior {
     pub(super) fn new(
-        order: &Order,
-        comparisons: &[Comparison],
+        order: &CandidateOrder,
+        comparisons: &[BisectComparison],
         noise: BisectNoise,
         source: &[f64],
     ) -> Self {
         let weights: Vec<f64> = (0..order.len()).map(|place| order.weight(place)).collect();
         let measured = measured(order, comparisons, noise, source);
-        let count = measured.iter().map(|it| it.values.len()).sum::<usize>().max(1) as f64;
-        let squares = measured.iter().flat_map(|it| &it.values).map(|(_, square)| square);
+        let count =
+            measured.iter().map(|candidate| candidate.values.len()).sum::<usize>().max(1) as f64;
+        let squares =
+            measured.iter().flat_map(|candidate| &candidate.values).map(|(_, square)| square);
         let within = squares.sum::<f64>() / count;
         let grid: Vec<Sums> = instances(noise)
             .into_iter()
@@ -94,7 +95,7 @@ impl Posterior {
     }
 
     pub(super) fn weight(&self, place: usize) -> f64 {
-        self.weights.get(place).copied().unwrap_or(0.0)
+        self.weights[place]
     }
 
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, f64)> {
@@ -108,8 +109,9 @@ impl Posterior {
     }
 
     pub(super) fn size(&self, place: usize) -> (f64, f64) {
-        let segment = self.segments.iter().find(|it| (it.first..=it.last).contains(&place));
-        segment.map_or((0.0, 0.0), |it| (it.size, it.variance.sqrt()))
+        let mut segments = self.segments.iter();
+        let segment = segments.find(|segment| (segment.first..=segment.last).contains(&place));
+        segment.map_or((0.0, 0.0), |segment| (segment.size, segment.variance.sqrt()))
     }
 
     pub(super) fn ends(&self) -> (f64, f64) {
@@ -122,9 +124,9 @@ impl Posterior {
     /// Variance of one more comparison at a place, as an estimate of the candidate's speed without its build's shift:
     /// the inverse of its contribution to the weight.
     pub(super) fn variance(&self, place: usize) -> f64 {
-        let known = self.measured.iter().find(|it| it.place == place);
-        let so_far = known.map_or(0.0, |it| it.sums(self.instance).0);
-        let build = known.map_or(self.noise.build * self.noise.build, |it| it.build);
+        let known = self.measured.iter().find(|known| known.place == place);
+        let so_far = known.map_or(0.0, |known| known.sums(self.instance).0);
+        let build = known.map_or(self.noise.build * self.noise.build, |known| known.build);
         let more = so_far + 1.0 / self.usual;
         1.0 / (more / (1.0 + build * more) - so_far / (1.0 + build * so_far))
     }
@@ -135,10 +137,10 @@ impl Posterior {
         let shape = shape(&self.segments);
         // Log probability of no step, then of the cells, for each noise and size.
         let mut logs: Vec<f64> = Vec::new();
-        let mut found: Vec<Sizes> = Vec::new();
+        let mut found: Vec<StepSizes> = Vec::new();
         for sums in grid {
             logs.push(sums.null + PRIOR[0].ln());
-            found.push(Sizes::default());
+            found.push(StepSizes::default());
             for &square in &sizes {
                 let prior = sums.null - (sizes.len() as f64).ln();
                 for &(first, second, cell) in &shape {
@@ -150,26 +152,28 @@ impl Posterior {
         }
         let highest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = logs.iter().map(|log| (log - highest).exp()).sum();
-        let of = |log: &f64| (log - highest).exp() / total;
+        let probability = |log: &f64| (log - highest).exp() / total;
         let rows = 1 + sizes.len() * shape.len();
         let mut mixed = vec![(0.0, [Mixture::default(); 3]); shape.len()];
         self.no_step = 0.0;
         for (sums, (logs, found)) in grid.iter().zip(logs.chunks(rows).zip(found.chunks(rows))) {
-            self.instance += sums.instance * logs.iter().map(of).sum::<f64>();
-            self.no_step += logs.first().map_or(0.0, of);
+            self.instance += sums.instance * logs.iter().map(probability).sum::<f64>();
+            self.no_step += probability(&logs[0]);
             for (nth, (log, sizes)) in logs.iter().zip(found).skip(1).enumerate() {
-                let probability = of(log);
-                let Some(cell) = mixed.get_mut(nth % shape.len()) else { continue };
-                cell.0 += probability;
-                for (mixture, one) in cell.1.iter_mut().zip([sizes.first, sizes.second, sizes.sum])
+                let probability = probability(log);
+                let (sum, mixtures) = &mut mixed[nth % shape.len()];
+                *sum += probability;
+                for (mixture, one) in
+                    mixtures.iter_mut().zip([sizes.first, sizes.second, sizes.sum])
                 {
                     mixture.add(probability, one);
                 }
             }
         }
         for (&(first, second, _), (probability, [one, other, sum])) in shape.iter().zip(mixed) {
-            let sizes = Sizes { first: one.of(), second: other.of(), sum: sum.of() };
-            self.cells.push(Cell { first, second, probability, sizes });
+            let sizes =
+                StepSizes { first: one.normal(), second: other.normal(), sum: sum.normal() };
+            self.cells.push(StepHypothesis { first, second, probability, sizes });
         }
         self.neglect();
     }
@@ -178,13 +182,13 @@ impl Posterior {
     /// hardly ever exclude it.
     fn neglect(&mut self) {
         let mut single: Vec<Option<usize>> = vec![None; self.segments.len()];
-        for (index, cell) in self.cells.iter().enumerate().filter(|(_, it)| it.second.is_none()) {
-            if let Some(of_segment) = single.get_mut(cell.first) {
-                *of_segment = Some(index);
+        for (index, cell) in self.cells.iter().enumerate() {
+            if cell.second.is_none() {
+                single[cell.first] = Some(index);
             }
         }
         for index in 0..self.cells.len() {
-            let Some(cell) = self.cells.get_mut(index) else { continue };
+            let cell = &mut self.cells[index];
             let Some(second) = cell.second.filter(|&second| second != cell.first) else { continue };
             let (all, first, sizes) = (cell.probability, cell.first, cell.sizes);
             let is_first = exceeds(sizes.first, NEGLIGIBLE * sizes.second.0.abs());
@@ -192,9 +196,8 @@ impl Posterior {
             cell.probability *= is_first * is_second;
             let shares = [(first, 1.0 - is_second), (second, is_second * (1.0 - is_first))];
             for (segment, share) in shares {
-                let of_segment = single.get(segment).copied().flatten();
-                if let Some(one) = of_segment.and_then(|index| self.cells.get_mut(index)) {
-                    one.probability += all * share;
+                if let Some(one) = single[segment] {
+                    self.cells[one].probability += all * share;
                 }
             }
         }
@@ -202,18 +205,14 @@ impl Posterior {
 
     fn sum_up(&mut self) {
         let mut mixed = vec![Mixture::default(); self.segments.len()];
-        let mut add = |segment: usize, probability: f64, size: (f64, f64)| {
-            if let Some(mixture) = mixed.get_mut(segment) {
-                mixture.add(probability, size);
-            }
-        };
         for cell in &self.cells {
-            add(cell.first, cell.probability, cell.sizes.first);
+            mixed[cell.first].add(cell.probability, cell.sizes.first);
             let Some(second) = cell.second else { continue };
             self.several += cell.probability;
             if second != cell.first {
-                add(second, cell.probability, cell.sizes.second);
-            } else if let Some(segment) = self.segments.get_mut(second) {
+                mixed[second].add(cell.probability, cell.sizes.second);
+            } else {
+                let segment = &mut self.segments[second];
                 segment.pair_density += cell.probability / segment.pairs;
             }
         }
@@ -221,7 +220,7 @@ impl Posterior {
             // The mixture counts both steps of a pair in this segment as one.
             let pairs = segment.pair_density * segment.pairs;
             segment.density = (mixture.probability - pairs) / segment.weight.max(f64::MIN_POSITIVE);
-            (segment.size, segment.variance) = mixture.of();
+            (segment.size, segment.variance) = mixture.normal();
         }
     }
 }
@@ -255,7 +254,8 @@ impl Mixture {
         self.square += probability * (mean * mean + variance);
     }
 
-    fn of(self) -> (f64, f64) {
+    /// Mean and variance.
+    fn normal(self) -> (f64, f64) {
         if self.probability <= 0.0 {
             return (0.0, 0.0);
         }
@@ -264,15 +264,14 @@ impl Mixture {
     }
 }
 
-fn segments(weights: &[f64], measured: &[Measured]) -> Vec<Segment> {
+fn segments(weights: &[f64], measured: &[MeasuredCandidate]) -> Vec<PlaceSegment> {
     let mut first = 1;
     let mut segments = Vec::new();
-    let lasts = measured.iter().map(|it| it.place).chain([weights.len().saturating_sub(1)]);
-    for last in lasts {
-        let inside = weights.get(first..=last).unwrap_or_default();
+    for last in measured.iter().map(|known| known.place).chain([weights.len() - 1]) {
+        let inside = &weights[first..=last];
         let weight: f64 = inside.iter().sum();
         let squares: f64 = inside.iter().map(|weight| weight * weight).sum();
-        segments.push(Segment {
+        segments.push(PlaceSegment {
             first,
             last,
             weight,
@@ -287,9 +286,10 @@ fn segments(weights: &[f64], measured: &[Measured]) -> Vec<Segment> {
     segments
 }
 
-fn shape(segments: &[Segment]) -> Vec<(usize, Option<usize>, f64)> {
-    let places: f64 = segments.iter().map(|it| it.weight).sum();
-    let squares: f64 = segments.iter().map(|it| it.weight * it.weight - 2.0 * it.pairs).sum();
+fn shape(segments: &[PlaceSegment]) -> Vec<(usize, Option<usize>, f64)> {
+    let places: f64 = segments.iter().map(|segment| segment.weight).sum();
+    let square = |segment: &PlaceSegment| segment.weight * segment.weight - 2.0 * segment.pairs;
+    let squares: f64 = segments.iter().map(square).sum();
     let pairs = (places * places - squares) / 2.0;
     let mut cells = Vec::new();
     for (index, one) in segments.iter().enumerate() {
@@ -309,9 +309,11 @@ mod tests {
 
     #[test]
     fn probabilities_add_up() {
-        let order = Order::new(&[true; 12]);
-        let of = |(candidate, log_ratio)| Comparison { base: 0, candidate, log_ratio, se: 0.005 };
-        let comparisons = [(11, 0.03), (6, 0.0), (8, 0.04), (7, 0.01)].map(of);
+        let order = CandidateOrder::new(&[true; 12]);
+        let comparisons =
+            [(11, 0.03), (6, 0.0), (8, 0.04), (7, 0.01)].map(|(candidate, log_ratio)| {
+                BisectComparison { base: 0, candidate, log_ratio, se: 0.005 }
+            });
         let noise = BisectNoise { instance: 0.01, build: 0.002 };
         let posterior = Posterior::new(&order, &comparisons, noise, &[]);
         let cells: f64 = posterior.cells.iter().map(|cell| cell.probability).sum();

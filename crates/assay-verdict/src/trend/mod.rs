@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use assay_model::{CellId, Estimate, Setup, StudyRecord, System, Verdict};
 
 use crate::{CellJudgement, Judgement};
-use shifts::{Measured, shifts};
+use shifts::{TrendValue, shifts};
 
 pub use shifts::{DOUBT as TREND_DOUBT, MOST as TREND_VALUES_MAX, Shift};
 
@@ -56,7 +56,6 @@ pub struct TrendPoint {
 impl TrendPoint {
     /// Whether its study could not decide. Such a value is weak evidence: it counts with a larger error, none of which
     /// is attributed to its base.
-    #[must_use]
     pub fn is_doubtful(&self) -> bool {
         !self.is_reported
             && (self.is_disturbed || matches!(self.verdict, Verdict::Undecided | Verdict::Uneven))
@@ -64,7 +63,6 @@ impl TrendPoint {
 }
 
 /// Lines of a test, with changes. `is_meant` selects cells and systems.
-#[must_use]
 pub fn trend(
     studies: &[(&StudyRecord, &Judgement)],
     is_meant: impl Fn(CellId, &System) -> bool,
@@ -75,7 +73,7 @@ pub fn trend(
         studies.sort_unstable();
         studies.dedup();
         let number = |study: &str| studies.binary_search(&study).unwrap_or(0);
-        let values = line.points.iter().map(|point| Measured {
+        let values = line.points.iter().map(|point| TrendValue {
             rqps: point.rqps,
             study: number(&point.study),
             is_doubtful: point.is_doubtful(),
@@ -85,7 +83,6 @@ pub fn trend(
     lines
 }
 
-#[must_use]
 pub fn comparable(
     studies: &[(&StudyRecord, &Judgement)],
     is_meant: impl Fn(CellId, &System) -> bool,

@@ -46,14 +46,14 @@ const SHARED: f64 = 0.5;
 pub const DOUBT: f64 = 2.0;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
+pub(super) struct TrendValue {
     pub(super) rqps: Estimate,
     pub(super) study: usize,
     pub(super) is_doubtful: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Value {
+struct LogValue {
     log: f64,
     error: f64,
     study: usize,
@@ -63,11 +63,11 @@ struct Value {
 }
 
 /// Change points of ordered values; `None` if one has no interval, or for more than [`MOST`].
-pub(super) fn shifts(values: &[Measured], seed: u64) -> Option<Vec<Shift>> {
+pub(super) fn shifts(values: &[TrendValue], seed: u64) -> Option<Vec<Shift>> {
     if values.len() > MOST {
         return None;
     }
-    let values: Option<Vec<Value>> = values.iter().map(value).collect();
+    let values: Option<Vec<LogValue>> = values.iter().map(value).collect();
     let values = values?;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut found = Vec::new();
@@ -77,8 +77,7 @@ pub(super) fn shifts(values: &[Measured], seed: u64) -> Option<Vec<Shift>> {
     ends.push(values.len());
     let mut begin = 0;
     for (number, shift) in found.iter_mut().enumerate() {
-        let end = ends.get(number + 1).copied().unwrap_or(values.len());
-        let (before, after) = (values.get(begin..shift.at)?, values.get(shift.at..end)?);
+        let (before, after) = (&values[begin..shift.at], &values[shift.at..ends[number + 1]]);
         shift.ratio = ratio(before, after);
         begin = shift.at;
     }
@@ -87,16 +86,16 @@ pub(super) fn shifts(values: &[Measured], seed: u64) -> Option<Vec<Shift>> {
 
 /// An interval of a t distribution gives an error enlarged by the ratio of the quantiles, so that the change of a
 /// single pair of values is called no more often than its interval allows.
-fn value(measured: &Measured) -> Option<Value> {
+fn value(measured: &TrendValue) -> Option<LogValue> {
     let error = log_error(measured.rqps).filter(|error| *error > 0.0 && error.is_finite())?;
     let log = measured.rqps.value.ln();
-    let &Measured { study, is_doubtful, .. } = measured;
+    let &TrendValue { study, is_doubtful, .. } = measured;
     let (error, shared) = if is_doubtful { (DOUBT * error, 0.0) } else { (error, SHARED) };
-    log.is_finite().then_some(Value { log, error, study, is_doubtful, shared })
+    log.is_finite().then_some(LogValue { log, error, study, is_doubtful, shared })
 }
 
 fn search(
-    values: &[Value],
+    values: &[LogValue],
     offset: usize,
     random: &mut Xoshiro256PlusPlus,
     found: &mut Vec<Shift>,
@@ -121,7 +120,7 @@ fn search(
 
 /// Whether all values come from one study that decided on none of them: it must not conclude more here than in its own
 /// report.
-fn is_of_one_doubtful_study(values: &[Value]) -> bool {
+fn is_of_one_doubtful_study(values: &[LogValue]) -> bool {
     let first = values.first().map(|it| it.study);
     values.iter().all(|it| it.is_doubtful && Some(it.study) == first)
 }
@@ -145,14 +144,18 @@ fn splits(logs: &[f64], weights: &[f64]) -> Vec<f64> {
 }
 
 /// Share of simulated segments without a change whose best split is at least as large.
-fn rarity(largest: f64, values: &[Value], weights: &[f64], random: &mut Xoshiro256PlusPlus) -> f64 {
+fn rarity(
+    largest: f64,
+    values: &[LogValue],
+    weights: &[f64],
+    random: &mut Xoshiro256PlusPlus,
+) -> f64 {
     let studies = values.iter().map(|it| it.study + 1).max().unwrap_or(0);
     let is_as_large = |random: &mut Xoshiro256PlusPlus| {
         let of_base: Vec<f64> = (0..studies).map(|_| normal(random)).collect();
-        let of_base = |it: &Value| of_base.get(it.study).copied().unwrap_or(0.0);
-        let noise = values.iter().map(|it| {
-            let own = (1.0 - it.shared).sqrt() * normal(random);
-            it.error * (own + it.shared.sqrt() * of_base(it))
+        let noise = values.iter().map(|value| {
+            let own = (1.0 - value.shared).sqrt() * normal(random);
+            value.error * (own + value.shared.sqrt() * of_base[value.study])
         });
         let noise: Vec<f64> = noise.collect();
         splits(&noise, weights).into_iter().fold(0.0, f64::max) >= largest
@@ -166,8 +169,8 @@ fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
 }
 
 /// Ratio of the means after and before a change. Errors common to a study cancel as far as it lies on both sides.
-fn ratio(before: &[Value], after: &[Value]) -> Estimate {
-    let weight = |it: &Value| it.error.powi(-2);
+fn ratio(before: &[LogValue], after: &[LogValue]) -> Estimate {
+    let weight = |it: &LogValue| it.error.powi(-2);
     let (of_before, of_after): (f64, f64) =
         (before.iter().map(weight).sum(), after.iter().map(weight).sum());
     let parts = before.iter().map(|it| (it, -weight(it) / of_before));
@@ -188,8 +191,8 @@ fn ratio(before: &[Value], after: &[Value]) -> Estimate {
 mod tests {
     use super::*;
 
-    fn estimates(values: &[f64], error: f64) -> Vec<Measured> {
-        let of = |(study, value): (usize, &f64)| Measured {
+    fn estimates(values: &[f64], error: f64) -> Vec<TrendValue> {
+        let of = |(study, value): (usize, &f64)| TrendValue {
             rqps: Estimate {
                 value: *value,
                 low: value * (-Z * error).exp(),
@@ -226,16 +229,16 @@ mod tests {
     /// Three versions in one study of five seconds: 0.97 [0.94, 1.01] and 1.04 [1.00, 1.08].
     #[test]
     fn a_single_study_without_verdicts_shows_no_change() {
-        let of_one = |is_doubtful: bool| -> Vec<Measured> {
+        let of_one = |is_doubtful: bool| -> Vec<TrendValue> {
             let values = estimates(&[0.97, 1.04], 0.018);
-            values.into_iter().map(|it| Measured { study: 0, is_doubtful, ..it }).collect()
+            values.into_iter().map(|it| TrendValue { study: 0, is_doubtful, ..it }).collect()
         };
         assert_eq!(shifts(&of_one(false), 1).unwrap().len(), 1);
         assert_eq!(shifts(&of_one(true), 1), Some(Vec::new()));
         // However narrow the intervals happen to be.
         let narrow = estimates(&[0.97, 1.04], 0.003);
-        let narrow: Vec<Measured> =
-            narrow.into_iter().map(|it| Measured { study: 0, is_doubtful: true, ..it }).collect();
+        let narrow: Vec<TrendValue> =
+            narrow.into_iter().map(|it| TrendValue { study: 0, is_doubtful: true, ..it }).collect();
         assert_eq!(shifts(&narrow, 1), Some(Vec::new()));
     }
 
@@ -244,12 +247,12 @@ mod tests {
     fn many_doubtful_studies_show_a_change() {
         let values: Vec<f64> = [[1.0; 10], [0.95; 10]].concat();
         let values = estimates(&values, 0.02);
-        let values: Vec<Measured> =
-            values.into_iter().map(|it| Measured { is_doubtful: true, ..it }).collect();
+        let values: Vec<TrendValue> =
+            values.into_iter().map(|it| TrendValue { is_doubtful: true, ..it }).collect();
         let found = shifts(&values, 1).unwrap();
         assert_eq!(found.len(), 1, "{found:?}");
-        let certain: Vec<Measured> =
-            values.iter().map(|it| Measured { is_doubtful: false, ..*it }).collect();
+        let certain: Vec<TrendValue> =
+            values.iter().map(|it| TrendValue { is_doubtful: false, ..*it }).collect();
         let width = |it: &Shift| (it.ratio.high / it.ratio.low).ln();
         assert!(width(&found[0]) > 1.5 * width(&shifts(&certain, 1).unwrap()[0]), "{found:?}");
     }
@@ -261,12 +264,12 @@ mod tests {
         let called = (0..lines).filter(|line| {
             let noise = |number: usize| {
                 let error = 0.01 * (1 + number % 3) as f64;
-                Measured {
+                TrendValue {
                     study: number,
                     ..estimates(&[(error * normal(&mut random)).exp()], error)[0]
                 }
             };
-            let values: Vec<Measured> = (0..12).map(noise).collect();
+            let values: Vec<TrendValue> = (0..12).map(noise).collect();
             !shifts(&values, *line).unwrap().is_empty()
         });
         let called = called.count();
@@ -285,9 +288,9 @@ mod tests {
                     of_base = normal(&mut random);
                 }
                 let log = error * 0.5_f64.sqrt() * (of_base + normal(&mut random));
-                Measured { study: number / 4, ..estimates(&[log.exp()], error)[0] }
+                TrendValue { study: number / 4, ..estimates(&[log.exp()], error)[0] }
             };
-            let values: Vec<Measured> = (0..12).map(noise).collect();
+            let values: Vec<TrendValue> = (0..12).map(noise).collect();
             !shifts(&values, *line).unwrap().is_empty()
         });
         let called = called.count();

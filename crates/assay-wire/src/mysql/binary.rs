@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::codec::Cursor;
-use crate::error::Error;
+use super::codec::PacketCursor;
+use crate::error::{WireError, WireResult};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnType {
@@ -40,9 +40,9 @@ const SET: u16 = 2048;
 
 const BINARY: u16 = 63;
 
-pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
+pub fn parse_column_type(payload: &[u8]) -> WireResult<ColumnType> {
     const WHAT: &str = "the description of a column";
-    let mut cursor = Cursor(payload);
+    let mut cursor = PacketCursor(payload);
     // Catalog, schema, table, original table, name, original name.
     for _ in 0..6 {
         cursor.string(WHAT)?;
@@ -113,11 +113,11 @@ impl fmt::Display for ColumnType {
 pub fn parse_binary_row(
     payload: &[u8],
     columns: &[ColumnType],
-) -> Result<Vec<Option<Vec<u8>>>, Error> {
+) -> WireResult<Vec<Option<Vec<u8>>>> {
     const WHAT: &str = "a binary row";
-    let mut cursor = Cursor(payload);
+    let mut cursor = PacketCursor(payload);
     if cursor.u8(WHAT)? != 0 {
-        return Err(Error::Protocol(WHAT));
+        return Err(WireError::Protocol(WHAT));
     }
     let nulls = cursor.take((columns.len() + 2).div_ceil(8), WHAT)?;
     let value = |(number, column): (usize, &ColumnType)| {
@@ -130,11 +130,11 @@ pub fn parse_binary_row(
         column.value(&mut cursor).map(Some)
     };
     let row = columns.iter().enumerate().map(value).collect::<Result<_, _>>()?;
-    if cursor.0.is_empty() { Ok(row) } else { Err(Error::Protocol(WHAT)) }
+    if cursor.0.is_empty() { Ok(row) } else { Err(WireError::Protocol(WHAT)) }
 }
 
 impl ColumnType {
-    fn value(self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>, Error> {
+    fn value(self, cursor: &mut PacketCursor<'_>) -> WireResult<Vec<u8>> {
         const WHAT: &str = "a binary value";
         let number: i128 = match (self.kind, self.is_unsigned) {
             (kind::TINY, true) => u8::from_le_bytes(cursor.array(WHAT)?).into(),
@@ -146,10 +146,10 @@ impl ColumnType {
             (kind::LONGLONG, true) => u64::from_le_bytes(cursor.array(WHAT)?).into(),
             (kind::LONGLONG, false) => i64::from_le_bytes(cursor.array(WHAT)?).into(),
             (kind, _) if kind::STRINGS.contains(&kind) => {
-                let text = cursor.string(WHAT)?.ok_or(Error::Protocol(WHAT))?;
+                let text = cursor.string(WHAT)?.ok_or(WireError::Protocol(WHAT))?;
                 return Ok(text.to_vec());
             }
-            _ => return Err(Error::Unsupported(OTHER)),
+            _ => return Err(WireError::Unsupported(OTHER)),
         };
         Ok(number.to_string().into_bytes())
     }
@@ -207,9 +207,12 @@ mod tests {
         let numbers = [column(kind::LONG, false)];
         assert!(parse_binary_row(&[0, 0, 1, 0, 0, 0], &numbers).is_ok());
         for row in [&[][..], &[0], &[0, 0], &[0, 0, 1, 0, 0], &[0, 0, 1, 0, 0, 0, 0], &[1; 6]] {
-            assert!(matches!(parse_binary_row(row, &numbers), Err(Error::Protocol(_))), "{row:?}");
+            assert!(
+                matches!(parse_binary_row(row, &numbers), Err(WireError::Protocol(_))),
+                "{row:?}"
+            );
         }
         let date = parse_binary_row(&[0, 0, 0], &[column(12, false)]);
-        assert!(matches!(date, Err(Error::Unsupported(_))), "{date:?}");
+        assert!(matches!(date, Err(WireError::Unsupported(_))), "{date:?}");
     }
 }

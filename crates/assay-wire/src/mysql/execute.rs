@@ -2,11 +2,11 @@
 
 use super::codec::{HEADER, MAX_PAYLOAD, header, put_length};
 use super::constants::{Command, LONGLONG, VAR_STRING};
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::value::{Param, ParamType};
 
 #[derive(Debug)]
-pub(crate) struct Statement {
+pub(crate) struct ExecutePacket {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
     /// Position of the NULL bitmap.
@@ -16,7 +16,7 @@ pub(crate) struct Statement {
     tells_types: bool,
 }
 
-impl Statement {
+impl ExecutePacket {
     pub(crate) fn new(id: u32, types: &[ParamType]) -> Self {
         let mut packet = header(0, 0).to_vec();
         packet.push(Command::Execute as u8);
@@ -35,13 +35,13 @@ impl Statement {
     }
 
     /// The packet with these values. It keeps its memory, so values of the same size do not allocate.
-    pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
+    pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> WireResult<&[u8]> {
         if params.len() != self.types.len() {
-            return Err(Error::Usage("another number of parameters than was prepared"));
+            return Err(WireError::Usage("another number of parameters than was prepared"));
         }
         self.packet.truncate(self.values);
         let bits = self.nulls..self.nulls + params.len().div_ceil(8);
-        self.packet.get_mut(bits).unwrap_or_default().fill(0);
+        self.packet[bits].fill(0);
         for (number, (kind, param)) in self.types.iter().zip(params).enumerate() {
             match (kind, param) {
                 (ParamType::Int, Param::Int(value)) => {
@@ -58,20 +58,16 @@ impl Statement {
                     self.packet.extend_from_slice(value);
                 }
                 (_, Param::Null) => {
-                    if let Some(bits) = self.packet.get_mut(self.nulls + number / 8) {
-                        *bits |= 1 << (number % 8);
-                    }
+                    self.packet[self.nulls + number / 8] |= 1 << (number % 8);
                 }
-                _ => return Err(Error::Usage("a parameter of another type than was prepared")),
+                _ => return Err(WireError::Usage("a parameter of another type than was prepared")),
             }
         }
         let length = self.packet.len() - HEADER;
         if length >= MAX_PAYLOAD {
-            return Err(Error::Usage("parameters of 16 MiB or more"));
+            return Err(WireError::Usage("parameters of 16 MiB or more"));
         }
-        if let Some(head) = self.packet.first_chunk_mut() {
-            *head = header(length, 0);
-        }
+        self.packet[..HEADER].copy_from_slice(&header(length, 0));
         Ok(&self.packet)
     }
 
@@ -99,7 +95,7 @@ mod tests {
 
     #[test]
     fn types_are_sent_until_the_first_execution() {
-        let mut statement = Statement::new(9, &[ParamType::Int, ParamType::Text]);
+        let mut statement = ExecutePacket::new(9, &[ParamType::Int, ParamType::Text]);
         let first = statement.encode(&[Param::Int(-2), Param::Text(b"ab")]).unwrap();
         assert_eq!(
             first,
@@ -130,7 +126,7 @@ mod tests {
 
     #[test]
     fn without_parameters_nothing_follows_the_iterations() {
-        let mut statement = Statement::new(1, &[]);
+        let mut statement = ExecutePacket::new(1, &[]);
         let packet = [10, 0, 0, 0, 0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0];
         assert_eq!(statement.encode(&[]).unwrap(), packet);
         statement.executed();
@@ -139,14 +135,14 @@ mod tests {
 
     #[test]
     fn nine_parameters_need_two_bytes_of_null_bits() {
-        let mut statement = Statement::new(1, &[ParamType::Int; 9]);
+        let mut statement = ExecutePacket::new(1, &[ParamType::Int; 9]);
         let length = statement.encode(&[Param::Int(0); 9]).unwrap().len();
         assert_eq!(length, 4 + 10 + 2 + 1 + 9 * 2 + 9 * 8);
     }
 
     #[test]
     fn a_bit_says_which_parameters_are_null() {
-        let mut statement = Statement::new(1, &[ParamType::Inferred; 9]);
+        let mut statement = ExecutePacket::new(1, &[ParamType::Inferred; 9]);
         let mut params = [Param::Int(-1); 9];
         let full = statement.encode(&params).unwrap().len();
         (params[0], params[8]) = (Param::Null, Param::Null);
@@ -158,9 +154,9 @@ mod tests {
 
     #[test]
     fn parameters_that_do_not_fit_are_refused() {
-        let mut statement = Statement::new(1, &[ParamType::Int]);
+        let mut statement = ExecutePacket::new(1, &[ParamType::Int]);
         for params in [&[][..], &[Param::Text(b"1")], &[Param::Int(1), Param::Int(2)]] {
-            assert!(matches!(statement.encode(params), Err(Error::Usage(_))));
+            assert!(matches!(statement.encode(params), Err(WireError::Usage(_))));
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The login without sockets: the answer to each packet until the server accepts the client.
 
-use super::codec::{Greeting, parse_auth_switch, parse_error, parse_greeting};
+use sha1::{Digest as _, Sha1};
+use sha2::Sha256;
+
+use super::codec::{ServerGreeting, parse_auth_switch, parse_error, parse_greeting};
 use super::constants::CapabilityFlags;
-use super::scramble::{self, NONCE};
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::options::{Address, ConnectOptions};
 
 const NATIVE: &str = "mysql_native_password";
@@ -35,7 +37,7 @@ const MAX_PACKET: u32 = 1 << 30;
 /// all servers. It is the same for all compared servers.
 const LATIN1: u8 = 8;
 
-pub struct Login<'a> {
+pub struct MySqlLogin<'a> {
     options: &'a ConnectOptions,
     plugin: String,
     done: bool,
@@ -43,15 +45,15 @@ pub struct Login<'a> {
     is_manual: bool,
 }
 
-impl<'a> Login<'a> {
+impl<'a> MySqlLogin<'a> {
     /// Parses the server's greeting. Returns it with the payload of the answer.
     pub fn start(
         options: &'a ConnectOptions,
         greeting: &[u8],
-    ) -> Result<(Self, Greeting, Vec<u8>), Error> {
+    ) -> WireResult<(Self, ServerGreeting, Vec<u8>)> {
         let greeting = parse_greeting(greeting)?;
         if !greeting.capabilities.contains(NEEDED) {
-            return Err(Error::Protocol("the greeting of a server older than 5.5"));
+            return Err(WireError::Protocol("the greeting of a server older than 5.5"));
         }
         let plugin = match greeting.auth_plugin.as_str() {
             CACHING_SHA2 => CACHING_SHA2,
@@ -84,7 +86,7 @@ impl<'a> Login<'a> {
     }
 
     /// Takes a packet. Returns the payload of the answer, if one is due.
-    pub fn step(&mut self, payload: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    pub fn step(&mut self, payload: &[u8]) -> WireResult<Option<Vec<u8>>> {
         match payload {
             [0, rest @ ..] => {
                 self.done = true;
@@ -100,11 +102,11 @@ impl<'a> Login<'a> {
             // The server knows the hash from an earlier login: an OK follows.
             [1, 3] if self.plugin == CACHING_SHA2 => Ok(None),
             [1, 4] if self.plugin == CACHING_SHA2 => self.password_in_clear().map(Some),
-            _ => Err(Error::Protocol("a packet of the login")),
+            _ => Err(WireError::Protocol("a packet of the login")),
         }
     }
 
-    fn response(&self, nonce: &[u8]) -> Result<Vec<u8>, Error> {
+    fn response(&self, nonce: &[u8]) -> WireResult<Vec<u8>> {
         let mut out = Vec::with_capacity(128);
         out.extend_from_slice(&self.capabilities().bits().to_le_bytes());
         out.extend_from_slice(&MAX_PACKET.to_le_bytes());
@@ -122,22 +124,23 @@ impl<'a> Login<'a> {
     }
 
     /// The password hashed with the server's nonce, at most 32 bytes. Empty for an empty password.
-    fn scramble(&self, nonce: &[u8]) -> Result<Vec<u8>, Error> {
+    fn scramble(&self, nonce: &[u8]) -> WireResult<Vec<u8>> {
         let password = self.password();
         if password.is_empty() {
             return Ok(Vec::new());
         }
-        let nonce: &[u8; NONCE] =
-            nonce.try_into().map_err(|_| Error::Protocol("a nonce that is not 20 bytes long"))?;
+        let nonce: &[u8; NONCE] = nonce
+            .try_into()
+            .map_err(|_| WireError::Protocol("a nonce that is not 20 bytes long"))?;
         match self.plugin.as_str() {
-            NATIVE => Ok(scramble::native(nonce, password)),
-            CACHING_SHA2 => Ok(scramble::caching_sha2(nonce, password)),
+            NATIVE => Ok(native(nonce, password)),
+            CACHING_SHA2 => Ok(caching_sha2(nonce, password)),
             _ => Err(self.refused("this client does not have it")),
         }
     }
 
     /// The password in clear text, for unix sockets only: there nobody but the server can read it.
-    fn password_in_clear(&self) -> Result<Vec<u8>, Error> {
+    fn password_in_clear(&self) -> WireResult<Vec<u8>> {
         match self.options.address {
             Address::Unix(_) => Ok([self.password(), &[0]].concat()),
             Address::Tcp { .. } => {
@@ -150,8 +153,8 @@ impl<'a> Login<'a> {
         self.options.password.as_deref().unwrap_or_default().as_bytes()
     }
 
-    fn refused(&self, reason: &'static str) -> Error {
-        Error::Auth { plugin: self.plugin.clone(), reason }
+    fn refused(&self, reason: &'static str) -> WireError {
+        WireError::Auth { plugin: self.plugin.clone(), reason }
     }
 }
 
@@ -162,13 +165,34 @@ fn is_manual(rest: &[u8]) -> bool {
     matches!(rest, [0, 0, status, _, ..] if status & AUTOCOMMIT == 0)
 }
 
-fn put_terminated(text: &str, out: &mut Vec<u8>) -> Result<(), Error> {
+fn put_terminated(text: &str, out: &mut Vec<u8>) -> WireResult<()> {
     if text.contains('\0') {
-        return Err(Error::Usage("a NUL in a user's or a database's name"));
+        return Err(WireError::Usage("a NUL in a user's or a database's name"));
     }
     out.extend_from_slice(text.as_bytes());
     out.push(0);
     Ok(())
+}
+
+/// Random bytes of the server for a proof that the client knows the password.
+const NONCE: usize = 20;
+
+/// For `mysql_native_password`: SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password))).
+fn native(nonce: &[u8; NONCE], password: &[u8]) -> Vec<u8> {
+    let once = Sha1::digest(password);
+    let twice = Sha1::digest(once);
+    xor(&once, &Sha1::new().chain_update(nonce).chain_update(twice).finalize())
+}
+
+/// For `caching_sha2_password`: SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce).
+fn caching_sha2(nonce: &[u8; NONCE], password: &[u8]) -> Vec<u8> {
+    let once = Sha256::digest(password);
+    let twice = Sha256::digest(once);
+    xor(&once, &Sha256::new().chain_update(twice).chain_update(nonce).finalize())
+}
+
+fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
+    a.iter().zip(b).map(|(a, b)| a ^ b).collect()
 }
 
 #[cfg(test)]
@@ -194,8 +218,8 @@ mod tests {
     #[test]
     fn the_answer_to_a_greeting_is_the_same_for_all_servers() {
         let options = options("");
-        let (_, _, mysql) = Login::start(&options, &greeting(NATIVE)).unwrap();
-        let (login, _, maria) = Login::start(&options, &greeting("unix_socket")).unwrap();
+        let (_, _, mysql) = MySqlLogin::start(&options, &greeting(NATIVE)).unwrap();
+        let (login, _, maria) = MySqlLogin::start(&options, &greeting("unix_socket")).unwrap();
         assert_eq!(mysql, maria);
         let capabilities = login.capabilities();
         assert_eq!(mysql[..4], capabilities.bits().to_le_bytes());
@@ -216,7 +240,7 @@ mod tests {
     #[test]
     fn an_empty_password_is_an_empty_answer_to_any_method() {
         let options = options("");
-        let (mut login, _, _) = Login::start(&options, &greeting(NATIVE)).unwrap();
+        let (mut login, _, _) = MySqlLogin::start(&options, &greeting(NATIVE)).unwrap();
         let switch = b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0";
         assert_eq!(login.step(switch).unwrap(), Some(Vec::new()));
         assert_eq!(login.plugin(), CACHING_SHA2);
@@ -229,22 +253,33 @@ mod tests {
     #[test]
     fn a_password_goes_in_clear_over_a_unix_socket_only() {
         let mut options = options("secret");
-        let (mut login, _, answer) = Login::start(&options, &greeting(CACHING_SHA2)).unwrap();
+        let (mut login, _, answer) = MySqlLogin::start(&options, &greeting(CACHING_SHA2)).unwrap();
         assert_eq!(answer[37], 32, "a hash, not the password");
         assert_eq!(login.step(&[1, 3]).unwrap(), None);
         assert_eq!(login.step(&[1, 4]).unwrap(), Some(b"secret\0".to_vec()));
 
         options.address = Address::Tcp { host: "localhost".to_owned(), port: 3306 };
-        let (mut login, _, _) = Login::start(&options, &greeting(CACHING_SHA2)).unwrap();
-        assert!(matches!(login.step(&[1, 4]), Err(Error::Auth { .. })));
+        let (mut login, _, _) = MySqlLogin::start(&options, &greeting(CACHING_SHA2)).unwrap();
+        assert!(matches!(login.step(&[1, 4]), Err(WireError::Auth { .. })));
     }
 
     #[test]
     fn a_password_is_not_given_to_unknown_methods() {
         let options = options("secret");
         for switch in [&b"\xfemysql_clear_password\0"[..], b"\xfe", b"\xfedialog\0Password: \0"] {
-            let (mut login, _, _) = Login::start(&options, &greeting(NATIVE)).unwrap();
+            let (mut login, _, _) = MySqlLogin::start(&options, &greeting(NATIVE)).unwrap();
             assert!(login.step(switch).is_err());
         }
+    }
+
+    /// Computed with Python's `hashlib`.
+    #[test]
+    fn agrees_with_another_implementation() {
+        let nonce = b"abcdefghijklmnopqrst";
+        let sha1 = native(nonce, b"secret");
+        assert_eq!(hex::encode(sha1), "8817c50fa779daef010ee7577825b0847df9842e");
+        let sha2 = caching_sha2(nonce, b"secret");
+        let expected = "c76e2898612a4cf042c77fa8c4702c4c64c0c2c557c53c4d75595aaa6abae809";
+        assert_eq!(hex::encode(sha2), expected);
     }
 }

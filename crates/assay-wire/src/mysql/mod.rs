@@ -5,11 +5,10 @@ pub mod codec;
 mod constants;
 mod execute;
 mod login;
-mod scramble;
 mod session;
 mod walk;
 
 pub use constants::CapabilityFlags;
-pub use login::Login;
-pub(crate) use session::Session;
-pub use walk::Walker;
+pub use login::MySqlLogin;
+pub(crate) use session::MySqlSession;
+pub use walk::PacketWalker;

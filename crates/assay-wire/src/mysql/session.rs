@@ -9,16 +9,18 @@ use super::codec::{
     parse_values,
 };
 use super::constants::{CapabilityFlags, Command};
-use super::execute::Statement;
-use super::login::Login;
-use super::walk::Walker;
+use super::execute::ExecutePacket;
+use super::login::MySqlLogin;
+use super::walk::PacketWalker;
 use crate::budget::ReadBudget;
 use crate::channel::Channel;
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::options::ConnectOptions;
 use crate::postgres;
-use crate::summary::{AnswerSummary, Described, TakeValues};
-use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
+use crate::value::{
+    AnswerColumn, AnswerSummary, Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId,
+    TakeValues,
+};
 
 /// A server that has not greeted by then may be waiting for the client to speak first.
 const GREETING_DUE: Duration = Duration::from_secs(1);
@@ -26,29 +28,33 @@ const GREETING_DUE: Duration = Duration::from_secs(1);
 const MAX_LOGIN_STEPS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Protocol {
+enum RowProtocol {
     Text,
     Binary,
 }
 
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct MySqlSession {
     capabilities: CapabilityFlags,
-    statements: Vec<Statement>,
+    statements: Vec<ExecutePacket>,
     outbox: Vec<u8>,
     packet: Vec<u8>,
     sequence: u8,
 }
 
-impl Session {
+impl MySqlSession {
     pub(crate) fn log_in(
         channel: &mut Channel,
         options: &ConnectOptions,
-    ) -> Result<(Self, ServerIdentity), Error> {
+    ) -> WireResult<(Self, ServerIdentity)> {
         let is_greeted = channel.stream.is_answered_within(GREETING_DUE.min(options.timeout))?;
         if !is_greeted && postgres::is_spoken_at(options) {
             let address = options.address.to_string();
-            return Err(Error::OtherProtocol { address, spoken: "Postgres", expected: "MySQL" });
+            return Err(WireError::OtherProtocol {
+                address,
+                spoken: "Postgres",
+                expected: "MySQL",
+            });
         }
         let mut session = Self {
             capabilities: CapabilityFlags::empty(),
@@ -57,7 +63,7 @@ impl Session {
             packet: Vec::new(),
             sequence: 0,
         };
-        let (mut login, greeting, answer) = Login::start(options, session.read(channel)?)?;
+        let (mut login, greeting, answer) = MySqlLogin::start(options, session.read(channel)?)?;
         session.write(channel, &answer)?;
         for _ in 0..MAX_LOGIN_STEPS {
             if let Some(answer) = login.step(session.read(channel)?)? {
@@ -77,7 +83,7 @@ impl Session {
                 return Ok((session, identity));
             }
         }
-        Err(Error::Protocol("a login without end"))
+        Err(WireError::Protocol("a login without end"))
     }
 
     pub(crate) fn capabilities(&self) -> CapabilityFlags {
@@ -95,11 +101,11 @@ impl Session {
         channel: &mut Channel,
         sql: &str,
         params: &[ParamType],
-    ) -> Result<StatementId, Error> {
+    ) -> WireResult<StatementId> {
         channel.begin_kept_reply(ReadBudget::reply())?;
         self.command(channel, Command::Prepare, sql.as_bytes())?;
         let prepared = match parse_prepared(self.read(channel)?) {
-            Err(error @ Error::Server { .. }) => {
+            Err(error @ WireError::Server { .. }) => {
                 channel.end_reply();
                 return Err(error);
             }
@@ -115,9 +121,9 @@ impl Session {
         }
         channel.end_reply();
         if usize::from(prepared.params) != params.len() {
-            return Err(Error::Usage("another number of parameters than the statement has"));
+            return Err(WireError::Usage("another number of parameters than the statement has"));
         }
-        self.statements.push(Statement::new(prepared.id, params));
+        self.statements.push(ExecutePacket::new(prepared.id, params));
         Ok(StatementId(self.statements.len() - 1))
     }
 
@@ -126,24 +132,20 @@ impl Session {
         channel: &mut Channel,
         id: StatementId,
         params: &[Param<'_>],
-    ) -> Result<Reply, Error> {
+    ) -> WireResult<Reply> {
         let statement = id.find_in(&mut self.statements)?;
         let packet = statement.encode(params)?;
         channel.begin_reply()?;
         channel.stream.send(packet)?;
-        let reply = channel.walk(Walker::new(1))?;
+        let reply = channel.walk(PacketWalker::new(1))?;
         statement.executed();
         Ok(reply)
     }
 
-    pub(crate) fn execute_text(
-        &mut self,
-        channel: &mut Channel,
-        sql: &[u8],
-    ) -> Result<Reply, Error> {
+    pub(crate) fn execute_text(&mut self, channel: &mut Channel, sql: &[u8]) -> WireResult<Reply> {
         channel.begin_reply()?;
         self.command(channel, Command::Query, sql)?;
-        channel.walk(Walker::new(packets(1 + sql.len())))
+        channel.walk(PacketWalker::new(packets(1 + sql.len())))
     }
 
     /// Runs a statement that requests a file of the client, and sends these rows, whatever file it names.
@@ -152,14 +154,16 @@ impl Session {
         channel: &mut Channel,
         sql: &str,
         rows: &[u8],
-    ) -> Result<Reply, Error> {
+    ) -> WireResult<Reply> {
         if rows.len() >= MAX_PAYLOAD {
-            return Err(Error::Usage("rows of 16 MiB or more to copy at once"));
+            return Err(WireError::Usage("rows of 16 MiB or more to copy at once"));
         }
         channel.begin_kept_reply(ReadBudget::reply())?;
         self.command(channel, Command::Query, sql.as_bytes())?;
         if self.read(channel)?.first() != Some(&0xfb) {
-            return self.copied(channel).and(Err(Error::Protocol("a reply that asks for no rows")));
+            return self
+                .copied(channel)
+                .and(Err(WireError::Protocol("a reply that asks for no rows")));
         }
         self.outbox.clear();
         let mut packets = 0;
@@ -174,42 +178,35 @@ impl Session {
         self.copied(channel)
     }
 
-    fn copied(&self, channel: &mut Channel) -> Result<Reply, Error> {
-        let head = parse_head(&self.packet);
-        if matches!(head, Ok(Head::Done(_)) | Err(Error::Server { .. })) {
-            channel.end_reply();
-        }
-        match head? {
+    fn copied(&self, channel: &mut Channel) -> WireResult<Reply> {
+        channel.end_after(parse_head(&self.packet).and_then(|head| match head {
             Head::Done(done) => Ok(Reply { affected: done.affected, ..Reply::default() }),
-            Head::Columns(_) => Err(Error::Protocol("rows in the reply to a copy")),
-        }
+            Head::Columns(_) => Err(WireError::Protocol("rows in the reply to a copy")),
+        }))
     }
 
-    pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
+    pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> WireResult<ResultSet> {
         channel.begin_kept_reply(ReadBudget::reply())?;
         self.command(channel, Command::Query, sql.as_bytes())?;
-        self.kept(channel, Protocol::Text)
+        self.kept(channel, RowProtocol::Text)
     }
 
-    /// Like [`Session::query`], but keeps every result, including those without columns.
+    /// Like [`MySqlSession::query`], but keeps every result, including those without columns.
     pub(crate) fn query_all(
         &mut self,
         channel: &mut Channel,
         sql: &str,
-    ) -> Result<Vec<ResultSet>, Error> {
+    ) -> WireResult<Vec<ResultSet>> {
         channel.begin_kept_reply(ReadBudget::reply())?;
         self.command(channel, Command::Query, sql.as_bytes())?;
         let results = self.all_results(channel);
-        if matches!(results, Ok(_) | Err(Error::Server { .. })) {
-            channel.end_reply();
-        }
-        results
+        channel.end_after(results)
     }
 
-    fn all_results(&mut self, channel: &mut Channel) -> Result<Vec<ResultSet>, Error> {
+    fn all_results(&mut self, channel: &mut Channel) -> WireResult<Vec<ResultSet>> {
         let mut all = Vec::with_capacity(1);
         loop {
-            let (result, has_more) = self.result(channel, Protocol::Text)?;
+            let (result, has_more) = self.result(channel, RowProtocol::Text)?;
             all.push(result);
             if !has_more {
                 return Ok(all);
@@ -222,13 +219,13 @@ impl Session {
         channel: &mut Channel,
         id: StatementId,
         params: &[Param<'_>],
-    ) -> Result<ResultSet, Error> {
+    ) -> WireResult<ResultSet> {
         let statement = id.find_in(&mut self.statements)?;
         let packet = statement.encode(params)?;
         channel.begin_kept_reply(ReadBudget::reply())?;
         channel.stream.send(packet)?;
         self.sequence = 1;
-        let result = self.kept(channel, Protocol::Binary)?;
+        let result = self.kept(channel, RowProtocol::Binary)?;
         id.find_in(&mut self.statements)?.executed();
         Ok(result)
     }
@@ -238,14 +235,11 @@ impl Session {
         channel: &mut Channel,
         sql: &[u8],
         take: TakeValues<'_>,
-    ) -> Result<AnswerSummary, Error> {
+    ) -> WireResult<AnswerSummary> {
         channel.begin_kept_reply(ReadBudget::message_by_message())?;
         self.command(channel, Command::Query, sql)?;
         let answer = self.answers(channel, take);
-        if matches!(answer, Ok(_) | Err(Error::Server { .. })) {
-            channel.end_reply();
-        }
-        answer
+        channel.end_after(answer)
     }
 
     /// Receives all results of a statement, and passes the rows of the first one that has columns to `take`.
@@ -253,7 +247,7 @@ impl Session {
         &mut self,
         channel: &mut Channel,
         take: TakeValues<'_>,
-    ) -> Result<AnswerSummary, Error> {
+    ) -> WireResult<AnswerSummary> {
         let mut summary = AnswerSummary::default();
         loop {
             let is_first = summary.columns.is_empty();
@@ -269,7 +263,7 @@ impl Session {
             };
             for _ in 0..columns {
                 let packet = self.read(channel)?;
-                let column = Described {
+                let column = AnswerColumn {
                     name: parse_column(packet)?,
                     kind: parse_column_type(packet)?.to_string(),
                     is_of_table: parse_is_of_table(packet)?,
@@ -297,16 +291,13 @@ impl Session {
         }
     }
 
-    fn kept(&mut self, channel: &mut Channel, protocol: Protocol) -> Result<ResultSet, Error> {
+    fn kept(&mut self, channel: &mut Channel, protocol: RowProtocol) -> WireResult<ResultSet> {
         let result = self.results(channel, protocol);
-        if matches!(result, Ok(_) | Err(Error::Server { .. })) {
-            channel.end_reply();
-        }
-        result
+        channel.end_after(result)
     }
 
     /// Receives all results of a statement. Returns the first one that has rows.
-    fn results(&mut self, channel: &mut Channel, protocol: Protocol) -> Result<ResultSet, Error> {
+    fn results(&mut self, channel: &mut Channel, protocol: RowProtocol) -> WireResult<ResultSet> {
         let mut kept = ResultSet::default();
         loop {
             let (result, has_more) = self.result(channel, protocol)?;
@@ -325,8 +316,8 @@ impl Session {
     fn result(
         &mut self,
         channel: &mut Channel,
-        protocol: Protocol,
-    ) -> Result<(ResultSet, bool), Error> {
+        protocol: RowProtocol,
+    ) -> WireResult<(ResultSet, bool)> {
         let (mut result, mut types) = (ResultSet::default(), Vec::new());
         let columns = match parse_head(self.read(channel)?)? {
             Head::Done(done) => {
@@ -339,7 +330,7 @@ impl Session {
         for _ in 0..columns {
             let packet = self.read(channel)?;
             result.columns.push(parse_column(packet)?);
-            if protocol == Protocol::Binary {
+            if protocol == RowProtocol::Binary {
                 types.push(parse_column_type(packet)?);
             }
         }
@@ -354,20 +345,15 @@ impl Session {
                 return Err(parse_error(packet));
             }
             let row = match protocol {
-                Protocol::Text => parse_row(packet, width)?,
-                Protocol::Binary => parse_binary_row(packet, &types)?,
+                RowProtocol::Text => parse_row(packet, width)?,
+                RowProtocol::Binary => parse_binary_row(packet, &types)?,
             };
             channel.keep_row(width)?;
             result.rows.push(row);
         }
     }
 
-    fn command(
-        &mut self,
-        channel: &mut Channel,
-        command: Command,
-        body: &[u8],
-    ) -> Result<(), Error> {
+    fn command(&mut self, channel: &mut Channel, command: Command, body: &[u8]) -> WireResult<()> {
         self.sequence = 0;
         if body.len() + 1 < MAX_PAYLOAD {
             self.outbox.clear();
@@ -381,24 +367,24 @@ impl Session {
     }
 
     /// Sends one message, numbered after the last packet received.
-    fn write(&mut self, channel: &mut Channel, payload: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, channel: &mut Channel, payload: &[u8]) -> WireResult<()> {
         self.outbox.clear();
         frame(payload, self.sequence, &mut self.outbox);
         self.flush(channel, packets(payload.len()))
     }
 
-    fn flush(&mut self, channel: &mut Channel, packets: usize) -> Result<(), Error> {
+    fn flush(&mut self, channel: &mut Channel, packets: usize) -> WireResult<()> {
         self.sequence = self.sequence.wrapping_add(packets as u8);
         channel.send_buffer(&mut self.outbox)
     }
 
     /// Receives one message, joined from its packets.
-    fn read(&mut self, channel: &mut Channel) -> Result<&[u8], Error> {
+    fn read(&mut self, channel: &mut Channel) -> WireResult<&[u8]> {
         self.packet.clear();
         loop {
             let (length, sequence) = parse_header(channel.peek::<HEADER>()?);
             if sequence != self.sequence {
-                return Err(Error::Protocol("packets out of order"));
+                return Err(WireError::Protocol("packets out of order"));
             }
             self.sequence = sequence.wrapping_add(1);
             channel.read_message(HEADER, length, &mut self.packet)?;

@@ -1,7 +1,7 @@
 //! Execute messages of prepared statements. They are encoded once, then only their values are rewritten.
 
 use super::codec::{HEADER, checked, put_message, put_text};
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::value::{Param, ParamType};
 
 /// Type numbers of `int8` and `varchar`, the types declared by sysbench, the reference client.
@@ -14,12 +14,12 @@ const UNSPECIFIED: u32 = 0;
 const NULL: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum ResultFormat {
     Text,
     Binary,
 }
 
-impl Format {
+impl ResultFormat {
     fn code(self) -> [u8; 4] {
         [0, 1, 0, u8::from(self == Self::Binary)]
     }
@@ -39,7 +39,7 @@ pub(crate) const SYNC: &[u8] = b"S\0\0\0\x04";
 /// The portal is not described: the columns are known since the statement was prepared, and the end of the reply shows
 /// whether it had any.
 #[derive(Debug)]
-pub(crate) struct Statement {
+pub(crate) struct BindMessages {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
     bind: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Statement {
 }
 
 /// The messages that prepare a statement under a number of the client's choice.
-pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> Result<Vec<u8>, Error> {
+pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> WireResult<Vec<u8>> {
     let name = name(number);
     let mut out = Vec::new();
     put_parse(&name, sql, types, &mut out)?;
@@ -60,7 +60,7 @@ pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> Result<V
     Ok(out)
 }
 
-fn put_parse(name: &[u8], sql: &str, types: &[ParamType], out: &mut Vec<u8>) -> Result<(), Error> {
+fn put_parse(name: &[u8], sql: &str, types: &[ParamType], out: &mut Vec<u8>) -> WireResult<()> {
     let sql = checked(sql)?;
     let count = count(types)?;
     put_message(b'P', out, |out| {
@@ -82,17 +82,18 @@ fn name(number: usize) -> Vec<u8> {
     format!("s{number}").into_bytes()
 }
 
-fn count(types: &[ParamType]) -> Result<[u8; 2], Error> {
-    let count = i16::try_from(types.len()).map_err(|_| Error::Usage("more than 32767 parameters"));
+fn count(types: &[ParamType]) -> WireResult<[u8; 2]> {
+    let count =
+        i16::try_from(types.len()).map_err(|_| WireError::Usage("more than 32767 parameters"));
     count.map(i16::to_be_bytes)
 }
 
-impl Statement {
-    pub(crate) fn new(number: usize, types: &[ParamType]) -> Result<Self, Error> {
+impl BindMessages {
+    pub(crate) fn new(number: usize, types: &[ParamType]) -> WireResult<Self> {
         Self::after(Vec::new(), &name(number), types, &EXECUTE_AND_SYNC)
     }
 
-    pub(crate) fn parsed_each_time(sql: &str, types: &[ParamType]) -> Result<Self, Error> {
+    pub(crate) fn parsed_each_time(sql: &str, types: &[ParamType]) -> WireResult<Self> {
         let mut parse = Vec::new();
         put_parse(b"", sql, types, &mut parse)?;
         Self::after(parse, b"", types, &DESCRIBE_EXECUTE_AND_SYNC)
@@ -103,7 +104,7 @@ impl Statement {
         name: &[u8],
         types: &[ParamType],
         end: &'static [u8],
-    ) -> Result<Self, Error> {
+    ) -> WireResult<Self> {
         let bind = packet.len();
         packet.extend_from_slice(&[b'B', 0, 0, 0, 0]);
         // The unnamed portal.
@@ -117,9 +118,13 @@ impl Statement {
     }
 
     /// The messages with these values. They keep their memory, so values of the same size do not allocate.
-    pub(crate) fn encode(&mut self, params: &[Param<'_>], result: Format) -> Result<&[u8], Error> {
+    pub(crate) fn encode(
+        &mut self,
+        params: &[Param<'_>],
+        result: ResultFormat,
+    ) -> WireResult<&[u8]> {
         if params.len() != self.types.len() {
-            return Err(Error::Usage("another number of parameters than was prepared"));
+            return Err(WireError::Usage("another number of parameters than was prepared"));
         }
         self.packet.truncate(self.values);
         for (kind, param) in self.types.iter().zip(params) {
@@ -133,7 +138,7 @@ impl Statement {
                     self.packet.extend_from_slice(&NULL.to_be_bytes());
                     continue;
                 }
-                _ => return Err(Error::Usage("a parameter of another type than was prepared")),
+                _ => return Err(WireError::Usage("a parameter of another type than was prepared")),
             };
             let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
             self.packet.extend_from_slice(&length.to_be_bytes());
@@ -141,17 +146,16 @@ impl Statement {
         }
         self.packet.extend_from_slice(&result.code());
         let length = i32::try_from(self.packet.len() - self.bind - 1);
-        let length = length.map_err(|_| Error::Usage("parameters of 2 GiB or more"))?;
-        if let Some(place) = self.packet.get_mut(self.bind + 1..self.bind + HEADER) {
-            place.copy_from_slice(&length.to_be_bytes());
-        }
+        let length = length.map_err(|_| WireError::Usage("parameters of 2 GiB or more"))?;
+        let place = self.bind + 1..self.bind + HEADER;
+        self.packet[place].copy_from_slice(&length.to_be_bytes());
         self.packet.extend_from_slice(self.end);
         Ok(&self.packet)
     }
 
     /// Like `encode`, without the Sync message.
-    pub(crate) fn encode_unanswered(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
-        let packet = self.encode(params, Format::Binary)?;
+    pub(crate) fn encode_unanswered(&mut self, params: &[Param<'_>]) -> WireResult<&[u8]> {
+        let packet = self.encode(params, ResultFormat::Binary)?;
         Ok(packet.strip_suffix(SYNC).unwrap_or(packet))
     }
 }
@@ -162,21 +166,22 @@ mod tests {
 
     #[test]
     fn values_are_bound_as_text_and_results_have_the_format_asked_for() {
-        let mut statement = Statement::new(7, &[ParamType::Int, ParamType::Text]).unwrap();
+        let mut statement = BindMessages::new(7, &[ParamType::Int, ParamType::Text]).unwrap();
         let params = [Param::Int(-12), Param::Text(b"ab")];
-        let packet = statement.encode(&params, Format::Binary).unwrap();
+        let packet = statement.encode(&params, ResultFormat::Binary).unwrap();
         let bind = b"B\0\0\0\x1d\0s7\0\0\0\0\x02\0\0\0\x03-12\0\0\0\x02ab\0\x01\0\x01".as_slice();
         assert_eq!(packet, [bind, &EXECUTE_AND_SYNC].concat());
-        let again = statement.encode(&[Param::Int(1), Param::Text(b"")], Format::Text).unwrap();
+        let again =
+            statement.encode(&[Param::Int(1), Param::Text(b"")], ResultFormat::Text).unwrap();
         assert!(again.ends_with(&[&[0, 1, 0, 0], &EXECUTE_AND_SYNC[..]].concat()), "{again:?}");
         assert_eq!(again.get(..5), Some(&b"B\0\0\0\x19"[..]));
     }
 
     #[test]
     fn the_server_infers_types_and_null_has_no_bytes() {
-        let mut statement = Statement::new(7, &[ParamType::Inferred; 3]).unwrap();
+        let mut statement = BindMessages::new(7, &[ParamType::Inferred; 3]).unwrap();
         let params = [Param::Int(-1), Param::Null, Param::Text(b"a")];
-        let packet = statement.encode(&params, Format::Binary).unwrap();
+        let packet = statement.encode(&params, ResultFormat::Binary).unwrap();
         let values = b"\0\x03\0\0\0\x02-1\xff\xff\xff\xff\0\0\0\x01a\0\x01\0\x01";
         assert!(packet.windows(values.len()).any(|part| part == values), "{packet:?}");
         let prepared = prepare(1, "S", &[ParamType::Inferred]).unwrap();
@@ -185,12 +190,12 @@ mod tests {
 
     #[test]
     fn a_statement_that_is_parsed_each_time_has_no_name() {
-        let mut statement = Statement::parsed_each_time("S", &[ParamType::Inferred]).unwrap();
+        let mut statement = BindMessages::parsed_each_time("S", &[ParamType::Inferred]).unwrap();
         // Lengths count themselves: 4 + 1 + 2 + 2 + 4 bytes, and 4 + 1 + 1 + 2 + 2 + 6 + 2 + 2.
         let expected =
             b"P\0\0\0\x0d\0S\0\0\x01\0\0\0\0B\0\0\0\x14\0\0\0\0\0\x01\0\0\0\x02-1\0\x01\0\x01";
         for _ in 0..2 {
-            let packet = statement.encode(&[Param::Int(-1)], Format::Binary).unwrap();
+            let packet = statement.encode(&[Param::Int(-1)], ResultFormat::Binary).unwrap();
             assert_eq!(packet, [&expected[..], &DESCRIBE_EXECUTE_AND_SYNC].concat());
         }
         let packet = statement.encode_unanswered(&[Param::Int(-1)]).unwrap();
@@ -199,9 +204,12 @@ mod tests {
 
     #[test]
     fn parameters_that_do_not_fit_are_refused() {
-        let mut statement = Statement::new(0, &[ParamType::Int]).unwrap();
+        let mut statement = BindMessages::new(0, &[ParamType::Int]).unwrap();
         for params in [&[][..], &[Param::Text(b"1")], &[Param::Int(1), Param::Int(2)]] {
-            assert!(matches!(statement.encode(params, Format::Binary), Err(Error::Usage(_))));
+            assert!(matches!(
+                statement.encode(params, ResultFormat::Binary),
+                Err(WireError::Usage(_))
+            ));
         }
         assert!(prepare(0, "SELECT 1\0", &[]).is_err());
     }

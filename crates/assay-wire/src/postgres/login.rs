@@ -4,7 +4,7 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
 use super::codec::{checked, put_length, put_message, put_text};
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::options::{Address, ConnectOptions};
 
 /// Version 3.0 of the protocol, which every server since 7.4 speaks.
@@ -22,16 +22,16 @@ mod ask {
     pub(super) const SASL_FINAL: u32 = 12;
 }
 
-pub struct Login<'a> {
+pub struct PostgresLogin<'a> {
     options: &'a ConnectOptions,
     method: &'static str,
     scram: Option<ScramSha256>,
     done: bool,
 }
 
-impl<'a> Login<'a> {
+impl<'a> PostgresLogin<'a> {
     /// Returns the login with the first message to send.
-    pub fn start(options: &'a ConnectOptions) -> Result<(Self, Vec<u8>), Error> {
+    pub fn start(options: &'a ConnectOptions) -> WireResult<(Self, Vec<u8>)> {
         let user = checked(&options.user)?;
         let database = options.database.as_deref().map(checked).transpose()?;
         let mut hello = Vec::new();
@@ -57,14 +57,14 @@ impl<'a> Login<'a> {
     }
 
     /// Takes the body of an authentication message. Returns the message to answer with, if one is due.
-    pub fn step(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    pub fn step(&mut self, body: &[u8]) -> WireResult<Option<Vec<u8>>> {
         let Some((asked, data)) = body.split_first_chunk::<4>() else {
-            return Err(Error::Protocol("a step of the login that is cut off"));
+            return Err(WireError::Protocol("a step of the login that is cut off"));
         };
         match u32::from_be_bytes(*asked) {
             // A server that begins SCRAM has to finish it: only the end proves that it knows the password.
             ask::NOTHING_MORE | ask::PASSWORD | ask::MD5 | ask::SASL if self.scram.is_some() => {
-                Err(Error::Protocol("a login out of order"))
+                Err(WireError::Protocol("a login out of order"))
             }
             ask::NOTHING_MORE => {
                 self.done = true;
@@ -86,7 +86,7 @@ impl<'a> Login<'a> {
         self.options.password.as_deref().unwrap_or_default().as_bytes()
     }
 
-    fn password_in_clear(&mut self) -> Result<Vec<u8>, Error> {
+    fn password_in_clear(&mut self) -> WireResult<Vec<u8>> {
         self.method = "password";
         if matches!(self.options.address, Address::Tcp { .. }) {
             return Err(refused("password", "it would send the password in clear text over TCP"));
@@ -94,23 +94,23 @@ impl<'a> Login<'a> {
         self.password_message(self.password())
     }
 
-    fn md5(&mut self, data: &[u8]) -> Result<Vec<u8>, Error> {
+    fn md5(&mut self, data: &[u8]) -> WireResult<Vec<u8>> {
         self.method = "md5";
-        let salt = data.first_chunk::<4>().ok_or(Error::Protocol("a salt that is cut off"))?;
+        let salt = data.first_chunk::<4>().ok_or(WireError::Protocol("a salt that is cut off"))?;
         let hash = md5_hash(self.options.user.as_bytes(), self.password(), *salt);
         self.password_message(hash.as_bytes())
     }
 
-    fn password_message(&self, text: &[u8]) -> Result<Vec<u8>, Error> {
+    fn password_message(&self, text: &[u8]) -> WireResult<Vec<u8>> {
         if text.contains(&0) {
-            return Err(Error::Usage("a password that holds a zero byte"));
+            return Err(WireError::Usage("a password that holds a zero byte"));
         }
         let mut out = Vec::new();
         put_message(b'p', &mut out, |out| put_text(text, out))?;
         Ok(out)
     }
 
-    fn scram_first(&mut self, data: &[u8]) -> Result<Vec<u8>, Error> {
+    fn scram_first(&mut self, data: &[u8]) -> WireResult<Vec<u8>> {
         let offered = data.split(|byte| *byte == 0).any(|it| it == SCRAM_SHA_256.as_bytes());
         if !offered {
             return Err(refused("sasl", "the server does not offer SCRAM-SHA-256"));
@@ -129,8 +129,8 @@ impl<'a> Login<'a> {
         Ok(out)
     }
 
-    fn scram_next(&mut self, data: &[u8]) -> Result<Vec<u8>, Error> {
-        let scram = self.scram.as_mut().ok_or(Error::Protocol("a login out of order"))?;
+    fn scram_next(&mut self, data: &[u8]) -> WireResult<Vec<u8>> {
+        let scram = self.scram.as_mut().ok_or(WireError::Protocol("a login out of order"))?;
         if !rounds(data).is_some_and(|rounds| (1..=MAX_ROUNDS).contains(&rounds)) {
             return Err(refused("scram-sha-256", "the server asks for too many hash iterations"));
         }
@@ -141,8 +141,8 @@ impl<'a> Login<'a> {
     }
 
     /// Checks the server's proof that it knows the password too.
-    fn scram_last(&mut self, data: &[u8]) -> Result<(), Error> {
-        let mut scram = self.scram.take().ok_or(Error::Protocol("a login out of order"))?;
+    fn scram_last(&mut self, data: &[u8]) -> WireResult<()> {
+        let mut scram = self.scram.take().ok_or(WireError::Protocol("a login out of order"))?;
         let proven = scram.finish(data);
         proven.map_err(|_| refused("scram-sha-256", "the server does not know the password"))
     }
@@ -155,8 +155,8 @@ fn rounds(data: &[u8]) -> Option<u32> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn refused(plugin: &str, reason: &'static str) -> Error {
-    Error::Auth { plugin: plugin.to_owned(), reason }
+fn refused(plugin: &str, reason: &'static str) -> WireError {
+    WireError::Auth { plugin: plugin.to_owned(), reason }
 }
 
 fn method_name(asked: u32) -> &'static str {
@@ -178,7 +178,7 @@ mod tests {
             password: Some("password".to_owned()),
             ..ConnectOptions::unix("s", "md5_user")
         };
-        let (mut login, hello) = Login::start(&options).unwrap();
+        let (mut login, hello) = PostgresLogin::start(&options).unwrap();
         assert_eq!(hello, b"\0\0\0\x17\0\x03\0\0user\0md5_user\0\0");
         let answer = login.step(&[0, 0, 0, 5, 0x2a, 0x3d, 0x8f, 0xe0]).unwrap().unwrap();
         assert_eq!(answer.get(5..), Some(&b"md562af4dd09bbb41884907a838a3233294\0"[..]));
@@ -187,10 +187,13 @@ mod tests {
     #[test]
     fn a_server_must_complete_its_scram_proof() {
         let options = ConnectOptions::unix("s", "u");
-        let (mut login, _) = Login::start(&options).unwrap();
+        let (mut login, _) = PostgresLogin::start(&options).unwrap();
         login.step(b"\0\0\0\x0aSCRAM-SHA-256\0\0").unwrap();
         for asked in [0, 3, 5] {
-            assert!(matches!(login.step(&[0, 0, 0, asked, 1, 2, 3, 4]), Err(Error::Protocol(_))));
+            assert!(matches!(
+                login.step(&[0, 0, 0, asked, 1, 2, 3, 4]),
+                Err(WireError::Protocol(_))
+            ));
         }
     }
 
@@ -198,10 +201,10 @@ mod tests {
     fn a_server_cannot_keep_the_client_busy() {
         let options = ConnectOptions::unix("s", "u");
         for rounds in ["0", "4294967295", "99999999999", "x", ""] {
-            let (mut login, _) = Login::start(&options).unwrap();
+            let (mut login, _) = PostgresLogin::start(&options).unwrap();
             login.step(b"\0\0\0\x0aSCRAM-SHA-256\0\0").unwrap();
             let next = format!("\0\0\0\x0br=nonce,s=c2FsdHNhbHQ=,i={rounds}");
-            assert!(matches!(login.step(next.as_bytes()), Err(Error::Auth { .. })), "{rounds}");
+            assert!(matches!(login.step(next.as_bytes()), Err(WireError::Auth { .. })), "{rounds}");
         }
     }
 
@@ -209,13 +212,13 @@ mod tests {
     fn passwords_are_not_sent_in_clear() {
         let tcp = Address::Tcp { host: "127.0.0.1".to_owned(), port: 5432 };
         let options = ConnectOptions::new(tcp, "u");
-        let (mut login, _) = Login::start(&options).unwrap();
-        assert!(matches!(login.step(&[0, 0, 0, 3]), Err(Error::Auth { .. })));
+        let (mut login, _) = PostgresLogin::start(&options).unwrap();
+        assert!(matches!(login.step(&[0, 0, 0, 3]), Err(WireError::Auth { .. })));
         let options = ConnectOptions::unix("s", "u");
-        let (mut login, _) = Login::start(&options).unwrap();
+        let (mut login, _) = PostgresLogin::start(&options).unwrap();
         assert!(login.step(&[0, 0, 0, 3]).unwrap().is_some());
-        assert!(matches!(login.step(&[0, 0, 0, 7]), Err(Error::Auth { .. })));
-        assert!(matches!(login.step(&[0, 0, 0, 11, 1]), Err(Error::Protocol(_))));
+        assert!(matches!(login.step(&[0, 0, 0, 7]), Err(WireError::Auth { .. })));
+        assert!(matches!(login.step(&[0, 0, 0, 11, 1]), Err(WireError::Protocol(_))));
         assert!(!login.is_done());
     }
 }

@@ -7,7 +7,7 @@ mod probe;
 mod session;
 mod walk;
 
-pub use login::Login;
+pub use login::PostgresLogin;
 pub(crate) use probe::is_spoken_at;
-pub(crate) use session::Session;
-pub use walk::Walker;
+pub(crate) use session::PostgresSession;
+pub use walk::MessageWalker;

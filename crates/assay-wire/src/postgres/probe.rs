@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::codec::{HEADER, kind};
-use crate::error::Error;
+use crate::error::WireError;
 use crate::options::ConnectOptions;
-use crate::stream::Stream;
+use crate::stream::ServerStream;
 
 /// Whether the first bytes of a server are MySQL's, which speaks first: a length of three bytes, number 0, and the
 /// protocol's version or an error. No first message of Postgres is 10 bytes long; an error may be 255 bytes long.
@@ -24,13 +24,13 @@ const PROBE_LIMIT: Duration = Duration::from_secs(1);
 pub(crate) fn is_spoken_at(options: &ConnectOptions) -> bool {
     let options = ConnectOptions { timeout: options.timeout.min(PROBE_LIMIT), ..options.clone() };
     let answer = || {
-        let mut stream = Stream::connect(&options)?;
+        let mut stream = ServerStream::connect(&options)?;
         stream.send(&TLS_REQUEST)?;
         stream.wait()?;
         // The answer is one byte. A greeting of MySQL may begin with the same one.
         let mut answer = [0; 2];
         let count = stream.try_receive(&mut answer)?;
-        Ok::<_, Error>((count, answer))
+        Ok::<_, WireError>((count, answer))
     };
     matches!(answer(), Ok((Some(1), [b'S' | b'N', _])))
 }

@@ -1,29 +1,31 @@
 //! The client's half of a Postgres session: messages out and in.
 
 use super::codec::{
-    HEADER, Values, kind, parse_backend, parse_columns, parse_complete, parse_described,
+    HEADER, RowValues, kind, parse_backend, parse_columns, parse_complete, parse_described,
     parse_error, parse_header, parse_notice, parse_parameter, parse_parameters, parse_row,
     put_message, put_text,
 };
-use super::execute::{Format, SYNC, Statement, prepare};
-use super::login::Login;
+use super::execute::{BindMessages, ResultFormat, SYNC, prepare};
+use super::login::PostgresLogin;
 use super::probe::is_mysql;
-use super::walk::{CopyMessages, CopyWalker, PipelineMessages, PipelineWalker, Walker};
+use super::walk::{CopyMessages, CopyWalker, MessageWalker, PipelineMessages, PipelineWalker};
 use crate::budget::ReadBudget;
 use crate::channel::Channel;
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::options::ConnectOptions;
-use crate::summary::{AnswerSummary, NextPart, TakeValues};
-use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
+use crate::value::{
+    AnswerSummary, NextPart, Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId,
+    TakeValues,
+};
 
 /// A server that is not ready after this many messages never will be.
 const MAX_LOGIN_MESSAGES: usize = 200;
 
-type TakeRow<'a> = &'a mut dyn FnMut(Values<'_>) -> Result<(), Error>;
+type TakeRow<'a> = &'a mut dyn FnMut(RowValues<'_>) -> WireResult<()>;
 
 #[derive(Debug)]
-pub(crate) struct Session {
-    statements: Vec<Statement>,
+pub(crate) struct PostgresSession {
+    statements: Vec<BindMessages>,
     outbox: Vec<u8>,
     body: Vec<u8>,
     pipeline: Vec<u8>,
@@ -33,16 +35,20 @@ pub(crate) struct Session {
 /// each other.
 const PIPELINE_MAX: usize = 64 << 10;
 
-impl Session {
+impl PostgresSession {
     pub(crate) fn log_in(
         channel: &mut Channel,
         options: &ConnectOptions,
-    ) -> Result<(Self, ServerIdentity), Error> {
-        let (mut login, hello) = Login::start(options)?;
+    ) -> WireResult<(Self, ServerIdentity)> {
+        let (mut login, hello) = PostgresLogin::start(options)?;
         channel.stream.send(&hello)?;
         if is_mysql(channel.peek()?) {
             let address = options.address.to_string();
-            return Err(Error::OtherProtocol { address, spoken: "MySQL", expected: "Postgres" });
+            return Err(WireError::OtherProtocol {
+                address,
+                spoken: "MySQL",
+                expected: "Postgres",
+            });
         }
         let mut session = Self {
             statements: Vec::new(),
@@ -73,10 +79,10 @@ impl Session {
                     identity.auth_method = login.method().to_owned();
                     return Ok((session, identity));
                 }
-                _ => return Err(Error::Protocol("a message of the login")),
+                _ => return Err(WireError::Protocol("a message of the login")),
             }
         }
-        Err(Error::Protocol("a login without end"))
+        Err(WireError::Protocol("a login without end"))
     }
 
     /// Ends the session cleanly, so that the server does not log a broken connection.
@@ -89,9 +95,9 @@ impl Session {
         channel: &mut Channel,
         sql: &str,
         params: &[ParamType],
-    ) -> Result<StatementId, Error> {
+    ) -> WireResult<StatementId> {
         let id = StatementId(self.statements.len());
-        let statement = Statement::new(id.0, params)?;
+        let statement = BindMessages::new(id.0, params)?;
         let request = prepare(id.0, sql, params)?;
         channel.begin_kept_reply(ReadBudget::reply())?;
         channel.stream.send(&request)?;
@@ -102,7 +108,7 @@ impl Session {
                 kind::PARAMETERS => count = Some(parse_parameters(&self.body)?),
                 kind::ERROR => failure = Some(parse_error(&self.body)),
                 kind::READY => break,
-                _ => return Err(Error::Protocol("a message after a request to prepare")),
+                _ => return Err(WireError::Protocol("a message after a request to prepare")),
             }
         }
         channel.end_reply();
@@ -110,7 +116,7 @@ impl Session {
             return Err(failure);
         }
         if count != Some(params.len()) {
-            return Err(Error::Usage("another number of parameters than the statement has"));
+            return Err(WireError::Usage("another number of parameters than the statement has"));
         }
         self.statements.push(statement);
         Ok(id)
@@ -122,20 +128,18 @@ impl Session {
         channel: &mut Channel,
         sql: &str,
         params: &[ParamType],
-    ) -> Result<StatementId, Error> {
-        let parsed = Statement::parsed_each_time(sql, params)?;
+    ) -> WireResult<StatementId> {
+        let parsed = BindMessages::parsed_each_time(sql, params)?;
         let id = self.prepare(channel, sql, params)?;
-        if let Some(statement) = self.statements.last_mut() {
-            *statement = parsed;
-        }
+        self.statements[id.0] = parsed;
         Ok(id)
     }
 
-    pub(crate) fn queue(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
+    pub(crate) fn queue(&mut self, id: StatementId, params: &[Param<'_>]) -> WireResult<()> {
         let packet = id.find_in(&mut self.statements)?.encode_unanswered(params)?;
         if self.pipeline.len() + packet.len() > PIPELINE_MAX {
             self.pipeline.clear();
-            return Err(Error::Usage("a pipeline of more than 64 KiB"));
+            return Err(WireError::Usage("a pipeline of more than 64 KiB"));
         }
         self.pipeline.extend_from_slice(packet);
         Ok(())
@@ -145,7 +149,7 @@ impl Session {
         &mut self,
         channel: &mut Channel,
         take: &mut dyn FnMut(Reply),
-    ) -> Result<(), Error> {
+    ) -> WireResult<()> {
         self.pipeline.extend_from_slice(SYNC);
         channel.begin_reply()?;
         let sent = channel.send_buffer(&mut self.pipeline);
@@ -163,22 +167,18 @@ impl Session {
         channel: &mut Channel,
         id: StatementId,
         params: &[Param<'_>],
-    ) -> Result<Reply, Error> {
-        let packet = id.find_in(&mut self.statements)?.encode(params, Format::Binary)?;
+    ) -> WireResult<Reply> {
+        let packet = id.find_in(&mut self.statements)?.encode(params, ResultFormat::Binary)?;
         channel.begin_reply()?;
         channel.stream.send(packet)?;
-        channel.walk(Walker::new())
+        channel.walk(MessageWalker::new())
     }
 
-    pub(crate) fn execute_text(
-        &mut self,
-        channel: &mut Channel,
-        sql: &[u8],
-    ) -> Result<Reply, Error> {
+    pub(crate) fn execute_text(&mut self, channel: &mut Channel, sql: &[u8]) -> WireResult<Reply> {
         put_query(sql, &mut self.outbox)?;
         channel.begin_reply()?;
         channel.send_buffer(&mut self.outbox)?;
-        channel.walk(Walker::new())
+        channel.walk(MessageWalker::new())
     }
 
     /// Runs a statement that copies rows, and sends them at once: a server that refuses the statement or a row ignores
@@ -188,7 +188,7 @@ impl Session {
         channel: &mut Channel,
         sql: &str,
         rows: &[u8],
-    ) -> Result<Reply, Error> {
+    ) -> WireResult<Reply> {
         put_query(sql.as_bytes(), &mut self.outbox)?;
         put_message(b'd', &mut self.outbox, |out| out.extend_from_slice(rows))?;
         put_message(b'c', &mut self.outbox, |_| ())?;
@@ -197,11 +197,11 @@ impl Session {
         channel.walk(CopyWalker::with_grammar(CopyMessages))
     }
 
-    pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
+    pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> WireResult<ResultSet> {
         let mut rows = Vec::new();
         let result = self.rows(channel, sql, ReadBudget::reply(), &mut keep_in(&mut rows))?;
         if rows.iter().any(|row| row.len() != result.columns.len()) {
-            return Err(Error::Protocol("a row of another width than its columns"));
+            return Err(WireError::Protocol("a row of another width than its columns"));
         }
         Ok(ResultSet { rows, ..result })
     }
@@ -211,7 +211,7 @@ impl Session {
         &mut self,
         channel: &mut Channel,
         sql: &str,
-    ) -> Result<Vec<ResultSet>, Error> {
+    ) -> WireResult<Vec<ResultSet>> {
         put_query(sql.as_bytes(), &mut self.outbox)?;
         channel.begin_kept_reply(ReadBudget::reply())?;
         channel.send_buffer(&mut self.outbox)?;
@@ -244,7 +244,7 @@ impl Session {
                 kind::ERROR => failure = Some(parse_error(&self.body)),
                 kind::READY => break,
                 kind::EMPTY => {}
-                _ => return Err(Error::Protocol("a message that is no part of a reply")),
+                _ => return Err(WireError::Protocol("a message that is no part of a reply")),
             }
         }
         channel.end_reply();
@@ -256,8 +256,8 @@ impl Session {
         channel: &mut Channel,
         id: StatementId,
         params: &[Param<'_>],
-    ) -> Result<ResultSet, Error> {
-        let packet = id.find_in(&mut self.statements)?.encode(params, Format::Text)?;
+    ) -> WireResult<ResultSet> {
+        let packet = id.find_in(&mut self.statements)?.encode(params, ResultFormat::Text)?;
         channel.begin_kept_reply(ReadBudget::reply())?;
         channel.stream.send(packet)?;
         let mut rows = Vec::new();
@@ -271,7 +271,7 @@ impl Session {
         channel: &mut Channel,
         sql: &str,
         take: TakeRow<'_>,
-    ) -> Result<ResultSet, Error> {
+    ) -> WireResult<ResultSet> {
         self.rows(channel, sql, ReadBudget::message_by_message(), take)
     }
 
@@ -281,7 +281,7 @@ impl Session {
         sql: &str,
         budget: ReadBudget,
         take: TakeRow<'_>,
-    ) -> Result<ResultSet, Error> {
+    ) -> WireResult<ResultSet> {
         put_query(sql.as_bytes(), &mut self.outbox)?;
         channel.begin_kept_reply(budget)?;
         channel.send_buffer(&mut self.outbox)?;
@@ -295,7 +295,7 @@ impl Session {
         &mut self,
         channel: &mut Channel,
         take: TakeRow<'_>,
-    ) -> Result<Result<ResultSet, Error>, Error> {
+    ) -> WireResult<WireResult<ResultSet>> {
         let (mut kept, mut is_kept) = (ResultSet::default(), true);
         let mut failure = None;
         loop {
@@ -323,7 +323,7 @@ impl Session {
                 kind::ERROR => failure = Some(parse_error(&self.body)),
                 kind::READY => return Ok(failure.map_or(Ok(kept), Err)),
                 kind::ROW | kind::EMPTY | kind::BOUND => {}
-                _ => return Err(Error::Protocol("a message that is no part of a reply")),
+                _ => return Err(WireError::Protocol("a message that is no part of a reply")),
             }
         }
     }
@@ -333,7 +333,7 @@ impl Session {
         channel: &mut Channel,
         sql: &[u8],
         take: TakeValues<'_>,
-    ) -> Result<AnswerSummary, Error> {
+    ) -> WireResult<AnswerSummary> {
         put_query(sql, &mut self.outbox)?;
         channel.begin_kept_reply(ReadBudget::message_by_message())?;
         channel.send_buffer(&mut self.outbox)?;
@@ -345,7 +345,7 @@ impl Session {
         channel: &mut Channel,
         sql: &[u8],
         next: NextPart<'_>,
-    ) -> Result<AnswerSummary, Error> {
+    ) -> WireResult<AnswerSummary> {
         put_query(sql, &mut self.outbox)?;
         channel.begin_kept_reply(ReadBudget::message_by_message())?;
         channel.send_buffer(&mut self.outbox)?;
@@ -362,11 +362,11 @@ impl Session {
                         unused.clear();
                     }
                     return Err(
-                        failure.unwrap_or(Error::Usage("a statement that copies nothing in"))
+                        failure.unwrap_or(WireError::Usage("a statement that copies nothing in"))
                     );
                 }
                 kind::NOTIFICATION | kind::PARAMETER => {}
-                _ => return Err(Error::Protocol("a message before a copy")),
+                _ => return Err(WireError::Protocol("a message before a copy")),
             }
         }
         let mut part = Vec::new();
@@ -388,7 +388,7 @@ impl Session {
         channel: &mut Channel,
         mut summary: AnswerSummary,
         take: TakeValues<'_>,
-    ) -> Result<AnswerSummary, Error> {
+    ) -> WireResult<AnswerSummary> {
         let (mut is_first, mut failure) = (true, None);
         loop {
             let kind = match self.read_any(channel) {
@@ -415,7 +415,7 @@ impl Session {
                 kind::ERROR => failure = Some(parse_error(&self.body)),
                 kind::READY => break,
                 kind::ROW | kind::EMPTY | kind::BOUND | kind::NOTIFICATION | kind::PARAMETER => {}
-                _ => return Err(Error::Protocol("a message that is no part of a reply")),
+                _ => return Err(WireError::Protocol("a message that is no part of a reply")),
             }
         }
         channel.end_reply();
@@ -423,7 +423,7 @@ impl Session {
     }
 
     /// Receives the next message of a reply and returns its kind. Its body is in `self.body`.
-    fn read(&mut self, channel: &mut Channel) -> Result<u8, Error> {
+    fn read(&mut self, channel: &mut Channel) -> WireResult<u8> {
         loop {
             match self.read_any(channel)? {
                 kind::NOTICE | kind::NOTIFICATION | kind::PARAMETER => {}
@@ -432,7 +432,7 @@ impl Session {
         }
     }
 
-    fn read_any(&mut self, channel: &mut Channel) -> Result<u8, Error> {
+    fn read_any(&mut self, channel: &mut Channel) -> WireResult<u8> {
         let (kind, length) = parse_header(channel.peek::<HEADER>()?)?;
         self.body.clear();
         channel.read_message(HEADER, length, &mut self.body)?;
@@ -442,7 +442,7 @@ impl Session {
 
 fn keep_in(
     rows: &mut Vec<Vec<Option<Vec<u8>>>>,
-) -> impl FnMut(Values<'_>) -> Result<(), Error> + '_ {
+) -> impl FnMut(RowValues<'_>) -> WireResult<()> + '_ {
     |values| {
         let row = values.map(|value| value.map(|value| value.map(<[u8]>::to_vec)));
         rows.push(row.collect::<Result<_, _>>()?);
@@ -450,9 +450,9 @@ fn keep_in(
     }
 }
 
-fn put_query(sql: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+fn put_query(sql: &[u8], out: &mut Vec<u8>) -> WireResult<()> {
     if sql.contains(&0) {
-        return Err(Error::Usage("a statement that holds a zero byte"));
+        return Err(WireError::Usage("a statement that holds a zero byte"));
     }
     out.clear();
     put_message(b'Q', out, |out| put_text(sql, out))

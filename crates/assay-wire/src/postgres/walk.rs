@@ -1,37 +1,37 @@
 //! Walks over the messages of a Postgres reply.
 
 use super::codec::{HEADER, kind, parse_complete, parse_error, parse_header};
-use crate::error::Error;
+use crate::error::{WireError, WireResult};
 use crate::value::Reply;
-use crate::walk::{Grammar, Progress};
+use crate::walk::{Grammar, ReplyProgress};
 
 /// The longest message that must be seen whole: a statement's end or an error.
 const MAX_WHOLE: usize = 16 << 10;
 
 /// Ends when the server is ready for the next request.
-pub type Walker = crate::walk::Walker<Messages>;
+pub type MessageWalker = crate::walk::ReplyWalker<ReplyMessages>;
 
-impl Walker {
+impl MessageWalker {
     /// The longest rest that `advance` leaves of a non-empty piece, bytes.
     pub const MAX_REST: usize = HEADER + MAX_WHOLE - 1;
 
     pub fn new() -> Self {
-        Self::with_grammar(Messages)
+        Self::with_grammar(ReplyMessages)
     }
 }
 
-impl Default for Walker {
+impl Default for MessageWalker {
     fn default() -> Self {
         Self::new()
     }
 }
 
 #[derive(Debug)]
-pub struct Messages;
+pub struct ReplyMessages;
 
-impl Grammar for Messages {
+impl Grammar for ReplyMessages {
     #[inline]
-    fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error> {
+    fn message(&mut self, bytes: &[u8], progress: &mut ReplyProgress) -> WireResult<Option<usize>> {
         let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
         let (kind, length) = parse_header(*header)?;
         match kind {
@@ -40,7 +40,7 @@ impl Grammar for Messages {
             kind::READY => progress.is_over = true,
             kind::COMPLETE | kind::ERROR => {
                 if length > MAX_WHOLE {
-                    return Err(Error::Protocol("an end or an error that is too long"));
+                    return Err(WireError::Protocol("an end or an error that is too long"));
                 }
                 let Some(body) = body.get(..length) else { return Ok(None) };
                 whole(kind, body, progress)?;
@@ -53,13 +53,13 @@ impl Grammar for Messages {
             | kind::NOTICE
             | kind::NOTIFICATION
             | kind::PARAMETER => {}
-            _ => return Err(Error::Protocol("a message that is no part of a reply")),
+            _ => return Err(WireError::Protocol("a message that is no part of a reply")),
         }
         Ok(Some(HEADER + length))
     }
 }
 
-fn whole(kind: u8, body: &[u8], progress: &mut Progress) -> Result<(), Error> {
+fn whole(kind: u8, body: &[u8], progress: &mut ReplyProgress) -> WireResult<()> {
     if kind == kind::COMPLETE {
         let completion = parse_complete(body)?;
         let reply = &mut progress.reply;
@@ -70,13 +70,13 @@ fn whole(kind: u8, body: &[u8], progress: &mut Progress) -> Result<(), Error> {
     }
     match parse_error(body) {
         // A second error only reports that the first one made a later message meaningless.
-        error @ Error::Server { .. } => drop(progress.failure.get_or_insert(error)),
+        error @ WireError::Server { .. } => drop(progress.failure.get_or_insert(error)),
         malformed => return Err(malformed),
     }
     Ok(())
 }
 
-pub(crate) type PipelineWalker<'a> = crate::walk::Walker<PipelineMessages<'a>>;
+pub(crate) type PipelineWalker<'a> = crate::walk::ReplyWalker<PipelineMessages<'a>>;
 
 /// Passes on each reply when its statement is complete.
 pub(crate) struct PipelineMessages<'a> {
@@ -90,8 +90,8 @@ impl<'a> PipelineMessages<'a> {
 }
 
 impl Grammar for PipelineMessages<'_> {
-    fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error> {
-        let length = Messages.message(bytes, progress)?;
+    fn message(&mut self, bytes: &[u8], progress: &mut ReplyProgress) -> WireResult<Option<usize>> {
+        let length = ReplyMessages.message(bytes, progress)?;
         if length.is_some() && matches!(bytes.first(), Some(&(kind::COMPLETE | kind::EMPTY))) {
             (self.take)(std::mem::take(&mut progress.reply));
         }
@@ -99,19 +99,19 @@ impl Grammar for PipelineMessages<'_> {
     }
 }
 
-pub(crate) type CopyWalker = crate::walk::Walker<CopyMessages>;
+pub(crate) type CopyWalker = crate::walk::ReplyWalker<CopyMessages>;
 
 /// The reply may report first that the server is ready for rows.
 #[derive(Debug)]
 pub(crate) struct CopyMessages;
 
 impl Grammar for CopyMessages {
-    fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error> {
+    fn message(&mut self, bytes: &[u8], progress: &mut ReplyProgress) -> WireResult<Option<usize>> {
         match bytes.split_first_chunk::<HEADER>() {
             Some((header @ [kind::COPY_IN, ..], _)) => {
                 parse_header(*header).map(|(_, length)| Some(HEADER + length))
             }
-            _ => Messages.message(bytes, progress),
+            _ => ReplyMessages.message(bytes, progress),
         }
     }
 }
@@ -120,8 +120,8 @@ impl Grammar for CopyMessages {
 mod tests {
     use super::*;
 
-    fn walk(bytes: &[u8]) -> Option<Result<Reply, Error>> {
-        let mut walker = Walker::new();
+    fn walk(bytes: &[u8]) -> Option<WireResult<Reply>> {
+        let mut walker = MessageWalker::new();
         assert_eq!(walker.advance(bytes).unwrap(), bytes.len());
         walker.outcome()
     }
@@ -135,7 +135,7 @@ mod tests {
         let reply = Reply { result_set: true, rows: 2, affected: 0 };
         assert_eq!(walk(&bytes).unwrap().unwrap(), reply);
         for at in 0..bytes.len() {
-            let mut walker = Walker::new();
+            let mut walker = MessageWalker::new();
             let used = walker.advance(&bytes[..at]).unwrap();
             assert!(walker.outcome().is_none());
             assert_eq!(walker.advance(&bytes[used..]).unwrap(), bytes.len() - used);
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_failure_is_reported_once_the_server_is_ready() {
         let error = b"E\0\0\0\x10C40P01\0Mdl\0\0";
-        let mut walker = Walker::new();
+        let mut walker = MessageWalker::new();
         walker.advance(error).unwrap();
         assert!(walker.outcome().is_none());
         walker.advance(READY).unwrap();
@@ -178,13 +178,13 @@ mod tests {
         assert_eq!(walker.advance(&bytes).unwrap(), bytes.len());
         let copied = Reply { result_set: false, rows: 0, affected: 7 };
         assert_eq!(walker.outcome().unwrap().unwrap(), copied);
-        assert!(Walker::new().advance(&bytes).is_err());
+        assert!(MessageWalker::new().advance(&bytes).is_err());
     }
 
     #[test]
     fn messages_out_of_place_are_refused() {
         for bytes in [&b"G\0\0\0\x04"[..], b"R\0\0\0\x08\0\0\0\0", b"Z\0\0\0\0", b"C\x7f\0\0\0x"] {
-            assert!(Walker::new().advance(bytes).is_err(), "{bytes:?}");
+            assert!(MessageWalker::new().advance(bytes).is_err(), "{bytes:?}");
         }
     }
 }

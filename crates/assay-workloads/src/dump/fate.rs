@@ -18,7 +18,6 @@ const RIGHTS: &str =
 const OWNERS: &str = "owners are left out: the tables belong to the login that restores them";
 const WHOLE_SERVER: &str = "settings of the whole server and of its replication are left out";
 
-#[must_use]
 pub fn fate(sql: &[u8], dialect: Dialect) -> Fate {
     let words = leading_words(sql);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -86,7 +85,6 @@ fn of_postgres(sql: &[u8], words: &[&str]) -> Fate {
 }
 
 /// Whether a statement is a `DROP ... IF EXISTS`, for which a server warns if the object is missing.
-#[must_use]
 pub fn is_drop_if_exists(sql: &[u8]) -> bool {
     let words = leading_words(sql);
     let mut words = words.iter().map(String::as_str);
@@ -162,7 +160,6 @@ pub struct DumpedLogin {
 }
 
 /// The user of a MySQL or MariaDB statement such as `CREATE USER a IDENTIFIED WITH p`, if it names a plugin.
-#[must_use]
 pub fn dumped_login(sql: &[u8]) -> Option<DumpedLogin> {
     let words = leading_words(sql);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -198,7 +195,6 @@ pub fn dumped_login(sql: &[u8]) -> Option<DumpedLogin> {
 
 /// Removes a `DEFINER` that does not exist. A definer precedes the definition, so only the beginning of the statement
 /// is searched.
-#[must_use]
 pub fn without_definer(
     sql: &[u8],
     is_there: &dyn Fn(&Definer) -> bool,
@@ -236,7 +232,6 @@ pub fn without_definer(
     Some(([kept, left].concat(), definer))
 }
 
-#[must_use]
 pub fn first_line(sql: &[u8]) -> String {
     const CHARS: usize = 120;
     let text = head(sql);

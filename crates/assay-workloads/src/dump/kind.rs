@@ -22,7 +22,6 @@ pub enum NoDump {
 }
 
 impl NoDump {
-    #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
             Self::Custom => {

@@ -9,7 +9,6 @@ const PART_BYTES: usize = 256 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DumpPart {
-    /// A statement without its delimiter.
     Statement {
         /// Line where it begins, from 1.
         line: u64,
@@ -19,11 +18,7 @@ pub enum DumpPart {
     /// `COPY … FROM stdin`, whose rows follow: [`DumpParts::next_rows`].
     Copy { line: u64, sql: Vec<u8> },
     /// A client command, such as `\connect shop`.
-    Command {
-        line: u64,
-        /// The command with its backslash.
-        text: String,
-    },
+    Command { line: u64, text: String },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -37,14 +32,13 @@ pub enum DumpError {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Within {
+enum SplitContext {
     Sql,
     /// A string or a quoted name, and whether it has backslash escapes.
     Quotes {
         quote: u8,
         has_escapes: bool,
     },
-    /// A comment, and its nesting depth.
     Comment(u32),
     /// Postgres text between two of these tags.
     Dollars(Vec<u8>),
@@ -57,14 +51,13 @@ pub struct DumpParts<R> {
     number: u64,
     line: Vec<u8>,
     at: usize,
-    within: Within,
+    within: SplitContext,
     /// The position is in a comment that MySQL and MariaDB execute.
     is_executed: bool,
     mark: Vec<u8>,
     sql: Vec<u8>,
     /// Line where the statement begins; 0 if none of it was read.
     begins: u64,
-    /// Rows of a copy follow.
     has_rows: bool,
 }
 
@@ -76,7 +69,7 @@ impl<R: BufRead> DumpParts<R> {
             number: 0,
             line: Vec::new(),
             at: 0,
-            within: Within::Sql,
+            within: SplitContext::Sql,
             is_executed: false,
             mark: b";".to_vec(),
             sql: Vec::new(),
@@ -96,7 +89,7 @@ impl<R: BufRead> DumpParts<R> {
             }
             if self.at == 0
                 && self.begins == 0
-                && self.within == Within::Sql
+                && self.within == SplitContext::Sql
                 && let Some(part) = self.command()
             {
                 match part {
@@ -143,9 +136,8 @@ impl<R: BufRead> DumpParts<R> {
         Ok(out.len() > before)
     }
 
-    /// The last, undelimited statement.
     fn rest(&mut self) -> Result<Option<DumpPart>, DumpError> {
-        if self.within != Within::Sql || self.is_executed {
+        if self.within != SplitContext::Sql || self.is_executed {
             return Err(DumpError::NoEnd(self.begins.max(1)));
         }
         let (line, sql) = (std::mem::take(&mut self.begins), std::mem::take(&mut self.sql));
@@ -188,17 +180,17 @@ impl<R: BufRead> DumpParts<R> {
     fn reads_to_mark(&mut self) -> bool {
         while let Some(rest) = self.line.get(self.at..).filter(|rest| !rest.is_empty()) {
             let length = match &self.within {
-                Within::Sql => match self.sql_part(rest) {
-                    Step::Ends(length) => {
+                SplitContext::Sql => match self.sql_part(rest) {
+                    SplitStep::Ends(length) => {
                         self.at += length;
                         return true;
                     }
-                    Step::Skips(length, within) => {
+                    SplitStep::Skips(length, within) => {
                         self.at += length;
                         self.within = within;
                         continue;
                     }
-                    Step::Takes(length, within, is_executed) => {
+                    SplitStep::Takes(length, within, is_executed) => {
                         self.is_executed = is_executed;
                         if let Some(within) = within {
                             self.within = within;
@@ -206,16 +198,17 @@ impl<R: BufRead> DumpParts<R> {
                         length
                     }
                 },
-                Within::Quotes { quote, has_escapes } => {
+                SplitContext::Quotes { quote, has_escapes } => {
                     let (length, has_end) = to_quote(rest, *quote, *has_escapes);
                     if has_end {
-                        self.within = Within::Sql;
+                        self.within = SplitContext::Sql;
                     }
                     length
                 }
-                Within::Comment(depth) => {
+                SplitContext::Comment(depth) => {
                     let (length, depth) = to_end_of_comment(rest, *depth, self.dialect);
-                    self.within = if depth == 0 { Within::Sql } else { Within::Comment(depth) };
+                    self.within =
+                        if depth == 0 { SplitContext::Sql } else { SplitContext::Comment(depth) };
                     // A comment alone is no statement.
                     if self.begins == 0 {
                         self.at += length;
@@ -223,17 +216,19 @@ impl<R: BufRead> DumpParts<R> {
                     }
                     length
                 }
-                Within::Dollars(mark) => match find(rest, mark) {
+                SplitContext::Dollars(mark) => match find(rest, mark) {
                     Some(at) => {
                         let length = at + mark.len();
-                        self.within = Within::Sql;
+                        self.within = SplitContext::Sql;
                         length
                     }
                     None => rest.len(),
                 },
             };
             let taken = self.line.get(self.at..self.at + length).unwrap_or_default();
-            if self.begins == 0 && !(self.within == Within::Sql && taken.trim_ascii().is_empty()) {
+            if self.begins == 0
+                && !(self.within == SplitContext::Sql && taken.trim_ascii().is_empty())
+            {
                 self.begins = self.number;
             }
             if self.begins != 0 {
@@ -244,19 +239,18 @@ impl<R: BufRead> DumpParts<R> {
         false
     }
 
-    /// The next step outside strings and comments.
-    fn sql_part(&self, rest: &[u8]) -> Step {
+    fn sql_part(&self, rest: &[u8]) -> SplitStep {
         let is_mysql = self.dialect == Dialect::MySql;
         if !self.is_executed && rest.starts_with(&self.mark) {
-            return Step::Ends(self.mark.len());
+            return SplitStep::Ends(self.mark.len());
         }
-        let enters = |length, within| Step::Takes(length, Some(within), self.is_executed);
+        let enters = |length, within| SplitStep::Takes(length, Some(within), self.is_executed);
         match rest {
-            [b'*', b'/', ..] if self.is_executed => Step::Takes(2, None, false),
-            [b'/', b'*', b'!', ..] if is_mysql => Step::Takes(3, None, true),
-            [b'/', b'*', b'M', b'!', ..] if is_mysql => Step::Takes(4, None, true),
-            [b'/', b'*', ..] if self.begins == 0 => Step::Skips(2, Within::Comment(1)),
-            [b'/', b'*', ..] => enters(2, Within::Comment(1)),
+            [b'*', b'/', ..] if self.is_executed => SplitStep::Takes(2, None, false),
+            [b'/', b'*', b'!', ..] if is_mysql => SplitStep::Takes(3, None, true),
+            [b'/', b'*', b'M', b'!', ..] if is_mysql => SplitStep::Takes(4, None, true),
+            [b'/', b'*', ..] if self.begins == 0 => SplitStep::Skips(2, SplitContext::Comment(1)),
+            [b'/', b'*', ..] => enters(2, SplitContext::Comment(1)),
             [b'-', b'-', after @ ..]
                 if !is_mysql || after.first().is_none_or(u8::is_ascii_whitespace) =>
             {
@@ -265,12 +259,14 @@ impl<R: BufRead> DumpParts<R> {
             [b'#', ..] if is_mysql => self.line_comment(rest),
             [quote @ (b'\'' | b'"'), ..] => {
                 let has_escapes = is_mysql || *quote == b'\'' && self.follows_escape();
-                enters(1, Within::Quotes { quote: *quote, has_escapes })
+                enters(1, SplitContext::Quotes { quote: *quote, has_escapes })
             }
-            [b'`', ..] if is_mysql => enters(1, Within::Quotes { quote: b'`', has_escapes: false }),
+            [b'`', ..] if is_mysql => {
+                enters(1, SplitContext::Quotes { quote: b'`', has_escapes: false })
+            }
             [b'$', ..] if !is_mysql && !self.follows_name() => match dollar_mark(rest) {
-                Some(mark) => enters(mark.len(), Within::Dollars(mark.to_vec())),
-                None => Step::Takes(1, None, self.is_executed),
+                Some(mark) => enters(mark.len(), SplitContext::Dollars(mark.to_vec())),
+                None => SplitStep::Takes(1, None, self.is_executed),
             },
             _ => {
                 // Nothing has a meaning up to the next of these.
@@ -279,16 +275,16 @@ impl<R: BufRead> DumpParts<R> {
                 let first = self.mark.first().copied();
                 let plain = rest.iter().skip(1);
                 let plain = plain.take_while(|it| is_plain(it) && Some(**it) != first).count();
-                Step::Takes(1 + plain, None, self.is_executed)
+                SplitStep::Takes(1 + plain, None, self.is_executed)
             }
         }
     }
 
     /// A comment up to the end of the line. It belongs to a statement that has begun.
-    fn line_comment(&self, rest: &[u8]) -> Step {
+    fn line_comment(&self, rest: &[u8]) -> SplitStep {
         match self.begins {
-            0 => Step::Skips(rest.len(), Within::Sql),
-            _ => Step::Takes(rest.len(), None, self.is_executed),
+            0 => SplitStep::Skips(rest.len(), SplitContext::Sql),
+            _ => SplitStep::Takes(rest.len(), None, self.is_executed),
         }
     }
 
@@ -308,13 +304,13 @@ impl<R: BufRead> DumpParts<R> {
     }
 }
 
-enum Step {
+enum SplitStep {
     /// The statement ends with a delimiter of this length.
     Ends(usize),
     /// Skip this many bytes; the context after them.
-    Skips(usize, Within),
+    Skips(usize, SplitContext),
     /// Take this many bytes into the statement; the context after them, if it changes, and whether that is executed.
-    Takes(usize, Option<Within>, bool),
+    Takes(usize, Option<SplitContext>, bool),
 }
 
 fn is_of_name(byte: u8) -> bool {

@@ -1,18 +1,14 @@
 //! The Insert Benchmark: its tables, statements, values and pace.
 
-mod pace;
-mod planned;
 mod query;
 mod rows;
 mod schema;
 mod steps;
 
-pub use pace::Pace;
-pub use planned::{IbenchStatement, ibench_statements};
-pub use query::{IbenchQueryText, Ids};
+pub use query::{IbenchKeys, IbenchQueryText, IbenchStatement, ibench_statements};
 pub use rows::{IbenchRows, RandomText};
 pub use schema::IbenchTable;
-pub use steps::{IbenchSizes, ibench_steps};
+pub use steps::{IbenchPace, IbenchSizes, ibench_steps};
 
 /// Exclusive upper bounds of the random columns.
 const CASH_REGISTERS: u64 = 1000;

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use super::schema::IbenchTable;
 use super::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS};
-use crate::decimal::push_decimal;
-use crate::random::{Stream, mix, mix_word};
+use crate::literal::push_decimal;
+use crate::random::{RandomStream, mix, mix_word};
 
-/// Minimum and maximum length of `data`, characters.
 const DATA_LENGTH: (u64, u64) = (10, 20);
 
 const RANDOM_BYTES: usize = 4 << 20;
@@ -19,9 +18,8 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub struct RandomText(Vec<u8>);
 
 impl RandomText {
-    #[must_use]
     pub fn new(seed: u64) -> Arc<Self> {
-        let mut stream = Stream::new(mix_word(seed, "queue text"));
+        let mut stream = RandomStream::new(mix_word(seed, "queue text"));
         let mut text = Vec::with_capacity(RANDOM_BYTES);
         while text.len() < RANDOM_BYTES {
             // Six random bits make one character.
@@ -42,7 +40,6 @@ pub struct IbenchRows {
 }
 
 impl IbenchRows {
-    #[must_use]
     pub fn new(
         table: &IbenchTable,
         seed: u64,
@@ -61,7 +58,7 @@ impl IbenchRows {
     /// Replaces `text` with statement number `number`, which inserts `rows` rows, all with the same date and time
     /// (`2026-05-01 12:00:00`).
     pub fn write(&self, number: u64, rows: u32, date_and_time: &str, text: &mut Vec<u8>) {
-        let mut stream = Stream::new(mix(self.key, number));
+        let mut stream = RandomStream::new(mix(self.key, number));
         text.clear();
         text.extend_from_slice(self.head.as_bytes());
         for row in 0..rows {
@@ -83,7 +80,7 @@ impl IbenchRows {
     }
 
     /// Appends a value of `data`: the letter a, then random characters, three eighths of the length.
-    fn push_data(&self, stream: &mut Stream, text: &mut Vec<u8>) {
+    fn push_data(&self, stream: &mut RandomStream, text: &mut Vec<u8>) {
         let (least, most) = DATA_LENGTH;
         let length = least + stream.below(most - least + 1);
         let random = length * 3 / 8;

@@ -17,28 +17,22 @@ pub struct IbenchTable {
 }
 
 impl IbenchTable {
-    #[must_use]
     pub fn new(dialect: Dialect, number: u32) -> Self {
         Self { dialect, name: format!("pi{number}") }
     }
 
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    #[must_use]
     pub fn drop(&self) -> String {
         format!("DROP TABLE IF EXISTS {}", self.name)
     }
 
-    /// Statements that create it, empty and without secondary indexes.
-    #[must_use]
     pub fn create(&self, engine: Engine, tables: &IbenchTables) -> Vec<String> {
         let name = &self.name;
         let columns = "cashregisterid int NOT NULL, customerid int NOT NULL, productid int NOT NULL, \
@@ -76,7 +70,6 @@ impl IbenchTable {
     }
 
     /// Statements that create its first `count` secondary indexes. InnoDB creates all of them in one pass.
-    #[must_use]
     pub fn create_indexes(&self, engine: Engine, count: u32) -> Vec<String> {
         let name = &self.name;
         let indexes = INDEXES.iter().take(count as usize);
@@ -98,12 +91,10 @@ impl IbenchTable {
     }
 
     /// Query for the lowest key: the low end of the queue.
-    #[must_use]
     pub fn lowest(&self) -> String {
         format!("SELECT min(transactionid) FROM {}", self.name)
     }
 
-    #[must_use]
     pub fn highest(&self) -> String {
         format!("SELECT max(transactionid) FROM {}", self.name)
     }
@@ -130,7 +121,6 @@ impl IbenchTable {
 
     /// Begins a transaction that holds back purge and vacuum until it ends. By default, a Postgres snapshot lasts no
     /// longer than its statement.
-    #[must_use]
     pub fn begin(&self) -> &'static str {
         match self.dialect {
             Dialect::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ",
@@ -138,7 +128,6 @@ impl IbenchTable {
         }
     }
 
-    #[must_use]
     pub fn read_one(&self) -> String {
         format!("SELECT * FROM {} LIMIT 1", self.name)
     }

@@ -1,11 +1,13 @@
-//! The ten steps.
+//! The ten steps, and the pace of those with a background rate.
+
+use std::time::Duration;
 
 use assay_model::{
-    Class, Definition, Group, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, PlanningFacts,
-    Preparation, Schema, StartFrom, Test, Unit,
+    Definition, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, Preparation, Schema,
+    StartFrom, Test, Unit,
 };
 
-use crate::define;
+use crate::steps::{define, group, statementless};
 
 /// Background rates of the query steps, rows per second and client.
 const RATES: [u32; 3] = [100, 500, 1000];
@@ -19,16 +21,13 @@ pub struct IbenchSizes {
     pub query_s: u32,
     /// Minimum time for maintenance before the query steps, seconds.
     pub maintain_s: u32,
-    /// l.i0 creates the secondary indexes, and l.x is omitted.
     pub indexed_at_start: bool,
     pub is_prepared: bool,
-    /// See [`IbenchStep::transaction_s`].
     pub transaction_s: Option<u32>,
 }
 
 /// The steps in order, without those that would do nothing: l.x and the range queries without secondary indexes, l.x
 /// with existing indexes, deletes and all that depends on them with a shared table.
-#[must_use]
 pub fn ibench_steps(sizes: &IbenchSizes) -> Vec<Test> {
     let [first, second, third] = sizes.rows;
     let load = IbenchStep {
@@ -78,7 +77,7 @@ pub fn ibench_steps(sizes: &IbenchSizes) -> Vec<Test> {
         IbenchStep { rows: third, rows_per_commit: 5, ..load },
     ));
     steps.extend(query_steps(sizes, load));
-    steps.into_iter().map(|(name, does, step)| test(name, does, step)).collect()
+    steps.into_iter().map(|(name, does, step)| test(&name, does, step)).collect()
 }
 
 /// The servers come to rest before the first of them.
@@ -116,12 +115,7 @@ fn query_steps(
     })
 }
 
-fn test(name: String, does: &str, step: IbenchStep) -> Test {
-    let group = |rank, word: &str, title: &str| Group {
-        rank,
-        word: word.to_owned(),
-        title: title.to_owned(),
-    };
+fn test(name: &str, does: &str, step: IbenchStep) -> Test {
     let (group, unit) = match step.queries.map(|queries| queries.kind) {
         Some(IbenchQuery::Range) => {
             (group(1, "range", "range queries with background writes"), Unit::Query)
@@ -133,18 +127,44 @@ fn test(name: String, does: &str, step: IbenchStep) -> Test {
         None => (group(0, "load", "load"), Unit::InsertedRow),
     };
     define(Definition {
-        name,
-        group,
-        groups: Vec::new(),
-        does: does.to_owned(),
-        class: Class::Write,
-        start_from: StartFrom::Fresh,
         unit,
-        schema: Schema::Ibench(step),
-        roles: Vec::new(),
-        planning: PlanningFacts::default(),
-        digest: String::new(),
+        start_from: StartFrom::Fresh,
+        ..statementless(name, does, group, Schema::Ibench(step))
     })
+}
+
+/// Statements come in bursts, one at the start of each second.
+const BURST: Duration = Duration::from_secs(1);
+
+/// The next burst follows at once if a second has taken at least this long.
+const ALMOST: Duration = Duration::from_millis(950);
+
+/// Due times of statements at a background rate. Time lost in a slow second is not made up.
+#[derive(Debug, Clone)]
+pub struct IbenchPace {
+    per_second: u64,
+    checked: Duration,
+}
+
+impl IbenchPace {
+    pub fn new(per_second: u64) -> Self {
+        Self { per_second: per_second.max(1), checked: Duration::ZERO }
+    }
+
+    /// When the wait after statement `number` (from 0), generated at `now`, ends; `None` for no wait. Both times count
+    /// from the start of the step.
+    pub fn wait_until(&mut self, number: u64, now: Duration) -> Option<Duration> {
+        if !number.is_multiple_of(self.per_second) {
+            return None;
+        }
+        let next = self.checked + BURST;
+        if now.saturating_sub(self.checked) < ALMOST {
+            self.checked = next;
+            return Some(next);
+        }
+        self.checked = now;
+        None
+    }
 }
 
 #[cfg(test)]
@@ -205,5 +225,27 @@ mod tests {
         let shared = IbenchTables { is_shared: true, ..SIZES.tables };
         let shared = steps(&IbenchSizes { tables: shared, ..SIZES });
         assert!(shared.iter().all(|(_, step)| !step.deletes));
+    }
+
+    #[test]
+    fn bursts_begin_every_second() {
+        let mut pace = IbenchPace::new(2);
+        let mut now = Duration::ZERO;
+        let mut begun = Vec::new();
+        for number in 0..7 {
+            begun.push(now.as_millis());
+            now += Duration::from_millis(10);
+            now = pace.wait_until(number, now).unwrap_or(now);
+        }
+        assert_eq!(begun, [0, 1000, 1010, 2000, 2010, 3000, 3010]);
+    }
+
+    #[test]
+    fn a_slow_second_is_not_made_up_for() {
+        let mut pace = IbenchPace::new(1);
+        let seconds = Duration::from_secs;
+        assert_eq!(pace.wait_until(0, Duration::ZERO), Some(seconds(1)));
+        assert_eq!(pace.wait_until(1, seconds(4)), None);
+        assert_eq!(pace.wait_until(2, seconds(4)), Some(seconds(5)));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use assay_model::Dialect;
 
-use super::part;
+use super::pieces;
 
 const HEADING_LINES: usize = 60;
 
@@ -117,10 +117,9 @@ const BEFORE_NAMES: [&str; 8] =
     ["FROM", "JOIN", "INTO", "UPDATE", "TABLE", "EXISTS", "ONLY", "REFERENCES"];
 
 /// Uses the heading, or the dialect with more distinctive features. `None` if undecided.
-#[must_use]
 pub fn dialect_of(text: &str) -> Option<Dialect> {
     dialect_of_heading(text).or_else(|| {
-        let signs = Signs::of(text);
+        let signs = DialectSigns::in_text(text);
         match signs.mysql.len().cmp(&signs.postgres.len()) {
             Ordering::Greater => Some(Dialect::MySql),
             Ordering::Less => Some(Dialect::Postgres),
@@ -137,27 +136,27 @@ pub(crate) fn dialect_of_heading(text: &str) -> Option<Dialect> {
 
 /// Features of only one dialect, without duplicates.
 #[derive(Default)]
-struct Signs<'t> {
+struct DialectSigns<'t> {
     mysql: BTreeSet<&'t str>,
     postgres: BTreeSet<&'t str>,
 }
 
-impl<'t> Signs<'t> {
-    fn of(text: &'t str) -> Self {
+impl<'t> DialectSigns<'t> {
+    fn in_text(text: &'t str) -> Self {
         let mut signs = Self::default();
         for line in text.lines() {
             signs.line(line);
         }
-        let (mut at, mut before) = (0, "");
-        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            let first = rest.chars().next().map_or(1, char::len_utf8);
-            let length = part(rest, Dialect::Postgres).map_or(first, |(length, _)| length);
-            let piece = rest.get(..length).unwrap_or_default();
-            signs.piece(piece, before, rest.get(length..).unwrap_or_default());
-            if !piece.trim().is_empty() {
-                before = piece;
+        let mut before = "";
+        for piece in pieces(text, Dialect::Postgres) {
+            signs.piece(
+                piece.text,
+                before,
+                text.get(piece.at + piece.text.len()..).unwrap_or_default(),
+            );
+            if !piece.text.trim().is_empty() {
+                before = piece.text;
             }
-            at += length;
         }
         signs
     }

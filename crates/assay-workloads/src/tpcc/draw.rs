@@ -1,7 +1,18 @@
-//! Random values as the specification defines them (clauses 2.1 and 4.3).
+//! Sizes and random values as the specification defines them (clauses 1.2, 2.1 and 4.3).
 
-use crate::decimal::push_decimal;
-use crate::random::{Stream, mix_word};
+use crate::literal::push_decimal;
+use crate::random::{RandomStream, mix_word};
+
+/// Name of the test, which is part of the seed of its inputs.
+pub const TPCC: &str = "tpcc";
+
+/// Clause 1.2.1: districts of a warehouse, customers of a district, and items.
+pub(super) const DISTRICTS: u32 = 10;
+pub(super) const CUSTOMERS: u32 = 3000;
+pub(super) const ITEMS: u32 = 100_000;
+/// Orders of a district after the load, and the first of those that are not delivered yet.
+pub(super) const ORDERS: u32 = 3000;
+pub(super) const FIRST_NEW: u32 = 2101;
 
 /// Clause 4.3.2.3: the syllables of last names.
 const SYLLABLES: [&str; 10] =
@@ -13,9 +24,9 @@ const CHARACTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 const CHARACTER_BITS: u32 = 6;
 
 /// Ranges of the distributions of last names, customers and items.
-const LAST_NAMES: u64 = 255;
-const CUSTOMERS: u64 = 1023;
-const ITEMS: u64 = 8191;
+const LAST_NAME_RANGE: u64 = 255;
+const CUSTOMER_RANGE: u64 = 1023;
+const ITEM_RANGE: u64 = 8191;
 
 /// Clause 2.1.6: the constants of the non-uniform distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +40,9 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    pub(super) fn of(seed: u64) -> Self {
-        let mut stream = Stream::new(mix_word(seed, "tpcc constants"));
-        let loaded_name = stream.below(LAST_NAMES + 1);
+    pub(super) fn new(seed: u64) -> Self {
+        let mut stream = RandomStream::new(mix_word(seed, "tpcc constants"));
+        let loaded_name = stream.below(LAST_NAME_RANGE + 1);
         // Clause 2.1.6.1: both differ by 65 to 119, but neither by 96 nor by 112.
         let difference = loop {
             let difference = between(&mut stream, 65, 119);
@@ -40,55 +51,55 @@ impl Constants {
             }
         };
         let name = match loaded_name + difference {
-            higher if higher <= LAST_NAMES => higher,
+            higher if higher <= LAST_NAME_RANGE => higher,
             _ => loaded_name - difference,
         };
-        let customer = stream.below(CUSTOMERS + 1);
-        Self { loaded_name, name, customer, item: stream.below(ITEMS + 1) }
+        let customer = stream.below(CUSTOMER_RANGE + 1);
+        Self { loaded_name, name, customer, item: stream.below(ITEM_RANGE + 1) }
     }
 
-    pub(super) fn customer(&self, stream: &mut Stream) -> u32 {
-        non_uniform(stream, CUSTOMERS, self.customer, (1, super::sizes::CUSTOMERS.into())) as u32
+    pub(super) fn customer(&self, stream: &mut RandomStream) -> u32 {
+        non_uniform(stream, CUSTOMER_RANGE, self.customer, (1, CUSTOMERS.into())) as u32
     }
 
-    pub(super) fn item(&self, stream: &mut Stream) -> u32 {
-        non_uniform(stream, ITEMS, self.item, (1, super::sizes::ITEMS.into())) as u32
+    pub(super) fn item(&self, stream: &mut RandomStream) -> u32 {
+        non_uniform(stream, ITEM_RANGE, self.item, (1, ITEMS.into())) as u32
     }
 
-    pub(super) fn last_name(stream: &mut Stream, constant: u64) -> u32 {
-        non_uniform(stream, LAST_NAMES, constant, (0, 999)) as u32
+    pub(super) fn last_name(stream: &mut RandomStream, constant: u64) -> u32 {
+        non_uniform(stream, LAST_NAME_RANGE, constant, (0, 999)) as u32
     }
 }
 
 /// `NURand` of clause 2.1.6.
-fn non_uniform(stream: &mut Stream, a: u64, c: u64, (low, high): (u64, u64)) -> u64 {
+fn non_uniform(stream: &mut RandomStream, a: u64, c: u64, (low, high): (u64, u64)) -> u64 {
     let drawn = between(stream, 0, a) | between(stream, low, high);
     (drawn + c) % (high - low + 1) + low
 }
 
 /// Uniform, inclusive.
-pub(super) fn between(stream: &mut Stream, low: u64, high: u64) -> u64 {
+pub(super) fn between(stream: &mut RandomStream, low: u64, high: u64) -> u64 {
     low + stream.below(high - low + 1)
 }
 
-pub(super) fn happens(stream: &mut Stream, percent: u64) -> bool {
+pub(super) fn happens(stream: &mut RandomStream, percent: u64) -> bool {
     stream.below(100) < percent
 }
 
 pub(super) fn push_last_name(number: u32, out: &mut Vec<u8>) {
     for digit in [number / 100, number / 10 % 10, number % 10] {
-        out.extend(SYLLABLES.get(digit as usize).map_or("", |it| it).as_bytes());
+        out.extend(SYLLABLES[digit as usize].as_bytes());
     }
 }
 
-pub(super) fn push_text(stream: &mut Stream, low: u64, high: u64, out: &mut Vec<u8>) {
+pub(super) fn push_text(stream: &mut RandomStream, low: u64, high: u64, out: &mut Vec<u8>) {
     let mut left = between(stream, low, high);
     while left > 0 {
         let mut bits = stream.bits();
         let count = left.min(u64::from(u64::BITS / CHARACTER_BITS));
         for _ in 0..count {
             let place = (bits & (CHARACTERS.len() as u64 - 1)) as usize;
-            out.extend(CHARACTERS.get(place));
+            out.push(CHARACTERS[place]);
             bits >>= CHARACTER_BITS;
         }
         left -= count;
@@ -96,20 +107,18 @@ pub(super) fn push_text(stream: &mut Stream, low: u64, high: u64, out: &mut Vec<
 }
 
 /// Appends a random text with `ORIGINAL` somewhere in it in one of ten cases (clause 4.3.3.1).
-pub(super) fn push_data(stream: &mut Stream, low: u64, high: u64, out: &mut Vec<u8>) {
+pub(super) fn push_data(stream: &mut RandomStream, low: u64, high: u64, out: &mut Vec<u8>) {
     const ORIGINAL: &[u8] = b"ORIGINAL";
     let start = out.len();
     push_text(stream, low, high, out);
     let length = out.len() - start;
     if happens(stream, 10) {
         let at = start + stream.below((length - ORIGINAL.len() + 1) as u64) as usize;
-        if let Some(place) = out.get_mut(at..at + ORIGINAL.len()) {
-            place.copy_from_slice(ORIGINAL);
-        }
+        out[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
     }
 }
 
-pub(super) fn push_digits(stream: &mut Stream, count: u32, out: &mut Vec<u8>) {
+pub(super) fn push_digits(stream: &mut RandomStream, count: u32, out: &mut Vec<u8>) {
     for _ in 0..count {
         out.push(b'0' + stream.below(10) as u8);
     }
@@ -146,7 +155,7 @@ mod tests {
     #[test]
     fn constants_of_names_differ_as_they_must() {
         for seed in 0..2000 {
-            let Constants { loaded_name, name, .. } = Constants::of(seed);
+            let Constants { loaded_name, name, .. } = Constants::new(seed);
             let difference = loaded_name.abs_diff(name);
             assert!((65..=119).contains(&difference) && ![96, 112].contains(&difference));
             assert!(loaded_name <= 255 && name <= 255);
@@ -155,7 +164,7 @@ mod tests {
 
     #[test]
     fn items_are_drawn_from_all_but_not_evenly() {
-        let (constants, mut stream) = (Constants::of(7), Stream::new(7));
+        let (constants, mut stream) = (Constants::new(7), RandomStream::new(7));
         let mut counts = vec![0_u32; 100_001];
         for _ in 0..1_000_000 {
             counts[constants.item(&mut stream) as usize] += 1;
@@ -172,7 +181,7 @@ mod tests {
 
     #[test]
     fn texts_have_their_lengths() {
-        let mut stream = Stream::new(1);
+        let mut stream = RandomStream::new(1);
         let mut lengths = std::collections::BTreeSet::new();
         for _ in 0..1000 {
             let mut out = Vec::new();

@@ -1,8 +1,7 @@
 //! Inputs of a client's transactions: a pure function of seed, client and event number (clauses 2.4 to 2.8).
 
-use super::draw::{Constants, between, happens, push_last_name};
-use super::sizes::{DISTRICTS, ITEMS, TPCC};
-use crate::random::{Stream, mix, mix_word};
+use super::draw::{Constants, DISTRICTS, ITEMS, TPCC, between, happens, push_last_name};
+use crate::random::{RandomStream, mix, mix_word};
 
 /// Clause 5.2.4.2: the cards of a deck, from which a client draws all before it reshuffles.
 const DECK: [(Card, usize); 5] = [
@@ -73,26 +72,21 @@ pub struct Payment {
     pub customer_warehouse: u32,
     pub customer_district: u32,
     pub customer: CustomerKey,
-    /// Amount in hundredths.
     pub cents: u32,
 }
 
 impl NewOrder {
-    /// Whether all items come from the order's own warehouse.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         self.lines.iter().all(|line| line.supply == self.warehouse)
     }
 
     /// Whether it has a nonexistent item, so that it is rolled back.
-    #[must_use]
     pub fn rolls_back(&self) -> bool {
         self.lines.last().is_some_and(|line| line.item > ITEMS)
     }
 
     /// The lines as arguments of the stored procedures: six digits for the item, six for the warehouse, two for the
     /// quantity.
-    #[must_use]
     pub fn packed(&self) -> String {
         let line = |it: &OrderLine| format!("{:06}{:06}{:02}", it.item, it.supply, it.quantity);
         self.lines.iter().map(line).collect()
@@ -106,19 +100,17 @@ pub struct TpccClient {
     warehouses: u32,
     warehouse: u32,
     district: u32,
-    /// The current deck, by number.
     deck: (u64, Vec<Card>),
 }
 
 impl TpccClient {
     /// `number` counts from 0. Clients are spread over the warehouses, and those of a warehouse over its districts.
-    #[must_use]
     pub fn new(seed: u64, warehouses: u32, number: u32) -> Self {
         let warehouses = warehouses.max(1);
         let key = mix(mix_word(seed, TPCC), number.into());
         Self {
             key,
-            constants: Constants::of(seed),
+            constants: Constants::new(seed),
             warehouses,
             warehouse: number % warehouses + 1,
             district: number / warehouses % DISTRICTS + 1,
@@ -129,7 +121,7 @@ impl TpccClient {
     /// A retried event has the same input.
     pub fn input(&mut self, sequence: u64) -> TpccInput {
         let card = self.card(sequence);
-        let mut stream = Stream::new(mix(self.key, sequence));
+        let mut stream = RandomStream::new(mix(self.key, sequence));
         let stream = &mut stream;
         let warehouse = self.warehouse;
         match card {
@@ -152,7 +144,6 @@ impl TpccClient {
     }
 
     /// Keying time before a transaction, and a random think time after it, seconds (clause 5.2.5.7).
-    #[must_use]
     pub fn pauses(&self, sequence: u64, input: &TpccInput) -> (f64, f64) {
         let (keying, thinking) = match input {
             TpccInput::NewOrder(_) => (18.0, 12.0),
@@ -160,7 +151,7 @@ impl TpccClient {
             TpccInput::OrderStatus { .. } => (2.0, 10.0),
             TpccInput::Delivery { .. } | TpccInput::StockLevel { .. } => (2.0, 5.0),
         };
-        let unit = Stream::new(mix(mix_word(self.key, "think"), sequence)).unit();
+        let unit = RandomStream::new(mix(mix_word(self.key, "think"), sequence)).unit();
         // Clause 5.2.5.4: exponential, cut off at ten times the mean.
         (keying, thinking * (-(1.0 - unit).ln()).min(10.0))
     }
@@ -170,10 +161,10 @@ impl TpccClient {
         if self.deck.0 != number {
             self.deck = (number, deck(self.key, number));
         }
-        self.deck.1.get(place).copied().unwrap_or(Card::NewOrder)
+        self.deck.1[place]
     }
 
-    fn new_order(&self, stream: &mut Stream) -> NewOrder {
+    fn new_order(&self, stream: &mut RandomStream) -> NewOrder {
         let district = district(stream);
         let customer = self.constants.customer(stream);
         let count = between(stream, 5, 15);
@@ -192,7 +183,7 @@ impl TpccClient {
         NewOrder { warehouse: self.warehouse, district, customer, lines }
     }
 
-    fn payment(&self, stream: &mut Stream) -> Payment {
+    fn payment(&self, stream: &mut RandomStream) -> Payment {
         let paid_in = district(stream);
         let is_remote = self.warehouses > 1 && happens(stream, 15);
         let (customer_warehouse, customer_district) = match is_remote {
@@ -210,7 +201,7 @@ impl TpccClient {
     }
 
     /// A customer, by last name in three of five cases.
-    fn customer(&self, stream: &mut Stream) -> CustomerKey {
+    fn customer(&self, stream: &mut RandomStream) -> CustomerKey {
         if !happens(stream, 60) {
             return CustomerKey::Id(self.constants.customer(stream));
         }
@@ -219,18 +210,18 @@ impl TpccClient {
         CustomerKey::Name(name)
     }
 
-    fn other_warehouse(&self, stream: &mut Stream) -> u32 {
+    fn other_warehouse(&self, stream: &mut RandomStream) -> u32 {
         let drawn = between(stream, 1, u64::from(self.warehouses.max(2)) - 1) as u32;
         if drawn < self.warehouse { drawn } else { drawn + 1 }
     }
 }
 
-fn district(stream: &mut Stream) -> u32 {
+fn district(stream: &mut RandomStream) -> u32 {
     between(stream, 1, DISTRICTS.into()) as u32
 }
 
 fn deck(key: u64, number: u64) -> Vec<Card> {
-    let mut stream = Stream::new(mix(mix_word(key, "deck"), number));
+    let mut stream = RandomStream::new(mix(mix_word(key, "deck"), number));
     let mut cards: Vec<Card> =
         DECK.iter().flat_map(|(card, count)| std::iter::repeat_n(*card, *count)).collect();
     for last in (1..cards.len()).rev() {
@@ -241,9 +232,8 @@ fn deck(key: u64, number: u64) -> Vec<Card> {
 
 impl TpccInput {
     /// Text form that does not depend on names in the code.
-    #[must_use]
     pub fn words(&self) -> String {
-        let of = |customer: &CustomerKey| match customer {
+        let key = |customer: &CustomerKey| match customer {
             CustomerKey::Id(id) => id.to_string(),
             CustomerKey::Name(name) => String::from_utf8_lossy(name).into_owned(),
         };
@@ -257,11 +247,11 @@ impl TpccInput {
                 it.district,
                 it.customer_warehouse,
                 it.customer_district,
-                of(&it.customer),
+                key(&it.customer),
                 it.cents
             ),
             Self::OrderStatus { warehouse, district, customer } => {
-                format!("status {warehouse} {district} {}", of(customer))
+                format!("status {warehouse} {district} {}", key(customer))
             }
             Self::Delivery { warehouse, carrier } => format!("delivery {warehouse} {carrier}"),
             Self::StockLevel { warehouse, district, threshold } => {

@@ -4,25 +4,18 @@
 //! Clauses in comments are those of the specification. Its measurements are no TPC results: they are not audited, there
 //! are no terminals, and by default no keying and think times.
 
-mod conditions;
 mod draw;
 mod input;
 mod options;
 mod procedures;
-mod row;
 mod rows;
 mod schema;
-mod sizes;
 mod statements;
-mod test;
 
-pub use conditions::{TPCC_CONDITIONS, TpccCondition};
+pub use draw::TPCC;
 pub use input::{CustomerKey, NewOrder, OrderLine, Payment, TpccClient, TpccInput};
-pub use options::{HEADING as TPCC_HEADING, TpccOptions};
+pub use options::{TPCC_HEADING, TpccOptions, tpcc_tests};
 pub use procedures::{TpccProcedure, tpcc_calls, tpcc_procedures};
-pub use row::TpccForm;
-pub use rows::{TpccBatch, TpccBatches};
-pub use schema::{TPCC_TABLES, TpccTable, tpcc_data};
-pub use sizes::TPCC;
+pub use rows::{TpccBatch, TpccBatches, TpccForm};
+pub use schema::{TPCC_CONDITIONS, TPCC_TABLES, TpccCondition, TpccTable, tpcc_data};
 pub use statements::{TpccStatement, tpcc_example, tpcc_statements};
-pub use test::tpcc_tests;

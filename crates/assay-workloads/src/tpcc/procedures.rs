@@ -7,7 +7,7 @@
 use assay_model::Dialect;
 
 use super::statements::statement;
-use crate::statement::Statement;
+use crate::statement::ProgramStatement;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TpccProcedure {
@@ -19,9 +19,7 @@ pub struct TpccProcedure {
     pub params: &'static str,
 }
 
-/// Calls of the procedures, in the same order.
-#[must_use]
-pub fn tpcc_calls(dialect: Dialect) -> Vec<Statement> {
+pub fn tpcc_calls(dialect: Dialect) -> Vec<ProgramStatement> {
     let statement = |it: TpccProcedure| statement(dialect, &it.call, it.params);
     tpcc_procedures(dialect).into_iter().map(statement).collect()
 }
@@ -36,14 +34,13 @@ struct Routine {
 }
 
 /// In the order of the transaction kinds: new order, payment, order status, delivery, stock level.
-#[must_use]
 pub fn tpcc_procedures(dialect: Dialect) -> Vec<TpccProcedure> {
     let routines = [new_order(), payment(), order_status(), delivery(), stock_level()];
-    routines.into_iter().map(|routine| routine.of(dialect)).collect()
+    routines.into_iter().map(|routine| routine.procedure(dialect)).collect()
 }
 
 impl Routine {
-    fn of(self, dialect: Dialect) -> TpccProcedure {
+    fn procedure(self, dialect: Dialect) -> TpccProcedure {
         let Self { name, params, names, mysql, postgres } = self;
         let of_kind = |integer: &str, text: &str, before: &str| {
             let one = |(name, kind): (&&str, char)| {
@@ -80,10 +77,9 @@ impl Routine {
     }
 }
 
-/// The district information of an order line.
 fn dist() -> String {
     let case = |number: u32| format!(" WHEN {number} THEN s_dist_{number:02}");
-    format!("CASE p_d{} END", (1..=super::sizes::DISTRICTS).map(case).collect::<String>())
+    format!("CASE p_d{} END", (1..=super::draw::DISTRICTS).map(case).collect::<String>())
 }
 
 fn new_order() -> Routine {

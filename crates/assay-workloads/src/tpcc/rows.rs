@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use super::draw::{Constants, between, happens, push_data, push_digits, push_last_name, push_text};
-use super::row::{Row, TpccForm};
-use super::sizes::{CUSTOMERS, DISTRICTS, FIRST_NEW, ITEMS, ORDERS};
-use crate::random::{Stream, mix, mix_word};
+use super::draw::{
+    CUSTOMERS, Constants, DISTRICTS, FIRST_NEW, ITEMS, ORDERS, between, happens, push_data,
+    push_digits, push_fixed, push_last_name, push_text,
+};
+use super::schema::TPCC_TABLES;
+use crate::literal::push_decimal;
+use crate::random::{RandomStream, mix, mix_word};
 
 /// A statement gets no more rows once it is this long, bytes, or has this many rows.
 const STATEMENT_BYTES: usize = 256 * 1024;
@@ -29,8 +32,8 @@ pub struct TpccBatch {
 }
 
 #[derive(Debug, Clone)]
-struct Segment {
-    rows: Rows,
+struct RowSegment {
+    rows: RowKind,
     warehouse: u32,
     district: u32,
     /// Range of the first running column: items, customers or orders.
@@ -39,7 +42,7 @@ struct Segment {
 
 /// A kind of rows, in the order of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rows {
+enum RowKind {
     Items,
     Warehouse,
     Districts,
@@ -51,7 +54,7 @@ enum Rows {
     NewOrders,
 }
 
-impl Rows {
+impl RowKind {
     const ALL: [Self; 9] = [
         Self::Items,
         Self::Warehouse,
@@ -63,20 +66,6 @@ impl Rows {
         Self::OrderLines,
         Self::NewOrders,
     ];
-
-    fn head(self) -> &'static str {
-        match self {
-            Self::Items => "INSERT INTO item VALUES ",
-            Self::Warehouse => "INSERT INTO warehouse VALUES ",
-            Self::Districts => "INSERT INTO district VALUES ",
-            Self::Stock => "INSERT INTO stock VALUES ",
-            Self::Customers => "INSERT INTO customer VALUES ",
-            Self::History => "INSERT INTO history VALUES ",
-            Self::Orders => "INSERT INTO orders VALUES ",
-            Self::OrderLines => "INSERT INTO order_line VALUES ",
-            Self::NewOrders => "INSERT INTO new_order VALUES ",
-        }
-    }
 }
 
 /// The statements that load a part of the tables, in order: a pure function of seed, number of warehouses and part.
@@ -85,42 +74,40 @@ pub struct TpccBatches {
     form: TpccForm,
     key: u64,
     constants: Constants,
-    segments: VecDeque<Segment>,
+    segments: VecDeque<RowSegment>,
     /// Customers of the current district's orders, in the order of the orders.
     customers: Vec<u32>,
 }
 
 impl TpccBatches {
-    #[must_use]
     pub fn parts(warehouses: u32) -> u32 {
         PARTS + warehouses.saturating_mul(OF_WAREHOUSE)
     }
 
-    #[must_use]
     pub fn new(form: TpccForm, seed: u64, part: u32) -> Self {
-        let all = |rows, warehouse, district, ids| Segment { rows, warehouse, district, ids };
+        let all = |rows, warehouse, district, ids| RowSegment { rows, warehouse, district, ids };
         let quarter = |number: u32| {
             let length = ITEMS / PARTS;
             number * length + 1..=(number + 1) * length
         };
         let mut segments = VecDeque::new();
         match part.checked_sub(PARTS) {
-            None => segments.push_back(all(Rows::Items, 0, 0, quarter(part))),
+            None => segments.push_back(all(RowKind::Items, 0, 0, quarter(part))),
             Some(part) => {
                 let (warehouse, part) = (part / OF_WAREHOUSE + 1, part % OF_WAREHOUSE);
                 if part == 0 {
-                    segments.push_back(all(Rows::Warehouse, warehouse, 0, 1..=1));
-                    segments.push_back(all(Rows::Districts, warehouse, 0, 1..=DISTRICTS));
+                    segments.push_back(all(RowKind::Warehouse, warehouse, 0, 1..=1));
+                    segments.push_back(all(RowKind::Districts, warehouse, 0, 1..=DISTRICTS));
                 } else if part <= PARTS {
-                    segments.push_back(all(Rows::Stock, warehouse, 0, quarter(part - 1)));
+                    segments.push_back(all(RowKind::Stock, warehouse, 0, quarter(part - 1)));
                 } else {
                     let district = part - PARTS;
                     for (rows, ids) in [
-                        (Rows::Customers, 1..=CUSTOMERS),
-                        (Rows::History, 1..=CUSTOMERS),
-                        (Rows::Orders, 1..=ORDERS),
-                        (Rows::OrderLines, 1..=ORDERS),
-                        (Rows::NewOrders, FIRST_NEW..=ORDERS),
+                        (RowKind::Customers, 1..=CUSTOMERS),
+                        (RowKind::History, 1..=CUSTOMERS),
+                        (RowKind::Orders, 1..=ORDERS),
+                        (RowKind::OrderLines, 1..=ORDERS),
+                        (RowKind::NewOrders, FIRST_NEW..=ORDERS),
                     ] {
                         segments.push_back(all(rows, warehouse, district, ids));
                     }
@@ -128,15 +115,14 @@ impl TpccBatches {
             }
         }
         let key = mix_word(seed, "tpcc rows");
-        Self { form, key, constants: Constants::of(seed), segments, customers: Vec::new() }
+        Self { form, key, constants: Constants::new(seed), segments, customers: Vec::new() }
     }
 
-    #[must_use]
     pub(crate) fn examples(count: u32) -> Vec<u8> {
         let mut batches = Self::new(TpccForm::Insert, 1, 0);
         batches.customers = batches.shuffled(1, 1);
         let mut text = Vec::new();
-        for rows in Rows::ALL {
+        for rows in RowKind::ALL {
             for id in 1..=count {
                 batches.push(rows, (1, 1, id), &mut text);
             }
@@ -148,12 +134,13 @@ impl TpccBatches {
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Option<TpccBatch> {
         statement.clear();
         let segment = self.segments.pop_front()?;
-        let Segment { rows: kind, warehouse, district, ref ids } = segment;
-        if kind == Rows::Orders && *ids.start() == 1 {
+        let RowSegment { rows: kind, warehouse, district, ref ids } = segment;
+        if kind == RowKind::Orders && *ids.start() == 1 {
             self.customers = self.shuffled(warehouse, district);
         }
         if self.form == TpccForm::Insert {
-            statement.extend_from_slice(kind.head().as_bytes());
+            let table = TPCC_TABLES[kind as usize].name;
+            statement.extend_from_slice(format!("INSERT INTO {table} VALUES ").as_bytes());
         }
         let mut rows = 0;
         let mut next = *ids.start();
@@ -162,11 +149,10 @@ impl TpccBatches {
             next += 1;
         }
         if self.form == TpccForm::Insert {
-            // Remove the comma after the last row.
             statement.pop();
         }
         if next <= *ids.end() {
-            self.segments.push_front(Segment { ids: next..=*ids.end(), ..segment });
+            self.segments.push_front(RowSegment { ids: next..=*ids.end(), ..segment });
         }
         Some(TpccBatch { table: kind as usize, rows })
     }
@@ -181,29 +167,29 @@ impl TpccBatches {
         all
     }
 
-    fn stream(&self, word: &str, (warehouse, district, id): (u32, u32, u32)) -> Stream {
+    fn stream(&self, word: &str, (warehouse, district, id): (u32, u32, u32)) -> RandomStream {
         let key = mix_word(self.key, word);
-        Stream::new(mix(mix(mix(key, warehouse.into()), district.into()), id.into()))
+        RandomStream::new(mix(mix(mix(key, warehouse.into()), district.into()), id.into()))
     }
 
-    fn lines(&self, of: (u32, u32, u32)) -> u64 {
-        between(&mut self.stream("lines", of), 5, 15)
+    fn lines(&self, place: (u32, u32, u32)) -> u64 {
+        between(&mut self.stream("lines", place), 5, 15)
     }
 
     /// Appends the rows with an id, each followed by its separator, and returns their number.
-    fn push(&self, kind: Rows, of: (u32, u32, u32), out: &mut Vec<u8>) -> u32 {
-        let (warehouse, district, id) = of;
-        let mut row = Row::new(self.form, out);
+    fn push(&self, kind: RowKind, place: (u32, u32, u32), out: &mut Vec<u8>) -> u32 {
+        let (warehouse, district, id) = place;
+        let mut row = RowText::new(self.form, out);
         match kind {
-            Rows::Items => self.item(id, &mut row),
-            Rows::Warehouse => self.warehouse(warehouse, &mut row),
-            Rows::Districts => self.district(warehouse, id, &mut row),
-            Rows::Stock => self.stock(warehouse, id, &mut row),
-            Rows::Customers => self.customer(of, &mut row),
-            Rows::History => self.history(of, &mut row),
-            Rows::Orders => self.order(of, &mut row),
-            Rows::OrderLines => return self.order_lines(of, &mut row),
-            Rows::NewOrders => {
+            RowKind::Items => self.item(id, &mut row),
+            RowKind::Warehouse => self.warehouse(warehouse, &mut row),
+            RowKind::Districts => self.district(warehouse, id, &mut row),
+            RowKind::Stock => self.stock(warehouse, id, &mut row),
+            RowKind::Customers => self.customer(place, &mut row),
+            RowKind::History => self.history(place, &mut row),
+            RowKind::Orders => self.order(place, &mut row),
+            RowKind::OrderLines => return self.order_lines(place, &mut row),
+            RowKind::NewOrders => {
                 row.begin();
                 row.numbers(&[id, district, warehouse]);
                 row.end();
@@ -212,7 +198,7 @@ impl TpccBatches {
         1
     }
 
-    fn item(&self, id: u32, row: &mut Row<'_>) {
+    fn item(&self, id: u32, row: &mut RowText<'_>) {
         let mut stream = self.stream("item", (0, 0, id));
         row.begin();
         row.numbers(&[id, between(&mut stream, 1, 10_000) as u32]);
@@ -222,7 +208,7 @@ impl TpccBatches {
         row.end();
     }
 
-    fn warehouse(&self, id: u32, row: &mut Row<'_>) {
+    fn warehouse(&self, id: u32, row: &mut RowText<'_>) {
         let mut stream = self.stream("warehouse", (id, 0, 0));
         row.begin();
         row.numbers(&[id]);
@@ -233,7 +219,7 @@ impl TpccBatches {
         row.end();
     }
 
-    fn district(&self, warehouse: u32, id: u32, row: &mut Row<'_>) {
+    fn district(&self, warehouse: u32, id: u32, row: &mut RowText<'_>) {
         let mut stream = self.stream("district", (warehouse, id, 0));
         row.begin();
         row.numbers(&[id, warehouse]);
@@ -245,7 +231,7 @@ impl TpccBatches {
         row.end();
     }
 
-    fn stock(&self, warehouse: u32, id: u32, row: &mut Row<'_>) {
+    fn stock(&self, warehouse: u32, id: u32, row: &mut RowText<'_>) {
         let mut stream = self.stream("stock", (warehouse, 0, id));
         row.begin();
         row.numbers(&[id, warehouse, between(&mut stream, 10, 100) as u32]);
@@ -257,9 +243,9 @@ impl TpccBatches {
         row.end();
     }
 
-    fn customer(&self, of: (u32, u32, u32), row: &mut Row<'_>) {
-        let (warehouse, district, id) = of;
-        let mut stream = self.stream("customer", of);
+    fn customer(&self, place: (u32, u32, u32), row: &mut RowText<'_>) {
+        let (warehouse, district, id) = place;
+        let mut stream = self.stream("customer", place);
         let name = match id {
             1..=1000 => id - 1,
             _ => Constants::last_name(&mut stream, self.constants.loaded_name),
@@ -283,9 +269,9 @@ impl TpccBatches {
         row.end();
     }
 
-    fn history(&self, of: (u32, u32, u32), row: &mut Row<'_>) {
-        let (warehouse, district, id) = of;
-        let mut stream = self.stream("history", of);
+    fn history(&self, place: (u32, u32, u32), row: &mut RowText<'_>) {
+        let (warehouse, district, id) = place;
+        let mut stream = self.stream("history", place);
         row.begin();
         row.numbers(&[id, district, warehouse, district, warehouse]);
         row.word(LOADED);
@@ -294,10 +280,10 @@ impl TpccBatches {
         row.end();
     }
 
-    fn order(&self, of: (u32, u32, u32), row: &mut Row<'_>) {
-        let (warehouse, district, id) = of;
-        let mut stream = self.stream("order", of);
-        let customer = self.customers.get(id as usize - 1).copied().unwrap_or(id);
+    fn order(&self, place: (u32, u32, u32), row: &mut RowText<'_>) {
+        let (warehouse, district, id) = place;
+        let mut stream = self.stream("order", place);
+        let customer = self.customers[id as usize - 1];
         row.begin();
         row.numbers(&[id, district, warehouse, customer]);
         row.word(LOADED);
@@ -305,14 +291,14 @@ impl TpccBatches {
             FIRST_NEW.. => row.null(),
             _ => row.numbers(&[between(&mut stream, 1, 10) as u32]),
         }
-        row.numbers(&[self.lines(of) as u32, 1]);
+        row.numbers(&[self.lines(place) as u32, 1]);
         row.end();
     }
 
-    fn order_lines(&self, of: (u32, u32, u32), row: &mut Row<'_>) -> u32 {
-        let (warehouse, district, id) = of;
-        let mut stream = self.stream("order lines", of);
-        let lines = self.lines(of) as u32;
+    fn order_lines(&self, place: (u32, u32, u32), row: &mut RowText<'_>) -> u32 {
+        let (warehouse, district, id) = place;
+        let mut stream = self.stream("order lines", place);
+        let lines = self.lines(place) as u32;
         for number in 1..=lines {
             let item = between(&mut stream, 1, ITEMS.into()) as u32;
             row.begin();
@@ -333,9 +319,101 @@ impl TpccBatches {
     }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TpccForm {
+    Insert,
+    /// As lines for Postgres's `COPY ... FROM STDIN`, with tabs between the values.
+    Copy,
+}
+
+/// The text of a row: `(value,value),`, or a line with tabs between the values. No value needs escaping.
+struct RowText<'a> {
+    form: TpccForm,
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> RowText<'a> {
+    fn new(form: TpccForm, out: &'a mut Vec<u8>) -> Self {
+        Self { form, out }
+    }
+
+    fn begin(&mut self) {
+        if self.form == TpccForm::Insert {
+            self.out.push(b'(');
+        }
+    }
+
+    fn end(&mut self) {
+        // Each value is followed by a separator.
+        self.out.pop();
+        self.out.extend_from_slice(match self.form {
+            TpccForm::Insert => b"),",
+            TpccForm::Copy => b"\n",
+        });
+    }
+
+    fn separate(&mut self) {
+        self.out.push(match self.form {
+            TpccForm::Insert => b',',
+            TpccForm::Copy => b'\t',
+        });
+    }
+
+    fn null(&mut self) {
+        self.plain(match self.form {
+            TpccForm::Insert => "NULL",
+            TpccForm::Copy => "\\N",
+        });
+    }
+
+    fn plain(&mut self, value: &str) {
+        self.out.extend_from_slice(value.as_bytes());
+        self.separate();
+    }
+
+    fn numbers(&mut self, values: &[u32]) {
+        for value in values {
+            push_decimal(self.out, u64::from(*value));
+            self.separate();
+        }
+    }
+
+    fn fixed(&mut self, value: u64, decimals: u32) {
+        push_fixed(value, decimals, self.out);
+        self.separate();
+    }
+
+    fn word(&mut self, word: &str) {
+        self.text(|out| out.extend_from_slice(word.as_bytes()));
+    }
+
+    fn text(&mut self, push: impl FnOnce(&mut Vec<u8>)) {
+        let is_quoted = self.form == TpccForm::Insert;
+        if is_quoted {
+            self.out.push(b'\'');
+        }
+        push(self.out);
+        if is_quoted {
+            self.out.push(b'\'');
+        }
+        self.separate();
+    }
+
+    /// Streets, city, state and zip code (clause 4.3.2.7).
+    fn address(&mut self, stream: &mut RandomStream) {
+        for _ in 0..3 {
+            self.text(|out| push_text(stream, 10, 20, out));
+        }
+        self.text(|out| push_text(stream, 2, 2, out));
+        self.text(|out| {
+            push_digits(stream, 4, out);
+            out.extend_from_slice(b"11111");
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::TPCC_TABLES;
     use super::*;
 
     fn loaded(warehouses: u32) -> (Vec<u64>, Vec<String>) {

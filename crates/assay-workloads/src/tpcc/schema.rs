@@ -1,4 +1,5 @@
-//! The nine tables (clause 1.3), with the indexes that their transactions need.
+//! The nine tables (clause 1.3), with the indexes that their transactions need, and consistency conditions 1 to 4
+//! (clause 3.3.2).
 //!
 //! No foreign keys are declared: the specification does not require enforcement, and with them, a result would measure
 //! their checks as much as the transactions.
@@ -8,9 +9,7 @@ use assay_model::{Dialect, Engine, Tpcc, UserData, UserRows, UserTable};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TpccTable {
     pub name: &'static str,
-    /// Columns with their types, in MySQL's syntax.
     columns: &'static str,
-    /// Columns of its primary key; empty if it has none.
     key: &'static str,
     /// Name and columns of the index that is created after the load.
     index: Option<(&'static str, &'static str)>,
@@ -35,7 +34,6 @@ macro_rules! address {
     };
 }
 
-/// In the order in which they are created.
 pub const TPCC_TABLES: [TpccTable; 9] = [
     TpccTable {
         name: "item",
@@ -132,7 +130,6 @@ pub const TPCC_TABLES: [TpccTable; 9] = [
 ];
 
 impl TpccTable {
-    #[must_use]
     pub fn create(&self, dialect: Dialect, engine: Engine) -> String {
         let key = match self.key {
             "" => String::new(),
@@ -149,7 +146,6 @@ impl TpccTable {
         }
     }
 
-    #[must_use]
     pub fn create_index(&self) -> Option<String> {
         let (index, columns) = self.index?;
         Some(format!("CREATE INDEX {index} ON {} ({columns})", self.name))
@@ -157,7 +153,6 @@ impl TpccTable {
 }
 
 /// As tables of a workload, with approximate row counts.
-#[must_use]
 pub fn tpcc_data(tpcc: &Tpcc) -> UserData {
     let table = |table: &TpccTable| {
         let (of_warehouse, besides) = table.rows;
@@ -173,6 +168,64 @@ pub fn tpcc_data(tpcc: &Tpcc) -> UserData {
         name: "suite tpcc".to_owned(),
         tables: TPCC_TABLES.iter().map(table).collect(),
         dump: None,
+    }
+}
+
+/// A condition that holds whenever no transaction is in progress, as a query for violations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TpccCondition {
+    pub number: u32,
+    pub demands: &'static str,
+    pub violation: &'static str,
+    pub columns: &'static [&'static str],
+}
+
+pub const TPCC_CONDITIONS: [TpccCondition; 4] = [
+    TpccCondition {
+        number: 1,
+        demands: "W_YTD is the sum of D_YTD",
+        violation: "SELECT w_id, w_ytd, SUM(d_ytd) FROM warehouse LEFT JOIN district ON d_w_id = w_id \
+                    GROUP BY w_id, w_ytd HAVING w_ytd <> COALESCE(SUM(d_ytd), 0) ORDER BY w_id LIMIT 1",
+        columns: &["warehouse", "W_YTD", "sum of D_YTD"],
+    },
+    TpccCondition {
+        number: 2,
+        demands: "D_NEXT_O_ID - 1 is the highest O_ID and the highest NO_O_ID",
+        violation: "SELECT d_w_id, d_id, d_next_o_id - 1, o_last, no_last FROM district \
+                    LEFT JOIN (SELECT o_w_id, o_d_id, MAX(o_id) AS o_last FROM orders GROUP BY o_w_id, o_d_id) AS o \
+                    ON o_w_id = d_w_id AND o_d_id = d_id \
+                    LEFT JOIN (SELECT no_w_id, no_d_id, MAX(no_o_id) AS no_last FROM new_order \
+                    GROUP BY no_w_id, no_d_id) AS n ON no_w_id = d_w_id AND no_d_id = d_id \
+                    WHERE d_next_o_id - 1 <> COALESCE(o_last, 0) OR d_next_o_id - 1 <> no_last \
+                    ORDER BY d_w_id, d_id LIMIT 1",
+        columns: &["warehouse", "district", "D_NEXT_O_ID - 1", "highest O_ID", "highest NO_O_ID"],
+    },
+    TpccCondition {
+        number: 3,
+        demands: "the numbers of new orders have no gaps",
+        violation: "SELECT no_w_id, no_d_id, MAX(no_o_id) - MIN(no_o_id) + 1, COUNT(*) FROM new_order \
+                    GROUP BY no_w_id, no_d_id HAVING MAX(no_o_id) - MIN(no_o_id) + 1 <> COUNT(*) \
+                    ORDER BY no_w_id, no_d_id LIMIT 1",
+        columns: &["warehouse", "district", "highest NO_O_ID - lowest + 1", "new orders"],
+    },
+    TpccCondition {
+        number: 4,
+        demands: "the sum of O_OL_CNT is the number of lines of orders",
+        violation: "SELECT o_w_id, o_d_id, wanted, present FROM \
+                    (SELECT o_w_id, o_d_id, SUM(o_ol_cnt) AS wanted FROM orders GROUP BY o_w_id, o_d_id) AS o \
+                    LEFT JOIN (SELECT ol_w_id, ol_d_id, COUNT(*) AS present FROM order_line \
+                    GROUP BY ol_w_id, ol_d_id) AS l ON ol_w_id = o_w_id AND ol_d_id = o_d_id \
+                    WHERE wanted <> COALESCE(present, 0) ORDER BY o_w_id, o_d_id LIMIT 1",
+        columns: &["warehouse", "district", "sum of O_OL_CNT", "lines"],
+    },
+];
+
+impl TpccCondition {
+    pub fn violation_words<'v>(&self, values: impl Iterator<Item = Option<&'v str>>) -> String {
+        let pair = |(column, value): (&&str, Option<&str>)| {
+            format!("{column} {}", value.unwrap_or("none"))
+        };
+        self.columns.iter().zip(values).map(pair).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -201,5 +254,14 @@ mod tests {
             let tpcc = Tpcc { warehouses, procedures: false, thinks: false };
             assert_eq!(tpcc_data(&tpcc).rows(), tpcc.rows());
         }
+    }
+
+    #[test]
+    fn a_violation_names_its_values() {
+        let values = [Some("1"), Some("4"), Some("3005"), None, Some("3004")];
+        assert_eq!(
+            TPCC_CONDITIONS[1].violation_words(values.into_iter()),
+            "warehouse 1, district 4, D_NEXT_O_ID - 1 3005, highest O_ID none, highest NO_O_ID 3004"
+        );
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Amounts are sent in hundredths: `? * 0.01` is exact everywhere. Dates are returned as text.
 
-use assay_model::{Dialect, Sending};
+use assay_model::{Dialect, StatementMode};
 
 use crate::program::number_marks;
-use crate::statement::{Mode, ParamType, Statement};
+use crate::statement::{ArgumentType, ProgramStatement};
 
 macro_rules! statements {
     ($($name:ident: $params:literal, $sql:expr;)*) => {
@@ -90,8 +90,6 @@ statements! {
 }
 
 impl TpccStatement {
-    /// Reads an item's stock with the information of a district, from 1.
-    #[must_use]
     pub fn stock(district: u32) -> Self {
         match district {
             2 => Self::Stock02,
@@ -108,32 +106,23 @@ impl TpccStatement {
     }
 }
 
-#[must_use]
-pub fn tpcc_statements(dialect: Dialect) -> Vec<Statement> {
+pub fn tpcc_statements(dialect: Dialect) -> Vec<ProgramStatement> {
     TEXTS.iter().map(|(sql, params)| statement(dialect, sql, params)).collect()
 }
 
 /// `sql` has `?` for its parameters, and `params` has `i` or `t` for each.
-pub(super) fn statement(dialect: Dialect, sql: &str, params: &str) -> Statement {
-    let param = |kind| if kind == 't' { ParamType::Text } else { ParamType::Int };
-    Statement {
-        sql: match dialect {
-            Dialect::MySql => sql.to_owned(),
-            Dialect::Postgres => number_marks(sql),
-        },
-        params: params.chars().map(param).collect(),
-        mode: Mode::Prepared,
-        pieces: sql.split('?').map(str::to_owned).collect(),
-        quotes: Vec::new(),
-        keep: Vec::new(),
-        sending: Sending::default(),
-        place: (0, 0),
-        session: 0,
-    }
+pub(super) fn statement(dialect: Dialect, sql: &str, params: &str) -> ProgramStatement {
+    let param = |kind| if kind == 't' { ArgumentType::Text } else { ArgumentType::Int };
+    let marked = match dialect {
+        Dialect::MySql => sql.to_owned(),
+        Dialect::Postgres => number_marks(sql),
+    };
+    let params = params.chars().map(param).collect();
+    let pieces = sql.split('?').map(str::to_owned).collect();
+    ProgramStatement { pieces, ..ProgramStatement::new(marked, params, StatementMode::Prepared) }
 }
 
 /// Statements with values for `EXPLAIN`. The reads of stock are alike.
-#[must_use]
 pub fn tpcc_example() -> Vec<(String, String)> {
     let example = |(sql, params): &(&str, &str)| {
         let mut text = String::new();

@@ -1,9 +1,9 @@
 //! A real server with a client, for benches.
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
-use assay_load::{Session, Tables, Work, fill};
+use assay_load::{ClientSession, ClientWork, Tables, fill};
 use assay_model::{CpuPlacement, DataSet, Product, Setup, StatementMode, TableForm};
-use assay_probe::{Probe, ProbeConfig, WatchedServer};
+use assay_probe::{ProbeConfig, UsageProbe, WatchedServer};
 use assay_testkit::TestServer;
 use assay_workloads::test_by_name;
 
@@ -12,8 +12,8 @@ const DATA: DataSet = DataSet { tables: 1, rows: 10_000 };
 /// A server, its client, and what counts both.
 pub(crate) struct Side {
     pub(crate) server: TestServer,
-    pub(crate) session: Session,
-    pub(crate) probe: Probe,
+    pub(crate) session: ClientSession,
+    pub(crate) probe: UsageProbe,
     /// The threads that serve the client.
     pub(crate) serving: Vec<i32>,
     pub(crate) product: Product,
@@ -40,7 +40,7 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
         seed: 1,
     };
     fill(&options, &tables, &mut |_| ()).unwrap();
-    let work = Work {
+    let work = ClientWork {
         dialect: product.dialect(),
         test: test_by_name(test).unwrap(),
         setup: Setup { clients: 1, tables: DATA.tables, rows: DATA.rows },
@@ -48,7 +48,7 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
         seed: 1,
     };
     let cpu = client_cpu();
-    let session = Session::open(&options, &work, &[cpu]).unwrap();
+    let session = ClientSession::open(&options, &work, &[cpu]).unwrap();
     let round_trips = |client, count| session.round_trips(client, count).map_err(Error::Load);
     let connections = session.connection_ids();
     let tids = server.server().connection_tids(&connections, round_trips).unwrap();
@@ -61,7 +61,7 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
     let serving = tids.clone().unwrap_or_default();
     let watched = WatchedServer { pid: server.pid(), connection_tids: tids, data_dir };
     let client_tids = session.client_tids();
-    let probe = Probe::new(ProbeConfig { client_tids, server: Some(watched) }).unwrap();
+    let probe = UsageProbe::new(ProbeConfig { client_tids, server: Some(watched) }).unwrap();
     Side { server, session, probe, serving, product }
 }
 
@@ -69,12 +69,12 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
 #[derive(Debug)]
 #[expect(dead_code, reason = "only printed")]
 enum Error {
-    Load(assay_load::Error),
-    Server(assay_servers::Error),
+    Load(assay_load::LoadError),
+    Server(assay_servers::ServersError),
 }
 
-impl From<assay_servers::Error> for Error {
-    fn from(error: assay_servers::Error) -> Self {
+impl From<assay_servers::ServersError> for Error {
+    fn from(error: assay_servers::ServersError) -> Self {
         Self::Server(error)
     }
 }

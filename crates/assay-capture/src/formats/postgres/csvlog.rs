@@ -2,21 +2,20 @@
 
 use assay_model::Dialect;
 
-use super::super::csv::{Line, Records};
-use super::messages::{Message, Messages};
-use crate::entry::{Sink, Skip};
-use crate::reader::{Format, Given, Reader, lines, number_of, shown};
+use super::super::tables::{CsvLine, CsvRecords};
+use super::messages::{Message, StatementMessages};
+use crate::reader::{EntrySink, LogFormat, LogHints, LogReader, Skip, lines, number_of, shown};
 use crate::time;
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: LogFormat = LogFormat {
     name: "csvlog",
     about: "csvlog of Postgres",
     dialect: Some(Dialect::Postgres),
     looks,
     open: |_, _| {
         Box::new(CsvLog {
-            records: Records::new(b','),
-            messages: Messages::default(),
+            records: CsvRecords::new(b','),
+            messages: StatementMessages::default(),
             has_begun: false,
         })
     },
@@ -35,14 +34,14 @@ mod column {
     pub(super) const APPLICATION: usize = 22;
 }
 
-fn looks(head: &[u8], _: &Given) -> bool {
-    let mut records = Records::new(b',');
+fn looks(head: &[u8], _: &LogHints) -> bool {
+    let mut records = CsvRecords::new(b',');
     lines(head).any(|line| {
         // A truncated record would extend to the end.
         let goes_on = records.is_open();
         is_record(line)
             || (goes_on || begins_record(line))
-                && matches!(records.line(line), Line::Record(fields) if are_of_record(&fields))
+                && matches!(records.line(line), CsvLine::Record(fields) if are_of_record(&fields))
     })
 }
 
@@ -50,7 +49,7 @@ fn is_record(line: &[u8]) -> bool {
     if !begins_record(line) {
         return false;
     }
-    matches!(Records::new(b',').line(line), Line::Record(fields) if are_of_record(&fields))
+    matches!(CsvRecords::new(b',').line(line), CsvLine::Record(fields) if are_of_record(&fields))
 }
 
 /// Whether fields form a record, by their number and by those that are numbers.
@@ -69,13 +68,13 @@ fn begins_record(line: &[u8]) -> bool {
 
 #[derive(Debug)]
 struct CsvLog {
-    records: Records,
-    messages: Messages,
+    records: CsvRecords,
+    messages: StatementMessages,
     has_begun: bool,
 }
 
-impl Reader for CsvLog {
-    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+impl LogReader for CsvLog {
+    fn line(&mut self, line: &[u8], out: &mut dyn EntrySink) {
         // A log may begin in the middle of a record, and a record may be truncated before the next one.
         if !self.has_begun && !begins_record(line) {
             if !line.is_empty() {
@@ -86,12 +85,12 @@ impl Reader for CsvLog {
         self.has_begun = true;
         if self.records.is_open() && is_record(line) {
             out.unreadable_before(1, b"a record has no end");
-            self.records = Records::new(b',');
+            self.records = CsvRecords::new(b',');
         }
         let fields = match self.records.line(line) {
-            Line::Record(fields) => fields,
-            Line::More => return,
-            Line::TooLong => return out.skip(Skip::TooLong),
+            CsvLine::Record(fields) => fields,
+            CsvLine::More => return,
+            CsvLine::TooLong => return out.skip(Skip::TooLong),
         };
         let field = |at: usize| fields.get(at).map_or(b"".as_slice(), Vec::as_slice);
         let at_us = time::leading(field(column::TIME)).map(|(at, _)| at);
@@ -114,11 +113,11 @@ impl Reader for CsvLog {
         self.messages.take(&message, out);
     }
 
-    fn end(&mut self, out: &mut dyn Sink) {
+    fn end(&mut self, out: &mut dyn EntrySink) {
         if self.records.is_open() {
             out.unreadable(b"the last record has no end");
         }
         self.messages.end(out);
-        (self.records, self.has_begun) = (Records::new(b','), false);
+        (self.records, self.has_begun) = (CsvRecords::new(b','), false);
     }
 }

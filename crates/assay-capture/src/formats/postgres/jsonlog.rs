@@ -3,13 +3,11 @@
 use assay_model::Dialect;
 use serde::Deserialize;
 
-use super::messages::{Message, Messages};
-use crate::entry::{Sink, Skip};
-use crate::lines::LINE_MAX;
-use crate::reader::{Format, Given, Reader, lines, number_of};
+use super::messages::{Message, StatementMessages};
+use crate::reader::{EntrySink, LINE_MAX, LogFormat, LogHints, LogReader, Skip, lines, number_of};
 use crate::time;
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: LogFormat = LogFormat {
     name: "jsonlog",
     about: "jsonlog of Postgres, or the log of CloudNativePG",
     dialect: Some(Dialect::Postgres),
@@ -19,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
 
 /// The keys that matter. CloudNativePG names some of them as in csvlog.
 #[derive(Debug, Deserialize)]
-struct Record {
+struct JsonRecord {
     #[serde(alias = "log_time")]
     timestamp: String,
     #[serde(default, alias = "database_name")]
@@ -37,13 +35,13 @@ struct Record {
 
 /// A line of CloudNativePG: a Postgres record, or a message of another program.
 #[derive(Debug, Deserialize)]
-struct Packed {
+struct PackedRecord {
     logger: String,
     #[serde(default)]
-    record: Option<Record>,
+    record: Option<JsonRecord>,
 }
 
-fn looks(head: &[u8], _: &Given) -> bool {
+fn looks(head: &[u8], _: &LogHints) -> bool {
     lines(head).any(|line| {
         line.starts_with(b"{")
             && String::from_utf8(line.to_vec())
@@ -52,10 +50,10 @@ fn looks(head: &[u8], _: &Given) -> bool {
 }
 
 /// `None` for a message of another program.
-fn record(text: &str) -> Result<Option<Record>, serde_json::Error> {
-    match serde_json::from_str::<Record>(text) {
+fn record(text: &str) -> Result<Option<JsonRecord>, serde_json::Error> {
+    match serde_json::from_str::<JsonRecord>(text) {
         Ok(record) => Ok(Some(record)),
-        Err(error) => match serde_json::from_str::<Packed>(text) {
+        Err(error) => match serde_json::from_str::<PackedRecord>(text) {
             // Its other logs of Postgres have records of other forms.
             Ok(packed) if packed.record.is_some() || packed.logger != "postgres" => {
                 Ok(packed.record)
@@ -67,11 +65,11 @@ fn record(text: &str) -> Result<Option<Record>, serde_json::Error> {
 
 #[derive(Debug, Default)]
 struct JsonLog {
-    messages: Messages,
+    messages: StatementMessages,
 }
 
-impl Reader for JsonLog {
-    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+impl LogReader for JsonLog {
+    fn line(&mut self, line: &[u8], out: &mut dyn EntrySink) {
         if line.is_empty() {
             return;
         }
@@ -97,7 +95,7 @@ impl Reader for JsonLog {
         self.messages.take(&message, out);
     }
 
-    fn end(&mut self, out: &mut dyn Sink) {
+    fn end(&mut self, out: &mut dyn EntrySink) {
         self.messages.end(out);
     }
 }
@@ -117,9 +115,9 @@ mod tests {
         .concat();
         let found = record(&text).unwrap().unwrap();
         assert_eq!((found.dbname.as_deref(), found.session_id.as_str()), (Some("shop"), "a.b"));
-        assert!(looks(text.as_bytes(), &Given::default()));
+        assert!(looks(text.as_bytes(), &LogHints::default()));
         let other = r#"{"level":"info","logger":"instance-manager","msg":"ready"}"#;
-        assert!(record(other).unwrap().is_none() && !looks(other.as_bytes(), &Given::default()));
+        assert!(record(other).unwrap().is_none() && !looks(other.as_bytes(), &LogHints::default()));
         assert!(record(r#"{"textPayload":"LOG:  x"}"#).is_err());
     }
 }

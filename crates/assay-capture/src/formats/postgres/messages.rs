@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use assay_model::Dialect;
 
-use crate::entry::{Entry, Sink, Skip};
+use crate::reader::{EntrySink, LogEntry, Skip};
 use crate::sql::token::find;
 
 const SESSIONS: usize = 100_000;
@@ -27,7 +27,7 @@ pub(super) struct Message<'m> {
 
 /// A statement whose duration is not known yet.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingStatement {
     at_us: Option<i64>,
     database: Option<String>,
     text: Vec<u8>,
@@ -37,8 +37,8 @@ struct Waiting {
 }
 
 #[derive(Debug, Default)]
-struct Session {
-    waiting: Option<Waiting>,
+struct MessageSession {
+    waiting: Option<WaitingStatement>,
     /// Time of parsing and binding, which belongs to the next execution.
     before_us: f64,
     /// The logged-in program dumps databases.
@@ -47,12 +47,12 @@ struct Session {
 
 /// Combines statements, durations and parameters.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
-    sessions: HashMap<u64, Session>,
+pub(super) struct StatementMessages {
+    sessions: HashMap<u64, MessageSession>,
 }
 
-impl Messages {
-    pub(super) fn take(&mut self, message: &Message<'_>, out: &mut dyn Sink) {
+impl StatementMessages {
+    pub(super) fn take(&mut self, message: &Message<'_>, out: &mut dyn EntrySink) {
         if FAILURES.contains(&message.severity) {
             if let Some(session) = self.sessions.get_mut(&message.session) {
                 session.waiting = None;
@@ -93,7 +93,7 @@ impl Messages {
         };
         self.flush(message.session, None, out);
         let session = self.session(message.session, out);
-        if matches!(step, Step::Parse | Step::Bind) {
+        if matches!(step, ProtocolStep::Parse | ProtocolStep::Bind) {
             session.before_us += duration.unwrap_or(0.0);
             return;
         }
@@ -101,12 +101,12 @@ impl Messages {
         if replication.iter().any(|it| text.starts_with(it)) {
             return out.skip(Skip::Replication);
         }
-        session.waiting = Some(Waiting {
+        session.waiting = Some(WaitingStatement {
             at_us: message.at_us,
             database: message.database.map(str::to_owned),
             text: text.to_vec(),
             parameters: parameters(message.detail),
-            is_prepared: step == Step::Execute,
+            is_prepared: step == ProtocolStep::Execute,
             is_dump: session.is_dump || DUMPS.contains(&message.application),
         });
         if duration.is_some() {
@@ -114,7 +114,7 @@ impl Messages {
         }
     }
 
-    pub(super) fn end(&mut self, out: &mut dyn Sink) {
+    pub(super) fn end(&mut self, out: &mut dyn EntrySink) {
         let mut left: Vec<u64> = self.sessions.keys().copied().collect();
         left.sort_unstable();
         for session in left {
@@ -123,31 +123,28 @@ impl Messages {
         self.sessions.clear();
     }
 
-    fn session(&mut self, id: u64, out: &mut dyn Sink) -> &mut Session {
+    fn session(&mut self, id: u64, out: &mut dyn EntrySink) -> &mut MessageSession {
         if self.sessions.len() >= SESSIONS && !self.sessions.contains_key(&id) {
             self.end(out);
         }
         self.sessions.entry(id).or_default()
     }
 
-    fn flush(&mut self, id: u64, time_us: Option<f64>, out: &mut dyn Sink) {
+    fn flush(&mut self, id: u64, time_us: Option<f64>, out: &mut dyn EntrySink) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Some(waiting) = session.waiting.take() else { return };
         let before_us = std::mem::take(&mut session.before_us);
         if waiting.is_dump {
             return out.skip(Skip::Dump);
         }
-        out.entry(&Entry {
-            dialect: Dialect::Postgres,
+        out.entry(&LogEntry {
             at_us: waiting.at_us,
             session: Some(id),
             database: waiting.database.as_deref(),
-            text: &waiting.text,
             parameters: &waiting.parameters,
             is_prepared: waiting.is_prepared,
-            calls: 1,
             time_us: time_us.map(|it| it + before_us),
-            is_cut: false,
+            ..LogEntry::new(Dialect::Postgres, &waiting.text)
         });
     }
 }
@@ -162,7 +159,7 @@ fn duration(text: &[u8]) -> Option<(f64, &[u8])> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum ProtocolStep {
     /// The simple protocol.
     Statement,
     Parse,
@@ -171,16 +168,19 @@ enum Step {
 }
 
 /// `statement: SELECT 1`, `execute <unnamed>: SELECT 1` and so on.
-fn step(text: &[u8]) -> Option<(Step, &[u8])> {
+fn step(text: &[u8]) -> Option<(ProtocolStep, &[u8])> {
     if let Some(rest) = text.strip_prefix(b"statement: ") {
-        return Some((Step::Statement, rest));
+        return Some((ProtocolStep::Statement, rest));
     }
-    let kinds =
-        [(b"parse ".as_slice(), Step::Parse), (b"bind ", Step::Bind), (b"execute ", Step::Execute)];
+    let kinds = [
+        (b"parse ".as_slice(), ProtocolStep::Parse),
+        (b"bind ", ProtocolStep::Bind),
+        (b"execute ", ProtocolStep::Execute),
+    ];
     let (rest, step) =
         kinds.into_iter().find_map(|(word, step)| Some((text.strip_prefix(word)?, step)))?;
     // The rest of a result, which a portal returns in parts.
-    let step = if rest.starts_with(b"fetch from ") { Step::Bind } else { step };
+    let step = if rest.starts_with(b"fetch from ") { ProtocolStep::Bind } else { step };
     let colon = find(rest, b": ")?;
     Some((step, rest.get(colon + 2..)?))
 }
@@ -233,19 +233,19 @@ mod tests {
         assert_eq!(duration(b"duration: x ms"), None);
         assert_eq!(
             step(b"execute <unnamed>: SELECT 1"),
-            Some((Step::Execute, b"SELECT 1".as_slice()))
+            Some((ProtocolStep::Execute, b"SELECT 1".as_slice()))
         );
         assert_eq!(
             step(b"execute S_1/C_2: SELECT 1"),
-            Some((Step::Execute, b"SELECT 1".as_slice()))
+            Some((ProtocolStep::Execute, b"SELECT 1".as_slice()))
         );
         assert_eq!(step(b"connection received: host=[local]"), None);
-        let some = |text: &str| Some(text.as_bytes().to_vec());
+        let value = |text: &str| Some(text.as_bytes().to_vec());
         assert_eq!(
             parameters(b"Parameters: $1 = 'it''s', $2 = NULL, $3 = ''"),
-            [some("it's"), None, some("")]
+            [value("it's"), None, value("")]
         );
         assert!(parameters(b"key exists").is_empty());
-        assert_eq!(parameters(b"parameters: $1 = 'cut"), [some("cut")]);
+        assert_eq!(parameters(b"parameters: $1 = 'cut"), [value("cut")]);
     }
 }

@@ -1,18 +1,14 @@
-//! Parser of pgbench's expressions in `\set`, `\if` and `\elif`.
+//! Parser of pgbench's expressions in `\set`, `\if` and `\elif`, with its operators and functions.
 
 use std::ops::Range;
 
-use assay_model::limits::user::TERMS;
-use assay_model::{Function, Term};
+use assay_model::limits::user::{TERMS, ZIPF_S};
+use assay_model::{Distribution, Function, Range as Integers, Term};
 use assay_workloads::sql::leading_name;
-use assay_workloads::{Number, constant};
+use assay_workloads::{ExpressionValue, constant};
 
-use super::functions::{
-    BITS, COMPARISON, FUNCTIONS, IS, KEYWORDS, NOT, Named, OPERATORS, OPPOSITES, SIGN, cannot_draw,
-};
 use super::known::{Variables, of_constant, to_constant, unknown};
-use crate::document::Fault;
-use crate::nearest::nearest;
+use crate::document::{FileFault, FileResult};
 
 const DEPTH_MAX: u32 = 50;
 
@@ -32,7 +28,7 @@ impl<'a> Expression<'a> {
     }
 
     /// Terms of the expression, which must extend to the end of the place.
-    pub(super) fn whole(mut self) -> Result<Vec<Term>, Fault> {
+    pub(super) fn whole(mut self) -> FileResult<Vec<Term>> {
         let start = self.at;
         self.operation(0)?;
         self.skip_blanks();
@@ -41,7 +37,7 @@ impl<'a> Expression<'a> {
         }
         if self.terms.len() > TERMS {
             let message = format!("an expression may have at most {TERMS} terms");
-            return Err(Fault::at(start..self.end, message));
+            return Err(FileFault::at(start..self.end, message));
         }
         Ok(self.terms)
     }
@@ -51,7 +47,7 @@ impl<'a> Expression<'a> {
         function: Function,
         places: &[Range<usize>],
         known: &'a Variables,
-    ) -> Result<Vec<Term>, Fault> {
+    ) -> FileResult<Vec<Term>> {
         let mut all = Self::new(text, 0..0, known);
         let start = places.first().map_or(0, |place| place.start);
         for place in places {
@@ -62,7 +58,7 @@ impl<'a> Expression<'a> {
         Ok(all.terms)
     }
 
-    fn operation(&mut self, least: u32) -> Result<(), Fault> {
+    fn operation(&mut self, least: u32) -> FileResult<()> {
         self.skip_blanks();
         let start = self.at;
         self.nested(Self::value)?;
@@ -100,7 +96,7 @@ impl<'a> Expression<'a> {
     }
 
     /// `IS [NOT] NULL`, `IS [NOT] TRUE`, `ISNULL` and the like after a value.
-    fn is_test(&mut self, start: usize) -> Result<bool, Fault> {
+    fn is_test(&mut self, start: usize) -> FileResult<bool> {
         let (function, is_not) = if self.take_word("isnull") {
             (Function::IsNull, false)
         } else if self.take_word("notnull") {
@@ -126,7 +122,7 @@ impl<'a> Expression<'a> {
         Ok(true)
     }
 
-    fn value(&mut self) -> Result<(), Fault> {
+    fn value(&mut self) -> FileResult<()> {
         self.skip_blanks();
         let (start, rest) = (self.at, self.rest());
         match rest.chars().next() {
@@ -153,7 +149,7 @@ impl<'a> Expression<'a> {
         }
     }
 
-    fn negative(&mut self, start: usize) -> Result<(), Fault> {
+    fn negative(&mut self, start: usize) -> FileResult<()> {
         self.at += 1;
         self.skip_blanks();
         // The smallest number has no positive counterpart.
@@ -167,7 +163,7 @@ impl<'a> Expression<'a> {
         self.call(Function::Subtract, 2, start)
     }
 
-    fn number(&mut self) -> Result<(), Fault> {
+    fn number(&mut self) -> FileResult<()> {
         let rest = self.rest();
         let bytes = rest.as_bytes();
         let digits = |from: usize| {
@@ -185,9 +181,10 @@ impl<'a> Expression<'a> {
             length = digits(length + 1 + sign);
         }
         let written = rest.get(..length).unwrap_or_default();
-        let term = match is_real {
-            true => written.parse().ok().filter(|it: &f64| it.is_finite()).map(Term::Real),
-            false => written.parse().ok().map(Term::Integer),
+        let term = if is_real {
+            written.parse().ok().filter(|number: &f64| number.is_finite()).map(Term::Real)
+        } else {
+            written.parse().ok().map(Term::Integer)
         };
         let span = self.at..self.at + length;
         self.at = span.end;
@@ -196,13 +193,13 @@ impl<'a> Expression<'a> {
             let is_point = written == ".";
             let message =
                 if is_cut || is_point { "this is no number" } else { "this number is too large" };
-            Fault::at(span, message)
+            FileFault::at(span, message)
         })?;
         self.terms.push(term);
         Ok(())
     }
 
-    fn variable(&mut self, start: usize) -> Result<(), Fault> {
+    fn variable(&mut self, start: usize) -> FileResult<()> {
         let name = leading_name(self.rest().get(1..).unwrap_or_default());
         let span = start..start + 1 + name.len();
         self.at = span.end;
@@ -210,14 +207,17 @@ impl<'a> Expression<'a> {
             return Err(unknown(name, span, self.known));
         };
         let term = known.term().ok_or_else(|| {
-            Fault::at(span, format!("the value of `{name}` is neither a number nor a truth value"))
-                .hint("an expression computes with numbers; in SQL, the variable is a part of the text")
+            FileFault::at(
+                span,
+                format!("the value of `{name}` is neither a number nor a truth value"),
+            )
+            .hint("an expression computes with numbers; in SQL, the variable is a part of the text")
         })?;
         self.terms.push(term);
         Ok(())
     }
 
-    fn word(&mut self, start: usize) -> Result<(), Fault> {
+    fn word(&mut self, start: usize) -> FileResult<()> {
         let name = self.name().to_ascii_lowercase();
         let constant = match name.as_str() {
             "null" => Some(Term::Null),
@@ -247,7 +247,7 @@ impl<'a> Expression<'a> {
         }
     }
 
-    fn case(&mut self, start: usize) -> Result<(), Fault> {
+    fn case(&mut self, start: usize) -> FileResult<()> {
         let mut operands = 0;
         while self.take_word("when") {
             self.operation(0)?;
@@ -257,9 +257,10 @@ impl<'a> Expression<'a> {
             self.operation(0)?;
             operands += 2;
         }
-        match self.take_word("else") {
-            true => self.operation(0)?,
-            false => self.terms.push(Term::Null),
+        if self.take_word("else") {
+            self.operation(0)?;
+        } else {
+            self.terms.push(Term::Null);
         }
         if operands == 0 || !self.take_word("end") {
             return Err(self.fault("`CASE WHEN ... THEN ... ELSE ... END` is incomplete here"));
@@ -267,17 +268,14 @@ impl<'a> Expression<'a> {
         self.call(Function::Case, operands + 1, start)
     }
 
-    fn function(&mut self, start: usize) -> Result<(), Fault> {
+    fn function(&mut self, start: usize) -> FileResult<()> {
         let written = self.name();
         let name = written.to_ascii_lowercase();
         let found = FUNCTIONS.into_iter().find(|(it, ..)| *it == name);
         let Some((_, named, least, most)) = found else {
             let names = FUNCTIONS.into_iter().map(|(name, ..)| name);
             let fault = self.fault(format!("pgbench has no function `{written}`"));
-            return Err(match nearest(&name, names) {
-                Some(meant) => fault.hint(format!("did you mean `{meant}`")),
-                None => fault.hint(CAN),
-            });
+            return Err(fault.hint_nearest(&name, names, CAN));
         };
         self.at += written.len();
         self.take('(')?;
@@ -296,17 +294,19 @@ impl<'a> Expression<'a> {
             let count =
                 if least == most { least.to_string() } else { format!("{least} to {most}") };
             let message = format!("`{name}` takes {count} arguments");
-            return Err(Fault::at(start..self.at, message));
+            return Err(FileFault::at(start..self.at, message));
         }
         match named {
-            Named::Itself => Ok(()),
-            Named::Pi => {
+            NamedFunction::Itself => Ok(()),
+            NamedFunction::Pi => {
                 self.terms.push(Term::Real(std::f64::consts::PI));
                 Ok(())
             }
-            Named::Of(function) => self.call(function, operands, start),
-            Named::Seeded(function) if operands == most => self.call(function, operands, start),
-            Named::Seeded(function) => {
+            NamedFunction::Of(function) => self.call(function, operands, start),
+            NamedFunction::Seeded(function) if operands == most => {
+                self.call(function, operands, start)
+            }
+            NamedFunction::Seeded(function) => {
                 let seed = self.known.get("default_seed").and_then(|it| it.term());
                 self.terms.push(seed.unwrap_or(Term::Seed));
                 self.call(function, operands + 1, start)
@@ -315,18 +315,18 @@ impl<'a> Expression<'a> {
     }
 
     /// Adds a function of the last terms, or its value if they are constants.
-    fn call(&mut self, function: Function, operands: u32, start: usize) -> Result<(), Fault> {
+    fn call(&mut self, function: Function, operands: u32, start: usize) -> FileResult<()> {
         let first = self.terms.len().saturating_sub(operands as usize);
         let last = self.terms.get(first..).unwrap_or_default();
-        let constants: Option<Vec<Number>> = last.iter().map(to_constant).collect();
+        let constants: Option<Vec<ExpressionValue>> = last.iter().map(to_constant).collect();
         let outermost = outermost(&self.terms, operands);
         if let Some(why) = mistaken_kind(function, &outermost) {
-            return Err(Fault::at(start..self.at, why));
+            return Err(FileFault::at(start..self.at, why));
         }
         let Some(constants) = constants else {
             // Its seed is known later than its size.
             if let (Function::Permute, Some(Term::Integer(..=0))) = (function, outermost.get(1)) {
-                return Err(Fault::at(
+                return Err(FileFault::at(
                     start..self.at,
                     "the size of a permutation must be positive",
                 ));
@@ -335,11 +335,12 @@ impl<'a> Expression<'a> {
             return Ok(());
         };
         let value = constant(function, &constants);
-        let is_finite = !matches!(value, Number::Real(value) if !value.is_finite());
-        let has_value = is_finite && (value != Number::Null || constants.contains(&Number::Null));
+        let is_finite = !matches!(value, ExpressionValue::Real(value) if !value.is_finite());
+        let has_value = is_finite
+            && (value != ExpressionValue::Null || constants.contains(&ExpressionValue::Null));
         if function.draws() {
             if !has_value {
-                return Err(Fault::at(start..self.at, cannot_draw(function, &constants)));
+                return Err(FileFault::at(start..self.at, cannot_draw(function, &constants)));
             }
             self.terms.push(Term::Call(function, operands));
             return Ok(());
@@ -347,14 +348,14 @@ impl<'a> Expression<'a> {
         if !has_value && (function != Function::Case || !is_finite) {
             let message = "this has no value: a division by zero, a number that is too large, or a \
                            value of another kind";
-            return Err(Fault::at(start..self.at, message));
+            return Err(FileFault::at(start..self.at, message));
         }
         self.terms.truncate(first);
         self.terms.push(of_constant(value));
         Ok(())
     }
 
-    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> FileResult<()>) -> FileResult<()> {
         if self.depth >= DEPTH_MAX {
             return Err(self.fault("the expression is nested too deeply"));
         }
@@ -364,7 +365,7 @@ impl<'a> Expression<'a> {
         Ok(())
     }
 
-    fn take(&mut self, char: char) -> Result<(), Fault> {
+    fn take(&mut self, char: char) -> FileResult<()> {
         self.skip_blanks();
         if !self.rest().starts_with(char) {
             return Err(self.fault(format!("`{char}` is missing here")).hint(CAN));
@@ -394,11 +395,11 @@ impl<'a> Expression<'a> {
         self.at += rest.len() - trimmed.len();
     }
 
-    fn fault(&self, message: impl Into<String>) -> Fault {
+    fn fault(&self, message: impl Into<String>) -> FileFault {
         let rest = self.rest();
         let word = leading_name(rest).len();
         let length = word.max(rest.chars().next().map_or(0, char::len_utf8));
-        Fault::at(self.at..self.at + length, message)
+        FileFault::at(self.at..self.at + length, message)
     }
 }
 
@@ -438,3 +439,107 @@ fn mistaken_kind(function: Function, operands: &[&Term]) -> Option<&'static str>
 
 const CAN: &str =
     "an expression has numbers, `:variables`, the operators of pgbench, `CASE`, and its functions";
+
+/// Binary operators: notation, precedence, function. Prefixes of others come after them.
+const OPERATORS: [(&str, u32, Function); 19] = [
+    ("or", 1, Function::Or),
+    ("and", 2, Function::And),
+    ("<<", BITS, Function::ShiftLeft),
+    (">>", BITS, Function::ShiftRight),
+    ("<=", COMPARISON, Function::LessOrEqual),
+    (">=", COMPARISON, Function::Less),
+    ("<>", COMPARISON, Function::Equal),
+    ("!=", COMPARISON, Function::Equal),
+    ("<", COMPARISON, Function::Less),
+    (">", COMPARISON, Function::LessOrEqual),
+    ("=", COMPARISON, Function::Equal),
+    ("|", BITS, Function::BitOr),
+    ("#", BITS, Function::BitXor),
+    ("&", BITS, Function::BitAnd),
+    ("+", 7, Function::Add),
+    ("-", 7, Function::Subtract),
+    ("*", 8, Function::Multiply),
+    ("/", 8, Function::Divide),
+    ("%", 8, Function::Modulo),
+];
+
+/// Operators that negate their function.
+const OPPOSITES: [&str; 4] = [">=", ">", "<>", "!="];
+
+/// Precedence of `NOT`, of `IS`, of comparisons, which cannot be chained, of bitwise operators, and of signs.
+const NOT: u32 = 3;
+const IS: u32 = 4;
+const COMPARISON: u32 = 5;
+const BITS: u32 = 6;
+const SIGN: u32 = 9;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NamedFunction {
+    Of(Function),
+    /// A function with a seed as last operand.
+    Seeded(Function),
+    Itself,
+    Pi,
+}
+
+/// Name, function, fewest and most operands.
+const FUNCTIONS: [(&str, NamedFunction, u32, u32); 21] = [
+    ("abs", NamedFunction::Of(Function::Abs), 1, 1),
+    ("debug", NamedFunction::Itself, 1, 1),
+    ("double", NamedFunction::Of(Function::Double), 1, 1),
+    ("exp", NamedFunction::Of(Function::Exp), 1, 1),
+    ("greatest", NamedFunction::Of(Function::Greatest), 1, 100),
+    ("hash", NamedFunction::Seeded(Function::HashMurmur2), 1, 2),
+    ("hash_fnv1a", NamedFunction::Seeded(Function::HashFnv1a), 1, 2),
+    ("hash_murmur2", NamedFunction::Seeded(Function::HashMurmur2), 1, 2),
+    ("int", NamedFunction::Of(Function::Int), 1, 1),
+    ("least", NamedFunction::Of(Function::Least), 1, 100),
+    ("ln", NamedFunction::Of(Function::Ln), 1, 1),
+    ("mod", NamedFunction::Of(Function::Modulo), 2, 2),
+    ("permute", NamedFunction::Seeded(Function::Permute), 2, 3),
+    ("pi", NamedFunction::Pi, 0, 0),
+    ("pow", NamedFunction::Of(Function::Power), 2, 2),
+    ("power", NamedFunction::Of(Function::Power), 2, 2),
+    ("random", NamedFunction::Of(Function::Random), 2, 2),
+    ("random_exponential", NamedFunction::Of(Function::RandomExponential), 3, 3),
+    ("random_gaussian", NamedFunction::Of(Function::RandomGaussian), 3, 3),
+    ("random_zipfian", NamedFunction::Of(Function::RandomZipfian), 3, 3),
+    ("sqrt", NamedFunction::Of(Function::Sqrt), 1, 1),
+];
+
+const KEYWORDS: [&str; 10] =
+    ["and", "or", "not", "is", "isnull", "notnull", "when", "then", "else", "end"];
+
+/// The draw that a whole expression amounts to, if its ends are constants. It then needs no expression.
+pub(super) fn simple_draw(terms: &[Term]) -> Option<Integers> {
+    let (low, high, draw) = match *terms {
+        [Term::Integer(low), Term::Integer(high), Term::Call(Function::Random, 2)] => {
+            (low, high, Distribution::Uniform)
+        }
+        [Term::Integer(low), Term::Integer(high), s, Term::Call(Function::RandomZipfian, 3)] => {
+            let s = match s {
+                Term::Integer(s) => s as f64,
+                Term::Real(s) => s,
+                _ => return None,
+            };
+            // Above, only the first value is drawn.
+            (low, high, Distribution::Zipfian { s: s.min(*ZIPF_S.end()) })
+        }
+        _ => return None,
+    };
+    Some(Integers { low, high, draw, is_reversed: false })
+}
+
+fn cannot_draw(function: Function, operands: &[ExpressionValue]) -> &'static str {
+    if let [ExpressionValue::Integer(low), ExpressionValue::Integer(high), ..] = operands
+        && low > high
+    {
+        return "the range is empty";
+    }
+    match function {
+        Function::RandomGaussian => "the parameter must be at least 2.0",
+        Function::RandomExponential => "the parameter must be more than zero",
+        Function::RandomZipfian => "the parameter must be a number from 1.001 to 1000",
+        _ => "the ends of the range must be whole numbers",
+    }
+}

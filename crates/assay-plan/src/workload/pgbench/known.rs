@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use assay_model::Term;
-use assay_workloads::Number;
+use assay_workloads::ExpressionValue;
 use assay_workloads::sql::leading_name;
 
-use crate::document::Fault;
+use crate::document::FileFault;
 use crate::nearest::nearest;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Known {
-    Constant(Number),
+pub(super) enum KnownValue {
+    Constant(ExpressionValue),
     Given(String),
     /// Computed when an event begins, or when the results it depends on are known: index among the variables.
     Computed(u32),
@@ -24,18 +24,18 @@ pub(super) enum Known {
     Mistaken,
 }
 
-pub(super) type Variables = BTreeMap<String, Known>;
+pub(super) type Variables = BTreeMap<String, KnownValue>;
 
 pub(super) fn given(scale: u32, define: &[String]) -> Variables {
     let own = [
-        ("scale", Known::Constant(Number::Integer(scale.into()))),
-        ("client_id", Known::Client),
-        ("default_seed", Known::Seed),
-        ("random_seed", Known::Seed),
+        ("scale", KnownValue::Constant(ExpressionValue::Integer(scale.into()))),
+        ("client_id", KnownValue::Client),
+        ("default_seed", KnownValue::Seed),
+        ("random_seed", KnownValue::Seed),
     ];
     let own = own.into_iter().map(|(name, known)| (name.to_owned(), known));
     let defined = define.iter().filter_map(|it| it.split_once('='));
-    own.chain(defined.map(|(name, text)| (name.to_owned(), Known::Given(text.to_owned()))))
+    own.chain(defined.map(|(name, text)| (name.to_owned(), KnownValue::Given(text.to_owned()))))
         .collect()
 }
 
@@ -51,31 +51,31 @@ pub fn script_variable(text: &str) -> Result<String, String> {
     }
 }
 
-pub(super) fn of_constant(value: Number) -> Term {
+pub(super) fn of_constant(value: ExpressionValue) -> Term {
     match value {
-        Number::Integer(value) => Term::Integer(value),
-        Number::Real(value) => Term::Real(value),
-        Number::Boolean(value) => Term::Boolean(value),
-        Number::Null => Term::Null,
+        ExpressionValue::Integer(value) => Term::Integer(value),
+        ExpressionValue::Real(value) => Term::Real(value),
+        ExpressionValue::Boolean(value) => Term::Boolean(value),
+        ExpressionValue::Null => Term::Null,
     }
 }
 
-pub(super) fn to_constant(term: &Term) -> Option<Number> {
+pub(super) fn to_constant(term: &Term) -> Option<ExpressionValue> {
     match *term {
-        Term::Integer(value) => Some(Number::Integer(value)),
-        Term::Real(value) => Some(Number::Real(value)),
-        Term::Boolean(value) => Some(Number::Boolean(value)),
-        Term::Null => Some(Number::Null),
+        Term::Integer(value) => Some(ExpressionValue::Integer(value)),
+        Term::Real(value) => Some(ExpressionValue::Real(value)),
+        Term::Boolean(value) => Some(ExpressionValue::Boolean(value)),
+        Term::Null => Some(ExpressionValue::Null),
         Term::Variable(_) | Term::Client | Term::Seed | Term::Call(..) => None,
     }
 }
 
-impl Known {
+impl KnownValue {
     /// Its value in an expression; `None` for a text that is no value.
     pub(super) fn term(&self) -> Option<Term> {
         Some(match self {
             Self::Constant(value) => of_constant(*value),
-            Self::Given(text) => of_constant(Number::of_text(text)?),
+            Self::Given(text) => of_constant(ExpressionValue::of_text(text)?),
             Self::Computed(number) | Self::Kept(number) => Term::Variable(*number),
             Self::Client => Term::Client,
             Self::Seed => Term::Seed,
@@ -84,8 +84,8 @@ impl Known {
     }
 }
 
-pub(super) fn unknown(name: &str, span: Range<usize>, known: &Variables) -> Fault {
-    let fault = Fault::at(span, format!("no variable is called `{name}` so far"));
+pub(super) fn unknown(name: &str, span: Range<usize>, known: &Variables) -> FileFault {
+    let fault = FileFault::at(span, format!("no variable is called `{name}` so far"));
     match nearest(name, known.keys()) {
         Some(meant) => fault.hint(format!("did you mean `:{meant}`")),
         None => fault.hint(format!(

@@ -5,11 +5,11 @@ use std::ops::Range;
 use assay_model::limits::user::{STEPS, TERMS, VARIABLES};
 use assay_model::{Generator, Term, UserStep, Variable};
 
-use super::functions::simple_draw;
+use super::expression::simple_draw;
 use super::known::Variables;
-use crate::document::Fault;
+use crate::document::FileFault;
 
-pub(super) struct Script<'t> {
+pub(super) struct ScriptState<'t> {
     pub(super) text: &'t str,
     pub(super) known: Variables,
     pub(super) variables: Vec<Variable>,
@@ -27,7 +27,7 @@ pub(super) struct Script<'t> {
     /// Place of a pipeline's start, and the number of branches around it.
     pub(super) pipeline: Option<(Range<usize>, usize)>,
     pub(super) is_full: bool,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<FileFault>,
 }
 
 pub(super) struct Last {
@@ -45,7 +45,7 @@ pub(super) struct Branch {
     pub(super) has_else: bool,
 }
 
-impl<'t> Script<'t> {
+impl<'t> ScriptState<'t> {
     pub(super) fn new(text: &'t str, known: Variables) -> Self {
         Self {
             text,
@@ -73,7 +73,7 @@ impl<'t> Script<'t> {
             let message = format!(
                 "a script may have at most {STEPS} statements and pauses, and this is one more"
             );
-            self.faults.push(Fault::at(place, message));
+            self.faults.push(FileFault::at(place, message));
         }
     }
 
@@ -81,7 +81,7 @@ impl<'t> Script<'t> {
         if terms.len() > TERMS {
             let message =
                 format!("this needs more than {TERMS} terms, with the branches around it");
-            self.faults.push(Fault::at(place.clone(), message));
+            self.faults.push(FileFault::at(place.clone(), message));
         }
         let values = simple_draw(&terms).map_or(Generator::Computed(terms), Generator::Integer);
         self.add_variable(name, Some(values), place)
@@ -97,7 +97,7 @@ impl<'t> Script<'t> {
             self.variables.push(Variable { name: name.to_owned(), values });
         } else if !std::mem::replace(&mut self.is_full, true) {
             let message = format!("a script may have at most {VARIABLES} variables");
-            self.faults.push(Fault::at(place, message));
+            self.faults.push(FileFault::at(place, message));
         }
         self.variables.len().saturating_sub(1) as u32
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_model::without_logins;
 
-use crate::error::Error;
+use crate::error::{ALTERED, ProvisionError, Result};
 use crate::programs;
 
 /// Replaces the machine's configuration and state.
@@ -21,7 +21,7 @@ pub(super) struct Private<'a> {
     pub(super) lock: &'a fs_err::File,
 }
 
-pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String, Error> {
+pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String> {
     let mut text = String::new();
     let directory = Path::new("/");
     run(program, arguments, None, directory, "this machine", &mut |line| {
@@ -41,7 +41,7 @@ pub(super) fn run(
     directory: &Path,
     release: &str,
     each: &mut dyn FnMut(&str),
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).env("LC_ALL", "C.UTF-8");
     command.stdin(Stdio::null());
@@ -53,8 +53,8 @@ pub(super) fn run(
     }
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::DistributionMissing { program, hint: NO_APT },
-        _ => Error::Io(error),
+        ErrorKind::NotFound => ProvisionError::DistributionMissing { program, hint: NO_APT },
+        _ => ProvisionError::Io(error),
     })?;
     let stderr = child.stderr.take();
     // Both pipes are drained at once: a full one would stop apt.
@@ -81,7 +81,7 @@ pub(super) fn run(
     let complaints = complaints.join().unwrap_or_default();
     if stalled {
         let detail = format!("no progress for {} s", STALL_LIMIT.as_secs());
-        return Err(Error::Network { release: release.to_owned(), detail });
+        return Err(ProvisionError::Network { release: release.to_owned(), detail });
     }
     if status.success() {
         for line in complaints.iter().filter(|line| !line.is_empty()) {
@@ -117,7 +117,7 @@ fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
 }
 
 /// The error described by apt's messages: the first kind that matches any line, with that line.
-fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error {
+fn failure(program: &'static str, release: &str, complaints: &[String]) -> ProvisionError {
     // The output names mirrors with their logins.
     let complaints: Vec<_> = complaints.iter().map(|line| without_logins(line)).collect();
     let find = |signs: &[&str]| {
@@ -130,20 +130,25 @@ fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error
     if let Some(line) = find(&["is expired"]) {
         let reason = line.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
         let detail = reason.map_or(line.as_str(), |(reason, _)| reason).to_owned();
-        return Error::ExpiredIndex { release, detail };
+        return ProvisionError::ExpiredIndex { release, detail };
     }
     if let Some(detail) = find(&["NO_PUBKEY", "is not signed", "signatures were invalid", "verif"])
     {
-        return Error::UnverifiedIndex { release, detail, hint: KEYS };
+        return ProvisionError::UnverifiedIndex { release, detail, hint: KEYS };
     }
     if find(&["No space left on device"]).is_some() {
-        return Error::Io(ErrorKind::StorageFull.into());
+        return ProvisionError::Io(ErrorKind::StorageFull.into());
     }
     if let Some(detail) = find(&["Hash Sum mismatch", "unexpected size"]) {
-        return Error::Altered { release, detail };
+        return ProvisionError::plain(
+            format!(
+                "a file from the package archive for `{release}` does not match its signed index: {detail}"
+            ),
+            ALTERED,
+        );
     }
     if let Some(detail) = find(&["404 "]) {
-        return Error::Gone { release, detail };
+        return ProvisionError::Gone { release, detail };
     }
     const NETWORK: [&str; 10] = [
         "resolving",
@@ -158,18 +163,18 @@ fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error
         "Failed to fetch",
     ];
     if let Some(detail) = find(&NETWORK) {
-        return Error::Network { release, detail };
+        return ProvisionError::Network { release, detail };
     }
     let errors = complaints.iter().filter(|line| line.starts_with("E:"));
     let detail = errors.map(|line| line.trim_start_matches("E:").trim()).collect::<Vec<_>>();
-    Error::Client { program, release, detail: detail.join("; ") }
+    ProvisionError::Client { program, release, detail: detail.join("; ") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn kind_of(line: &str) -> Error {
+    fn kind_of(line: &str) -> ProvisionError {
         failure("apt-get", "sid", &["W: a warning".into(), line.into()])
     }
 
@@ -177,18 +182,18 @@ mod tests {
     fn messages_of_apt_become_errors() {
         let expired =
             "E: Release file for http://a.example/InRelease is expired (invalid since 14d).";
-        assert!(matches!(kind_of(expired), Error::ExpiredIndex { release, detail }
+        assert!(matches!(kind_of(expired), ProvisionError::ExpiredIndex { release, detail }
             if release == "sid" && detail == "invalid since 14d"));
         let key =
             "W: GPG error: ... because the public key is not available: NO_PUBKEY 0E98404D386FA1D9";
-        assert!(matches!(kind_of(key), Error::UnverifiedIndex { .. }));
+        assert!(matches!(kind_of(key), ProvisionError::UnverifiedIndex { .. }));
         let resolve =
             "W: Failed to fetch http://a.example/x  Temporary failure resolving 'a.example'";
-        assert!(matches!(kind_of(resolve), Error::Network { .. }));
+        assert!(matches!(kind_of(resolve), ProvisionError::Network { .. }));
         let secret = "E: Failed to fetch http://me:canary@m.example/x  Connection failed";
         assert!(!kind_of(secret).to_string().contains("canary"));
         let gone = "E: Failed to fetch http://mirror.example/pool/x.deb  404  Not Found [IP: ...]";
-        assert!(matches!(kind_of(gone), Error::Gone { .. }));
+        assert!(matches!(kind_of(gone), ProvisionError::Gone { .. }));
         let other = kind_of("E: Version '1' for 'libc6' was not found");
         assert_eq!(
             other.to_string(),
@@ -204,6 +209,8 @@ mod tests {
     #[test]
     fn a_program_that_stalls_is_killed() {
         let error = output("sleep", &["1000"]).unwrap_err();
-        assert!(matches!(&error, Error::Network { detail, .. } if detail.contains("no progress")));
+        assert!(
+            matches!(&error, ProvisionError::Network { detail, .. } if detail.contains("no progress"))
+        );
     }
 }

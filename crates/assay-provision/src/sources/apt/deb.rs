@@ -6,21 +6,18 @@ use std::path::Path;
 use assay_decompress::decompressed;
 use fs_err as fs;
 
-use crate::error::Error;
-use crate::unpack::Tree;
+use crate::error::{ProvisionError, Result};
+use crate::unpack::UnpackTree;
 
-pub(crate) fn unpack(package: &Path, tree: &mut Tree) -> Result<(), Error> {
+pub(crate) fn unpack(package: &Path, tree: &mut UnpackTree) -> Result<()> {
     let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
     unpack_from(&name, fs::File::open(package)?, tree)
 }
 
-pub(crate) fn unpack_from(
-    name: &str,
-    mut package: impl Read,
-    tree: &mut Tree,
-) -> Result<(), Error> {
-    let broken =
-        |detail: &dyn ToString| Error::malformed(format!("package `{name}`"), detail.to_string());
+pub(crate) fn unpack_from(name: &str, mut package: impl Read, tree: &mut UnpackTree) -> Result<()> {
+    let broken = |detail: &dyn ToString| {
+        ProvisionError::malformed(format!("package `{name}`"), detail.to_string())
+    };
     let (end, length) = find_data(&mut package).map_err(|error| broken(&error))?;
     let stream =
         decompressed(&end, Box::new(package.take(length))).map_err(|error| broken(&error))?;
@@ -65,7 +62,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::unpack::Limits;
+    use crate::unpack::UnpackLimits;
 
     fn data() -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
@@ -90,7 +87,7 @@ mod tests {
     fn unpacks(member: &str, content: &[u8]) {
         let directory = tempfile::tempdir().unwrap();
         let root = tempfile::tempdir().unwrap();
-        let mut tree = Tree::new(root.path(), Limits::SERVER);
+        let mut tree = UnpackTree::new(root.path(), UnpackLimits::SERVER);
         super::unpack(&package(&directory, member, content), &mut tree).unwrap();
         assert_eq!(fs::read_to_string(root.path().join("usr/file")).unwrap(), "hi");
     }
@@ -112,7 +109,7 @@ mod tests {
     #[test]
     fn what_is_no_package_is_an_error() {
         let root = tempfile::tempdir().unwrap();
-        let mut tree = Tree::new(root.path(), Limits::SERVER);
+        let mut tree = UnpackTree::new(root.path(), UnpackLimits::SERVER);
         let directory = tempfile::tempdir().unwrap();
         let cases: [(&str, &[u8], &str); 5] = [
             ("control.tar.xz", b"", "no member `data.tar`"),
@@ -124,7 +121,7 @@ mod tests {
         for (member, content, expected) in cases {
             let error =
                 super::unpack(&package(&directory, member, content), &mut tree).unwrap_err();
-            assert!(matches!(error, Error::Malformed { .. }), "{member}: {error}");
+            assert!(matches!(error, ProvisionError::Malformed { .. }), "{member}: {error}");
             assert!(error.to_string().contains(expected), "{member}: {error}");
         }
         let path = directory.path().join("y.deb");
@@ -143,9 +140,9 @@ mod tests {
             [("//", "9999999999"), ("/7", "4"), ("data.tar", "-1"), ("#1/9999999999", "9999999999")]
         {
             let bytes = member(name, length);
-            let mut tree = Tree::new(root.path(), Limits::SERVER);
+            let mut tree = UnpackTree::new(root.path(), UnpackLimits::SERVER);
             let error = unpack_from("x.deb", bytes.as_bytes(), &mut tree).unwrap_err();
-            assert!(matches!(error, Error::Malformed { .. }), "{name}: {error}");
+            assert!(matches!(error, ProvisionError::Malformed { .. }), "{name}: {error}");
         }
     }
 }

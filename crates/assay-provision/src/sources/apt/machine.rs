@@ -1,20 +1,20 @@
-//! The machine's apt configuration: its archives of Debian and Ubuntu, proxies and keys.
+//! The machine's apt configuration (its archives of Debian and Ubuntu, proxies and keys), and the suites of a release.
 
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
+use serde::Deserialize;
 
-use super::client;
-use super::suites::{Archive, Distribution, is_known};
-use crate::catalog::Catalog;
-use crate::error::Error;
+use crate::catalog::{Catalog, Release};
+use crate::error::{ProvisionError, Result};
+use crate::sources::apt::client;
 
 pub(crate) const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
 
 /// The parts of the machine's configuration that a private one builds upon.
 #[derive(Debug)]
-pub(super) struct Machine {
-    entries: Vec<Entry>,
+pub(super) struct AptMachine {
+    entries: Vec<AptEntry>,
     /// Settings for access to the archives (proxies, certificates, sandbox), in apt's syntax.
     pub(super) settings: Vec<String>,
     /// `auth.conf`, its directory, the trusted keys and their directory, by setting name.
@@ -23,7 +23,7 @@ pub(super) struct Machine {
 
 /// A configured repository: a stanza of a `.sources` file or a line of a `.list` file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct AptEntry {
     pub(super) uris: Vec<String>,
     suites: Vec<String>,
     components: Vec<String>,
@@ -50,8 +50,8 @@ const PATHS: [&str; 4] =
 
 const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
 
-impl Machine {
-    pub(super) fn read() -> Result<Self, Error> {
+impl AptMachine {
+    pub(super) fn read() -> Result<Self> {
         let list = setting("Dir::Etc::sourcelist/f")?;
         let parts = setting("Dir::Etc::sourceparts/d")?;
         let mut entries = Vec::new();
@@ -73,9 +73,9 @@ impl Machine {
         Ok(Self { entries, settings, paths })
     }
 
-    pub(super) fn distributions(&self, catalog: &Catalog) -> Vec<Distribution> {
-        let mut all = Distribution::ALL.to_vec();
-        all.retain(|&it| self.archive(catalog, it, Archive::Main).is_some());
+    pub(super) fn distributions(&self, catalog: &Catalog) -> Vec<AptDistribution> {
+        let mut all = AptDistribution::ALL.to_vec();
+        all.retain(|&it| self.archive(catalog, it, AptArchive::Main).is_some());
         all
     }
 
@@ -85,39 +85,39 @@ impl Machine {
     pub(super) fn archive(
         &self,
         catalog: &Catalog,
-        distribution: Distribution,
-        archive: Archive,
-    ) -> Option<&Entry> {
+        distribution: AptDistribution,
+        archive: AptArchive,
+    ) -> Option<&AptEntry> {
         let known = |distribution, name: &str| {
             is_known(catalog, distribution, name)
-                || (distribution == Distribution::Debian && ALIASES.contains(&name))
+                || (distribution == AptDistribution::Debian && ALIASES.contains(&name))
         };
-        let is_suite = |entry: &Entry, suite: &String| {
+        let is_suite = |entry: &AptEntry, suite: &String| {
             let security = suite.strip_suffix("-security");
             match (archive, distribution) {
-                (Archive::Main, Distribution::Debian) => known(distribution, suite),
+                (AptArchive::Main, AptDistribution::Debian) => known(distribution, suite),
                 // Its archive has all supported releases, whichever this machine has.
-                (Archive::Main, Distribution::Ubuntu) => {
+                (AptArchive::Main, AptDistribution::Ubuntu) => {
                     (security.is_none() && entry.is_like_ubuntu())
                         || (known(distribution, suite) && self.has_updates(entry))
                 }
-                (Archive::Security, Distribution::Debian) => {
-                    security.is_some_and(|release| !known(Distribution::Ubuntu, release))
+                (AptArchive::Security, AptDistribution::Debian) => {
+                    security.is_some_and(|release| !known(AptDistribution::Ubuntu, release))
                 }
-                (Archive::Security, Distribution::Ubuntu) => security
+                (AptArchive::Security, AptDistribution::Ubuntu) => security
                     .is_some_and(|release| known(distribution, release) || entry.is_like_ubuntu()),
             }
         };
         let candidates = self.entries.iter().filter(|entry| {
             entry.is_for_this_machine()
                 && entry.has_component("main")
-                && (distribution == Distribution::Ubuntu || !entry.is_like_ubuntu())
+                && (distribution == AptDistribution::Ubuntu || !entry.is_like_ubuntu())
                 && entry.suites.iter().any(|suite| is_suite(entry, suite))
         });
         candidates.max_by_key(|entry| (entry.has_keys_of(distribution), self.has_updates(entry)))
     }
 
-    fn has_updates(&self, entry: &Entry) -> bool {
+    fn has_updates(&self, entry: &AptEntry) -> bool {
         (self.entries.iter())
             .filter(|other| other.uris == entry.uris)
             .any(|other| other.suites.iter().any(|suite| suite.ends_with("-updates")))
@@ -128,23 +128,22 @@ impl Machine {
     }
 }
 
-impl Entry {
+impl AptEntry {
     fn has_component(&self, name: &str) -> bool {
         self.components.iter().any(|component| component == name)
     }
 
-    /// Decides by the file name of the keys.
-    fn has_keys_of(&self, distribution: Distribution) -> bool {
+    fn has_keys_of(&self, distribution: AptDistribution) -> bool {
         let file = match distribution {
-            Distribution::Debian => "debian-archive",
-            Distribution::Ubuntu => "ubuntu-archive",
+            AptDistribution::Debian => "debian-archive",
+            AptDistribution::Ubuntu => "ubuntu-archive",
         };
         self.signed_by.as_ref().is_some_and(|key| key.contains(file))
     }
 
     /// Returns whether it has components that only Ubuntu's archive has.
     fn is_like_ubuntu(&self) -> bool {
-        self.has_component("universe") || self.has_keys_of(Distribution::Ubuntu)
+        self.has_component("universe") || self.has_keys_of(AptDistribution::Ubuntu)
     }
 
     /// Returns whether it has packages for this machine's architecture. Ubuntu's ports are a separate archive.
@@ -163,13 +162,13 @@ fn is_copied(line: &str) -> bool {
 }
 
 /// The value of a setting as apt computes it, such as a directory of its configuration.
-fn setting(name: &str) -> Result<PathBuf, Error> {
+fn setting(name: &str) -> Result<PathBuf> {
     let answer = client::output("apt-config", &["shell", "VALUE", name])?;
     let value = answer.trim().strip_prefix("VALUE=").unwrap_or_default();
     Ok(PathBuf::from(value.trim_matches('\'')))
 }
 
-fn source_files(list: &Path, parts: &Path) -> Result<Vec<PathBuf>, Error> {
+fn source_files(list: &Path, parts: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     if parts.is_dir() {
         for entry in fs::read_dir(parts)? {
@@ -190,13 +189,13 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-fn deb822_entries(text: &str) -> Vec<Entry> {
+fn deb822_entries(text: &str) -> Vec<AptEntry> {
     let without_comments: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let stanzas = without_comments.split(|line| line.trim().is_empty());
     stanzas.filter_map(deb822_entry).collect()
 }
 
-fn deb822_entry(stanza: &[&str]) -> Option<Entry> {
+fn deb822_entry(stanza: &[&str]) -> Option<AptEntry> {
     let field = |name: &str| {
         let is_field = |line: &&str| {
             line.split_once(':').is_some_and(|(key, _)| key.eq_ignore_ascii_case(name))
@@ -213,7 +212,7 @@ fn deb822_entry(stanza: &[&str]) -> Option<Entry> {
     let enabled =
         field("Enabled").is_none_or(|value| !off.contains(&value.to_lowercase().as_str()));
     let binary = words(&field("Types")?).iter().any(|kind| kind == "deb");
-    (enabled && binary).then_some(Entry {
+    (enabled && binary).then_some(AptEntry {
         uris: words(&field("URIs")?),
         suites: words(&field("Suites")?),
         components: words(&field("Components").unwrap_or_default()),
@@ -223,7 +222,7 @@ fn deb822_entry(stanza: &[&str]) -> Option<Entry> {
 }
 
 /// A line `deb [option=value ...] uri suite component...`.
-fn one_line_entry(line: &str) -> Option<Entry> {
+fn one_line_entry(line: &str) -> Option<AptEntry> {
     let line = line.split('#').next().unwrap_or_default();
     let (kind, rest) = line.trim().split_once([' ', '\t'])?;
     if kind != "deb" {
@@ -243,12 +242,83 @@ fn one_line_entry(line: &str) -> Option<Entry> {
     let mut fields = words(rest).into_iter();
     let (uri, suite) = (fields.next()?, fields.next()?);
     let (uris, suites, components) = (vec![uri], vec![suite], fields.collect());
-    Some(Entry { uris, suites, components, architectures, signed_by })
+    Some(AptEntry { uris, suites, components, architectures, signed_by })
 }
 
 /// Number of repositories in a text, parsed as either kind of file. For the fuzzer.
 pub(crate) fn count_entries(text: &str) -> usize {
     deb822_entries(text).len() + text.lines().filter_map(one_line_entry).count()
+}
+
+pub(crate) const WORD: &str = "apt";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Suites {
+    #[serde(default)]
+    pub(super) distribution: AptDistribution,
+    pub(super) suites: Vec<AptSuite>,
+}
+
+impl Suites {
+    pub(super) fn read(release: &Release) -> Result<Self> {
+        let parts = release.parts.clone().try_into();
+        parts.map_err(|error: toml::de::Error| {
+            ProvisionError::Catalog(format!("release `{}`: {}", release.name, error.message()))
+        })
+    }
+}
+
+/// `None` for a release of another source.
+pub(super) fn distribution_of(release: &Release) -> Option<AptDistribution> {
+    (release.source == WORD).then(|| Suites::read(release).ok())?.map(|it| it.distribution)
+}
+
+pub(super) fn is_known(catalog: &Catalog, distribution: AptDistribution, name: &str) -> bool {
+    let mut of_name = catalog.releases.iter().filter(|it| it.name == name);
+    of_name.any(|it| distribution_of(it) == Some(distribution))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AptSuite {
+    pub(super) name: String,
+    pub(super) archive: AptArchive,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AptDistribution {
+    #[default]
+    Debian,
+    Ubuntu,
+}
+
+impl AptDistribution {
+    pub(super) const ALL: [Self; 2] = [Self::Debian, Self::Ubuntu];
+
+    /// The name as signed in each index: the field `Origin`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Debian => "Debian",
+            Self::Ubuntu => "Ubuntu",
+        }
+    }
+
+    pub(super) fn components(self) -> &'static str {
+        match self {
+            Self::Debian => "main",
+            Self::Ubuntu => "main universe",
+        }
+    }
+}
+
+/// An archive of a distribution; a machine has each of them at a separate root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AptArchive {
+    Main,
+    Security,
 }
 
 #[cfg(test)]
@@ -281,19 +351,19 @@ Suites: bookworm-security
 Components: main
 ";
 
-    fn machine(entries: Vec<Entry>) -> Machine {
-        Machine { entries, settings: Vec::new(), paths: Vec::new() }
+    fn machine(entries: Vec<AptEntry>) -> AptMachine {
+        AptMachine { entries, settings: Vec::new(), paths: Vec::new() }
     }
 
     #[test]
     fn debian_is_recognised_in_deb822_sources() {
         let machine = machine(deb822_entries(SOURCES));
         let catalog = Catalog::built_in().unwrap();
-        let main = machine.archive(&catalog, Distribution::Debian, Archive::Main).unwrap();
+        let main = machine.archive(&catalog, AptDistribution::Debian, AptArchive::Main).unwrap();
         assert_eq!(main.uris, ["http://mirror.example/debian/"]);
         let key = "\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc";
         assert_eq!(main.signed_by.as_deref(), Some(key));
-        assert_eq!(machine.archive(&catalog, Distribution::Debian, Archive::Security), None);
+        assert_eq!(machine.archive(&catalog, AptDistribution::Debian, AptArchive::Security), None);
     }
 
     #[test]
@@ -305,9 +375,10 @@ Components: main
             # deb http://off.example/ stable main";
         let machine = machine(text.lines().filter_map(one_line_entry).collect());
         let catalog = Catalog::built_in().unwrap();
-        let main = machine.archive(&catalog, Distribution::Debian, Archive::Main).unwrap();
+        let main = machine.archive(&catalog, AptDistribution::Debian, AptArchive::Main).unwrap();
         assert_eq!(main.signed_by.as_deref(), Some("/a.gpg /b.gpg"));
-        let security = machine.archive(&catalog, Distribution::Debian, Archive::Security).unwrap();
+        let security =
+            machine.archive(&catalog, AptDistribution::Debian, AptArchive::Security).unwrap();
         assert_eq!(security.uris, ["http://security.example/debian-security"]);
         assert_eq!(security.signed_by, None);
     }
@@ -346,15 +417,15 @@ deb [signed-by=/etc/apt/keyrings/ppa.gpg] http://ppa.example/someone/ppa/ubuntu 
 deb http://postgres.example/pub/repos/apt noble-pgdg main
 ";
 
-    fn places(machine: &Machine, distribution: Distribution) -> [Option<&str>; 2] {
+    fn places(machine: &AptMachine, distribution: AptDistribution) -> [Option<&str>; 2] {
         let catalog = Catalog::built_in().unwrap();
-        [Archive::Main, Archive::Security].map(|archive| {
+        [AptArchive::Main, AptArchive::Security].map(|archive| {
             let uri = machine.archive(&catalog, distribution, archive)?.uris[0].as_str();
             Some(uri)
         })
     }
 
-    fn one_line(text: &str) -> Vec<Entry> {
+    fn one_line(text: &str) -> Vec<AptEntry> {
         text.lines().filter_map(one_line_entry).collect()
     }
 
@@ -366,9 +437,9 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
         for entries in [deb822_entries(NOBLE), one_line(JAMMY)] {
             for of_vendors in [Vec::new(), one_line(VENDORS)] {
                 let machine = machine([of_vendors, entries.clone()].concat());
-                assert_eq!(places(&machine, Distribution::Ubuntu), both);
-                assert_eq!(places(&machine, Distribution::Debian), [None, None]);
-                assert_eq!(machine.distributions(&catalog), [Distribution::Ubuntu]);
+                assert_eq!(places(&machine, AptDistribution::Ubuntu), both);
+                assert_eq!(places(&machine, AptDistribution::Debian), [None, None]);
+                assert_eq!(machine.distributions(&catalog), [AptDistribution::Ubuntu]);
             }
         }
         let machine = machine(one_line(VENDORS));
@@ -380,7 +451,7 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
         let machine = machine(deb822_entries(&NOBLE.replace("noble", "resolute")));
         let both =
             [Some("http://archive.example/ubuntu/"), Some("http://security.example/ubuntu/")];
-        assert_eq!(places(&machine, Distribution::Ubuntu), both);
+        assert_eq!(places(&machine, AptDistribution::Ubuntu), both);
     }
 
     #[test]
@@ -392,10 +463,10 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
         let machine = machine([deb822_entries(NOBLE), debian].concat());
         let debian =
             [Some("http://mirror.example/debian"), Some("http://mirror.example/debian-security")];
-        assert_eq!(places(&machine, Distribution::Debian), debian);
+        assert_eq!(places(&machine, AptDistribution::Debian), debian);
         let ubuntu =
             [Some("http://archive.example/ubuntu/"), Some("http://security.example/ubuntu/")];
-        assert_eq!(places(&machine, Distribution::Ubuntu), ubuntu);
+        assert_eq!(places(&machine, AptDistribution::Ubuntu), ubuntu);
     }
 
     #[test]
@@ -407,15 +478,15 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
                 &NOBLE.replace("Suites:", &format!("Architectures: {architecture}\nSuites:")),
             )
             .into_iter()
-            .map(|it| Entry { uris: vec![at.to_owned()], ..it })
+            .map(|it| AptEntry { uris: vec![at.to_owned()], ..it })
             .collect::<Vec<_>>()
         };
         let machine =
             machine([of(other, "http://a.example/"), of(own, "http://b.example/")].concat());
-        assert_eq!(places(&machine, Distribution::Ubuntu), [Some("http://b.example/"); 2]);
+        assert_eq!(places(&machine, AptDistribution::Ubuntu), [Some("http://b.example/"); 2]);
         let line = format!("deb [arch={other}] http://mirror.example/debian stable main");
         let machine = self::machine(one_line(&line));
-        assert_eq!(places(&machine, Distribution::Debian), [None, None]);
+        assert_eq!(places(&machine, AptDistribution::Debian), [None, None]);
     }
 
     /// The ports archive has no packages for x86-64, even if its entry lists no architectures.
@@ -424,7 +495,7 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
     fn the_ports_of_ubuntu_are_for_other_architectures() {
         let ports = NOBLE.replace("archive.example/ubuntu/", "ports.example/ubuntu-ports/");
         let machine = machine(deb822_entries(&ports));
-        assert_eq!(places(&machine, Distribution::Ubuntu)[0], None);
+        assert_eq!(places(&machine, AptDistribution::Ubuntu)[0], None);
     }
 
     #[test]
@@ -435,5 +506,12 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
         assert!(!is_copied("Acquire::Check-Valid-Until \"false\";"));
         assert!(!is_copied("Acquire::https::Verify-Peer \"false\";"));
         assert!(!is_copied("Acquire::http::Proxy-Auto-Detect \"\";"));
+    }
+
+    #[test]
+    fn every_release_of_the_catalog_has_suites() {
+        let catalog = Catalog::built_in().unwrap();
+        let mut of_apt = catalog.releases.iter().filter(|it| it.source == WORD);
+        assert!(of_apt.all(|release| !Suites::read(release).unwrap().suites.is_empty()));
     }
 }

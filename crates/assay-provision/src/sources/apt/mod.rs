@@ -4,56 +4,41 @@
 //! suites never mix, and an expired or missing one does not affect the others.
 
 mod client;
-mod closure;
 pub(crate) mod deb;
 mod index;
 mod machine;
-mod suites;
 
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
-
-pub(crate) use closure::closure;
-pub(crate) use index::Index;
-
-use super::kind::{self, Archives, Kind, Record, Refreshed, Source};
-use crate::catalog::{Catalog, Release};
-use crate::census::Census;
-use crate::error::{Absence, Error};
-use crate::store::{CURRENT_FOR, age, now_seconds, read_json, write_json, write_private};
-use crate::unpack::Tree;
 use client::Private;
-use machine::Machine;
-pub(crate) use machine::{ARCHITECTURE, count_entries};
-use suites::{Archive, Suites, WORD};
+use fs_err as fs;
+use machine::{AptArchive, AptMachine, Suites, distribution_of};
+
+use super::kind::{self, Archives, IndexRefresh, PackageRecord};
+use crate::catalog::{Catalog, Release};
+use crate::census::FileCensus;
+use crate::error::{Absence, ProvisionError, Result};
+use crate::store::{CURRENT_FOR, age, now_seconds, read_json, write_json, write_private};
+use crate::unpack::UnpackTree;
+
+pub(crate) use index::AptIndex;
+pub(crate) use machine::{ARCHITECTURE, WORD, count_entries};
 
 /// Limit on the length of an unpacked index, bytes: ten times Debian's longest.
 const INDEX: u64 = 600 << 20;
 
-#[derive(Debug)]
+const CONFIGURATION: &str = "apt.conf";
+
+const REFRESHED: &str = "refreshed.json";
+
 pub(super) struct Packages;
 
-impl Source for Packages {
-    fn word(&self) -> &'static str {
-        WORD
-    }
-
-    fn other_words(&self) -> &'static [&'static str] {
-        &["deb", "debian", "apt-get", "dpkg"]
-    }
-
-    fn kind(&self) -> Kind<'_> {
-        Kind::Distribution(self)
-    }
-}
-
-impl kind::Distribution for Packages {
+impl kind::DistributionSource for Packages {
     fn reachable(&self, catalog: &Catalog) -> Vec<String> {
-        let Ok(machine) = Machine::read() else { return Vec::new() };
+        let Ok(machine) = AptMachine::read() else { return Vec::new() };
         let distributions = machine.distributions(catalog);
         let is_there = |release: &&Release| {
-            suites::distribution_of(release).is_some_and(|it| distributions.contains(&it))
+            distribution_of(release).is_some_and(|it| distributions.contains(&it))
         };
         catalog.releases.iter().filter(is_there).map(|it| it.name.clone()).collect()
     }
@@ -63,13 +48,13 @@ impl kind::Distribution for Packages {
         catalog: &'a Catalog,
         directory: PathBuf,
         lock: fs::File,
-    ) -> Result<Box<dyn Archives + 'a>, Error> {
+    ) -> Result<Box<dyn Archives + 'a>> {
         Ok(Box::new(Apt::new(catalog, directory, lock)?))
     }
 
     fn absence(&self) -> Absence {
-        match Machine::read() {
-            Err(Error::DistributionMissing { .. }) => Absence { has: "no apt", add: "" },
+        match AptMachine::read() {
+            Err(ProvisionError::DistributionMissing { .. }) => Absence { has: "no apt", add: "" },
             _ => Absence {
                 has: "no such archive in apt's sources",
                 add: "add that archive to apt's sources, ",
@@ -78,63 +63,69 @@ impl kind::Distribution for Packages {
     }
 
     fn title(&self, release: &Release) -> String {
-        let distribution = suites::distribution_of(release).unwrap_or_default();
+        let distribution = distribution_of(release).unwrap_or_default();
         format!("{} {}", distribution.name(), release.name)
     }
 }
 
-fn no_archive() -> Error {
-    Error::NoArchive {
+fn no_archive() -> ProvisionError {
+    ProvisionError::NoArchive {
         what: "Debian or Ubuntu in this machine's apt configuration",
-        place: Machine::place(),
+        place: AptMachine::place(),
         hint: "add an archive of Debian or Ubuntu to apt's sources",
     }
 }
 
 #[derive(Debug)]
 struct Apt<'a> {
-    machine: Machine,
+    machine: AptMachine,
     catalog: &'a Catalog,
     directory: PathBuf,
     lock: fs::File,
 }
 
-struct State<'a> {
-    lock: &'a fs::File,
-    directory: PathBuf,
-    configuration: PathBuf,
-}
-
 impl<'a> Apt<'a> {
     /// Reads the machine's configuration; private state goes under `directory`, guarded by `lock`.
-    fn new(catalog: &'a Catalog, directory: PathBuf, lock: fs::File) -> Result<Self, Error> {
-        let machine = Machine::read()?;
+    fn new(catalog: &'a Catalog, directory: PathBuf, lock: fs::File) -> Result<Self> {
+        let machine = AptMachine::read()?;
         if machine.distributions(catalog).is_empty() {
             return Err(no_archive());
         }
         Ok(Self { machine, catalog, directory, lock })
     }
 
-    fn state(&self, release: &Release) -> State<'_> {
-        let directory = self.directory.join(&release.name);
-        State { lock: &self.lock, configuration: directory.join("apt.conf"), directory }
+    fn state(&self, release: &Release) -> PathBuf {
+        self.directory.join(&release.name)
+    }
+
+    fn run(
+        &self,
+        release: &Release,
+        arguments: &[&str],
+        directory: &Path,
+        each: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let configuration = self.state(release).join(CONFIGURATION);
+        let private = Private { configuration: &configuration, lock: &self.lock };
+        client::run("apt-get", arguments, Some(private), directory, &release.name, each)
     }
 
     /// Writes the private configuration; the notes name omitted parts of the release.
-    fn configure(&self, release: &Release, state: &State<'_>) -> Result<Vec<String>, Error> {
-        let root = state.directory.display().to_string();
+    fn configure(&self, release: &Release) -> Result<Vec<String>> {
+        let state = self.state(release);
+        let root = state.display().to_string();
         if root.contains(['"', '\n', '\\', '%']) {
-            return Err(Error::malformed(
+            return Err(ProvisionError::malformed(
                 "cache directory",
                 format!("`{root}` contains quotes or other special characters"),
             ));
         }
         for directory in ["lists/partial", "archives/partial", "empty"] {
-            fs::create_dir_all(state.directory.join(directory))?;
+            fs::create_dir_all(state.join(directory))?;
         }
         let (sources, notes) = self.sources(release)?;
-        write_private(&state.directory.join("debian.sources"), &sources)?;
-        fs::write(state.directory.join("status"), "")?;
+        write_private(&state.join("debian.sources"), &sources)?;
+        fs::write(state.join("status"), "")?;
         let mut lines = vec![
             format!("Dir::State \"{root}\";"),
             format!("Dir::State::lists \"{root}/lists\";"),
@@ -154,17 +145,17 @@ impl<'a> Apt<'a> {
         for (name, path) in &self.machine.paths {
             lines.push(format!("{name} \"{}\";", path.display()));
         }
-        write_private(&state.configuration, &(lines.join("\n") + "\n"))?;
+        write_private(&state.join(CONFIGURATION), &(lines.join("\n") + "\n"))?;
         Ok(notes)
     }
 
-    fn sources(&self, release: &Release) -> Result<(String, Vec<String>), Error> {
+    fn sources(&self, release: &Release) -> Result<(String, Vec<String>)> {
         let (mut text, mut notes) = (String::new(), Vec::new());
-        let Suites { distribution, suites } = Suites::of(release)?;
+        let Suites { distribution, suites } = Suites::read(release)?;
         for suite in &suites {
             let entry = self.machine.archive(self.catalog, distribution, suite.archive);
             let Some(entry) = entry else {
-                if suite.archive == Archive::Main {
+                if suite.archive == AptArchive::Main {
                     return Err(no_archive());
                 }
                 notes.push(format!(
@@ -191,80 +182,86 @@ impl<'a> Apt<'a> {
 
 impl Archives for Apt<'_> {
     fn has(&self, release: &Release) -> bool {
-        let archive = |it| self.machine.archive(self.catalog, it, Archive::Main);
-        suites::distribution_of(release).and_then(archive).is_some()
+        let archive = |it| self.machine.archive(self.catalog, it, AptArchive::Main);
+        distribution_of(release).and_then(archive).is_some()
     }
 
-    fn current(&self, release: &Release, accept_expired: bool) -> Option<Refreshed> {
+    fn current(&self, release: &Release, accept_expired: bool) -> Option<IndexRefresh> {
         let state = self.state(release);
-        let refreshed: Refreshed = read_json(&state.directory.join("refreshed.json"))?;
+        let refreshed: IndexRefresh = read_json(&state.join(REFRESHED))?;
         let fit =
             age(refreshed.at) < CURRENT_FOR && (refreshed.expired.is_none() || accept_expired);
-        let whole = Census::all(&state.directory.join("lists")).ok() == Some(refreshed.lists);
+        let whole = FileCensus::at(&state.join("lists")).ok() == Some(refreshed.lists);
         (fit && whole).then_some(refreshed)
     }
 
-    fn refresh(&self, release: &Release, accept_expired: bool) -> Result<Refreshed, Error> {
+    fn refresh(&self, release: &Release, accept_expired: bool) -> Result<IndexRefresh> {
         let state = self.state(release);
-        let lists = state.directory.join("lists");
-        let before: Option<Refreshed> = read_json(&state.directory.join("refreshed.json"));
-        if before.is_none_or(|before| Census::all(&lists).ok() != Some(before.lists)) {
+        let lists = state.join("lists");
+        let before: Option<IndexRefresh> = read_json(&state.join(REFRESHED));
+        if before.is_none_or(|before| FileCensus::at(&lists).ok() != Some(before.lists)) {
             // The directory is damaged or left by a killed run, so it cannot be used.
             let _ = fs::remove_dir_all(&lists);
         }
-        let notes = self.configure(release, &state)?;
+        let notes = self.configure(release)?;
         let update = |more: &[&str]| {
             let arguments = [
                 &["-qq", "-o", "pkgCacheFile::Generate=false", "-o", "APT::Status-Fd=1"],
                 more,
                 &["update"],
             ];
-            state.run(release, "apt-get", &arguments.concat(), &state.directory, &mut |_| {})
+            self.run(release, &arguments.concat(), &state, &mut |_| {})
         };
         let expired = match update(&[]) {
-            Err(Error::ExpiredIndex { detail, .. }) if accept_expired => {
+            Err(ProvisionError::ExpiredIndex { detail, .. }) if accept_expired => {
                 update(&["-o", "Acquire::Check-Valid-Until=false"])?;
                 Some(detail)
             }
             other => other.map(|()| None)?,
         };
-        let lists = Census::all(&lists)?;
-        let mut refreshed = Refreshed { at: now_seconds(), lists, expired, notes };
+        let lists = FileCensus::at(&lists)?;
+        let mut refreshed = IndexRefresh { at: now_seconds(), lists, expired, notes };
         if let Some(detail) = &refreshed.expired {
             refreshed.notes.push(format!("expired index, accepted on request ({detail})"));
         }
-        write_json(&state.directory.join("refreshed.json"), &refreshed)?;
+        write_json(&state.join(REFRESHED), &refreshed)?;
         Ok(refreshed)
     }
 
-    fn index(&self, release: &Release) -> Result<Box<dyn kind::Index>, Error> {
-        let state = self.state(release);
-        let Suites { distribution, .. } = Suites::of(release)?;
+    fn index(&self, release: &Release) -> Result<Box<dyn kind::PackageIndex>> {
+        let Suites { distribution, .. } = Suites::read(release)?;
         let mut targets = Vec::new();
         let format = "$(FILENAME)\t$(RELEASE)\t$(ORIGIN)";
         let arguments = ["indextargets", "--format", format, "Created-By: Packages"];
-        state.run(release, "apt-get", &arguments, &state.directory, &mut |line| {
+        self.run(release, &arguments, &self.state(release), &mut |line| {
             targets.push(line.split('\t').map(str::to_owned).collect::<Vec<_>>());
         })?;
-        let mut index = Index::default();
+        let mut index = AptIndex::default();
         for target in &targets {
             let [file, suite, origin] = target.as_slice() else {
-                return Err(Error::malformed("list of index files", target.join(" ")));
+                return Err(ProvisionError::malformed("list of index files", target.join(" ")));
             };
             if origin != distribution.name() {
                 let detail = format!("`{suite}` is signed, but its origin is `{origin}`");
                 let release = release.name.clone();
-                return Err(Error::UnverifiedIndex { release, detail, hint: client::KEYS });
+                return Err(ProvisionError::UnverifiedIndex {
+                    release,
+                    detail,
+                    hint: client::KEYS,
+                });
             }
             if fs::metadata(file)?.len() > INDEX {
                 let detail = format!("it is longer than {} MB", INDEX >> 20);
-                return Err(Error::malformed(format!("package index of `{suite}`"), detail));
+                return Err(ProvisionError::malformed(
+                    format!("package index of `{suite}`"),
+                    detail,
+                ));
             }
             index.add(suite, &fs::read_to_string(file)?)?;
         }
         if targets.is_empty() {
             let detail = "no index was fetched".to_owned();
-            return Err(Error::Network { release: release.name.clone(), detail });
+            return Err(ProvisionError::Network { release: release.name.clone(), detail });
         }
         Ok(Box::new(index))
     }
@@ -272,17 +269,17 @@ impl Archives for Apt<'_> {
     fn download(
         &self,
         release: &Release,
-        packages: &[&Record],
+        packages: &[&PackageRecord],
         directory: &Path,
         progress: &mut dyn FnMut(f64),
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let named: Vec<_> = packages
             .iter()
             .map(|package| format!("{}={}", package.name, package.version))
             .collect();
         let mut arguments = vec!["-qq", "-o", "APT::Status-Fd=1", "download"];
         arguments.extend(named.iter().map(String::as_str));
-        self.state(release).run(release, "apt-get", &arguments, directory, &mut |line| {
+        self.run(release, &arguments, directory, &mut |line| {
             let mut fields = line.split(':');
             if fields.next() == Some("dlstatus")
                 && let Some(percent) = fields.nth(1).and_then(|field| field.parse::<f64>().ok())
@@ -292,23 +289,8 @@ impl Archives for Apt<'_> {
         })
     }
 
-    fn unpack(&self, package: &Path, tree: &mut Tree) -> Result<(), Error> {
+    fn unpack(&self, package: &Path, tree: &mut UnpackTree) -> Result<()> {
         deb::unpack(package, tree)
-    }
-}
-
-impl kind::Index for Index {
-    fn versions(&self, package: &str) -> Vec<&Record> {
-        self.versions(package).map(|it| &it.record).collect()
-    }
-
-    fn closure(
-        &self,
-        roots: &[String],
-        version: Option<&str>,
-        release: &str,
-    ) -> Result<Vec<&Record>, Error> {
-        closure(self, roots, version, release)
     }
 }
 
@@ -327,17 +309,3 @@ Acquire::Check-Date "true";
 Acquire::AllowInsecureRepositories "false";
 Acquire::AllowWeakRepositories "false";
 Acquire::AllowDowngradeToInsecureRepositories "false";"#;
-
-impl State<'_> {
-    fn run(
-        &self,
-        release: &Release,
-        program: &'static str,
-        arguments: &[&str],
-        directory: &Path,
-        each: &mut dyn FnMut(&str),
-    ) -> Result<(), Error> {
-        let private = Private { configuration: &self.configuration, lock: self.lock };
-        client::run(program, arguments, Some(private), directory, &release.name, each)
-    }
-}

@@ -1,9 +1,8 @@
 //! Servers built from source: a commit is checked out into the cache, built outside its tree, and kept as a prefix.
 //! Each combination of commit, recipe and compilers is built once.
 
-pub(crate) mod history;
 pub(crate) mod recipe;
-mod repository;
+pub(crate) mod repository;
 pub(crate) mod run;
 
 use std::io::ErrorKind;
@@ -11,22 +10,22 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assay_model::{Build, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Build, Layout, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
 use procfs::{Current as _, Meminfo};
-use sha2::{Digest as _, Sha256};
-
-use super::kind::{Kind, Named, Source};
-use crate::census::belongs_to_another;
-use crate::error::Error;
-use crate::keep::{Built, prefix_name};
-use crate::layout::Libraries;
-use crate::programs;
-use crate::provisioner::{Progress, Provisioner};
-use crate::store::{BUILDING, check_trust, read_json, write_json};
-use recipe::{Aids, Fix, Places, Recipe, Step, Tool};
+use recipe::{Aids, BuildPlaces, BuildRecipe, BuildStep, BuildTool, Fix};
 use repository::{Commit, Repository};
 use run::Workshop;
+use sha2::{Digest as _, Sha256};
+
+use super::kind::NamedSource;
+use crate::census::belongs_to_another;
+use crate::error::{ProvisionError, Result};
+use crate::keep::prefix_name;
+use crate::layout::Libraries;
+use crate::programs;
+use crate::provisioner::{OnProgress, ProvisionProgress, Provisioner};
+use crate::store::{BUILDING, check_trust, lock_file, read_json, write_json};
 
 /// Part of the names of built trees. Increase it when the same source would produce a different tree.
 const TREE: u32 = 1;
@@ -37,37 +36,26 @@ const ROOM: u64 = 1 << 30;
 /// Memory that one compiler needs at most, bytes.
 const COMPILER: u64 = 3 << 29;
 
-struct Plan {
+struct BuildPlan {
     commit: Commit,
     reference: String,
     version: String,
-    recipe: Recipe,
+    recipe: BuildRecipe,
     compilers: Vec<String>,
     fixes: Vec<String>,
     /// Digest of the build's inputs. Fixes follow from them, and from the installed compilers.
     sha256: String,
 }
 
-#[derive(Debug)]
 pub(super) struct Git;
 
-impl Source for Git {
-    fn word(&self) -> &'static str {
-        SOURCE
-    }
-
-    fn kind(&self) -> Kind<'_> {
-        Kind::Named(self)
-    }
-}
-
-impl Named for Git {
+impl NamedSource for Git {
     fn prefix(
         &self,
         provisioner: &Provisioner,
         spec: &SystemSpec,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Option<Result<Prefix, Error>> {
+        progress: OnProgress<'_>,
+    ) -> Option<Result<Prefix>> {
         let Origin::Git(reference) = &spec.origin else { return None };
         Some(provisioner.built(spec, reference, progress))
     }
@@ -79,20 +67,19 @@ impl Provisioner {
         &self,
         spec: &SystemSpec,
         reference: &str,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Prefix, Error> {
+        progress: OnProgress<'_>,
+    ) -> Result<Prefix> {
         let mut plan = self.plan(spec.product, reference, progress)?;
         let name = prefix_name(spec, &plan.version, &plan.sha256);
-        let cached = |progress: &mut dyn FnMut(Progress)| {
-            self.store.prefix(&name).inspect(|_| progress(Progress::Cached))
+        let cached = |progress: OnProgress<'_>| {
+            self.store.prefix(&name).inspect(|_| progress(ProvisionProgress::Cached))
         };
         if let Some(prefix) = cached(progress) {
             return Ok(prefix);
         }
         let work = self.store.path("builds").join(&name);
         fs::create_dir_all(&work)?;
-        let building =
-            self.store.lock_file(&work.join(BUILDING), || progress(Progress::Waiting))?;
+        let building = lock_file(&work.join(BUILDING), || progress(ProvisionProgress::Waiting))?;
         // The previous holder of the lock may have built the same.
         if let Some(prefix) = cached(progress) {
             return Ok(prefix);
@@ -103,7 +90,7 @@ impl Provisioner {
         let prefix = self.store.path("prefixes").join(&name);
         let (stage, missing) =
             plan.make_fixed(&self.catalog.fixes, &work, &building, &prefix, progress)?;
-        let lock = self.store.lock(|| progress(Progress::Waiting))?;
+        let lock = self.store.lock(|| progress(ProvisionProgress::Waiting))?;
         let tree = self.store.new_tree()?;
         for entry in fs::read_dir(&stage)? {
             let entry = entry?;
@@ -116,9 +103,11 @@ impl Provisioner {
             notes: notes(&plan, &missing),
             channel: plan.reference,
         };
-        let Plan { version, sha256, .. } = plan;
-        let built = Built { tree, name, version, sha256, build, packages: Vec::new() };
-        let prefix = self.keep(spec, built, Libraries::Host)?;
+        let BuildPlan { version, sha256, .. } = plan;
+        let (path, packages, layout) = (PathBuf::new(), Vec::new(), Layout::default());
+        let product = spec.product;
+        let prefix = Prefix { path, sha256, product, version, build, packages, layout };
+        let prefix = self.keep(tree, &name, prefix, Libraries::Host)?;
         drop(lock);
         // Its log is useful only after a failure.
         fs::remove_dir_all(&work)?;
@@ -129,15 +118,15 @@ impl Provisioner {
         &self,
         product: Product,
         reference: &str,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Plan, Error> {
+        progress: OnProgress<'_>,
+    ) -> Result<BuildPlan> {
         let commit = self.commit(reference, progress)?;
         let wrong = |detail: &str| {
             let place = commit.repository.place.clone();
-            Error::Git { place, detail: detail.to_owned() }
+            ProvisionError::Git { place, detail: detail.to_owned() }
         };
         let names = commit.names()?;
-        let tool = Tool::of(&names)
+        let tool = BuildTool::in_tree(&names)
             .ok_or_else(|| wrong("has neither CMakeLists.txt nor configure nor meson.build"))?;
         let has = |file: &&&str| names.iter().any(|name| name == *file);
         let mut version = None;
@@ -146,15 +135,15 @@ impl Provisioner {
         }
         let version = version
             .ok_or_else(|| wrong(&format!("has no source of {product}: it names no version")))?;
-        let recipe = Recipe::new(product, tool, &version, &self.catalog.builds);
+        let recipe = BuildRecipe::new(product, tool, &version, &self.catalog.builds);
         let compilers = compilers(&recipe)?;
         let sha256 = identity(&commit.id, &recipe, &compilers)?;
         let (reference, fixes) = (reference.to_owned(), Vec::new());
-        Ok(Plan { commit, reference, version, recipe, compilers, fixes, sha256 })
+        Ok(BuildPlan { commit, reference, version, recipe, compilers, fixes, sha256 })
     }
 
     /// The commit that the user named. For a remote repository it is fetched again, unless offline.
-    fn commit(&self, reference: &str, progress: &mut dyn FnMut(Progress)) -> Result<Commit, Error> {
+    fn commit(&self, reference: &str, progress: OnProgress<'_>) -> Result<Commit> {
         let (place, name) = repository::split(reference);
         if !repository::is_remote(place) {
             return Repository::local(place)?.commit(name);
@@ -166,14 +155,16 @@ impl Provisioner {
         check_trust(&directory)?;
         let repository = Repository::mirrored(place, &directory, login)?;
         if !self.offline() {
-            progress(Progress::Building { what: format!("fetching `{name}` of `{place}`") });
+            progress(ProvisionProgress::Building {
+                what: format!("fetching `{name}` of `{place}`"),
+            });
             repository.fetch(name)?;
         }
         repository.commit(name)
     }
 }
 
-impl Plan {
+impl BuildPlan {
     /// Builds and installs. After a failure, tries again with the first fix that fits the errors, until none does.
     fn make_fixed(
         &mut self,
@@ -181,25 +172,27 @@ impl Plan {
         work: &Path,
         lock: &fs::File,
         prefix: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(PathBuf, Vec<String>), Error> {
+        progress: OnProgress<'_>,
+    ) -> Result<(PathBuf, Vec<String>)> {
         let mut untried: Vec<&Fix> = fixes.iter().collect();
         loop {
             let error = match self.make(work, lock, prefix, progress) {
-                Err(error @ Error::Build { .. }) => error,
+                Err(error @ ProvisionError::Build { .. }) => error,
                 made => return made,
             };
-            let Error::Build { lines, step, .. } = &error else { return Err(error) };
+            let ProvisionError::Build { lines, step, .. } = &error else { return Err(error) };
             let fits = |fix: &&Fix| *step != "patching" && fix.fits(lines);
             let Some(at) = untried.iter().position(fits) else { return Err(error) };
             let fix = untried.remove(at);
             let recipe = self.recipe.clone().fixed(fix);
             // A compiler that is not installed, or is the usual one, changes nothing.
             let Ok(compilers) = compilers(&recipe) else { continue };
-            if recipe == self.recipe || (fix.is_compiler() && compilers == self.compilers) {
+            if recipe == self.recipe || (fix.cc.is_some() && compilers == self.compilers) {
                 continue;
             }
-            progress(Progress::Building { what: format!("{step} failed; now {}", fix.about) });
+            progress(ProvisionProgress::Building {
+                what: format!("{step} failed; now {}", fix.about),
+            });
             // Objects compiled with other settings must not be mixed in.
             let _ = fs::remove_dir_all(work.join("build"));
             (self.recipe, self.compilers) = (recipe, compilers);
@@ -214,8 +207,8 @@ impl Plan {
         work: &Path,
         lock: &fs::File,
         prefix: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(PathBuf, Vec<String>), Error> {
+        progress: OnProgress<'_>,
+    ) -> Result<(PathBuf, Vec<String>)> {
         let [source, build, stage] = ["source", "build", "stage"].map(|name| work.join(name));
         let missing = self.source(work, lock, &source, progress)?;
         let _ = fs::remove_dir_all(&stage);
@@ -223,17 +216,17 @@ impl Plan {
         // Repeats the checks that failed last time, and keeps what was compiled.
         let _ = fs::remove_file(build.join("CMakeCache.txt"));
         let aids = Aids { ninja: is_there("ninja"), ccache: has_own_ccache(), jobs: jobs() };
-        let places = Places { source: &source, build: &build, prefix, stage: &stage };
+        let places = BuildPlaces { source: &source, build: &build, prefix, stage: &stage };
         let destination = stage.display().to_string();
         let compilers = [("CC", self.recipe.cc.as_str()), ("CXX", self.recipe.cxx.as_str())];
-        let mut tell = |what: String| progress(Progress::Building { what });
+        let mut tell = |what: String| progress(ProvisionProgress::Building { what });
         let log = work.join("log");
         let place = &self.reference;
         let mut workshop = Workshop { place, log, lock, directory: &build, tell: &mut tell };
         for step in self.recipe.steps(places, aids) {
             let environment: &[(&str, &str)] = match (step.name, self.recipe.tool) {
                 ("installing", _) => &[("DESTDIR", &destination)],
-                (_, Tool::Meson) => &compilers,
+                (_, BuildTool::Meson) => &compilers,
                 _ => &[],
             };
             workshop.run(&step, environment)?;
@@ -248,13 +241,13 @@ impl Plan {
         work: &Path,
         lock: &fs::File,
         source: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Vec<String>, Error> {
+        progress: OnProgress<'_>,
+    ) -> Result<Vec<String>> {
         let note = work.join("missing.json");
         if source.is_dir() {
             return Ok(read_json(&note).unwrap_or_default());
         }
-        progress(Progress::Building { what: format!("checking out {}", self.reference) });
+        progress(ProvisionProgress::Building { what: format!("checking out {}", self.reference) });
         let new = work.join("source.new");
         for old in [&new, &work.join("build")] {
             match fs::remove_dir_all(old) {
@@ -263,13 +256,14 @@ impl Plan {
             }
         }
         let missing = self.commit.check_out(&new, &self.recipe.submodules, lock)?;
-        let mut tell = |what: String| progress(Progress::Building { what });
+        let mut tell = |what: String| progress(ProvisionProgress::Building { what });
         let (place, log) = (&self.reference, work.join("log"));
         let mut workshop = Workshop { place, log, lock, directory: &new, tell: &mut tell };
         for patch in &self.recipe.patches {
             let arguments =
                 vec!["apply".to_owned(), "--verbose".to_owned(), patch.display().to_string()];
-            workshop.run(&Step { name: "patching", program: "git".to_owned(), arguments }, &[])?;
+            workshop
+                .run(&BuildStep { name: "patching", program: "git".to_owned(), arguments }, &[])?;
         }
         write_json(&note, &missing)?;
         fs::rename(&new, source)?;
@@ -283,7 +277,6 @@ const COMPILED: &str = "compiled by ";
 const FIXED: &str = "did not build as it is: ";
 
 /// The compilers and the fixes of a build. Builds for which this is equal differ only in their sources.
-#[must_use]
 pub fn compiled(build: &Build) -> String {
     let tell = |note: &'_ String| {
         let message = note.strip_prefix(COMPILED).or_else(|| note.strip_prefix(FIXED));
@@ -292,8 +285,8 @@ pub fn compiled(build: &Build) -> String {
     build.notes.iter().filter_map(tell).collect::<Vec<_>>().join(", ")
 }
 
-fn notes(plan: &Plan, missing: &[String]) -> Vec<String> {
-    let Plan { recipe, compilers, fixes, .. } = plan;
+fn notes(plan: &BuildPlan, missing: &[String]) -> Vec<String> {
+    let BuildPlan { recipe, compilers, fixes, .. } = plan;
     let mut notes = vec![
         format!("built here by {} with `{}`", recipe.tool.word(), recipe.flags()),
         format!("{COMPILED}{}", compilers.join(", ")),
@@ -306,17 +299,17 @@ fn notes(plan: &Plan, missing: &[String]) -> Vec<String> {
     notes
 }
 
-fn compilers(recipe: &Recipe) -> Result<Vec<String>, Error> {
+fn compilers(recipe: &BuildRecipe) -> Result<Vec<String>> {
     let mut compilers = vec![said_first(&recipe.cc)?];
-    if recipe.tool == Tool::Cmake {
+    if recipe.tool == BuildTool::Cmake {
         compilers.push(said_first(&recipe.cxx)?);
     }
     Ok(compilers)
 }
 
-fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<String, Error> {
+fn identity(commit: &str, recipe: &BuildRecipe, compilers: &[String]) -> Result<String> {
     let mut hasher = Sha256::new();
-    let Recipe { tool, cc, cxx, .. } = recipe;
+    let BuildRecipe { tool, cc, cxx, .. } = recipe;
     hasher.update(format!("{TREE} {commit} {} {cc} {cxx}\n{}\n", tool.word(), recipe.flags()));
     for compiler in compilers {
         hasher.update(format!("{compiler}\n"));
@@ -327,12 +320,12 @@ fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<Strin
     Ok(hex::encode(hasher.finalize()))
 }
 
-fn said_first(program: &str) -> Result<String, Error> {
+fn said_first(program: &str) -> Result<String> {
     let mut command = Command::new(program);
     command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
     let output = programs::output(&mut command).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::ToolMissing(program.to_owned()),
-        _ => Error::Io(error),
+        ErrorKind::NotFound => ProvisionError::ToolMissing(program.to_owned()),
+        _ => ProvisionError::Io(error),
     })?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())

@@ -9,15 +9,15 @@ use crate::version::compare;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Tool {
+pub(crate) enum BuildTool {
     Cmake,
     Configure,
     Meson,
 }
 
-impl Tool {
+impl BuildTool {
     /// The tool of a tree with these names at its top. Postgres has two: the older one builds all versions.
-    pub(crate) fn of(names: &[String]) -> Option<Self> {
+    pub(crate) fn in_tree(names: &[String]) -> Option<Self> {
         let all = [
             ("CMakeLists.txt", Self::Cmake),
             ("configure", Self::Configure),
@@ -38,9 +38,9 @@ impl Tool {
 /// A row of the catalog: the build options of some versions of a product.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Row {
+pub(crate) struct BuildRow {
     product: Product,
-    tool: Tool,
+    tool: BuildTool,
     /// The first version that the row covers; `None` for all.
     from: Option<String>,
     /// The first later version that the row does not cover.
@@ -71,8 +71,7 @@ pub(crate) struct Fix {
     /// It is tried if one of these is among the errors.
     signs: Vec<String>,
     /// C compiler in place of the usual one; both must be installed.
-    cc: Option<String>,
-    /// C++ compiler in place of the usual one.
+    pub(crate) cc: Option<String>,
     cxx: Option<String>,
     #[serde(default)]
     c_flags: Vec<String>,
@@ -81,18 +80,14 @@ pub(crate) struct Fix {
 }
 
 impl Fix {
-    pub(crate) fn is_compiler(&self) -> bool {
-        self.cc.is_some()
-    }
-
     pub(crate) fn fits(&self, errors: &[String]) -> bool {
         errors.iter().any(|line| self.signs.iter().any(|sign| line.contains(sign)))
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Recipe {
-    pub(crate) tool: Tool,
+pub(crate) struct BuildRecipe {
+    pub(crate) tool: BuildTool,
     pub(crate) cc: String,
     pub(crate) cxx: String,
     pub(crate) options: Vec<String>,
@@ -110,7 +105,7 @@ pub(crate) struct Aids {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Places<'a> {
+pub(crate) struct BuildPlaces<'a> {
     pub(crate) source: &'a Path,
     pub(crate) build: &'a Path,
     /// Compiled into the server as its own directory.
@@ -120,15 +115,15 @@ pub(crate) struct Places<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct BuildStep {
     pub(crate) name: &'static str,
     pub(crate) program: String,
     pub(crate) arguments: Vec<String>,
 }
 
-impl Recipe {
+impl BuildRecipe {
     /// Combines the rows for a version; later ones add to earlier ones.
-    pub(crate) fn new(product: Product, tool: Tool, version: &str, rows: &[Row]) -> Self {
+    pub(crate) fn new(product: Product, tool: BuildTool, version: &str, rows: &[BuildRow]) -> Self {
         let mut recipe = Self {
             tool,
             cc: "cc".to_owned(),
@@ -139,7 +134,7 @@ impl Recipe {
             patches: Vec::new(),
             submodules: Vec::new(),
         };
-        let fits = |row: &&Row| {
+        let fits = |row: &&BuildRow| {
             let begun = row.from.as_deref().is_none_or(|from| compare(version, from).is_ge());
             let over = row.before.as_deref().is_some_and(|before| compare(version, before).is_ge());
             row.product == product && row.tool == tool && begun && !over
@@ -167,22 +162,22 @@ impl Recipe {
     pub(crate) fn flags(&self) -> String {
         let mut words = self.options.clone();
         for (name, flags) in [("CFLAGS", &self.c_flags), ("CXXFLAGS", &self.cxx_flags)] {
-            words.extend((!flags.is_empty()).then(|| format!("{name}={}", flags.join(" "))));
+            words.extend(assigned(name, flags));
         }
         words.join(" ")
     }
 
-    pub(crate) fn steps(&self, places: Places<'_>, aids: Aids) -> Vec<Step> {
+    pub(crate) fn steps(&self, places: BuildPlaces<'_>, aids: Aids) -> Vec<BuildStep> {
         let jobs = aids.jobs.to_string();
         let [source, build, prefix, stage] =
             [places.source, places.build, places.prefix, places.stage]
                 .map(|it| it.display().to_string());
         let step = |name, program: &str, arguments: &[&str], more: Vec<String>| {
             let arguments = arguments.iter().map(|&it| it.to_owned()).chain(more).collect();
-            Step { name, program: program.to_owned(), arguments }
+            BuildStep { name, program: program.to_owned(), arguments }
         };
         match self.tool {
-            Tool::Cmake => {
+            BuildTool::Cmake => {
                 let mut more = Vec::new();
                 more.extend(aids.ninja.then(|| "-GNinja".to_owned()));
                 more.push(format!("-DCMAKE_INSTALL_PREFIX={prefix}"));
@@ -192,9 +187,7 @@ impl Recipe {
                     more.push(format!("-DCMAKE_{language}_COMPILER={compiler}"));
                     let launcher = || format!("-DCMAKE_{language}_COMPILER_LAUNCHER=ccache");
                     more.extend(aids.ccache.then(launcher));
-                    let flags = (!flags.is_empty())
-                        .then(|| format!("-DCMAKE_{language}_FLAGS={}", flags.join(" ")));
-                    more.extend(flags);
+                    more.extend(assigned(&format!("-DCMAKE_{language}_FLAGS"), flags));
                 }
                 more.extend_from_slice(&self.options);
                 vec![
@@ -208,15 +201,14 @@ impl Recipe {
                     step("installing", "cmake", &["--install", &build], Vec::new()),
                 ]
             }
-            Tool::Configure => {
+            BuildTool::Configure => {
                 let mut more = vec![format!("--prefix={prefix}")];
                 more.extend_from_slice(&self.options);
                 let cached = if aids.ccache { "ccache " } else { "" };
                 more.push(format!("CC={cached}{}", self.cc));
                 more.push(format!("CXX={cached}{}", self.cxx));
-                let flags = [("CFLAGS", &self.c_flags), ("CXXFLAGS", &self.cxx_flags)];
-                let given = flags.into_iter().filter(|(_, flags)| !flags.is_empty());
-                more.extend(given.map(|(name, flags)| format!("{name}={}", flags.join(" "))));
+                more.extend(assigned("CFLAGS", &self.c_flags));
+                more.extend(assigned("CXXFLAGS", &self.cxx_flags));
                 vec![
                     step("configuring", &format!("{source}/configure"), &[], more),
                     step("compiling", "make", &["-j", &jobs], Vec::new()),
@@ -228,12 +220,10 @@ impl Recipe {
                     ),
                 ]
             }
-            Tool::Meson => {
+            BuildTool::Meson => {
                 let mut more = vec![format!("--prefix={prefix}")];
                 more.extend_from_slice(&self.options);
-                let args = (!self.c_flags.is_empty())
-                    .then(|| format!("-Dc_args={}", self.c_flags.join(" ")));
-                more.extend(args);
+                more.extend(assigned("-Dc_args", &self.c_flags));
                 let destination = ["install", "-C", &build, "--destdir", &stage];
                 vec![
                     step("configuring", "meson", &["setup", &build, &source], more),
@@ -243,6 +233,11 @@ impl Recipe {
             }
         }
     }
+}
+
+/// `NAME=FLAGS`; `None` without flags.
+fn assigned(name: &str, flags: &[String]) -> Option<String> {
+    (!flags.is_empty()).then(|| format!("{name}={}", flags.join(" ")))
 }
 
 #[cfg(test)]
@@ -274,18 +269,18 @@ mod tests {
         c_flags = ['-g']
         ";
 
-    fn recipe(product: Product, tool: Tool, version: &str) -> Recipe {
+    fn recipe(product: Product, tool: BuildTool, version: &str) -> BuildRecipe {
         #[derive(Deserialize)]
         struct Rows {
-            build: Vec<Row>,
+            build: Vec<BuildRow>,
         }
         let rows: Rows = toml::from_str(ROWS).unwrap();
-        Recipe::new(product, tool, version, &rows.build)
+        BuildRecipe::new(product, tool, version, &rows.build)
     }
 
-    fn commands(recipe: &Recipe, aids: Aids) -> Vec<String> {
+    fn commands(recipe: &BuildRecipe, aids: Aids) -> Vec<String> {
         let [source, build, prefix, stage] = ["/s", "/b", "/p", "/t"].map(Path::new);
-        let steps = recipe.steps(Places { source, build, prefix, stage }, aids);
+        let steps = recipe.steps(BuildPlaces { source, build, prefix, stage }, aids);
         steps.iter().map(|step| format!("{} {}", step.program, step.arguments.join(" "))).collect()
     }
 
@@ -294,20 +289,20 @@ mod tests {
 
     #[test]
     fn rows_are_for_versions() {
-        let flags = |version| recipe(Product::MySql, Tool::Cmake, version).flags();
+        let flags = |version| recipe(Product::MySql, BuildTool::Cmake, version).flags();
         assert_eq!(flags("5.7.44"), "-DCMAKE_BUILD_TYPE=RelWithDebInfo");
         let patched = "-DCMAKE_BUILD_TYPE=RelWithDebInfo CXXFLAGS=-include cstdint";
         assert_eq!(flags("8.0.0"), patched);
         assert_eq!(flags("8.0.32"), patched);
         assert_eq!(flags("8.0.33"), flags("5.7.44"));
-        let old = recipe(Product::MySql, Tool::Cmake, "8.0.12");
+        let old = recipe(Product::MySql, BuildTool::Cmake, "8.0.12");
         assert_eq!((old.patches.len(), old.submodules.len(), old.cxx.as_str()), (1, 1, "g++-12"));
-        assert_eq!(recipe(Product::MariaDb, Tool::Cmake, "10.6.1").flags(), "");
+        assert_eq!(recipe(Product::MariaDb, BuildTool::Cmake, "10.6.1").flags(), "");
     }
 
     #[test]
     fn every_build_tool_gets_its_own_commands() {
-        let mysql = recipe(Product::MySql, Tool::Cmake, "8.0.32");
+        let mysql = recipe(Product::MySql, BuildTool::Cmake, "8.0.32");
         let cmake = commands(&mysql, FULL);
         assert_eq!(
             cmake,
@@ -320,7 +315,7 @@ mod tests {
                 "cmake --install /b",
             ]
         );
-        let postgres = recipe(Product::Postgres, Tool::Configure, "15.18");
+        let postgres = recipe(Product::Postgres, BuildTool::Configure, "15.18");
         assert_eq!(
             commands(&postgres, PLAIN),
             [
@@ -330,7 +325,7 @@ mod tests {
             ]
         );
         assert!(commands(&postgres, FULL)[0].contains("CC=ccache cc CXX=ccache c++"));
-        let meson = recipe(Product::Postgres, Tool::Meson, "18.1");
+        let meson = recipe(Product::Postgres, BuildTool::Meson, "18.1");
         assert_eq!(
             commands(&meson, PLAIN),
             [
@@ -343,11 +338,12 @@ mod tests {
 
     #[test]
     fn the_build_tool_is_recognised_by_the_tree() {
-        let tool =
-            |names: &[&str]| Tool::of(&names.iter().map(|&it| it.to_owned()).collect::<Vec<_>>());
-        assert_eq!(tool(&["README", "CMakeLists.txt"]), Some(Tool::Cmake));
-        assert_eq!(tool(&["meson.build", "configure"]), Some(Tool::Configure));
-        assert_eq!(tool(&["meson.build"]), Some(Tool::Meson));
+        let tool = |names: &[&str]| {
+            BuildTool::in_tree(&names.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(tool(&["README", "CMakeLists.txt"]), Some(BuildTool::Cmake));
+        assert_eq!(tool(&["meson.build", "configure"]), Some(BuildTool::Configure));
+        assert_eq!(tool(&["meson.build"]), Some(BuildTool::Meson));
         assert_eq!(tool(&["Makefile"]), None);
     }
 }

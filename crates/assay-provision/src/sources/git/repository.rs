@@ -10,8 +10,9 @@ use fs_err as fs;
 use percent_encoding::percent_decode_str;
 use rustix::process::getpgrp;
 
-use crate::error::Error;
+use crate::error::{ProvisionError, Result};
 use crate::programs;
+use crate::provisioner::Provisioner;
 
 /// Environment variables that change git's behaviour. None of them is meant for these calls.
 const FOREIGN: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
@@ -52,25 +53,20 @@ pub(super) fn is_remote(place: &str) -> bool {
 }
 
 impl Repository {
-    pub(super) fn local(place: &str) -> Result<Self, Error> {
-        let wrong =
-            |detail: &str| Error::Git { place: place.to_owned(), detail: detail.to_owned() };
+    pub(super) fn local(place: &str) -> Result<Self> {
         let path = fs::canonicalize(place)?;
         let mut command = git();
         command.arg("-C").arg(&path).args(["rev-parse", "--absolute-git-dir"]);
         let directory = PathBuf::from(said(place, command)?.trim());
         if directory.as_os_str().is_empty() {
-            return Err(wrong("is not a repository"));
+            let detail = "is not a repository".to_owned();
+            return Err(ProvisionError::Git { place: place.to_owned(), detail });
         }
         Ok(Self { place: place.to_owned(), directory, worktree: Some(path), login: None })
     }
 
     /// The fetched part of a remote repository, in a directory of the cache.
-    pub(super) fn mirrored(
-        place: &str,
-        directory: &Path,
-        login: Option<Login>,
-    ) -> Result<Self, Error> {
+    pub(super) fn mirrored(place: &str, directory: &Path, login: Option<Login>) -> Result<Self> {
         if !directory.join("objects").is_dir() {
             fs::create_dir_all(directory)?;
             let mut command = git();
@@ -81,7 +77,7 @@ impl Repository {
     }
 
     /// Without its history.
-    pub(super) fn fetch(&self, name: &str) -> Result<(), Error> {
+    pub(super) fn fetch(&self, name: &str) -> Result<()> {
         let mut command = self.git();
         if let Some(login) = &self.login {
             log_in(login, &mut command);
@@ -95,21 +91,20 @@ impl Repository {
     }
 
     /// The commit of a ref; for a remote repository, the fetched one.
-    pub(super) fn commit(&self, name: &str) -> Result<Commit, Error> {
+    pub(super) fn commit(&self, name: &str) -> Result<Commit> {
         let wanted = match self.worktree {
             Some(_) => format!("{name}^{{commit}}"),
             None => format!("refs/assay/{}^{{commit}}", hex::encode(name)),
         };
-        let mut command = self.git();
-        command.args(["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]);
-        let id = said(&self.place, command).map_err(|_| Error::Git {
+        let id = self.said(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]);
+        let id = id.map_err(|_| ProvisionError::Git {
             place: self.place.clone(),
             detail: format!("has no commit `{name}`"),
         })?;
         Ok(Commit { repository: self.clone(), id: id.trim().to_owned() })
     }
 
-    pub(super) fn said(&self, words: &[&str]) -> Result<String, Error> {
+    pub(super) fn said(&self, words: &[&str]) -> Result<String> {
         let mut command = self.git();
         command.args(words);
         said(&self.place, command)
@@ -137,24 +132,19 @@ impl Repository {
 }
 
 impl Commit {
-    pub(super) fn names(&self) -> Result<Vec<String>, Error> {
-        let mut command = self.repository.git();
-        command.args(["ls-tree", "--name-only", "-z", &self.id]);
-        let names = said(&self.repository.place, command)?;
+    pub(super) fn names(&self) -> Result<Vec<String>> {
+        let names = self.repository.said(&["ls-tree", "--name-only", "-z", &self.id])?;
         Ok(names.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    pub(super) fn file(&self, path: &str) -> Result<String, Error> {
-        let mut command = self.repository.git();
-        command.args(["cat-file", "blob", &format!("{}:{path}", self.id)]);
-        said(&self.repository.place, command)
+    pub(super) fn file(&self, path: &str) -> Result<String> {
+        self.repository.said(&["cat-file", "blob", &format!("{}:{path}", self.id)])
     }
 
     pub(super) fn described(&self) -> String {
-        let mut command = self.repository.git();
-        command.args(["describe", "--tags", "--always", "--abbrev=12", &self.id]);
+        let words = ["describe", "--tags", "--always", "--abbrev=12", &self.id];
         let short = || self.id.chars().take(12).collect();
-        said(&self.repository.place, command).map_or_else(|_| short(), |it| it.trim().to_owned())
+        self.repository.said(&words).map_or_else(|_| short(), |name| name.trim().to_owned())
     }
 
     /// Writes its files to a directory that does not exist yet. Returns the submodules omitted because they are
@@ -164,7 +154,7 @@ impl Commit {
         to: &Path,
         needed: &[String],
         lock: &fs::File,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<String>> {
         fs::create_dir_all(to)?;
         let scratch = tempfile::tempdir()?;
         let index = scratch.path().join("index");
@@ -180,7 +170,11 @@ impl Commit {
             let Some(repository) = self.repository.submodule(&submodule) else {
                 if needed.contains(&submodule.path) {
                     let (place, path) = (self.repository.place.clone(), submodule.path);
-                    return Err(Error::SubmoduleMissing { place, path, commit: submodule.commit });
+                    return Err(ProvisionError::SubmoduleMissing {
+                        place,
+                        path,
+                        commit: submodule.commit,
+                    });
                 }
                 missing.push(submodule.path);
                 continue;
@@ -192,10 +186,8 @@ impl Commit {
         Ok(missing)
     }
 
-    fn submodules(&self) -> Result<Vec<Submodule>, Error> {
-        let mut command = self.repository.git();
-        command.args(["ls-tree", "-r", "-z", &self.id]);
-        Ok(links(&said(&self.repository.place, command)?))
+    fn submodules(&self) -> Result<Vec<Submodule>> {
+        Ok(links(&self.repository.said(&["ls-tree", "-r", "-z", &self.id])?))
     }
 }
 
@@ -236,10 +228,10 @@ fn git() -> Command {
     command
 }
 
-fn said(place: &str, mut command: Command) -> Result<String, Error> {
+fn said(place: &str, mut command: Command) -> Result<String> {
     let output = programs::output(&mut command).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::ClientMissing { program: "git", package: "git" },
-        _ => Error::Io(error),
+        ErrorKind::NotFound => ProvisionError::ClientMissing { program: "git", package: "git" },
+        _ => ProvisionError::Io(error),
     })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -248,12 +240,75 @@ fn said(place: &str, mut command: Command) -> Result<String, Error> {
     let first = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let detail = first.trim_start_matches("fatal: ").trim_start_matches("error: ");
     let detail = without_logins(detail);
-    Err(Error::Git { place: place.to_owned(), detail })
+    Err(ProvisionError::Git { place: place.to_owned(), detail })
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryCommit {
+    pub id: String,
+    pub title: String,
+    /// Whether it is an end that changes none of the paths.
+    pub is_aside: bool,
+}
+
+impl Provisioner {
+    /// The commits from one end to the other along first parents; between the ends, only those that change one of the
+    /// paths, if any are given. If the ends are on different branches, the fork point follows the first end, then the
+    /// commits from there to the last end.
+    pub fn commits(
+        &self,
+        place: &str,
+        [first, last]: [&str; 2],
+        paths: &[String],
+    ) -> Result<Vec<HistoryCommit>> {
+        let wrong = |detail: String| ProvisionError::Git { place: place.to_owned(), detail };
+        if is_remote(place) {
+            return Err(wrong(
+                "is on another machine; clone it, because its history is needed".into(),
+            ));
+        }
+        let repository = Repository::local(place)?;
+        let [first, last] = [repository.commit(first)?, repository.commit(last)?].map(|it| it.id);
+        let fork = repository.said(&["merge-base", &first, &last]);
+        let fork = fork.map_err(|_| wrong("has no common history of both ends".to_owned()))?;
+        let fork = fork.trim().to_owned();
+        if fork == last {
+            return Err(wrong(
+                "has the second end before the first one, or both are the same".into(),
+            ));
+        }
+        let format = "--format=%H%x09%as %s";
+        let range = format!("{fork}..{last}");
+        let mut words = vec!["log", "--first-parent", "--reverse", format, &range, "--"];
+        words.extend(paths.iter().map(String::as_str));
+        let between = changes(&repository.said(&words)?);
+        let mut all: Vec<HistoryCommit> = Vec::new();
+        for id in [&first, &fork] {
+            all.extend(changes(&repository.said(&["log", "--max-count=1", format, id])?));
+        }
+        all.extend(between.iter().cloned());
+        all.extend(changes(&repository.said(&["log", "--max-count=1", format, &last])?));
+        all.dedup_by(|one, other| one.id == other.id);
+        let is_between = |id: &str| between.iter().any(|it| it.id == id);
+        all.iter_mut().for_each(|it| it.is_aside = !is_between(&it.id));
+        Ok(all)
+    }
+}
+
+fn changes(listing: &str) -> Vec<HistoryCommit> {
+    let commit = |line: &str| {
+        let (id, title) = line.split_once('\t')?;
+        Some(HistoryCommit { id: id.to_owned(), title: title.to_owned(), is_aside: false })
+    };
+    listing.lines().filter_map(commit).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+    use crate::provisioner::ProvisionOptions;
 
     #[test]
     fn references_are_a_place_and_a_ref() {
@@ -270,5 +325,52 @@ mod tests {
         let listing = "100644 blob 12\tVERSION\x00160000 commit ab\tlibmariadb\x00garbage\0";
         let expected = Submodule { path: "libmariadb".to_owned(), commit: "ab".to_owned() };
         assert_eq!(links(listing), [expected]);
+    }
+
+    fn git(directory: &std::path::Path, words: &[&str]) {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        let mut command = Command::new("git");
+        command.arg("-C").arg(directory).args(identity).args(words);
+        assert!(command.output().unwrap().status.success(), "{words:?}");
+    }
+
+    #[test]
+    fn commits_follow_first_parents_and_pass_where_branches_fork() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = folder.path().join("r");
+        fs_err::create_dir(&repository).unwrap();
+        let commit = |name: &str| {
+            fs_err::write(repository.join(name), name).unwrap();
+            git(&repository, &["add", "."]);
+            git(&repository, &["commit", "--quiet", "-m", name]);
+        };
+        git(&repository, &["init", "--quiet", "--initial-branch=main"]);
+        commit("one");
+        git(&repository, &["tag", "start"]);
+        commit("two");
+        git(&repository, &["checkout", "--quiet", "-b", "stable"]);
+        commit("fix");
+        git(&repository, &["checkout", "--quiet", "-b", "side", "main"]);
+        commit("aside");
+        git(&repository, &["checkout", "--quiet", "main"]);
+        commit("three");
+        git(&repository, &["merge", "--quiet", "--no-ff", "-m", "merged", "side"]);
+        commit("four");
+        let provisioner =
+            Provisioner::new(folder.path().join("cache"), ProvisionOptions::default()).unwrap();
+        let place = repository.to_str().unwrap();
+        let message = |ends: [&str; 2], paths: &[&str]| {
+            let paths: Vec<String> = paths.iter().map(|&it| it.to_owned()).collect();
+            let found = provisioner.commits(place, ends, &paths)?.into_iter();
+            let subject = |it: HistoryCommit| it.title.split_once(' ').unwrap().1.to_owned();
+            Ok::<_, ProvisionError>(found.map(subject).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(message(["start", "main"], &[]).unwrap(), "one two three merged four");
+        assert_eq!(message(["start", "main"], &["three"]).unwrap(), "one three four");
+        assert_eq!(message(["stable", "main"], &[]).unwrap(), "fix two three merged four");
+        assert!(
+            message(["main", "start"], &[]).unwrap_err().to_string().contains("before the first")
+        );
+        assert!(message(["start", "nowhere"], &[]).unwrap_err().to_string().contains("`nowhere`"));
     }
 }

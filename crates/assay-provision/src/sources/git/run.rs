@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use fs_err as fs;
 
-use super::recipe::Step;
-use crate::error::Error;
+use super::recipe::BuildStep;
+use crate::error::{ProvisionError, Result};
 use crate::programs;
 
 /// Environment variables that would change a build without appearing in its recipe.
@@ -42,7 +42,7 @@ pub(super) struct Workshop<'a> {
 }
 
 impl Workshop<'_> {
-    pub(super) fn run(&mut self, step: &Step, environment: &[(&str, &str)]) -> Result<(), Error> {
+    pub(super) fn run(&mut self, step: &BuildStep, environment: &[(&str, &str)]) -> Result<()> {
         let mut log = fs::OpenOptions::new().create(true).append(true).open(&self.log)?;
         writeln!(log, "$ {} {}", step.program, step.arguments.join(" "))?;
         let begin = log.metadata()?.len();
@@ -65,8 +65,8 @@ impl Workshop<'_> {
         // Away from the terminal, whose Ctrl-C is for assay alone.
         command.stdout(says.try_clone()?).stderr(says).process_group(0);
         let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Error::ToolMissing(step.program.clone()),
-            _ => Error::Io(error),
+            ErrorKind::NotFound => ProvisionError::ToolMissing(step.program.clone()),
+            _ => ProvisionError::Io(error),
         })?;
         // It has the writing end of the pipe.
         drop(command);
@@ -87,7 +87,7 @@ impl Workshop<'_> {
         }
         let text = fs::read(&self.log)?;
         let text = text.get(usize::try_from(begin).unwrap_or(0)..).unwrap_or_default();
-        Err(Error::Build {
+        Err(ProvisionError::Build {
             place: self.place.to_owned(),
             step: step.name,
             status: status.to_string(),

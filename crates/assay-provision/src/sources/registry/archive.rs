@@ -9,10 +9,10 @@ use zip::read::{Config, ZipFile, ZipReadOptions};
 use zip::unstable::read::ZipIterable;
 
 use super::super::kind::Registry;
-use crate::catalog::{Packaged, Part};
-use crate::entry::{ArchiveEntryKind, Entry};
-use crate::error::Error;
-use crate::unpack::{Selection, Tree};
+use crate::catalog::{ArchivePart, PackageVersion};
+use crate::entry::{ArchiveEntry, ArchiveEntryKind};
+use crate::error::{ProvisionError, Result};
+use crate::unpack::{EntrySelection, UnpackTree};
 
 /// Maximum length of a link's target, bytes.
 const LINK: u64 = 4096;
@@ -27,16 +27,16 @@ impl<T: Read + Seek> Seekable for T {}
 pub(crate) fn unpack(
     registry: &dyn Registry,
     file: &Path,
-    packaged: Packaged<'_>,
-    tree: &mut Tree,
-) -> Result<(), Error> {
+    packaged: PackageVersion<'_>,
+    tree: &mut UnpackTree,
+) -> Result<()> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     for part in packaged.parts() {
-        let Part { archive, mut from, to } = part;
+        let ArchivePart { archive, mut from, to } = part;
         if packaged.package.is_vendors() {
             from = PathBuf::from(stem(&name)).join(from);
         }
-        let selection = Selection { from, to, only: packaged.package.only.clone() };
+        let selection = EntrySelection { from, to, only: packaged.package.only.clone() };
         match archive {
             None => whole(&name, fs::File::open(file)?, &selection, tree)?,
             Some(inner) => inside(&name, fs::File::open(file)?, &inner, &selection, tree)?,
@@ -55,9 +55,9 @@ pub(crate) fn stem(name: &str) -> &str {
 pub(crate) fn whole(
     name: &str,
     mut archive: impl Read + Seek,
-    selection: &Selection,
-    tree: &mut Tree,
-) -> Result<(), Error> {
+    selection: &EntrySelection,
+    tree: &mut UnpackTree,
+) -> Result<()> {
     if is_zip(name) {
         return unzip(name, &mut archive, selection, tree);
     }
@@ -68,9 +68,9 @@ fn inside(
     name: &str,
     mut archive: impl Read + Seek,
     inner: &str,
-    selection: &Selection,
-    tree: &mut Tree,
-) -> Result<(), Error> {
+    selection: &EntrySelection,
+    tree: &mut UnpackTree,
+) -> Result<()> {
     let mut zip = opened(name, &mut archive)?;
     let files = zip.files().map_err(|error| broken(name, error))?;
     let missing = || broken(&format!("{name}!{inner}"), "it is missing");
@@ -96,7 +96,7 @@ fn is_zip(name: &str) -> bool {
     [".zip", ".jar", ".whl"].iter().any(|end| name.ends_with(end))
 }
 
-fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, Error> {
+fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>> {
     let ends = [
         (".tgz", ".gz"),
         (".tar.gz", ".gz"),
@@ -112,9 +112,9 @@ fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, 
 fn unzip(
     name: &str,
     archive: &mut dyn Seekable,
-    selection: &Selection,
-    tree: &mut Tree,
-) -> Result<(), Error> {
+    selection: &EntrySelection,
+    tree: &mut UnpackTree,
+) -> Result<()> {
     let mut zip = opened(name, archive)?;
     let files = zip.files().map_err(|error| broken(name, error))?;
     while let Some(found) = files.next() {
@@ -131,11 +131,11 @@ fn unzip(
 fn opened<'a>(
     name: &str,
     archive: &'a mut dyn Seekable,
-) -> Result<ZipIterable<&'a mut dyn Seekable>, Error> {
+) -> Result<ZipIterable<&'a mut dyn Seekable>> {
     ZipIterable::try_new(archive, Config::default()).map_err(|error| broken(name, error))
 }
 
-fn from_zip(stored: &mut ZipFile<'_, impl Read>) -> io::Result<Entry> {
+fn from_zip(stored: &mut ZipFile<'_, impl Read>) -> io::Result<ArchiveEntry> {
     const KIND: u32 = 0o170_000;
     let mode = stored.unix_mode().unwrap_or(0);
     let path = PathBuf::from(stored.name()?.into_owned());
@@ -150,11 +150,11 @@ fn from_zip(stored: &mut ZipFile<'_, impl Read>) -> io::Result<Entry> {
         0o040_000 => ArchiveEntryKind::Directory,
         _ => ArchiveEntryKind::Special,
     };
-    Ok(Entry { path, kind, mode: mode & !KIND })
+    Ok(ArchiveEntry { path, kind, mode: mode & !KIND })
 }
 
-fn broken(name: &str, detail: impl ToString) -> Error {
-    Error::malformed(format!("archive `{name}`"), detail)
+fn broken(name: &str, detail: impl ToString) -> ProvisionError {
+    ProvisionError::malformed(format!("archive `{name}`"), detail)
 }
 
 #[cfg(test)]
@@ -168,9 +168,9 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     use super::*;
-    use crate::unpack::Limits;
+    use crate::unpack::UnpackLimits;
 
-    const SMALL: Limits = Limits { bytes: 1000, entries: 10 };
+    const SMALL: UnpackLimits = UnpackLimits { bytes: 1000, entries: 10 };
 
     /// A zip of (name, Unix mode with its kind, content); nothing is checked or normalised.
     fn zip(entries: &[(&str, u32, &str)]) -> Vec<u8> {
@@ -244,10 +244,10 @@ mod tests {
         ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
     }
 
-    fn unpacked(name: &str, bytes: &[u8]) -> Result<TempDir, Error> {
+    fn unpacked(name: &str, bytes: &[u8]) -> Result<TempDir> {
         let root = tempfile::tempdir().unwrap();
-        let mut tree = Tree::new(root.path(), SMALL);
-        whole(name, Cursor::new(bytes), &Selection::default(), &mut tree)?;
+        let mut tree = UnpackTree::new(root.path(), SMALL);
+        whole(name, Cursor::new(bytes), &EntrySelection::default(), &mut tree)?;
         Ok(root)
     }
 
@@ -255,7 +255,7 @@ mod tests {
     fn refused(name: &str, bytes: &[u8], rule: &str) {
         let error = unpacked(name, bytes).err().unwrap_or_else(|| panic!("allowed, not: {rule}"));
         assert!(
-            matches!(&error, Error::UnsafeEntry { why, .. } if why.contains(rule)),
+            matches!(&error, ProvisionError::UnsafeEntry { why, .. } if why.contains(rule)),
             "{error} instead of: {rule}"
         );
     }
@@ -292,16 +292,16 @@ mod tests {
         }
         let package = writer.finish().unwrap().into_inner();
         let root = tempfile::tempdir().unwrap();
-        let mut tree = Tree::new(root.path(), SMALL);
-        let mut part = |inner: &str, selection: &Selection| {
+        let mut tree = UnpackTree::new(root.path(), SMALL);
+        let mut part = |inner: &str, selection: &EntrySelection| {
             inside("p.jar", Cursor::new(&package), inner, selection, &mut tree)
         };
-        part("a.tar.gz", &Selection::default()).unwrap();
-        let to = Selection { from: "share".into(), to: "moved".into(), only: Vec::new() };
+        part("a.tar.gz", &EntrySelection::default()).unwrap();
+        let to = EntrySelection { from: "share".into(), to: "moved".into(), only: Vec::new() };
         part("b/b.jar", &to).unwrap();
         assert!(root.path().join("bin/run").is_file());
         assert!(root.path().join("moved/data").is_file());
-        let error = part("c.tar.gz", &Selection::default()).unwrap_err();
+        let error = part("c.tar.gz", &EntrySelection::default()).unwrap_err();
         assert!(error.to_string().starts_with("malformed archive `p.jar!c.tar.gz`"), "{error}");
     }
 
@@ -351,8 +351,8 @@ mod tests {
         let (bytes, read) = (zip(&many), std::cell::Cell::new(0));
         let root = tempfile::tempdir().unwrap();
         let archive = Counted(Cursor::new(&bytes), &read);
-        let mut tree = Tree::new(root.path(), SMALL);
-        let error = whole("a.zip", archive, &Selection::default(), &mut tree).unwrap_err();
+        let mut tree = UnpackTree::new(root.path(), SMALL);
+        let error = whole("a.zip", archive, &EntrySelection::default(), &mut tree).unwrap_err();
         assert!(error.to_string().contains("too many entries"), "{error}");
         assert!(read.get() < bytes.len() / 4, "{} of {} bytes", read.get(), bytes.len());
     }
@@ -373,7 +373,7 @@ mod tests {
     fn what_is_no_archive_is_an_error() {
         for name in ["a.zip", "a.jar", "a.whl", "a.tgz", "a.tar.gz", "a.txz", "a.tar.xz", "a.rar"] {
             let error = unpacked(name, b"<html>404</html>").unwrap_err();
-            assert!(matches!(error, Error::Malformed { .. }), "{name}: {error}");
+            assert!(matches!(error, ProvisionError::Malformed { .. }), "{name}: {error}");
         }
         let whole = zip(&[("bin/run", 0o100_755, "x")]);
         for length in [10, 40, whole.len() - 1] {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use assay_model::without_logins;
 use fs_err as fs;
 
-use crate::census::Census;
-use crate::error::Error;
+use crate::census::FileCensus;
+use crate::error::{ProvisionError, Result};
 use crate::programs;
 
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub(crate) struct Directories<'a> {
     pub(crate) into: &'a Path,
 }
 
-pub(crate) struct Client<'a> {
+pub(crate) struct RegistryClient<'a> {
     pub(crate) name: &'a str,
     pub(crate) directories: Directories<'a>,
     pub(crate) lock: &'a fs::File,
@@ -30,7 +30,7 @@ pub(crate) struct Client<'a> {
     pub(crate) progress: &'a mut dyn FnMut(u64, u64),
 }
 
-pub(crate) struct Program {
+pub(crate) struct ClientProgram {
     pub(crate) name: &'static str,
     pub(crate) package: &'static str,
 }
@@ -41,8 +41,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Maximum output of a client, bytes.
 const OUTPUT: u64 = 16 << 20;
 
-impl Client<'_> {
-    pub(crate) fn run(&mut self, program: &Program, arguments: &[&str]) -> Result<String, Error> {
+impl RegistryClient<'_> {
+    pub(crate) fn run(&mut self, program: &ClientProgram, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(program.name);
         command.args(arguments).current_dir(self.directories.state).env("LC_ALL", "C.UTF-8");
         // The client also holds the lock of the cache, as its standard input, which it never reads: if this process is
@@ -51,9 +51,9 @@ impl Client<'_> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
-                Error::ClientMissing { program: program.name, package: program.package }
+                ProvisionError::ClientMissing { program: program.name, package: program.package }
             }
-            _ => Error::Io(error),
+            _ => ProvisionError::Io(error),
         })?;
         let (said, hear) = mpsc::channel();
         // Both pipes are drained at once: a full one would stop the client.
@@ -68,7 +68,7 @@ impl Client<'_> {
         let status = programs::wait(&mut child)?;
         if stalled {
             let detail = format!("no progress for {} s", STALL_LIMIT.as_secs());
-            return Err(Error::Network { release: self.name.to_owned(), detail });
+            return Err(ProvisionError::Network { release: self.name.to_owned(), detail });
         }
         if status.success() {
             return Ok(stdout);
@@ -101,7 +101,7 @@ impl Client<'_> {
 
 fn size(directory: &Path) -> u64 {
     // Files come and go meanwhile. A file that cannot be counted now is counted the next time.
-    Census::all(directory).map_or(0, |census| census.bytes)
+    FileCensus::at(directory).map_or(0, |census| census.bytes)
 }
 
 fn drain(
@@ -115,7 +115,7 @@ fn drain(
         while let Ok(read @ 1..) = pipe.read(&mut buffer) {
             let _ = said.send(());
             if (all.len() as u64) < OUTPUT {
-                all.extend_from_slice(buffer.get(..read).unwrap_or_default());
+                all.extend_from_slice(&buffer[..read]);
             }
         }
         all
@@ -136,47 +136,25 @@ pub(crate) fn read_some(path: &Path) -> io::Result<Vec<u8>> {
 /// More than a checksum or a report on one package takes, bytes.
 const MOST: u64 = 4 << 20;
 
-/// Phrases in a client's output that identify a kind of failure. The first match counts.
-const SIGNS: [(&[&str], FailureKind); 4] = [
-    (&["No module named pip"], FailureKind::Missing),
-    (
-        &["Checksum validation failed", "EINTEGRITY", "DO NOT MATCH", "integrity checksum failed"],
-        FailureKind::Checksum,
-    ),
-    (
-        &["Could not find artifact", "E404", "ETARGET", "No matching distribution"],
-        FailureKind::Gone,
-    ),
-    (
-        &[
-            "Could not transfer",
-            "UnknownHost",
-            "Connection",
-            "connection",
-            "imed out",
-            "imeout",
-            "ENOTFOUND",
-            "EAI_AGAIN",
-            "ECONNRE",
-            "EHOSTUNREACH",
-            "ENETUNREACH",
-            "ETIMEDOUT",
-            "roxy",
-            "resolution",
-        ],
-        FailureKind::Network,
-    ),
+const NETWORK: [&str; 14] = [
+    "Could not transfer",
+    "UnknownHost",
+    "Connection",
+    "connection",
+    "imed out",
+    "imeout",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "ECONNRE",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "ETIMEDOUT",
+    "roxy",
+    "resolution",
 ];
 
-#[derive(Clone, Copy)]
-enum FailureKind {
-    Missing,
-    Checksum,
-    Gone,
-    Network,
-}
-
-fn failure(program: &Program, name: &str, complaints: &[&str]) -> Error {
+/// The error described by a client's output: the first kind that matches any line, with that line.
+fn failure(program: &ClientProgram, name: &str, complaints: &[&str]) -> ProvisionError {
     let clean = |line: &str| {
         let marks = ["[ERROR]", "ERROR:", "npm ERR!", "npm error"];
         let line = line.trim();
@@ -184,42 +162,44 @@ fn failure(program: &Program, name: &str, complaints: &[&str]) -> Error {
         // The output names mirrors with their logins.
         without_logins(without.unwrap_or(line).trim())
     };
-    let found = SIGNS.iter().find_map(|(signs, kind)| {
-        let has_sign = |line: &&&str| signs.iter().any(|sign| line.contains(sign));
-        Some((*kind, clean(complaints.iter().find(has_sign)?)))
-    });
+    let find = |signs: &[&str]| {
+        let line = complaints.iter().find(|line| signs.iter().any(|sign| line.contains(sign)));
+        line.map(|line| clean(line))
+    };
     let release = name.to_owned();
-    match found {
-        Some((FailureKind::Missing, _)) => {
-            Error::ClientMissing { program: program.name, package: program.package }
-        }
-        Some((FailureKind::Checksum, detail)) => {
-            Error::Client { program: program.name, release, detail }
-        }
-        Some((FailureKind::Gone, detail)) => Error::Gone { release, detail },
-        Some((FailureKind::Network, detail)) => Error::Network { release, detail },
-        None => {
-            let is_error = |line: &&&str| line.contains("ERR") || line.contains("error");
-            let first = complaints.iter().find(is_error).or(complaints.first());
-            let detail = first.map(|line| clean(line)).unwrap_or_default();
-            Error::Client { program: program.name, release, detail }
-        }
+    let &ClientProgram { name: program, package } = program;
+    if find(&["No module named pip"]).is_some() {
+        return ProvisionError::ClientMissing { program, package };
     }
+    let checksum =
+        ["Checksum validation failed", "EINTEGRITY", "DO NOT MATCH", "integrity checksum failed"];
+    if let Some(detail) = find(&checksum) {
+        return ProvisionError::Client { program, release, detail };
+    }
+    let gone = ["Could not find artifact", "E404", "ETARGET", "No matching distribution"];
+    if let Some(detail) = find(&gone) {
+        return ProvisionError::Gone { release, detail };
+    }
+    if let Some(detail) = find(&NETWORK) {
+        return ProvisionError::Network { release, detail };
+    }
+    let first = find(&["ERR", "error"]).or(complaints.first().map(|line| clean(line)));
+    ProvisionError::Client { program, release, detail: first.unwrap_or_default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PIP: Program = Program { name: "pip3", package: "python3-pip" };
+    const PIP: ClientProgram = ClientProgram { name: "pip3", package: "python3-pip" };
 
-    fn run(name: &'static str, arguments: &[&str]) -> Result<String, Error> {
+    fn run(name: &'static str, arguments: &[&str]) -> Result<String> {
         let directory = tempfile::tempdir().unwrap();
         let lock = fs::File::create(directory.path().join("lock")).unwrap();
         let directories = Directories { state: directory.path(), into: directory.path() };
         let mut client =
-            Client { name: "pip x 1", directories, lock: &lock, progress: &mut |_, _| {} };
-        client.run(&Program { name, package: "assay-tool" }, arguments)
+            RegistryClient { name: "pip x 1", directories, lock: &lock, progress: &mut |_, _| {} };
+        client.run(&ClientProgram { name, package: "assay-tool" }, arguments)
     }
 
     #[test]
@@ -235,15 +215,15 @@ mod tests {
         assert_eq!(run("echo", &["a", "b"]).unwrap(), "a b\n");
         let kind_of = |line| failure(&PIP, "pip x 1", &["INFO all is well", line]);
         let gone = "ERROR: No matching distribution found for x==1";
-        assert!(matches!(kind_of(gone), Error::Gone { detail, .. }
+        assert!(matches!(kind_of(gone), ProvisionError::Gone { detail, .. }
             if detail == "No matching distribution found for x==1"));
-        assert!(matches!(kind_of("npm error code ENOTFOUND"), Error::Network { .. }));
+        assert!(matches!(kind_of("npm error code ENOTFOUND"), ProvisionError::Network { .. }));
         let secret = "[ERROR] Could not transfer a:b from/to m (https://me:canary@m.example/x)";
         assert!(!kind_of(secret).to_string().contains("canary"));
         let maven = "[ERROR] Could not transfer artifact a:b:pom:1 from/to central";
-        assert!(matches!(kind_of(maven), Error::Network { .. }));
+        assert!(matches!(kind_of(maven), ProvisionError::Network { .. }));
         let missing = "/usr/bin/python3: No module named pip";
-        assert!(matches!(kind_of(missing), Error::ClientMissing { .. }));
+        assert!(matches!(kind_of(missing), ProvisionError::ClientMissing { .. }));
         let other = kind_of("ERROR: something else");
         assert_eq!(other.to_string(), "`pip3` failed for `pip x 1`: something else");
     }

@@ -1,23 +1,23 @@
-//! Check of a downloaded package against its registry's checksum and the known one.
+//! Checksums of files, and the check of a download against its registry's checksum and the known one.
 
-use std::io::Read as _;
-use std::path::PathBuf;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use fs_err as fs;
-use sha2::Digest as _;
+use sha2::{Digest, Sha256};
 
-use crate::error::Error;
+use crate::error::{ProvisionError, Result};
 
 #[derive(Debug)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchedPackage {
     pub(crate) path: PathBuf,
-    pub(crate) published: Published,
+    pub(crate) published: PublishedSum,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Published {
+pub(crate) enum PublishedSum {
     Sha1(String),
     Sha256(String),
     /// In base64, as npm writes it.
@@ -27,39 +27,43 @@ pub(crate) enum Published {
 
 pub(crate) fn verified(
     name: &str,
-    fetched: &Fetched,
+    fetched: &FetchedPackage,
     known: Option<&str>,
-) -> Result<String, Error> {
-    let mut file = fs::File::open(&fetched.path)?;
-    let (mut sha1, mut sha256, mut sha512) =
-        (sha1::Sha1::new(), sha2::Sha256::new(), sha2::Sha512::new());
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let read = file.read(&mut buffer)?;
-        let Some(block) = buffer.get(..read).filter(|block| !block.is_empty()) else { break };
-        match fetched.published {
-            Published::Sha1(_) => sha1.update(block),
-            Published::Sha512(_) => sha512.update(block),
-            Published::Sha256(_) | Published::Nothing => {}
-        }
-        sha256.update(block);
-    }
-    let sha256 = hex::encode(sha256.finalize());
+) -> Result<String> {
+    let path = &fetched.path;
+    let sha256 = sha256_of_file(path)?;
     let (kind, wanted, found) = match &fetched.published {
-        Published::Sha1(wanted) => ("SHA-1", wanted, hex::encode(sha1.finalize())),
-        Published::Sha256(wanted) => ("SHA-256", wanted, sha256.clone()),
-        Published::Sha512(wanted) => ("SHA-512", wanted, BASE64_STANDARD.encode(sha512.finalize())),
-        Published::Nothing => ("SHA-256", &sha256, sha256.clone()),
+        PublishedSum::Sha1(wanted) => ("SHA-1", wanted, hex::encode(digest::<sha1::Sha1>(path)?)),
+        PublishedSum::Sha256(wanted) => ("SHA-256", wanted, sha256.clone()),
+        PublishedSum::Sha512(wanted) => {
+            ("SHA-512", wanted, BASE64_STANDARD.encode(digest::<sha2::Sha512>(path)?))
+        }
+        PublishedSum::Nothing => ("SHA-256", &sha256, sha256.clone()),
     };
     let checks = [(kind, wanted.as_str(), &found), ("SHA-256", known.unwrap_or(&sha256), &sha256)];
     for (kind, wanted, found) in checks {
         if !wanted.eq_ignore_ascii_case(found) {
             let (name, wanted) = (name.to_owned(), format!("{kind} {wanted}"));
             let found = found.clone();
-            return Err(Error::PackageChecksum { name, wanted, found, pinned: None });
+            return Err(ProvisionError::PackageChecksum { name, wanted, found, pinned: None });
         }
     }
     Ok(sha256)
+}
+
+pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
+    Ok(hex::encode(digest::<Sha256>(path)?))
+}
+
+fn digest<D: Digest>(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, mut digest) = (fs::File::open(path)?, D::new());
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(digest.finalize().to_vec()),
+            read => digest.update(&buffer[..read]),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -77,22 +81,22 @@ mod tests {
         let path = directory.path().join("abc");
         fs::write(&path, "abc").unwrap();
         let check = |published, known: Option<&str>| {
-            verified("maven x 1", &Fetched { path: path.clone(), published }, known)
+            verified("maven x 1", &FetchedPackage { path: path.clone(), published }, known)
         };
         for published in [
-            Published::Sha1(ABC_SHA1.to_owned()),
-            Published::Sha256(ABC_SHA256.to_owned()),
-            Published::Sha512(ABC_SHA512.to_owned()),
+            PublishedSum::Sha1(ABC_SHA1.to_owned()),
+            PublishedSum::Sha256(ABC_SHA256.to_owned()),
+            PublishedSum::Sha512(ABC_SHA512.to_owned()),
         ] {
             assert_eq!(check(published, Some(ABC_SHA256)).unwrap(), ABC_SHA256);
         }
-        let error = check(Published::Sha1("0".repeat(40)), None).unwrap_err();
+        let error = check(PublishedSum::Sha1("0".repeat(40)), None).unwrap_err();
         let expected = format!(
             "checksum of `maven x 1` does not match: expected SHA-1 {}, found {ABC_SHA1}",
             "0".repeat(40)
         );
         assert_eq!(error.to_string(), expected);
-        check(Published::Sha1(ABC_SHA1.to_owned()), Some(&"0".repeat(64))).unwrap_err();
-        check(Published::Sha512(String::new()), None).unwrap_err();
+        check(PublishedSum::Sha1(ABC_SHA1.to_owned()), Some(&"0".repeat(64))).unwrap_err();
+        check(PublishedSum::Sha512(String::new()), None).unwrap_err();
     }
 }

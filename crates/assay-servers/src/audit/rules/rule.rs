@@ -3,59 +3,47 @@
 use assay_model::AuditClass::{Harmless, Suspicious};
 use assay_model::{AuditClass, Product};
 
-use crate::audit::facts::Settings;
+use crate::audit::facts::ServerSettings;
 
 /// A setting that systems should have in common, whatever their versions call it.
-pub(crate) struct Rule {
+pub(crate) struct SettingRule {
     /// Name in findings; the variable's name, if all versions have the same one.
     pub(crate) name: &'static str,
     /// The variables that hold it, each for some versions; empty if `name` is the only one.
-    pub(crate) from: &'static [Variable],
+    pub(crate) from: &'static [RuleVariable],
     pub(crate) class: AuditClass,
     /// The value for a server without any of the variables, if known.
     pub(crate) without: Option<&'static str>,
     /// The default of each product, if the intent keeps it and products differ.
-    pub(crate) own: Option<Own>,
+    pub(crate) own: Option<ProductDefault>,
     pub(crate) why: &'static str,
     pub(crate) source: &'static str,
 }
 
 /// A variable, and the meaning of its values in the rule's terms.
-pub(crate) struct Variable {
+pub(crate) struct RuleVariable {
     pub(crate) name: &'static str,
-    pub(crate) meaning: fn(&str, &Settings) -> String,
+    pub(crate) meaning: fn(&str, &ServerSettings) -> String,
 }
 
 /// A default that differs between products and that the intent keeps.
-pub(crate) struct Own {
+pub(crate) struct ProductDefault {
     /// In the rule's terms.
     pub(crate) value: fn(Product) -> &'static str,
     /// Why it is kept: it belongs to the requested comparison.
     pub(crate) why: &'static str,
 }
 
-impl Rule {
-    pub(super) const fn trap(name: &'static str, why: &'static str, source: &'static str) -> Self {
-        Self { name, from: &[], class: Suspicious, without: None, own: None, why, source }
-    }
-
-    pub(super) const fn harmless(
-        name: &'static str,
-        why: &'static str,
-        source: &'static str,
-    ) -> Self {
-        Self { class: Harmless, ..Self::trap(name, why, source) }
-    }
-
+impl SettingRule {
     pub(super) const fn else_(self, without: &'static str) -> Self {
         Self { without: Some(without), ..self }
     }
 
-    pub(super) const fn own(self, own: Own) -> Self {
+    pub(super) const fn own(self, own: ProductDefault) -> Self {
         Self { own: Some(own), ..self }
     }
 
-    pub(super) const fn from(self, from: &'static [Variable]) -> Self {
+    pub(super) const fn from(self, from: &'static [RuleVariable]) -> Self {
         Self { from, ..self }
     }
 
@@ -65,9 +53,26 @@ impl Rule {
     }
 }
 
+/// A setting whose differences are suspicious.
+pub(super) const fn trap(
+    name: &'static str,
+    why: &'static str,
+    source: &'static str,
+) -> SettingRule {
+    SettingRule { name, from: &[], class: Suspicious, without: None, own: None, why, source }
+}
+
+pub(super) const fn harmless(
+    name: &'static str,
+    why: &'static str,
+    source: &'static str,
+) -> SettingRule {
+    SettingRule { class: Harmless, ..trap(name, why, source) }
+}
+
 /// A variable whose values need no translation.
-pub(super) const fn plain(name: &'static str) -> Variable {
-    Variable { name, meaning: |value, _| spelling(value) }
+pub(super) const fn plain(name: &'static str) -> RuleVariable {
+    RuleVariable { name, meaning: |value, _| spelling(value) }
 }
 
 pub(crate) fn spelling(value: &str) -> String {

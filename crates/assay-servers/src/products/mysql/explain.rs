@@ -1,8 +1,8 @@
 //! Query plans of MySQL and MariaDB, reduced to the parts comparable between versions.
 
-use assay_wire::{Connection, Error, ResultSet};
+use assay_wire::{Connection, ResultSet, WireError};
 
-use crate::explained::Explained;
+use crate::products::kind::StatementExplanation;
 
 /// Remarks in `Extra` that mean different work, and their names here. Estimates and remarks that only repeat the
 /// statement (`Using where`) are left out.
@@ -39,13 +39,19 @@ const AGAIN: [&str; 3] = ["DEPENDENT", "UNCACHEABLE", "LATERAL"];
 /// Precedes the work for each row of the outer query.
 const FOR_EACH: &str = "for each row:";
 
-pub(super) fn explain(control: &mut Connection, sql: &str) -> Result<Explained, Error> {
+pub(super) fn explain(
+    control: &mut Connection,
+    sql: &str,
+) -> Result<StatementExplanation, WireError> {
     let mut found = control.query(&format!("EXPLAIN {sql}"))?;
     // Newer versions draw a tree by default; older ones do not know the option for a table.
     if found.named(0, "select_type").is_none() {
         found = control.query(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}"))?;
     }
-    Ok(Explained { plan: accesses(&found), warnings: warnings(&control.query("SHOW WARNINGS")?) })
+    Ok(StatementExplanation {
+        plan: accesses(&found),
+        warnings: warnings(&control.query("SHOW WARNINGS")?),
+    })
 }
 
 const WARNING_MAX: usize = 300;

@@ -1,13 +1,16 @@
 //! Query plans of Postgres, reduced to the parts comparable between versions.
 
-use assay_wire::{Connection, Error, ResultSet};
+use assay_wire::{Connection, ResultSet, WireError};
 
-use crate::explained::Explained;
+use crate::products::kind::StatementExplanation;
 
-pub(super) fn explain(control: &mut Connection, sql: &str) -> Result<Explained, Error> {
+pub(super) fn explain(
+    control: &mut Connection,
+    sql: &str,
+) -> Result<StatementExplanation, WireError> {
     // Postgres reports whether it would compile the statement only together with costs.
     let found = control.query(&format!("EXPLAIN {sql}"))?;
-    Ok(Explained { plan: nodes(&found), warnings: Vec::new() })
+    Ok(StatementExplanation { plan: nodes(&found), warnings: Vec::new() })
 }
 
 /// The nodes of a plan, outermost first, without their conditions; the number of parallel workers it requests, and
@@ -26,7 +29,8 @@ fn nodes(found: &ResultSet) -> String {
                 *node += &format!(" ({} workers)", workers.trim());
             }
         } else if let Some(node) = message.strip_prefix("->").or((at == 0).then_some(message)) {
-            nodes.push(without_costs(node).to_owned());
+            let node = node.split_once("(cost=").map_or(node, |(node, _)| node);
+            nodes.push(node.trim().to_owned());
         }
     }
     let jit = jit.map(|options| match options.as_slice() {
@@ -34,10 +38,6 @@ fn nodes(found: &ResultSet) -> String {
         options => format!("; JIT with {}", options.join(", ")),
     });
     nodes.join(" < ") + jit.as_deref().unwrap_or_default()
-}
-
-fn without_costs(node: &str) -> &str {
-    node.split_once("(cost=").map_or(node, |(node, _)| node).trim()
 }
 
 /// Compilation steps, from `Inlining false, Optimization true, ...`.

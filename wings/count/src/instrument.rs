@@ -1,0 +1,161 @@
+//! Instruments that count instructions: the processor, else valgrind.
+
+use anyhow::{Context, Result};
+use assay_model::{CALLS_PART, Count, CountedBy};
+use assay_probe::{InstructionCounter, counts_instructions};
+use assay_profile::callgrind::{self, Costs, hidden_features};
+use assay_servers::{CallgrindCounting, ServerInstance, ValgrindTool};
+
+use crate::counts::CellCounts;
+use assay_run::systems::{Environment, Held, fetch_valgrind};
+
+pub(crate) enum Instrument {
+    /// The processor's own counter. Servers run at full speed.
+    Processor,
+    Callgrind(Box<Held>, String),
+}
+
+impl Instrument {
+    /// The best instrument of this machine. Fails if the processor does not count, and valgrind cannot be fetched.
+    pub(crate) fn find(env: &Environment) -> Result<Self> {
+        if counts_instructions() {
+            return Ok(Self::Processor);
+        }
+        let (held, version) = fetch_valgrind(env)?;
+        Ok(Self::Callgrind(Box::new(held), version))
+    }
+
+    pub(crate) fn valgrind(&self) -> Option<&ValgrindTool> {
+        match self {
+            Self::Processor => None,
+            Self::Callgrind(held, _) => Some(&held.valgrind),
+        }
+    }
+
+    /// Events in a batch, if each takes this many instructions: with fewer, background threads weigh more; with more,
+    /// counting takes longer.
+    pub(crate) fn events(&self, each: u64) -> u64 {
+        let (instructions, most) = match self {
+            // A tenth of a second.
+            Self::Processor => (400_000_000, 10_000),
+            Self::Callgrind(..) => (20_000_000, 3000),
+        };
+        (instructions / each.max(1)).clamp(1, most)
+    }
+
+    pub(crate) fn meter<'a>(&'a self, server: &'a ServerInstance, tid: i32) -> Result<Meter<'a>> {
+        let Self::Callgrind(held, _) = self else {
+            return Ok(Meter::Processor { server, tid, counters: None });
+        };
+        let counting = server.counting(&held.valgrind);
+        let serving = counting.place(tid)?.context("valgrind does not know the thread")?;
+        Ok(Meter::Callgrind { counting, serving })
+    }
+
+    /// `server` is the module of the server's own code.
+    pub(crate) fn document(
+        &self,
+        server: &str,
+        CellCounts { instances, costs }: CellCounts,
+    ) -> Count {
+        let (by, version, hidden) = match self {
+            Self::Processor => (CountedBy::Hardware, None, Vec::new()),
+            Self::Callgrind(_, version) => {
+                let cpuinfo = fs_err::read_to_string("/proc/cpuinfo").unwrap_or_default();
+                (CountedBy::Callgrind, Some(version.clone()), hidden_features(&cpuinfo))
+            }
+        };
+        let ops: f64 = instances.iter().flatten().map(|batch| batch.ops).sum();
+        Count {
+            by,
+            version,
+            hidden,
+            functions: costs.functions(),
+            calls: costs.tree().without_small(CALLS_PART),
+            ops: ops.round() as u64,
+            server: server.to_owned(),
+            stripped: costs.stripped(),
+            instances,
+        }
+    }
+}
+
+pub(crate) enum Meter<'a> {
+    Processor {
+        server: &'a ServerInstance,
+        tid: i32,
+        /// `None` while not counting.
+        counters: Option<MeterCounters>,
+    },
+    Callgrind {
+        counting: CallgrindCounting<'a>,
+        serving: (i32, u32),
+    },
+}
+
+pub(crate) struct MeterCounters {
+    serving: InstructionCounter,
+    background: InstructionCounter,
+    /// Kernel instructions of the serving thread, if this user may count them.
+    kernel: Option<InstructionCounter>,
+}
+
+pub(crate) struct Taken {
+    pub(crate) serving: u64,
+    pub(crate) background: u64,
+    pub(crate) kernel: Option<u64>,
+    pub(crate) costs: Costs,
+}
+
+impl Meter<'_> {
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        match self {
+            Self::Callgrind { counting, .. } => counting.count(true)?,
+            Self::Processor { server, tid, counters } => {
+                let mut others = server.threads()?;
+                others.retain(|thread| thread != tid);
+                *counters = Some(MeterCounters {
+                    serving: InstructionCounter::user(&[*tid])?,
+                    background: InstructionCounter::user(&others)?,
+                    kernel: InstructionCounter::kernel(&[*tid]).ok(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn end(&mut self) -> Result<()> {
+        match self {
+            Self::Callgrind { counting, .. } => counting.count(false)?,
+            Self::Processor { counters, .. } => *counters = None,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn take(&mut self) -> Result<Taken> {
+        let (counting, serving) = match self {
+            Self::Callgrind { counting, serving } => (counting, *serving),
+            Self::Processor { counters, .. } => {
+                let counters = counters.as_mut().context("nothing is counted")?;
+                return Ok(Taken {
+                    serving: counters.serving.take()?,
+                    background: counters.background.take()?,
+                    kernel: counters.kernel.as_mut().map(InstructionCounter::take).transpose()?,
+                    costs: Costs::default(),
+                });
+            }
+        };
+        let mut taken = Taken { serving: 0, background: 0, kernel: None, costs: Costs::default() };
+        for counts in &counting.take(None)? {
+            let instructions = counts.instructions().context("valgrind tells no total")?;
+            if (counts.pid, counts.thread) != serving {
+                taken.background += instructions;
+                continue;
+            }
+            taken.serving += instructions;
+            let parts = callgrind::read(&counts.report)?;
+            taken.costs.add(parts.iter().map(|part| &part.costs));
+        }
+        Ok(taken)
+    }
+}
