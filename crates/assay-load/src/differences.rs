@@ -30,9 +30,11 @@ pub fn answer_differences(
     sorted: RowSorter<'_>,
 ) -> AnswerComparison {
     let mut found: Vec<AnswerDifference> = Vec::new();
-    let mut values: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    let mut values: BTreeMap<(&str, &str), ValueCounts> = BTreeMap::new();
     for (there, here) in pairs(base, other) {
-        *values.entry(here.of_statement()).or_default() += 1;
+        let counts = values.entry(here.of_statement()).or_default();
+        counts.all += 1;
+        counts.failing_on_both += u32::from(there.outcome.fails_like(&here.outcome));
         for DifferentPart { what, why, base, here: of_here } in
             differing(there, here, openings, sorted)
         {
@@ -60,26 +62,37 @@ pub fn answer_differences(
         }
     }
     for it in &mut found {
-        it.of = values[&(&*it.test, &*it.statement)];
+        it.of = values[&(&*it.test, &*it.statement)].all;
     }
+    // Values of which an error is the right answer, such as those of a duplicate key, leave the others to compare.
+    found.retain(|it| it.what != AnswerPart::SameError || it.count == it.of);
     AnswerComparison { counts: counts(&found, &values), differences: found }
+}
+
+/// Values with which a statement was executed.
+#[derive(Default)]
+struct ValueCounts {
+    all: u32,
+    failing_on_both: u32,
 }
 
 /// A statement counts once, however many tests contain it.
 fn counts(
     differences: &[AnswerDifference],
-    values: &BTreeMap<(&str, &str), u32>,
+    values: &BTreeMap<(&str, &str), ValueCounts>,
 ) -> AnswersCompared {
     let mut by_statement: BTreeMap<&str, u32> = BTreeMap::new();
     for ((_, statement), count) in values {
-        *by_statement.entry(statement).or_default() += count;
+        *by_statement.entry(statement).or_default() += count.all - count.failing_on_both;
     }
     let statements = |is_meant: fn(&AnswerDifference) -> bool| -> BTreeSet<&str> {
         let meant = differences.iter().filter(|difference| is_meant(difference));
         meant.map(|difference| difference.statement.as_str()).collect()
     };
     let differing = statements(|_| true);
-    let compared = statements(|difference| difference.what != AnswerPart::Undetermined);
+    let compared = statements(|difference| {
+        !matches!(difference.what, AnswerPart::SameError | AnswerPart::Undetermined)
+    });
     let same = by_statement.iter().filter(|(statement, _)| !differing.contains(*statement));
     let same: Vec<u32> = same.map(|(_, count)| *count).collect();
     AnswersCompared {
@@ -126,9 +139,14 @@ fn differing(
             parts.extend(RowComparison { base, here: answer, sent, known, sorted }.part());
             parts
         }
-        (Refused { code: one, .. }, Refused { code: two, .. }) if one == two => Vec::new(),
         // The client could not read the answer, which says nothing about the server.
-        (Refused { code: 0, .. }, _) | (_, Refused { code: 0, .. }) => Vec::new(),
+        (Refused { code: 0, message }, _) | (_, Refused { code: 0, message }) => {
+            let why = format!("assay could not read the answer: {message}");
+            vec![DifferentPart::new(AnswerPart::Undetermined, String::new(), why)]
+        }
+        (one, two) if one.fails_like(two) => {
+            vec![DifferentPart::new(AnswerPart::SameError, words(one), words(two))]
+        }
         (Late, Late) => {
             vec![DifferentPart::new(AnswerPart::NoAnswer, LATE.to_owned(), LATE.to_owned())]
         }
@@ -417,7 +435,8 @@ mod tests {
     #[test]
     fn errors_and_lateness_differ_from_answers() {
         let refused = |code| AnswerOutcome::Refused { code, message: format!("error {code}") };
-        assert_eq!(found(refused(1), refused(1), false), []);
+        assert_eq!(found(refused(1), refused(1), false)[0].0, AnswerPart::SameError);
+        assert_eq!(found(refused(0), refused(0), false)[0].0, AnswerPart::Undetermined);
         assert_eq!(found(refused(1), refused(2), false)[0].0, AnswerPart::OtherError);
         assert_eq!(found(refused(1), of(&["1"]), false)[0].0, AnswerPart::OtherError);
         assert_eq!(found(of(&["1"]), refused(2), false)[0].0, AnswerPart::Error);
@@ -426,6 +445,26 @@ mod tests {
             found(AnswerOutcome::Late, AnswerOutcome::Late, false)[0].0,
             AnswerPart::NoAnswer
         );
+    }
+
+    #[test]
+    fn the_same_error_is_not_the_same_answer() {
+        let refused =
+            |code, message: &str| AnswerOutcome::Refused { code, message: message.to_owned() };
+        let values = |outcomes: [AnswerOutcome; 2]| -> Vec<StatementAnswer> {
+            let one = |(event, outcome)| StatementAnswer { event, ..answered(outcome, false) };
+            (0..).zip(outcomes).map(one).collect()
+        };
+        let counts = |outcomes: [AnswerOutcome; 2]| {
+            let answers = values(outcomes);
+            let found = compared(&answers, &answers, Opening::default());
+            let AnswersCompared { statements, same, undetermined, values, .. } = found.counts;
+            (found.differences.len(), [statements, same, undetermined], values)
+        };
+        let never = [refused(1146, "no table"), refused(1146, "no table")];
+        assert_eq!(counts(never), (1, [1, 0, 1], 0));
+        let for_one_value = [of(&["1"]), refused(1062, "duplicate entry")];
+        assert_eq!(counts(for_one_value), (0, [1, 1, 0], 1));
     }
 
     #[test]

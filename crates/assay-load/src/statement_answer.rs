@@ -37,6 +37,18 @@ pub enum AnswerOutcome {
     Late,
 }
 
+impl AnswerOutcome {
+    /// Whether both servers refused the statement with the same error.
+    pub(crate) fn fails_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Refused { code, .. }, Self::Refused { code: other, .. }) => {
+                code == other && *code != 0
+            }
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerColumns {
     pub names: Vec<String>,

@@ -58,6 +58,8 @@ pub enum AnswerPart {
     Error,
     /// The base refuses the statement; the system accepts it or gives another reason.
     OtherError,
+    /// Fails with the same error on the base, for all of its values.
+    SameError,
     NoAnswer,
     Rows,
     /// Values of rows, or their order if the statement specifies one.
@@ -80,7 +82,7 @@ pub struct AnswersCompared {
     pub statements: u32,
     pub same: u32,
     pub undetermined: u32,
-    /// Fewest and most values with which one of the equal statements was executed.
+    /// Fewest and most values for which one of the equal statements was answered.
     pub least: u32,
     pub most: u32,
     pub values: u64,
@@ -129,6 +131,7 @@ impl AnswerPart {
         match self {
             Self::Error => "fails",
             Self::OtherError => "fails differently",
+            Self::SameError => "fails on the base too, with the same error",
             Self::NoAnswer => "has no answer in time",
             Self::Rows => "returns another number of rows",
             Self::Values | Self::Choice => "returns other rows",
@@ -149,7 +152,7 @@ impl AnswerPart {
             | Self::Names
             | Self::Types
             | Self::Warnings => Severity::LookAt,
-            Self::NoAnswer | Self::Undetermined => Severity::NotCompared,
+            Self::SameError | Self::NoAnswer | Self::Undetermined => Severity::NotCompared,
         }
     }
 
@@ -204,7 +207,7 @@ impl fmt::Display for AnswerDifference {
             write!(f, " ({why})")?;
         }
         match what {
-            AnswerPart::Undetermined => write!(f, ": {here}"),
+            AnswerPart::SameError | AnswerPart::Undetermined => write!(f, ": {here}"),
             _ => write!(f, ": {here} (base: {base})"),
         }
     }

@@ -280,6 +280,41 @@ fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
 }
 
 #[test]
+fn a_study_whose_tests_all_fail_ends_soon_after_its_budget() {
+    // What starting servers takes in the simulation is added to.
+    const STARTS_S: f64 = 7.0;
+    let tried = |budget_s: f64, failing: usize| {
+        let mut scenario = Scenario::quick(3);
+        scenario.record.study.budget_s = budget_s;
+        let mut machine = SimMachine::new(scenario, Shard::WHOLE);
+        let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+        let (mut started, mut failed) = (0, 0);
+        let end = loop {
+            let outcome = match driver.next() {
+                ControlFlow::Break(end) => break end,
+                ControlFlow::Continue(StudyAction::Connect { .. }) if failed < failing => {
+                    failed += 1;
+                    Outcome::Failed { system: 1, why: "struck".to_owned(), also: Vec::new() }
+                }
+                ControlFlow::Continue(action) => {
+                    started += u32::from(matches!(action, StudyAction::StartAll { .. }));
+                    machine.act(action).unwrap()
+                }
+            };
+            let used_s = machine.used_s() + STARTS_S * f64::from(started);
+            driver.receive(&outcome, used_s);
+        };
+        assert_eq!(end, StudyEnd::Complete);
+        (failed, good_rounds(machine.record()).len())
+    };
+    let (failed, measured) = tried(20.0, usize::MAX);
+    assert!((3..8).contains(&failed) && measured == 0, "{failed}");
+    assert_eq!(tried(3600.0, usize::MAX).0, 32);
+    // After fewer failures, something is measured even beyond the budget.
+    assert!(tried(20.0, failed - 1).1 > 0);
+}
+
+#[test]
 fn a_cell_that_fails_on_one_system_is_measured_on_the_others() {
     let words = ["10.11", "11.4", "11.8"].map(|version| format!("mariadb@{version}"));
     let request = Request {

@@ -17,6 +17,10 @@ use crate::{Outcome, Phase, Shard, SilentEvent, StudyAction, StudyEnd, TurnLengt
 /// Factor by which a block may be late, as durations of rounds are approximate.
 const LATE: f64 = 1.05;
 
+/// Failures after the end of the budget with which a study without any measurement ends too. Each costs the time to
+/// start all servers anew.
+const LATE_FAILURES: u32 = 3;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Interleaved {
     study: Study,
@@ -40,6 +44,7 @@ pub(crate) struct Interleaved {
     used_s: f64,
     is_over: bool,
     has_measured: bool,
+    late_failures: u32,
     is_unfinished: bool,
     state: InterleavedState,
 }
@@ -81,6 +86,7 @@ impl Interleaved {
             used_s: 0.0,
             is_over: false,
             has_measured: false,
+            late_failures: 0,
             is_unfinished: false,
             state: InterleavedState::Next(StudyAction::Load),
             study,
@@ -171,8 +177,7 @@ impl Interleaved {
         };
         self.budget.only_now((used_s - self.used_s - usual_s).max(0.0));
         self.used_s = used_s;
-        // Something is measured in any case.
-        self.is_over = used_s >= self.ends_s && self.has_measured;
+        self.is_over = used_s >= self.ends_s && !self.owes_measurement();
         match (asked, outcome) {
             (StudyAction::Load, Outcome::Loaded { rates }) => {
                 self.rates.clone_from(rates);
@@ -254,7 +259,12 @@ impl Interleaved {
 
     fn has_no_time(&self, cell: usize) -> bool {
         let ends_s = self.used_s + f64::from(ROUNDS_MIN) * self.budget.round_s(cell);
-        self.has_measured && (self.is_over || ends_s > LATE * self.ends_s)
+        !self.owes_measurement() && (self.is_over || ends_s > LATE * self.ends_s)
+    }
+
+    /// Something is measured even beyond the budget, unless every attempt fails.
+    fn owes_measurement(&self) -> bool {
+        !self.has_measured && self.late_failures < LATE_FAILURES
     }
 
     fn rate(&self, cell: usize) -> f64 {
@@ -306,8 +316,8 @@ impl Interleaved {
 
     fn plan_block(&mut self, used_s: f64) {
         self.budget.between_blocks(used_s);
-        self.ends_s = self.budget.ends_s(!self.has_measured, used_s);
-        self.is_over = used_s >= self.ends_s && self.has_measured;
+        self.ends_s = self.budget.ends_s(self.owes_measurement(), used_s);
+        self.is_over = used_s >= self.ends_s && !self.owes_measurement();
         let begin = if let Some(begun) = self.begun.take() {
             self.budget.resume_block();
             let (left, cells) = (begun.left, self.rounds_of(&begun));
@@ -470,8 +480,6 @@ impl Interleaved {
         true
     }
 
-    /// Records a failure before the cell began or after its last round. It takes an extra round, so earlier
-    /// measurements stay unchanged.
     /// The measurements of a cell left tables that contradict themselves.
     fn became_inconsistent(&mut self, first: (usize, &str), also: &[(usize, String)]) {
         match self.cell_mut().map(|state| state.cell) {
@@ -480,6 +488,8 @@ impl Interleaved {
         }
     }
 
+    /// Records a failure before the cell began or after its last round. It takes an extra round, so earlier
+    /// measurements stay unchanged.
     fn could_not_begin(&mut self, cell: usize, first: (usize, &str), also: &[(usize, String)]) {
         let also = also.iter().map(|(system, why)| (*system, why.as_str()));
         for (system, why) in std::iter::once(first).chain(also) {
@@ -531,6 +541,10 @@ impl Interleaved {
     /// Histories of the systems differ, or a server is gone: the rest gets new instances. That is the cell without the
     /// failed system, if a comparison remains, and later cells.
     fn leave_cell(&mut self, cell: usize) {
+        if self.used_s >= self.ends_s {
+            self.late_failures += 1;
+            self.is_over = !self.owes_measurement();
+        }
         let (is_closed, is_over) = (self.left.is_closed(cell), self.is_over);
         if let Some(phase) = self.phase_mut() {
             phase.cell = None;

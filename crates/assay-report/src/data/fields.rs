@@ -349,7 +349,8 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "answers[].what",
         "what differs: `error`, `other-error`, `no-answer`, `rows`, `values`, `order`, `choice`, `names`, `types`, \
-         `warnings`; or `undetermined`, if neither the statement nor the base decides the answer",
+         `warnings`; or why nothing is compared: `same-error`, if both refuse the statement for all of its values, or \
+         `undetermined`, if neither the statement nor the base decides the answer",
     ),
     (
         "answers[].severity",

@@ -85,19 +85,40 @@ impl<'a> AnswersByStatement<'a> {
     }
 }
 
+/// Statements of the dump that a system refused: the first and their number.
+fn refused_of_dump(record: &StudyRecord, system: usize) -> Option<(&Restored, u64)> {
+    let refused =
+        || restored(record).filter(|(of, it)| *of == system && it.what == RestoredKind::Error);
+    let (_, first) = refused().next()?;
+    Some((first, refused().map(|(_, it)| it.count).sum()))
+}
+
+/// Comes before all that is to do: without the rows of the base, equal answers prove nothing.
+pub(super) fn dump_of_base_warning(study: &JudgedStudy) -> Vec<String> {
+    let Some((first, count)) = refused_of_dump(study.record, study.base) else {
+        return Vec::new();
+    };
+    let Restored { file, line, statement, message, .. } = first;
+    vec![format!(
+        "mend the dump first: {} itself refuses {} of it, so tables or rows may be missing on all systems; the first \
+         is `{}` (`{file}`, line {line}): {}",
+        study.label(study.base),
+        counted(count, "statement"),
+        shown(statement),
+        shown(message)
+    )]
+}
+
 /// For readers who read no further.
 pub(super) fn dump_warnings(study: &JudgedStudy) -> Vec<String> {
     let record = study.record;
     let mut warnings = Vec::new();
     for system in 0..record.systems.len() {
         let name = study.label(system);
-        let refused = restored(record)
-            .filter(|(of, it)| *of == system && it.what == RestoredKind::Error)
-            .map(|(_, it)| it.count)
-            .sum::<u64>();
-        if refused > 0 {
-            let statements = counted(refused, "statement");
-            warnings.push(format!("{name} refused {statements} of the dump"));
+        if let Some((_, count)) = refused_of_dump(record, system)
+            && system != study.base
+        {
+            warnings.push(format!("{name} refused {} of the dump", counted(count, "statement")));
         }
         if let Some((_, empty)) =
             restored(record).find(|(of, it)| *of == system && it.what == RestoredKind::Empty)
@@ -187,7 +208,9 @@ fn different(study: &JudgedStudy) -> Vec<(String, String)> {
     }
     let words = found.into_iter().map(|(system, it, tests)| {
         let what = match it.what {
-            AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
+            AnswerPart::SameError | AnswerPart::Undetermined => {
+                format!("{}: {}", it.what.in_words(), shown(&it.here))
+            }
             what if it.base == it.here => format!("{} on both", what.in_words()),
             what => {
                 let why = it.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));

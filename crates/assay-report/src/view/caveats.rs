@@ -71,7 +71,8 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
         _ => None,
     });
     let first = missing.chain(reservations).chain(old);
-    let mut warnings = to_do::warnings(study);
+    let mut warnings = answers::dump_of_base_warning(study);
+    warnings.extend(to_do::warnings(study));
     warnings.extend(first.chain(makers(study)));
     warnings.extend(answers::mix_warnings(study));
     warnings.extend(answers::dump_warnings(study));
